@@ -1,0 +1,170 @@
+"""Settings of the library: one small object, :data:`config`.
+
+Each setting is an attribute, checked when it is assigned, and has an environment variable that gives its
+value at the start: ``SDGRAD_BLAS=none python program.py`` is ``sdgrad.config.blas = "none"`` in the first
+line. ``print(sdgrad.config)`` shows all of them.
+
+Threads are not a setting. DaCe's parallel maps take ``OMP_NUM_THREADS`` and OpenBLAS takes
+``OPENBLAS_NUM_THREADS``, both read when the process starts; :func:`sdgrad.runtime.blas.set_blas_threads`
+changes the second one later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, get_args
+
+from dace.config import Config as DaceConfig
+from dace.config import temporary_config
+
+from sdgrad.runtime.blas import BlasKind, use_blas
+
+PREFIX = "SDGRAD_"
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class ConfigError(ValueError, AttributeError):
+    """A setting that does not exist, or a value it cannot have."""
+
+
+@dataclass
+class Config:
+    """The settings. Assign an attribute to change one; use :meth:`override` to change some for a while."""
+
+    blas: BlasKind = "openblas"
+    """Where matrix products and factorizations go: ``"openblas"``, from the wheel scipy-openblas32,
+    ``"mkl"``, an Intel MKL that DaCe finds, or ``"none"``, DaCe's plain loops."""
+
+    optimization_level: int = 3
+    """The ``-O`` level at which generated code is compiled, 0 to 3. Low levels compile sooner and run
+    slower."""
+
+    cache_dir: Path | None = None
+    """The folder of compiled programs. None stands for ``sdgrad`` in the user's cache folder
+    (``XDG_CACHE_HOME``, or ``~/.cache``); see :attr:`cache_folder`."""
+
+    debug: bool = False
+    """Compile generated code with debug information and with its assertions."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        value = self._checked(name, value)
+        if name == "blas":
+            use_blas(value)
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def _checked(cls, name: str, value: Any) -> Any:
+        """The value of a setting in its own type, or an error that says what it can be."""
+        if name not in (names := [f.name for f in fields(cls)]):
+            raise ConfigError(f"no setting {name!r}{_nearest(name, names)}; there are {', '.join(names)}")
+        return _CHECKS[name](value)
+
+    @property
+    def cache_folder(self) -> Path:
+        """The folder of compiled programs, as an absolute path; it need not exist yet."""
+        if self.cache_dir is not None:
+            return self.cache_dir.expanduser().absolute()
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Path(base) / "sdgrad"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Config:
+        """The defaults, with what the variables ``SDGRAD_...`` say. A variable that is nearly a setting is
+        reported."""
+        known = {PREFIX + f.name.upper(): f.name for f in fields(cls)}
+        settings = cls()
+        for variable, text in environment.items():
+            if variable in known:
+                try:
+                    setattr(settings, known[variable], text)
+                except ValueError as error:
+                    raise ConfigError(f"environment variable {variable}: {error}") from None
+            elif variable.startswith(PREFIX) and (near := _nearest(variable, list(known))):
+                warnings.warn(f"environment variable {variable} sets nothing{near}", stacklevel=2)
+        return settings
+
+    @contextlib.contextmanager
+    def override(self, **settings: Any) -> Iterator[Config]:
+        """Settings for the length of a ``with`` block: ``with config.override(blas="none"): ...``"""
+        checked = {name: self._checked(name, value) for name, value in settings.items()}
+        before = {name: getattr(self, name) for name in checked}
+        try:
+            for name, value in checked.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+    @contextlib.contextmanager
+    def compiling(self) -> Iterator[None]:
+        """DaCe's own configuration as these settings want it, for the length of a compilation."""
+        with temporary_config():
+            arguments = DaceConfig.get("compiler", "cpu", "args")
+            if self.optimization_level < 3 or self.debug:
+                # DaCe's build types fix the level, so name none of them and say the flags. Without NDEBUG,
+                # asserts run.
+                defines = " -g" if self.debug else " -DNDEBUG"
+                DaceConfig.set("compiler", "build_type", value="None")
+                DaceConfig.set(
+                    "compiler", "cpu", "args", value=f"{arguments} -O{self.optimization_level}{defines}"
+                )
+            DaceConfig.set("default_build_folder", value=str(self.cache_folder))
+            yield
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _check_blas(value: Any) -> BlasKind:
+    kinds = get_args(BlasKind)
+    for kind in kinds:
+        if isinstance(value, str) and value.lower() == kind:
+            return kind
+    near = _nearest(value.lower(), list(kinds)) if isinstance(value, str) else ""
+    raise ConfigError(f"blas is one of {', '.join(map(repr, kinds))}, not {value!r}{near}")
+
+
+def _check_level(value: Any) -> int:
+    if isinstance(value, bool) or str(value) not in ("0", "1", "2", "3"):
+        raise ConfigError(f"optimization_level is 0, 1, 2 or 3, not {value!r}")
+    return int(value)
+
+
+def _check_folder(value: Any) -> Path | None:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, (str, os.PathLike)):
+        raise ConfigError(f"cache_dir is a path or None, not {value!r}")
+    path = Path(value)
+    if path.expanduser().exists() and not path.expanduser().is_dir():
+        raise ConfigError(f"cache_dir is a folder, and {path} is a file")
+    return path
+
+
+def _check_flag(value: Any) -> bool:
+    text = str(value).lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise ConfigError(f"debug is one of {', '.join(_TRUE + _FALSE)}, not {value!r}")
+
+
+_CHECKS = {
+    "blas": _check_blas,
+    "optimization_level": _check_level,
+    "cache_dir": _check_folder,
+    "debug": _check_flag,
+}
+
+config = Config.from_environment()
+"""The settings in force."""

@@ -1,0 +1,68 @@
+"""Every error the library raises on purpose, under one base class."""
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Iterable, Sequence
+
+
+class SdgradError(Exception):
+    """Base of all errors of this library."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One reason why a program cannot be differentiated: what, where, and what to do instead."""
+
+    construct: str
+    message: str
+    where: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.construct}: {self.message}"
+        text += f"\n    at {self.where}" if self.where else ""
+        return text + (f"\n    hint: {self.hint}" if self.hint else "")
+
+
+class DifferentiationError(SdgradError):
+    """A program cannot be differentiated. ``problems`` lists every reason found, not only the first."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        head = "cannot differentiate" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        super().__init__("\n".join([f"{head}:"] + [f"  - {p}" for p in self.problems]))
+
+
+class NameNotFound(SdgradError, KeyError):
+    """A name given by the user names nothing."""
+
+    def __init__(self, kind: str, name: str, candidates: Iterable[str]) -> None:
+        known = sorted(candidates)
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        self.message = f"no {kind} named {name!r}{hint} Known: {', '.join(known) or 'none'}."
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ArgumentError(SdgradError, TypeError):
+    """A call has the wrong arguments: which one, what was expected, what was found."""
+
+
+class NotScalarError(SdgradError, ValueError):
+    """A gradient was asked of an output that is not a scalar, without a cotangent."""
+
+
+class UnusedInputError(SdgradError, ValueError):
+    """An input does not influence the outputs, and the caller asked to be told."""
+
+
+class ParseError(SdgradError):
+    """The frontend cannot turn a function into a graph."""
+
+
+class UnsupportedNode(SdgradError):
+    """Internal signal of a lifting: this node stays a call, with a reason for the fence to print."""

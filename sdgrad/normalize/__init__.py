@@ -1,0 +1,5 @@
+"""From an SDFG to the program tree: canonical form, so that every later step has few cases."""
+from sdgrad.normalize.fuse import fuse
+from sdgrad.normalize.graph import lift_sdfg, prepare
+
+__all__ = ["fuse", "lift_sdfg", "prepare"]

@@ -1,0 +1,164 @@
+"""What the data names of a (nested) SDFG mean in the program: containers seen through offsets, strides and views.
+
+DaCe passes whole containers to nested SDFGs, so that only its views need offsets and strides of their own.
+"""
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+
+import dace
+import sympy
+from dace import data as dt
+from dace import subsets
+
+from sdgrad.errors import UnsupportedNode
+from sdgrad.names import Names
+from sdgrad.program.tree import Container
+from sdgrad.symbolic.expr import Expr, substitute, substitute_range, sym, to_expr
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of a window: which axis of the container it runs along, and by how many elements."""
+
+    axis: int
+    step: Expr
+
+
+@dataclass(frozen=True)
+class Window:
+    """A data name of a graph as a window on a container: element ``k`` is ``container[base + k * step]``.
+
+    ``axes[j]`` is the axis the window's dimension ``j`` follows; None for a dimension of one element.
+    """
+
+    container: str
+    base: tuple[Expr, ...]
+    axes: tuple[Axis | None, ...]
+
+    def index(self, given: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        result = list(self.base)
+        for axis, k in zip(self.axes, given):
+            if axis is not None:
+                result[axis.axis] = result[axis.axis] + k * axis.step
+        return tuple(result)
+
+    def subset(self, given: subsets.Range) -> subsets.Range:
+        """The container's subset for a subset of the window."""
+        result = [(b, b, sympy.Integer(1)) for b in self.base]
+        for axis, (b, e, s) in zip(self.axes, given.ranges):
+            if axis is not None:
+                start = self.base[axis.axis]
+                result[axis.axis] = (start + b * axis.step, start + e * axis.step, s * axis.step)
+        return subsets.Range(result)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the window is the container itself."""
+        return (all(b == 0 for b in self.base) and len(self.axes) == len(self.base)
+                and all(a is not None and a.axis == j and a.step == 1 for j, a in enumerate(self.axes)))
+
+
+@dataclass
+class Env:
+    """The environment of one SDFG during the lifting: containers made so far, data windows, symbol values."""
+
+    names: Names
+    containers: dict[str, Container]
+    symbols: dict[str, dace.typeclass]
+    windows: dict[str, Window] = field(default_factory=dict)
+    values: dict[str, Expr] = field(default_factory=dict)
+    float_symbols: dict[str, str] = field(default_factory=dict)
+
+    def inner(self) -> "Env":
+        """The environment of a nested SDFG: its own names, the same program."""
+        return Env(self.names, self.containers, self.symbols)
+
+    def expr(self, value: object) -> Expr:
+        return substitute(to_expr(value), self.values)
+
+    def range(self, subset: subsets.Subset) -> subsets.Range:
+        return substitute_range(subset, self.values)
+
+    def declare(self, name: str, desc: dt.Data, free_name: bool = True) -> Container:
+        """A container for a data descriptor, under a free name."""
+        chosen = self.names.fresh(name) if free_name else name
+        new = resolve_symbols(desc, self)
+        self.containers[chosen] = Container(chosen, new)
+        self.windows[name] = whole_window(chosen, new)
+        return self.containers[chosen]
+
+
+def whole_window(container: str, desc: dt.Data) -> Window:
+    one, zero = sympy.Integer(1), sympy.Integer(0)
+    rank = len(desc.shape)
+    return Window(container, (zero,) * rank, tuple(Axis(j, one) for j in range(rank)))
+
+
+def resolve_symbols(desc: dt.Data, env: Env) -> dt.Data:
+    """The descriptor with the environment's values for its symbols."""
+    new = copy.deepcopy(desc)
+    if isinstance(new, dt.Array):
+        new.set_shape(tuple(env.expr(s) for s in desc.shape), tuple(env.expr(s) for s in desc.strides),
+                      env.expr(desc.total_size))
+    return new
+
+
+def bind(name: str, desc: dt.Data, container: Container, subset: subsets.Range, env: Env) -> Window:
+    """The window through which ``name`` (described by ``desc``) sees ``container[subset]``: offsets, or a view."""
+    inner = resolve_symbols(desc, env)
+    window = _as_window(inner, container, subset)
+    return window if window is not None else as_view(name, inner, container, subset, env)
+
+
+def _as_window(inner: dt.Data, container: Container, subset: subsets.Range) -> Window | None:
+    """Match the inner dimensions that are not of size one with those of the subset, in order and by stride."""
+    if inner.dtype != container.dtype:
+        return None
+    outer_strides = container.desc.strides
+    wide_outer = [d for d, (b, e, _) in enumerate(subset.ranges) if b != e]
+    wide_inner = [j for j, s in enumerate(inner.shape) if s != 1]
+    base = tuple(b for b, _, _ in subset.ranges)
+    axes: list[Axis | None] = [None] * len(inner.shape)
+    if len(wide_inner) > len(wide_outer):
+        # the subset may name one element of a larger window: DaCe passes the pointer
+        wide_outer = _axes_by_stride([inner.strides[j] for j in wide_inner], outer_strides)
+    if len(wide_outer) != len(wide_inner):
+        return None
+    for j, d in zip(wide_inner, wide_outer):
+        step = subset.ranges[d][2]
+        if sympy.simplify(inner.strides[j] - outer_strides[d] * step) != 0:
+            return None
+        axes[j] = Axis(d, step)
+    return Window(container.name, base, tuple(axes))
+
+
+def _axes_by_stride(strides: list[Expr], outer: tuple[Expr, ...]) -> list[int]:
+    found = []
+    for s in strides:
+        hits = [d for d, o in enumerate(outer) if o == s and d not in found]
+        if not hits:
+            return []
+        found.append(hits[0])
+    return found
+
+
+def as_view(name: str, inner: dt.Data, container: Container, subset: subsets.Range, env: Env) -> Window:
+    """A view container: the same memory under another shape."""
+    if inner.dtype != container.dtype:
+        raise UnsupportedNode(f"{name} reinterprets {container.name} ({container.dtype.to_string()}) as "
+                              f"{inner.dtype.to_string()}")
+    shape = inner.shape if isinstance(inner, dt.Array) else (1,)
+    strides = inner.strides if isinstance(inner, dt.Array) else (1,)
+    view = dt.ArrayView(inner.dtype, shape, strides=strides, storage=container.desc.storage, transient=True,
+                        debuginfo=inner.debuginfo)
+    chosen = env.names.fresh(name)
+    env.containers[chosen] = Container(chosen, view, container.name, subset)
+    return whole_window(chosen, view)
+
+
+def param_symbols(names: list[str], env: Env) -> tuple[dict[str, Expr], list[str]]:
+    """Fresh program-wide names for map parameters or loop variables, and the values that rename them."""
+    fresh = [env.names.fresh(n) for n in names]
+    return {old: sym(new) for old, new in zip(names, fresh)}, fresh

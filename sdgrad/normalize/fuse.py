@@ -1,0 +1,237 @@
+"""Fusion of the program tree: nests collapse, leaves over one domain become one leaf, unread stores disappear.
+
+Differentiating after fusion is the point: the intermediates of a fused leaf are scalars, its adjoint recomputes them
+in registers, and nothing of them is ever kept in memory.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import dace
+
+from sdgrad.program.leaves import dedupe, live, mentioned, rename_instr, rename_params
+from sdgrad.program.tree import (Block, Instr, Leaf, Let, Load, Node, Program, Scope, Store, children, local_names, reads,
+                                 values, walk, with_children, writes)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import free_names, same, substitute, sym
+
+LOOKBACK = 24        # how far back a leaf looks for a partner: keeps fusion linear in the program's length
+LARGEST_BODY = 300   # instructions of a fused leaf: beyond it compilers spill and compile times grow
+
+
+def fuse(program: Program) -> Program:
+    """The program with nests collapsed, leaves fused and dead stores removed."""
+    body = fuse_block(tuple(collapse(n) for n in program.body), program)
+    return drop_dead(replace(program, body=body))
+
+
+# --- nests -------------------------------------------------------------------------------------------------------
+def collapse(node: Node) -> Node:
+    """A map around a single map or leaf becomes one nest."""
+    node = with_children(node, tuple(tuple(collapse(n) for n in b) for b in children(node)))
+    if not isinstance(node, Scope) or node.sequential or len(node.body) != 1 or node.locals:
+        return node
+    inner = node.body[0]
+    if not isinstance(inner, (Leaf, Scope)) or inner.sequential:
+        return node
+    source = inner.source if inner.source.line else replace(inner.source, file=node.source.file, line=node.source.line)
+    return replace(inner, params=node.params + inner.params, schedule=node.schedule, source=source)
+
+
+# --- fusion ------------------------------------------------------------------------------------------------------
+def fuse_block(block: Block, program: Program) -> Block:
+    out: list[Node] = []
+    for node in block:
+        node = with_children(node, tuple(fuse_block(b, program) for b in children(node)))
+        node = collapse_fused(node, program)
+        partner = find_partner(out, node, program) if isinstance(node, Leaf) else None
+        if partner is None:
+            out.append(node)
+        else:
+            out[partner] = merge(out[partner], node, program)  # type: ignore[arg-type]
+    return tuple(out)
+
+
+def collapse_fused(node: Node, program: Program) -> Node:
+    """A scope whose fused body is one leaf over scalar locals is a leaf itself."""
+    if isinstance(node, Scope) and not node.sequential and len(node.body) == 1 and isinstance(node.body[0], Leaf):
+        locals_ = local_names(node)
+        leaf = node.body[0]
+        kept = drop_stores(leaf, lambda s: s.container in locals_ and s.container not in {x.container for x in leaf.loads})
+        if not locals_ & (reads(kept) | writes(kept)):
+            return collapse(replace(node, body=(kept,), locals=()))
+    return node
+
+
+def find_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None:
+    """The nearest earlier leaf that this one can be merged into, moving past independent nodes only."""
+    for k in range(len(before) - 1, max(-1, len(before) - 1 - LOOKBACK), -1):
+        node = before[k]
+        if isinstance(node, Leaf) and fusable(node, leaf, program):
+            return k
+        if depends(node, leaf, program):
+            return None
+    return None
+
+
+def depends(first: Node, second: Node, program: Program) -> bool:
+    """Whether two nodes may not swap places."""
+    r1, w1 = roots(reads(first), program), roots(writes(first), program)
+    r2, w2 = roots(reads(second), program), roots(writes(second), program)
+    if any(hasattr(n, "symbol") for n in walk((first,))):
+        symbols = {n.symbol for n in walk((first,)) if hasattr(n, "symbol")}
+        if symbols & used_symbols(second):
+            return True
+    return bool(w1 & r2 or w1 & w2 or r1 & w2)
+
+
+def used_symbols(node: Node) -> set[str]:
+    found: set[str] = set()
+    for n in walk((node,)):
+        if isinstance(n, (Leaf, Scope)):
+            found |= {s for p in n.params for s in free_names(p.start, p.stop, p.step)}
+        if isinstance(n, Leaf):
+            found |= {s for i in n.body for s in mentioned(i)}
+        for v in values(n):
+            found |= {s for load in v.loads for s in free_names(*load.index)}
+            found |= {x for x in mentioned_value(v)}
+    return found
+
+
+def mentioned_value(value: object) -> set[str]:
+    return code.names_in(value.expr)  # type: ignore[attr-defined]
+
+
+def roots(names: set[str], program: Program) -> set[str]:
+    return {program.root(n) for n in names}
+
+
+def fusable(first: Leaf, second: Leaf, program: Program) -> bool:
+    """Whether both run over one domain, and meet in memory only at the same element of the same instance."""
+    if first.sequential or second.sequential or len(first.body) + len(second.body) > LARGEST_BODY:
+        return False
+    if not same_domain(first, second):
+        return False
+    moved = rename_params(second, first.params)
+    stored = [i for i in first.body if isinstance(i, Store)]
+    loaded = [i for i in first.body if isinstance(i, Load)]
+    later_loads = [i for i in moved if isinstance(i, Load)]
+    later_stores = [i for i in moved if isinstance(i, Store)]
+    return (all(flows(s, x, first, program) for s in stored for x in later_loads)
+            and all(overwrites(s, x, first, program) for s in stored for x in later_stores)
+            and all(same_instance(s, x, first, program) for s in later_stores for x in loaded))
+
+
+def same_domain(first: Leaf, second: Leaf) -> bool:
+    if len(first.params) != len(second.params):
+        return False
+    env = {b.name: sym(a.name) for a, b in zip(first.params, second.params)}
+    return all(same((a.start, a.stop, a.step), (substitute(x, env) for x in (b.start, b.stop, b.step)))
+               for a, b in zip(first.params, second.params))
+
+
+def same_instance(store: Store, other: Load | Store, leaf: Leaf, program: Program) -> bool:
+    """Other memory, or the very same element, which no other instance touches."""
+    if program.root(store.container) != program.root(other.container):
+        return True
+    return (store.container == other.container and same(store.index, other.index)
+            and injective_by_position(store, leaf))
+
+
+def flows(store: Store, load: Load, leaf: Leaf, program: Program) -> bool:
+    """Whether a later load of the merged leaf finds what the store put there, or has nothing to do with it."""
+    if program.root(store.container) != program.root(load.container):
+        return True
+    return store.mode == "set" and store.guard is None and same_instance(store, load, leaf, program)
+
+
+def overwrites(first: Store, second: Store, leaf: Leaf, program: Program) -> bool:
+    """Whether two stores keep their order when their leaves are merged."""
+    if program.root(first.container) == program.root(second.container) and first.mode == second.mode != "set":
+        return not (first.fresh or second.fresh)   # both only accumulate
+    plain = first.mode == second.mode == "set"
+    return same_instance(first, second, leaf, program) and (
+        plain or program.root(first.container) != program.root(second.container))
+
+
+def injective_by_position(store: Store, leaf: Leaf) -> bool:
+    """Whether every parameter stands alone in some index dimension, up to a constant: a cheap sufficient test."""
+    alone = set()
+    params = {p.name for p in leaf.params}
+    for expr in store.index:
+        found = free_names(expr) & params
+        if len(found) == 1:
+            (name,) = found
+            rest = expr - sym(name)
+            if not free_names(rest) & params:
+                alone.add(name)
+    return alone == params
+
+
+def merge(first: Leaf, second: Leaf, program: Program) -> Leaf:
+    """One leaf: what the first stores, the second takes from the register."""
+    held: dict[tuple, str] = {}
+    body: list[Instr] = []
+    names: dict[str, str] = {}
+    for instr in (*first.body, *rename_params(second, first.params)):
+        if names and mentioned(instr) & names.keys():
+            instr = rename_instr(instr, names, {})
+        if isinstance(instr, Load) and (instr.container, instr.index) in held:
+            names[instr.name] = held[instr.container, instr.index]
+            continue
+        if isinstance(instr, Store):
+            held = {k: v for k, v in held.items() if k[0] != instr.container}
+            if instr.mode == "set" and instr.guard is None:
+                body = [i for i in body if not (isinstance(i, Store) and i.container == instr.container
+                                                and same(i.index, instr.index))]
+                body.append(instr)
+                held[instr.container, instr.index] = converted(instr, body, program)
+                continue
+        body.append(instr)
+    source = first.source if first.source.line else second.source
+    return replace(first, body=dedupe(body), source=source)
+
+
+def converted(store: Store, body: list[Instr], program: Program) -> str:
+    """The name of the stored value as a later load sees it: integers and booleans convert when stored."""
+    dtype = program.containers[store.container].dtype
+    if dtype not in dace.dtypes.INTEGER_TYPES and dtype != dace.bool_:
+        return store.value
+    name = f"{store.value}_as_{dtype.to_string().strip('_')}"
+    if not any(isinstance(i, Let) and i.name == name for i in body):
+        body.append(Let(name, code.call(f"dace.{dtype.to_string()}", code.name(store.value))))
+    return name
+
+
+# --- dead code ---------------------------------------------------------------------------------------------------
+def drop_stores(leaf: Leaf, dead) -> Leaf:
+    body = tuple(i for i in leaf.body if not (isinstance(i, Store) and dead(i)))
+    return replace(leaf, body=live(body, set()))
+
+
+def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
+    """Remove stores to containers nobody reads, and nodes that store nothing."""
+    while True:
+        alive = {program.root(n) for n in set(program.arguments) | keep}
+        alive |= {program.root(r) for n in walk(program.body) for r in _own_reads(n)}
+        body = tuple(x for n in program.body if (x := _without_dead(n, alive, program)) is not None)
+        if body == program.body:
+            return program
+        program = replace(program, body=body)
+
+
+def _own_reads(node: Node) -> set[str]:
+    return reads(node) if not children(node) else {load.container for v in values(node) for load in v.loads}
+
+
+def _without_dead(node: Node, alive: set[str], program: Program) -> Node | None:
+    if isinstance(node, Leaf):
+        dead = [s for s in node.stores if program.root(s.container) not in alive]
+        if not dead:
+            return node
+        kept = drop_stores(node, lambda s: program.root(s.container) not in alive)
+        return kept if kept.stores else None
+    blocks = tuple(tuple(x for n in b if (x := _without_dead(n, alive, program)) is not None) for b in children(node))
+    if isinstance(node, Scope) and not blocks[0]:
+        return None
+    return with_children(node, blocks) if blocks and blocks != children(node) else node

@@ -1,0 +1,72 @@
+"""Operations on leaves and their straight-line code: renaming, slicing, cleaning."""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Iterable, Mapping
+
+from sdgrad.program.tree import Expr, Instr, Leaf, Let, Load, Param, Store
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import free_names, substitute, sym, to_ast
+
+
+def mentioned(instr: Instr) -> set[str]:
+    """Local names and symbols an instruction uses."""
+    if isinstance(instr, Let):
+        return code.names_in(instr.expr)
+    names = free_names(*instr.index) | ({instr.guard} if instr.guard else set())
+    return names | {instr.value} if isinstance(instr, Store) else names
+
+
+def rename_instr(instr: Instr, names: Mapping[str, str], symbols: Mapping[str, Expr]) -> Instr:
+    """An instruction with local names renamed and symbols (parameters) replaced by expressions."""
+    if isinstance(instr, Let):
+        env = {old: code.name(new) for old, new in names.items()}
+        env |= {s: to_ast(e) for s, e in symbols.items()}
+        return Let(names.get(instr.name, instr.name), code.rename(instr.expr, env))
+    values = {**{old: sym(new) for old, new in names.items()}, **symbols}
+    index = tuple(substitute(i, values) for i in instr.index)
+    guard = names.get(instr.guard, instr.guard) if instr.guard else None
+    if isinstance(instr, Load):
+        return Load(names.get(instr.name, instr.name), instr.container, index, guard)
+    return replace(instr, index=index, value=names.get(instr.value, instr.value), guard=guard)
+
+
+def rename_params(leaf: Leaf, params: tuple[Param, ...]) -> tuple[Instr, ...]:
+    """The leaf's body over other parameters, position by position."""
+    env = {old.name: sym(new.name) for old, new in zip(leaf.params, params) if old.name != new.name}
+    return tuple(rename_instr(i, {}, env) for i in leaf.body) if env else leaf.body
+
+
+def live(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:
+    """The part of straight-line code that the wanted names, and the stores in it, need."""
+    needed, kept = set(wanted), []
+    for instr in reversed(tuple(body)):
+        if isinstance(instr, Store) or instr.name in needed:
+            needed |= mentioned(instr)
+            kept.append(instr)
+    return tuple(reversed(kept))
+
+
+def slice_for(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:
+    """The loads and lets that the wanted names need, without any store."""
+    return live((i for i in body if not isinstance(i, Store)), wanted)
+
+
+def dedupe(body: Iterable[Instr]) -> tuple[Instr, ...]:
+    """One load for loads of the same element with no store to that container in between."""
+    known: dict[tuple, str] = {}
+    names: dict[str, str] = {}
+    out: list[Instr] = []
+    for instr in body:
+        if names:
+            instr = rename_instr(instr, names, {}) if mentioned(instr) & names.keys() else instr
+        if isinstance(instr, Load):
+            key = (instr.container, instr.index, instr.guard)
+            if key in known:
+                names[instr.name] = known[key]
+                continue
+            known[key] = instr.name
+        elif isinstance(instr, Store):
+            known = {k: v for k, v in known.items() if k[0] != instr.container}
+        out.append(instr)
+    return tuple(out)

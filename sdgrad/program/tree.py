@@ -1,0 +1,367 @@
+"""The program tree: frozen, printable, and all that the engine knows of a program.
+
+A program is a sequence of nodes. A :class:`Leaf` is a perfect nest of parallel parameters around straight-line
+scalar code; everything an SDFG does element by element becomes one. Library calls, branches, loops and maps
+with structured bodies are the other nodes. The tree is read off an SDFG by :mod:`sdgrad.normalize` and turned
+back into one by :mod:`sdgrad.program.emit`; in between nobody touches an SDFG.
+"""
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+from typing import Iterator, Mapping, Union
+
+import dace
+import sympy
+from dace import data as dt
+
+Expr = sympy.Expr
+Index = tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a node comes from in the user's file."""
+
+    file: str | None = None
+    line: int | None = None
+    label: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file or '<graph>'}:{self.line}" if self.line else (self.file or "<graph>")
+        return f"{where} ({self.label})" if self.label else where
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parallel parameter ``start, start+step, ... <= stop`` (``stop`` included; ``step`` may be negative)."""
+
+    name: str
+    start: Expr
+    stop: Expr
+    step: Expr
+
+    def __str__(self) -> str:
+        step = "" if self.step == 1 else f":{self.step}"
+        return f"{self.name}={self.start}:{self.stop + 1}{step}"
+
+    @property
+    def count(self) -> Expr:
+        return sympy.floor((self.stop - self.start) / self.step) + 1 if self.step != 1 else self.stop - self.start + 1
+
+
+@dataclass(frozen=True)
+class Container:
+    """A named array or scalar. ``view_of`` names the container whose memory it reinterprets, if any."""
+
+    name: str
+    desc: dt.Data
+    view_of: str | None = None
+    view_subset: dace.subsets.Range | None = None
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        return tuple(sympy.sympify(s) for s in self.desc.shape)
+
+    @property
+    def dtype(self) -> dace.typeclass:
+        return self.desc.dtype
+
+    @property
+    def transient(self) -> bool:
+        return self.desc.transient
+
+    def __str__(self) -> str:
+        kind = "local" if self.transient else "argument"
+        view = f" view of {self.view_of}[{self.view_subset}]" if self.view_of else ""
+        return f"{kind} {self.name}: {self.dtype.to_string()}[{', '.join(map(str, self.shape))}]{view}"
+
+
+# --- straight-line scalar code ---------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Load:
+    """``name = container[index]``; the index may mention parameters, symbols and earlier integer names.
+
+    With a ``guard`` (the name of a condition) the element is read only where the guard holds, and 0 elsewhere.
+    """
+
+    name: str
+    container: str
+    index: Index
+    guard: str | None = None
+
+    def __str__(self) -> str:
+        guard = f" if {self.guard}" if self.guard else ""
+        return f"{self.name} = {self.container}[{', '.join(map(str, self.index))}]{guard}"
+
+
+@dataclass(frozen=True)
+class Let:
+    """``name = expr``: one elementary function, one polynomial, one choice, or a value without derivative."""
+
+    name: str
+    expr: ast.expr
+
+    def __str__(self) -> str:
+        return f"{self.name} = {ast.unparse(self.expr)}"
+
+
+@dataclass(frozen=True)
+class Store:
+    """``container[index] <mode> value``, where ``guard`` holds.
+
+    ``mode`` is ``set`` or a reduction (``sum``, ``prod``, ``max``, ``min``, ``and``, ``or``, ...). With ``fresh`` a
+    reduction starts from its identity: the leaf *defines* the elements it writes.
+    """
+
+    container: str
+    index: Index
+    value: str
+    mode: str = "set"
+    guard: str | None = None
+    fresh: bool = False
+
+    def __str__(self) -> str:
+        op = {"set": "=", "sum": "+=", "prod": "*="}.get(self.mode, f"{self.mode}=")
+        guard = f" if {self.guard}" if self.guard else ""
+        fresh = " (fresh)" if self.fresh else ""
+        return f"{self.container}[{', '.join(map(str, self.index))}] {op} {self.value}{guard}{fresh}"
+
+
+Instr = Union[Load, Let, Store]
+
+
+# --- nodes -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Leaf:
+    """For all values of ``params`` (in any order): run ``body``. No instance reads what another one writes.
+
+    ``sequential`` says that instances run in lexicographic order of ``params``, and may accumulate into one place.
+    """
+
+    params: tuple[Param, ...]
+    body: tuple[Instr, ...]
+    source: Source = Source()
+    sequential: bool = False
+    schedule: dace.ScheduleType = dace.ScheduleType.Default
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        return tuple(i for i in self.body if isinstance(i, Load))
+
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        return tuple(i for i in self.body if isinstance(i, Store))
+
+    @property
+    def lets(self) -> tuple[Let, ...]:
+        return tuple(i for i in self.body if isinstance(i, Let))
+
+
+@dataclass(frozen=True)
+class Region:
+    """A rectangular part of a container, as an operand of a node call."""
+
+    container: str
+    subset: dace.subsets.Range
+    wcr: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.container}[{self.subset}]"
+
+
+@dataclass(frozen=True)
+class NodeCall:
+    """A node the engine does not look into: library node, C++ tasklet, nested SDFG without a lifting."""
+
+    node: dace.nodes.CodeNode
+    inputs: Mapping[str | None, Region]
+    outputs: Mapping[str | None, Region]
+    source: Source = Source()
+    reason: str = ""
+
+    @property
+    def kind(self) -> str:
+        return type(self.node).__name__
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A parallel map whose body is structured; ``locals`` live for one instance. Without params: a plain scope."""
+
+    params: tuple[Param, ...]
+    body: tuple["Node", ...]
+    locals: tuple[Container, ...] = ()
+    source: Source = Source()
+    sequential: bool = False
+    schedule: dace.ScheduleType = dace.ScheduleType.Default
+
+
+@dataclass(frozen=True)
+class Value:
+    """An expression over symbols and elements of containers, as conditions and symbol assignments have it."""
+
+    loads: tuple[Load, ...]
+    expr: ast.expr
+
+    def __str__(self) -> str:
+        loads = "; ".join(map(str, self.loads))
+        return ast.unparse(self.expr) + (f" with {loads}" if loads else "")
+
+
+@dataclass(frozen=True)
+class SymbolAssign:
+    """``symbol = value`` for an integer symbol, as interstate edges have it."""
+
+    symbol: str
+    value: Value
+    dtype: dace.typeclass
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The first arm whose condition holds; a condition of None always holds."""
+
+    arms: tuple[tuple[Value | None, tuple["Node", ...]], ...]
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class Loop:
+    """``for symbol = start; while symbol <= stop (>= if step < 0); symbol += step``, in order."""
+
+    symbol: str
+    start: Value
+    stop: Value
+    step: Value
+    body: tuple["Node", ...]
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class While:
+    """``while condition: body``."""
+
+    condition: Value
+    body: tuple["Node", ...]
+    source: Source = Source()
+
+
+Node = Union[Leaf, NodeCall, Scope, SymbolAssign, Branch, Loop, While]
+Block = tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole program: containers, symbols, and the block that runs."""
+
+    name: str
+    containers: Mapping[str, Container]
+    symbols: Mapping[str, dace.typeclass]
+    constants: Mapping[str, tuple]
+    body: Block
+    arguments: tuple[str, ...] = ()
+    callback_mapping: Mapping[str, str] = field(default_factory=dict)
+
+    def root(self, name: str) -> str:
+        """The container whose memory ``name`` is, through any number of views."""
+        while (view := self.containers.get(name)) is not None and view.view_of is not None:
+            name = view.view_of
+        return name
+
+    def __str__(self) -> str:
+        head = [f"program {self.name}"] + [f"  {c}" for c in self.containers.values()]
+        return "\n".join(head + ["  body"] + [f"    {line}" for node in self.body for line in lines(node)])
+
+
+# --- walking ---------------------------------------------------------------------------------------------------
+def children(node: Node) -> tuple[Block, ...]:
+    """The blocks a node holds, in program order."""
+    if isinstance(node, (Scope, Loop, While)):
+        return (node.body,)
+    return tuple(block for _, block in node.arms) if isinstance(node, Branch) else ()
+
+
+def with_children(node: Node, blocks: tuple[Block, ...]) -> Node:
+    """The node with other blocks in place of its own."""
+    if isinstance(node, (Scope, Loop, While)):
+        return replace(node, body=blocks[0])
+    if isinstance(node, Branch):
+        return replace(node, arms=tuple((c, b) for (c, _), b in zip(node.arms, blocks)))
+    return node
+
+
+def walk(block: Block) -> Iterator[Node]:
+    """Every node of a block, parents first."""
+    for node in block:
+        yield node
+        for inner in children(node):
+            yield from walk(inner)
+
+
+def values(node: Node) -> tuple[Value, ...]:
+    """The values a control node evaluates by itself."""
+    if isinstance(node, Branch):
+        return tuple(c for c, _ in node.arms if c is not None)
+    if isinstance(node, SymbolAssign):
+        return (node.value,)
+    if isinstance(node, While):
+        return (node.condition,)
+    return (node.start, node.stop, node.step) if isinstance(node, Loop) else ()
+
+
+def reads(node: Node) -> set[str]:
+    """Containers that a node, or a node in it, reads (a reduction that is not fresh reads what it updates)."""
+    found = {load.container for value in values(node) for load in value.loads}
+    if isinstance(node, Leaf):
+        found |= {load.container for load in node.loads}
+        found |= {s.container for s in node.stores if s.mode != "set" and not s.fresh}
+    elif isinstance(node, NodeCall):
+        found |= {r.container for r in node.inputs.values()}
+        found |= {r.container for r in node.outputs.values() if r.wcr}
+    return found.union(*(reads(n) for block in children(node) for n in block)) - local_names(node)
+
+
+def writes(node: Node) -> set[str]:
+    """Containers that a node, or a node in it, writes."""
+    found: set[str] = set()
+    if isinstance(node, Leaf):
+        found = {store.container for store in node.stores}
+    elif isinstance(node, NodeCall):
+        found = {r.container for r in node.outputs.values()}
+    return found.union(*(writes(n) for block in children(node) for n in block)) - local_names(node)
+
+
+def local_names(node: Node) -> set[str]:
+    return {c.name for c in node.locals} if isinstance(node, Scope) else set()
+
+
+# --- printing --------------------------------------------------------------------------------------------------
+def lines(node: Node) -> list[str]:
+    """A node as text, one statement a line."""
+    def indent(block: Block) -> list[str]:
+        return [f"  {line}" for inner in block for line in lines(inner)]
+
+    if isinstance(node, Leaf):
+        head = ", ".join(map(str, node.params))
+        word = "for" if node.sequential else "map"
+        return [f"{word} {head}:" if head else "do:"] + [f"  {i}" for i in node.body]
+    if isinstance(node, NodeCall):
+        ins = ", ".join(f"{k}={r}" for k, r in node.inputs.items())
+        outs = ", ".join(f"{k}={r}" for k, r in node.outputs.items())
+        return [f"call {node.kind}({ins}) -> {outs}"]
+    if isinstance(node, Scope):
+        head = ", ".join(map(str, node.params))
+        word = "for" if node.sequential else "map"
+        return [f"{word} {head}:" if head else "scope:"] + [f"  {c}" for c in node.locals] + indent(node.body)
+    if isinstance(node, SymbolAssign):
+        return [f"{node.symbol} := {node.value}"]
+    if isinstance(node, Branch):
+        out = []
+        for k, (cond, block) in enumerate(node.arms):
+            out += [f"{'if' if k == 0 else 'elif'} {cond}:" if cond is not None else "else:"] + indent(block)
+        return out
+    if isinstance(node, Loop):
+        return [f"loop {node.symbol} = {node.start} .. {node.stop} step {node.step}:"] + indent(node.body)
+    return [f"while {node.condition}:"] + indent(node.body)

@@ -1,0 +1,214 @@
+// The BLAS and LAPACK of the scipy-openblas32 wheel under their usual names.
+//
+// Every function of that library carries the prefix "scipy_", so that it can live in one process with another
+// OpenBLAS. Generated code calls cblas_dgemm and LAPACKE_dpotrf; this header maps those names to the wheel's.
+// A name that is not in the lists below is reached by its prefixed name.
+#pragma once
+
+#include <complex>
+
+// LAPACKE's complex numbers are those of the generated code.
+#ifndef lapack_complex_float
+#define lapack_complex_float std::complex<float>
+#define lapack_complex_double std::complex<double>
+#endif
+
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <dace_blas.h>  // DaCe's constants for complex routines
+
+// BLAS
+#define cblas_sasum     scipy_cblas_sasum
+#define cblas_saxpy     scipy_cblas_saxpy
+#define cblas_scopy     scipy_cblas_scopy
+#define cblas_sdot      scipy_cblas_sdot
+#define cblas_isamax    scipy_cblas_isamax
+#define cblas_snrm2     scipy_cblas_snrm2
+#define cblas_srot      scipy_cblas_srot
+#define cblas_sscal     scipy_cblas_sscal
+#define cblas_sswap     scipy_cblas_sswap
+#define cblas_sgemv     scipy_cblas_sgemv
+#define cblas_sger      scipy_cblas_sger
+#define cblas_ssymv     scipy_cblas_ssymv
+#define cblas_ssyr      scipy_cblas_ssyr
+#define cblas_ssyr2     scipy_cblas_ssyr2
+#define cblas_strmv     scipy_cblas_strmv
+#define cblas_strsv     scipy_cblas_strsv
+#define cblas_sgemm     scipy_cblas_sgemm
+#define cblas_ssymm     scipy_cblas_ssymm
+#define cblas_ssyrk     scipy_cblas_ssyrk
+#define cblas_ssyr2k    scipy_cblas_ssyr2k
+#define cblas_strmm     scipy_cblas_strmm
+#define cblas_strsm     scipy_cblas_strsm
+#define cblas_somatcopy scipy_cblas_somatcopy
+#define cblas_simatcopy scipy_cblas_simatcopy
+#define cblas_dasum     scipy_cblas_dasum
+#define cblas_daxpy     scipy_cblas_daxpy
+#define cblas_dcopy     scipy_cblas_dcopy
+#define cblas_ddot      scipy_cblas_ddot
+#define cblas_idamax    scipy_cblas_idamax
+#define cblas_dnrm2     scipy_cblas_dnrm2
+#define cblas_drot      scipy_cblas_drot
+#define cblas_dscal     scipy_cblas_dscal
+#define cblas_dswap     scipy_cblas_dswap
+#define cblas_dgemv     scipy_cblas_dgemv
+#define cblas_dger      scipy_cblas_dger
+#define cblas_dsymv     scipy_cblas_dsymv
+#define cblas_dsyr      scipy_cblas_dsyr
+#define cblas_dsyr2     scipy_cblas_dsyr2
+#define cblas_dtrmv     scipy_cblas_dtrmv
+#define cblas_dtrsv     scipy_cblas_dtrsv
+#define cblas_dgemm     scipy_cblas_dgemm
+#define cblas_dsymm     scipy_cblas_dsymm
+#define cblas_dsyrk     scipy_cblas_dsyrk
+#define cblas_dsyr2k    scipy_cblas_dsyr2k
+#define cblas_dtrmm     scipy_cblas_dtrmm
+#define cblas_dtrsm     scipy_cblas_dtrsm
+#define cblas_domatcopy scipy_cblas_domatcopy
+#define cblas_dimatcopy scipy_cblas_dimatcopy
+#define cblas_caxpy     scipy_cblas_caxpy
+#define cblas_ccopy     scipy_cblas_ccopy
+#define cblas_cdotc_sub scipy_cblas_cdotc_sub
+#define cblas_cdotu_sub scipy_cblas_cdotu_sub
+#define cblas_cscal     scipy_cblas_cscal
+#define cblas_cswap     scipy_cblas_cswap
+#define cblas_cgemv     scipy_cblas_cgemv
+#define cblas_cgeru     scipy_cblas_cgeru
+#define cblas_cgerc     scipy_cblas_cgerc
+#define cblas_chemv     scipy_cblas_chemv
+#define cblas_cher      scipy_cblas_cher
+#define cblas_cher2     scipy_cblas_cher2
+#define cblas_ctrmv     scipy_cblas_ctrmv
+#define cblas_ctrsv     scipy_cblas_ctrsv
+#define cblas_cgemm     scipy_cblas_cgemm
+#define cblas_csymm     scipy_cblas_csymm
+#define cblas_chemm     scipy_cblas_chemm
+#define cblas_csyrk     scipy_cblas_csyrk
+#define cblas_cherk     scipy_cblas_cherk
+#define cblas_csyr2k    scipy_cblas_csyr2k
+#define cblas_cher2k    scipy_cblas_cher2k
+#define cblas_ctrmm     scipy_cblas_ctrmm
+#define cblas_ctrsm     scipy_cblas_ctrsm
+#define cblas_comatcopy scipy_cblas_comatcopy
+#define cblas_cimatcopy scipy_cblas_cimatcopy
+#define cblas_zaxpy     scipy_cblas_zaxpy
+#define cblas_zcopy     scipy_cblas_zcopy
+#define cblas_zdotc_sub scipy_cblas_zdotc_sub
+#define cblas_zdotu_sub scipy_cblas_zdotu_sub
+#define cblas_zscal     scipy_cblas_zscal
+#define cblas_zswap     scipy_cblas_zswap
+#define cblas_zgemv     scipy_cblas_zgemv
+#define cblas_zgeru     scipy_cblas_zgeru
+#define cblas_zgerc     scipy_cblas_zgerc
+#define cblas_zhemv     scipy_cblas_zhemv
+#define cblas_zher      scipy_cblas_zher
+#define cblas_zher2     scipy_cblas_zher2
+#define cblas_ztrmv     scipy_cblas_ztrmv
+#define cblas_ztrsv     scipy_cblas_ztrsv
+#define cblas_zgemm     scipy_cblas_zgemm
+#define cblas_zsymm     scipy_cblas_zsymm
+#define cblas_zhemm     scipy_cblas_zhemm
+#define cblas_zsyrk     scipy_cblas_zsyrk
+#define cblas_zherk     scipy_cblas_zherk
+#define cblas_zsyr2k    scipy_cblas_zsyr2k
+#define cblas_zher2k    scipy_cblas_zher2k
+#define cblas_ztrmm     scipy_cblas_ztrmm
+#define cblas_ztrsm     scipy_cblas_ztrsm
+#define cblas_zomatcopy scipy_cblas_zomatcopy
+#define cblas_zimatcopy scipy_cblas_zimatcopy
+#define cblas_scasum    scipy_cblas_scasum
+#define cblas_dzasum    scipy_cblas_dzasum
+#define cblas_scnrm2    scipy_cblas_scnrm2
+#define cblas_dznrm2    scipy_cblas_dznrm2
+
+// LAPACK
+#define LAPACKE_sgesv   scipy_LAPACKE_sgesv
+#define LAPACKE_sgetrf  scipy_LAPACKE_sgetrf
+#define LAPACKE_sgetri  scipy_LAPACKE_sgetri
+#define LAPACKE_sgetrs  scipy_LAPACKE_sgetrs
+#define LAPACKE_sposv   scipy_LAPACKE_sposv
+#define LAPACKE_spotrf  scipy_LAPACKE_spotrf
+#define LAPACKE_spotri  scipy_LAPACKE_spotri
+#define LAPACKE_spotrs  scipy_LAPACKE_spotrs
+#define LAPACKE_ssytrf  scipy_LAPACKE_ssytrf
+#define LAPACKE_ssytrs  scipy_LAPACKE_ssytrs
+#define LAPACKE_strtri  scipy_LAPACKE_strtri
+#define LAPACKE_strtrs  scipy_LAPACKE_strtrs
+#define LAPACKE_sgeqrf  scipy_LAPACKE_sgeqrf
+#define LAPACKE_sgelsd  scipy_LAPACKE_sgelsd
+#define LAPACKE_sgeev   scipy_LAPACKE_sgeev
+#define LAPACKE_sgesdd  scipy_LAPACKE_sgesdd
+#define LAPACKE_dgesv   scipy_LAPACKE_dgesv
+#define LAPACKE_dgetrf  scipy_LAPACKE_dgetrf
+#define LAPACKE_dgetri  scipy_LAPACKE_dgetri
+#define LAPACKE_dgetrs  scipy_LAPACKE_dgetrs
+#define LAPACKE_dposv   scipy_LAPACKE_dposv
+#define LAPACKE_dpotrf  scipy_LAPACKE_dpotrf
+#define LAPACKE_dpotri  scipy_LAPACKE_dpotri
+#define LAPACKE_dpotrs  scipy_LAPACKE_dpotrs
+#define LAPACKE_dsytrf  scipy_LAPACKE_dsytrf
+#define LAPACKE_dsytrs  scipy_LAPACKE_dsytrs
+#define LAPACKE_dtrtri  scipy_LAPACKE_dtrtri
+#define LAPACKE_dtrtrs  scipy_LAPACKE_dtrtrs
+#define LAPACKE_dgeqrf  scipy_LAPACKE_dgeqrf
+#define LAPACKE_dgelsd  scipy_LAPACKE_dgelsd
+#define LAPACKE_dgeev   scipy_LAPACKE_dgeev
+#define LAPACKE_dgesdd  scipy_LAPACKE_dgesdd
+#define LAPACKE_cgesv   scipy_LAPACKE_cgesv
+#define LAPACKE_cgetrf  scipy_LAPACKE_cgetrf
+#define LAPACKE_cgetri  scipy_LAPACKE_cgetri
+#define LAPACKE_cgetrs  scipy_LAPACKE_cgetrs
+#define LAPACKE_cposv   scipy_LAPACKE_cposv
+#define LAPACKE_cpotrf  scipy_LAPACKE_cpotrf
+#define LAPACKE_cpotri  scipy_LAPACKE_cpotri
+#define LAPACKE_cpotrs  scipy_LAPACKE_cpotrs
+#define LAPACKE_csytrf  scipy_LAPACKE_csytrf
+#define LAPACKE_csytrs  scipy_LAPACKE_csytrs
+#define LAPACKE_ctrtri  scipy_LAPACKE_ctrtri
+#define LAPACKE_ctrtrs  scipy_LAPACKE_ctrtrs
+#define LAPACKE_cgeqrf  scipy_LAPACKE_cgeqrf
+#define LAPACKE_cgelsd  scipy_LAPACKE_cgelsd
+#define LAPACKE_cgeev   scipy_LAPACKE_cgeev
+#define LAPACKE_cgesdd  scipy_LAPACKE_cgesdd
+#define LAPACKE_zgesv   scipy_LAPACKE_zgesv
+#define LAPACKE_zgetrf  scipy_LAPACKE_zgetrf
+#define LAPACKE_zgetri  scipy_LAPACKE_zgetri
+#define LAPACKE_zgetrs  scipy_LAPACKE_zgetrs
+#define LAPACKE_zposv   scipy_LAPACKE_zposv
+#define LAPACKE_zpotrf  scipy_LAPACKE_zpotrf
+#define LAPACKE_zpotri  scipy_LAPACKE_zpotri
+#define LAPACKE_zpotrs  scipy_LAPACKE_zpotrs
+#define LAPACKE_zsytrf  scipy_LAPACKE_zsytrf
+#define LAPACKE_zsytrs  scipy_LAPACKE_zsytrs
+#define LAPACKE_ztrtri  scipy_LAPACKE_ztrtri
+#define LAPACKE_ztrtrs  scipy_LAPACKE_ztrtrs
+#define LAPACKE_zgeqrf  scipy_LAPACKE_zgeqrf
+#define LAPACKE_zgelsd  scipy_LAPACKE_zgelsd
+#define LAPACKE_zgeev   scipy_LAPACKE_zgeev
+#define LAPACKE_zgesdd  scipy_LAPACKE_zgesdd
+#define LAPACKE_sorgqr  scipy_LAPACKE_sorgqr
+#define LAPACKE_sormqr  scipy_LAPACKE_sormqr
+#define LAPACKE_ssyevd  scipy_LAPACKE_ssyevd
+#define LAPACKE_dorgqr  scipy_LAPACKE_dorgqr
+#define LAPACKE_dormqr  scipy_LAPACKE_dormqr
+#define LAPACKE_dsyevd  scipy_LAPACKE_dsyevd
+#define LAPACKE_cungqr  scipy_LAPACKE_cungqr
+#define LAPACKE_cunmqr  scipy_LAPACKE_cunmqr
+#define LAPACKE_cheevd  scipy_LAPACKE_cheevd
+#define LAPACKE_zungqr  scipy_LAPACKE_zungqr
+#define LAPACKE_zunmqr  scipy_LAPACKE_zunmqr
+#define LAPACKE_zheevd  scipy_LAPACKE_zheevd
+
+// Complex dot products that return their value, which is how DaCe's Dot node calls them.
+static inline std::complex<float> cblas_cdot(int n, const void *x, int incx, const void *y, int incy) {
+    std::complex<float> result;
+    scipy_cblas_cdotu_sub(n, x, incx, y, incy, &result);
+    return result;
+}
+
+static inline std::complex<double> cblas_zdot(int n, const void *x, int incx, const void *y, int incy) {
+    std::complex<double> result;
+    scipy_cblas_zdotu_sub(n, x, incx, y, incy, &result);
+    return result;
+}

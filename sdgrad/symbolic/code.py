@@ -1,0 +1,98 @@
+"""Small tools on Python expression trees."""
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Callable, Mapping
+
+
+def names_in(expr: ast.AST) -> set[str]:
+    """Names a piece of code mentions, function names aside."""
+    return {n.id for n in walk_values(expr) if isinstance(n, ast.Name)}
+
+
+def walk_values(expr: ast.AST):
+    """Every node of an expression that denotes a value: the callee of a call is skipped."""
+    yield expr
+    for field, child in ast.iter_fields(expr):
+        if isinstance(expr, ast.Call) and field == "func":
+            continue
+        for node in child if isinstance(child, list) else [child]:
+            if isinstance(node, ast.AST):
+                yield from walk_values(node)
+
+
+class _Renamer(ast.NodeTransformer):
+    def __init__(self, env: Mapping[str, ast.expr]) -> None:
+        self.env = env
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.env[node.id]) if node.id in self.env else node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        node.args = [self.visit(a) for a in node.args]
+        node.keywords = [self.visit(k) for k in node.keywords]
+        return node
+
+
+def rename(expr: ast.expr, env: Mapping[str, ast.expr]) -> ast.expr:
+    """A copy of the expression with names replaced by expressions."""
+    return _Renamer(env).visit(copy.deepcopy(expr)) if env else expr
+
+
+def rename_names(expr: ast.expr, env: Mapping[str, str]) -> ast.expr:
+    """A copy of the expression with names replaced by names."""
+    relevant = {old: name(new) for old, new in env.items() if old != new}
+    return rename(expr, relevant) if relevant.keys() & names_in(expr) else expr
+
+
+def parse(text: str) -> ast.expr:
+    """Python source of one expression."""
+    return ast.parse(text, mode="eval").body
+
+
+def name(identifier: str) -> ast.Name:
+    return ast.Name(id=identifier, ctx=ast.Load())
+
+
+def constant(value: object) -> ast.Constant:
+    return ast.Constant(value=value)
+
+
+def call(function: str, *args: ast.expr) -> ast.expr:
+    func: ast.expr = name(function.split(".")[0])
+    for part in function.split(".")[1:]:
+        func = ast.Attribute(value=func, attr=part, ctx=ast.Load())
+    return ast.Call(func=func, args=list(args), keywords=[])
+
+
+def binary(op: type[ast.operator], left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left=left, op=op(), right=right)
+
+
+def choose(condition: ast.expr, then: ast.expr, otherwise: ast.expr) -> ast.expr:
+    return ast.IfExp(test=condition, body=then, orelse=otherwise)
+
+
+def both(a: str | None, b: str | None) -> ast.expr | None:
+    """The conjunction of two conditions given by name, None meaning true."""
+    if a is None or b is None:
+        known = a or b
+        return name(known) if known else None
+    return ast.BoolOp(op=ast.And(), values=[name(a), name(b)])
+
+
+def callee(expr: ast.Call) -> str:
+    """The last part of a call's function name: ``math.sin``, ``np.sin`` and ``sin`` are all ``sin``."""
+    func = expr.func
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", ast.unparse(func))
+
+
+def bottom_up(expr: ast.expr, visit: Callable[[ast.expr], ast.expr]) -> ast.expr:
+    """Rebuild an expression from its leaves with ``visit``."""
+    class Visitor(ast.NodeTransformer):
+        def generic_visit(self, node: ast.AST) -> ast.AST:
+            super().generic_visit(node)
+            return visit(node) if isinstance(node, ast.expr) else node
+
+    return Visitor().visit(copy.deepcopy(expr))
