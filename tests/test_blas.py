@@ -192,11 +192,11 @@ def test_factorizations(dtype):
         H: dtype[N, N],
         B: dtype[N, M],
         X: dtype[N, M],
-        I: dtype[N, N],
-        L: dtype[N, N],  # noqa: E741
+        V: dtype[N, N],
+        L: dtype[N, N],
     ):
         X[:] = np.linalg.solve(A, B)
-        I[:] = np.linalg.inv(A)
+        V[:] = np.linalg.inv(A)
         L[:] = np.linalg.cholesky(H)
 
     rng = np.random.default_rng(4)
@@ -206,7 +206,7 @@ def test_factorizations(dtype):
     B = sample(rng, (N, M), kind)
     X, inverse, L = np.zeros((N, M), kind), np.zeros((N, N), kind), np.zeros((N, N), kind)
     before = A.copy(), H.copy(), B.copy()
-    compiled(factor, f"factor_{dtype.to_string()}")(A=A, H=H, B=B, X=X, I=inverse, L=L)
+    compiled(factor, f"factor_{dtype.to_string()}")(A=A, H=H, B=B, X=X, V=inverse, L=L)
     tolerance = 10 * TOLERANCE[kind]
     for found, expected in (
         (X, np.linalg.solve(A, B)),

@@ -35,7 +35,8 @@ def test_a_wrong_setting_is_refused_and_changes_nothing(name, value, message):
 
 
 def test_settings_come_from_the_environment():
-    program = "from sdgrad.config import config; print(config.debug, config.optimization_level, config.cache_folder)"
+    shown = "config.debug, config.optimization_level, config.cache_folder"
+    program = f"from sdgrad.config import config; print({shown})"
     environment = {
         "SDGRAD_DEBUG": "yes",
         "SDGRAD_OPTIMIZATION_LEVEL": "1",

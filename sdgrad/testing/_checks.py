@@ -242,7 +242,7 @@ def _compare_gradient(
         u = random_like(argument, rng)
         d = derivative(problem, {position: u})
         # Errors of single elements, each within rtol, add up to this much.
-        spread = rtol * float(np.sum(np.abs(g.astype(u.dtype) * u)))
+        spread = rtol * float(np.sum(np.abs(np.nan_to_num(g.astype(u.dtype)) * u)))
         allowed = _allowed(
             floor * math.sqrt(max(g.size, 1)) + min(spread, 1e3 * rtol * max(scale, abs(d.value))), d
         )

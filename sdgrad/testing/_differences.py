@@ -118,6 +118,7 @@ def make_problem(f, args, kwargs, reference, wrt, rng) -> Problem:
     """The problem of checking `f` at `args`: what differences are taken of, where, with which cotangents."""
     source = _plain_python(f if reference is None else reference)
     names = _argument_names(f, len(args))
+    active = _positions(wrt, names, args)
     # Compiled callables are bound to their types; plain Python runs in double precision.
     exact_types = not isinstance(source, types.FunctionType)
     points = tuple(args) if exact_types else tuple(widened(a) for a in args)
@@ -128,7 +129,7 @@ def make_problem(f, args, kwargs, reference, wrt, rng) -> Problem:
     cotangents = tuple(random_like(y, rng) for y in outputs)
     if len(outputs) == 1 and outputs[0].ndim == 0 and not np.iscomplexobj(outputs[0]):
         cotangents = (np.ones(()),)
-    return Problem(source, points, kwargs, cotangents, _positions(wrt, names, args), names, exact_types)
+    return Problem(source, points, kwargs, cotangents, active, names, exact_types)
 
 
 @dataclass(frozen=True)

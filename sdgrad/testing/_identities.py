@@ -88,7 +88,7 @@ def taylor_test(
     kwargs: Mapping[str, Any] | None = None,
     reference: Callable[..., Any] | None = None,
     gradient: Gradient | None = None,
-    steps: Sequence[float] = (1e-2, 5e-3, 2.5e-3, 1.25e-3, 6.25e-4),
+    steps: Sequence[float] = (1e-3, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5),
     least_order: float = 1.9,
     seed: int = 0,
 ) -> Taylor:
@@ -127,11 +127,11 @@ def _size(g: Any, u: np.ndarray) -> float:
 
 
 def _order(steps: Sequence[float], remainders: Sequence[float], noise: Sequence[float]) -> float:
-    """The slope of log remainder over log step, from the steps whose remainder is above the rounding."""
+    """The slope of log remainder over log step, from the three smallest steps above rounding."""
     kept = [(h, r) for h, r, n in zip(steps, remainders, noise, strict=True) if not r <= n]
     if any(math.isnan(r) for _, r in kept):
         return math.nan
     if len(kept) < 2:
         return math.inf if not kept else 0.0 if kept[0][0] == min(steps) else math.inf
-    x, y = np.log([h for h, _ in kept]), np.log([r for _, r in kept])
+    x, y = np.log([h for h, _ in kept[-3:]]), np.log([r for _, r in kept[-3:]])
     return float(np.polyfit(x, y, 1)[0])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ._rebind import rebind
 from .mutable_jax import mutable
 
 Inputs = Callable[[np.random.Generator], tuple]
@@ -60,10 +61,15 @@ class Program:
         names = self.argument_names
         return tuple(w if isinstance(w, int) else names.index(w) for w in self.wrt)
 
+    @property
+    def python(self) -> Callable:
+        """The plain NumPy version, in which calls of ``@dace.program`` objects are Python calls."""
+        return rebind(self.reference or self.function, lambda value: value)
+
     def run(self, *args: Any) -> tuple:
         """The result in plain NumPy, on copies of ``args``."""
         args = tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in args)
-        returned = (self.reference or self.function)(*args)
+        returned = self.python(*args)
         written = tuple(args[self.argument_names.index(name)] for name in self.mutates)
         return flat(returned) + written
 

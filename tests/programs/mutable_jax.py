@@ -8,7 +8,6 @@ NumPy.
 
 import inspect
 import math
-import types
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -17,6 +16,8 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as jsp
 import numpy as np
+
+from ._rebind import rebind
 
 
 class Array:
@@ -44,6 +45,8 @@ class Array:
 
     def __getitem__(self, index):
         index = unwrap(index)
+        if _is_element(index, self.ndim):
+            return Array(self.value[index])
         if _is_basic(index):
             return self._view(lambda v: v[index], lambda v, new: v.at[index].set(new))
         return Array(self.value[_concrete_masks(index)])
@@ -139,7 +142,14 @@ def _is_basic(index: Any) -> bool:
     return all(p is None or p is Ellipsis or isinstance(p, slice) or _is_integer(p) for p in parts)
 
 
+def _is_element(index: Any, ndim: int) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return len(parts) == ndim and all(p is not None and p is not Ellipsis and _is_integer(p) for p in parts)
+
+
 def _is_integer(part: Any) -> bool:
+    if isinstance(part, slice):
+        return False
     return isinstance(part, (int, np.integer)) or (jnp.ndim(part) == 0 and jnp.issubdtype(jnp.result_type(part), jnp.integer))
 
 
@@ -266,7 +276,7 @@ def mutable(function: Callable, mutates: tuple[str, ...] = ()) -> Callable:
 
     @wraps(function)
     def call(*args):
-        inner = _swap(function)
+        inner = rebind(function, _stand_in)
         names = tuple(inspect.signature(function).parameters)
         held = [wrap(jnp.asarray(a)) if not isinstance(a, (int, float, complex)) else a for a in args]
         returned = inner(*held)
@@ -278,23 +288,9 @@ def mutable(function: Callable, mutates: tuple[str, ...] = ()) -> Callable:
     return call
 
 
-def _swap(function: Callable, done: dict | None = None) -> Callable:
-    """A copy of ``function`` that sees the stand-ins, as do the plain functions it calls."""
-    done = {} if done is None else done
-    plain = getattr(function, "f", function)
-    if plain in done:
-        return done[plain]
-    scope = dict(plain.__globals__)
-    copy = types.FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, plain.__closure__)
-    done[plain] = copy
-    for name in plain.__code__.co_names:
-        value = scope.get(name)
-        if value is np:
-            scope[name] = Namespace()
-        elif value is math:
-            scope[name] = Math()
-        elif isinstance(value, np.ndarray):
-            scope[name] = Array(jnp.asarray(value))
-        elif isinstance(value, types.FunctionType) and value.__module__ == plain.__module__ or hasattr(value, "to_sdfg"):
-            scope[name] = _swap(value, done)
-    return copy
+def _stand_in(value: Any) -> Any:
+    if value is np:
+        return Namespace()
+    if value is math:
+        return Math()
+    return Array(jnp.asarray(value)) if isinstance(value, np.ndarray) else value

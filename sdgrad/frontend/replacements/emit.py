@@ -1,5 +1,6 @@
 """Emission of graph pieces: one state per operation, each a map around one Python tasklet, a reduction, or a view."""
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,7 +94,7 @@ class Emitter:
             if o.container is not None and f"__in{k + 1}" in code
         }
         written = {"__out": self._memlet(out, out_at or params)}
-        self._mapped(state or self.state(label), label, shape, params, reads, f"__out = {code}", written)
+        self._mapped(state or self.state(label), label, shape, reads, f"__out = {code}", written)
         return out
 
     @staticmethod
@@ -105,8 +106,15 @@ class Emitter:
     def _memlet(container, indices) -> Memlet:
         return Memlet(data=container, subset=", ".join(map(str, indices)) or "0")
 
-    def _mapped(self, state, label, shape, params, reads, code, writes):
-        ranges = {param: f"0:{symbolic.symstr(size)}" for param, size in zip(params, shape) if param != "0"}
+    @staticmethod
+    def _mapped(state, label, shape, reads, code, writes):
+        text = " ".join([code, *(str(memlet.subset) for memlet in (*reads.values(), *writes.values()))])
+        used = set(re.findall(r"__i\d+", text))
+        ranges = {
+            f"__i{k}": f"0:{symbolic.symstr(size)}"
+            for k, size in enumerate(shape)
+            if f"__i{k}" in used or not same_size(size, 1)
+        }
         if ranges:
             state.add_mapped_tasklet(f"_{label}_", ranges, reads, code, writes, external_edges=True)
             return

@@ -30,8 +30,8 @@ def common_type(kinds) -> np.dtype:
 
 def loop_types(ufunc: np.ufunc, kinds, dtype=None) -> tuple[list[np.dtype], list[np.dtype]]:
     """The types in which ``ufunc`` computes on operands of these kinds, and the types of its results."""
-    signature = None if dtype is None else (None,) * ufunc.nin + (numpy_dtype(dtype),) * ufunc.nout
-    found = [numpy_dtype(t) for t in ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), signature=signature)]
+    wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy_dtype(dtype),) * ufunc.nout}
+    found = [numpy_dtype(t) for t in ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **wanted)]
     return found[: ufunc.nin], found[ufunc.nin :]
 
 

@@ -1,0 +1,1 @@
+"""Measurements of sdgrad beside JAX: ``python -m benchmarks.run --help``."""

@@ -1,0 +1,185 @@
+"""Activity: which values depend on the inputs (varied) and influence the outputs (useful), to a fixpoint."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Mapping
+
+from sdgrad.analysis.relations import covers
+from sdgrad.errors import Problem
+from sdgrad.program.tree import (Block, Leaf, Let, Load, Loop, NodeCall, Program, Scope, Store, While, children,
+                                 local_names)
+from sdgrad.symbolic import kinds
+from sdgrad.symbolic.derivatives import NoDerivative, Partial, partials
+
+Path = tuple[int, ...]
+DIFFERENTIABLE_MODES = ("set", "sum", "sub", "prod", "max", "min")
+
+
+@dataclass(frozen=True)
+class LeafFacts:
+    """Derivative facts of one leaf: kinds, partials by instruction name, and functions without a derivative."""
+
+    kinds: Mapping[str, str]
+    partials: Mapping[str, tuple[Partial, ...]]
+    unknown: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Names (leaves) and containers (calls) that are varied and useful, by node path."""
+
+    names: Mapping[Path, frozenset[str]]
+    facts: Mapping[Path, LeafFacts]
+    varied_end: frozenset[str]
+    useful_start: frozenset[str]
+
+    def active(self, path: Path, name: str) -> bool:
+        return name in self.names.get(path, frozenset())
+
+    def __str__(self) -> str:
+        return "\n".join(f"{'.'.join(map(str, p))}: {', '.join(sorted(n))}" for p, n in sorted(self.names.items()) if n)
+
+
+def leaf_facts(leaf: Leaf, program: Program) -> LeafFacts:
+    kind = kinds.infer(leaf.body, program.containers)
+    found: dict[str, tuple[Partial, ...]] = {}
+    unknown: dict[str, str] = {}
+    for let in leaf.lets:
+        try:
+            found[let.name] = tuple(partials(let.name, let.expr, kind))
+        except NoDerivative as missing:
+            unknown[let.name] = str(missing.args[0])
+    return LeafFacts(kind, found, unknown)
+
+
+@dataclass
+class _Sweep:
+    program: Program
+    facts: dict[Path, LeafFacts] = field(default_factory=dict)
+    varied: dict[Path, set[str]] = field(default_factory=dict)
+    useful: dict[Path, set[str]] = field(default_factory=dict)
+
+    def root(self, name: str) -> str:
+        return self.program.root(name)
+
+    # -- forward
+    def forward(self, block: Block, path: Path, state: set[str]) -> set[str]:
+        for k, node in enumerate(block):
+            state = self.forward_node(node, (*path, k), state)
+        return state
+
+    def forward_node(self, node, path: Path, state: set[str]) -> set[str]:
+        if isinstance(node, Leaf):
+            return self.forward_leaf(node, path, state)
+        if isinstance(node, NodeCall):
+            hit = {r.container for r in node.inputs.values() if self.root(r.container) in state}
+            self.varied.setdefault(path, set()).update(hit)
+            if hit:
+                outs = {r.container for r in node.outputs.values() if self.is_float(r.container)}
+                self.varied[path] |= outs
+                return state | {self.root(c) for c in outs}
+            return state
+        return self.through(node, path, state, self.forward, local_names(node))
+
+    def through(self, node, path: Path, state: set[str], sweep, hidden: set[str]) -> set[str]:
+        """Pass a control node: arms join, loops and maps go round until nothing changes."""
+        blocks = children(node)
+        if isinstance(node, (Loop, While)) or isinstance(node, Scope):
+            while True:
+                after = sweep(blocks[0], (*path, 0), set(state)) | state
+                if after == state:
+                    return state - hidden
+                state = after
+        results = [sweep(b, (*path, k), set(state)) for k, b in enumerate(blocks)]
+        return state.union(*results) if results else state
+
+    def is_float(self, container: str) -> bool:
+        return kinds.kind_of(self.program.containers[container].dtype) in ("float", "complex")
+
+    def forward_leaf(self, leaf: Leaf, path: Path, state: set[str]) -> set[str]:
+        facts = self.facts.setdefault(path, leaf_facts(leaf, self.program))
+        varied = self.varied.setdefault(path, set())
+        for instr in leaf.body:
+            if isinstance(instr, Load):
+                if self.root(instr.container) in state and self.is_float(instr.container):
+                    varied.add(instr.name)
+            elif isinstance(instr, Let):
+                operands = {p.operand for p in facts.partials.get(instr.name, ())}
+                if instr.name in facts.unknown:
+                    from sdgrad.symbolic.code import names_in
+                    operands = names_in(instr.expr)
+                if operands & varied:
+                    varied.add(instr.name)
+        for store in leaf.stores:
+            state = self.forward_store(store, leaf, varied, state)
+        return state
+
+    def forward_store(self, store: Store, leaf: Leaf, varied: set[str], state: set[str]) -> set[str]:
+        root = self.root(store.container)
+        if store.value in varied and self.is_float(store.container):
+            return state | {root}
+        defines = (store.mode == "set" or store.fresh) and root == store.container
+        if defines and root in state and covers(store, leaf, self.program.containers[root].shape):
+            return state - {root}
+        return state
+
+    # -- backward
+    def backward(self, block: Block, path: Path, state: set[str]) -> set[str]:
+        for k in range(len(block) - 1, -1, -1):
+            state = self.backward_node(block[k], (*path, k), state)
+        return state
+
+    def backward_node(self, node, path: Path, state: set[str]) -> set[str]:
+        if isinstance(node, Leaf):
+            return self.backward_leaf(node, path, state)
+        if isinstance(node, NodeCall):
+            hit = {r.container for r in node.outputs.values() if self.root(r.container) in state}
+            if hit:
+                self.useful.setdefault(path, set()).update(hit | {r.container for r in node.inputs.values()})
+                return state | {self.root(r.container) for r in node.inputs.values() if self.is_float(r.container)}
+            return state
+        return self.through(node, path, state, self.backward, local_names(node))
+
+    def backward_leaf(self, leaf: Leaf, path: Path, state: set[str]) -> set[str]:
+        facts = self.facts[path]
+        useful = self.useful.setdefault(path, set())
+        useful |= {s.value for s in leaf.stores if self.root(s.container) in state and self.is_float(s.container)}
+        after = set(state)
+        for s in leaf.stores:
+            root = self.root(s.container)
+            defines = (s.mode == "set" or s.fresh) and root == s.container
+            if defines and root in after and covers(s, leaf, self.program.containers[root].shape):
+                after.discard(root)
+        for instr in reversed(leaf.body):
+            if isinstance(instr, Let) and instr.name in useful:
+                if instr.name in facts.unknown:
+                    from sdgrad.symbolic.code import names_in
+                    useful |= names_in(instr.expr)
+                useful |= {p.operand for p in facts.partials.get(instr.name, ())}
+            elif isinstance(instr, Load) and instr.name in useful and self.is_float(instr.container):
+                after.add(self.root(instr.container))
+        return after
+
+
+def activity(program: Program, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Activity:
+    """Which values carry a derivative from ``inputs`` (at entry) to ``outputs`` (at exit)."""
+    sweep = _Sweep(program)
+    end = sweep.forward(program.body, (), {program.root(n) for n in inputs})
+    start = sweep.backward(program.body, (), {program.root(n) for n in outputs})
+    paths = sweep.varied.keys() | sweep.useful.keys()
+    names = {p: frozenset(sweep.varied.get(p, set()) & sweep.useful.get(p, set())) for p in paths}
+    return Activity(names, sweep.facts, frozenset(end), frozenset(start))
+
+
+def unknown_functions(program: Program, found: Activity) -> list[Problem]:
+    """A problem for each active instruction whose function has no derivative."""
+    from sdgrad.analysis.paths import nodes_with_paths
+    problems = []
+    for path, node in nodes_with_paths(program.body):
+        facts = found.facts.get(path)
+        for name, function in (facts.unknown.items() if facts else ()):
+            if found.active(path, name):
+                problems.append(Problem(f"function '{function}'", "has no derivative in the table of scalar rules",
+                                        str(node.source), "register a row with sdgrad.register_scalar_rule, or keep "
+                                        "its argument out of the differentiated inputs"))
+    return problems

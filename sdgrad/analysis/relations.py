@@ -1,0 +1,184 @@
+"""Accesses as integer relations (ISL): which instance of a node touches which element.
+
+Affine parts are exact; everything else is over-approximated by the whole container. ``exact`` on a relation says
+whether it is.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Iterable, Sequence
+
+import islpy as isl
+import sympy
+from dace import symbolic
+
+from sdgrad.program.tree import Expr, Leaf, Load, Loop, Param, Store
+from sdgrad.symbolic.expr import free_names, sym
+
+
+class NotAffine(Exception):
+    """An expression ISL cannot hold."""
+
+
+@lru_cache(maxsize=65536)
+def isl_text(expr: Expr) -> str:
+    """An integer expression in ISL's notation; ``floor`` and ``Mod`` by constants included."""
+    if isinstance(expr, sympy.Integer):
+        return str(int(expr))
+    if isinstance(expr, sympy.Symbol):
+        return f"v_{expr.name}"
+    if isinstance(expr, sympy.Add):
+        return "(" + " + ".join(isl_text(a) for a in expr.args) + ")"
+    if isinstance(expr, sympy.Mul):
+        numbers = [a for a in expr.args if isinstance(a, sympy.Integer)]
+        others = [a for a in expr.args if not isinstance(a, sympy.Integer)]
+        if len(others) != 1:
+            raise NotAffine(expr)
+        return f"({int(sympy.prod(numbers))} * {isl_text(others[0])})"
+    if isinstance(expr, symbolic.int_floor) and isinstance(expr.args[1], sympy.Integer) and expr.args[1] > 0:
+        return f"floor(({isl_text(expr.args[0])}) / {int(expr.args[1])})"
+    if isinstance(expr, sympy.Mod) and isinstance(expr.args[1], sympy.Integer) and expr.args[1] > 0:
+        return f"(({isl_text(expr.args[0])}) mod {int(expr.args[1])})"
+    raise NotAffine(expr)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """``{ instance -> element }`` of one access, as an ISL map; ``exact`` where nothing was over-approximated."""
+
+    map: isl.Map
+    exact: bool
+
+    @property
+    def elements(self) -> isl.Set:
+        return self.map.range()
+
+    def __str__(self) -> str:
+        return str(self.map)
+
+
+def domain_constraints(params: Iterable[Param]) -> list[str]:
+    """The values a nest's parameters take."""
+    found = []
+    for p in params:
+        step = int(p.step) if isinstance(p.step, sympy.Integer) else None
+        if step is None:
+            raise NotAffine(p.step)
+        lower, upper = (p.start, p.stop) if step > 0 else (p.stop, p.start)
+        found.append(f"{isl_text(lower)} <= v_{p.name} <= {isl_text(upper)}")
+        if abs(step) != 1:
+            found.append(f"(v_{p.name} - {isl_text(p.start)}) mod {abs(step)} = 0")
+    return found
+
+
+def relation(access: Load | Store, params: Sequence[Param], local: frozenset[str], rank: int) -> Relation:
+    """The relation of one access in a nest; ``local`` names values known only at run time."""
+    names = [p.name for p in params]
+    exact, constraints = True, []
+    try:
+        constraints += domain_constraints(params)
+    except NotAffine:
+        exact = False
+    for k in range(rank):
+        try:
+            if free_names(access.index[k]) & local:
+                raise NotAffine
+            constraints.append(f"e{k} = {isl_text(access.index[k])}")
+        except NotAffine:
+            exact = False
+    if access.guard is not None:
+        exact = False
+    text = f"{{ [{', '.join('v_' + n for n in names)}] -> [{', '.join(f'e{k}' for k in range(rank))}]"
+    text += (" : " + " and ".join(constraints) if constraints else "") + " }"
+    symbols = sorted(_names_in(constraints) - {f"v_{n}" for n in names})
+    return Relation(isl.Map(f"[{', '.join(symbols)}] -> {text}"), exact)
+
+
+def _names_in(constraints: Iterable[str]) -> set[str]:
+    import re
+    return {t for c in constraints for t in re.findall(r"v_\w+", c)}
+
+
+def leaf_relation(access: Load | Store, leaf: Leaf, rank: int, outer: Sequence[Param] = ()) -> Relation:
+    """The relation of an access of a leaf, the parameters of enclosing nests and loops included."""
+    local = frozenset(i.name for i in leaf.body if not isinstance(i, Store))
+    return relation(access, (*outer, *leaf.params), local, rank)
+
+
+def loop_param(loop: Loop) -> Param | None:
+    """A loop's variable as a parameter, where its bounds are free of data."""
+    import ast
+    from sdgrad.symbolic.expr import to_expr
+    if any(v.loads for v in (loop.start, loop.stop, loop.step)):
+        return None
+    start, stop, step = (to_expr(ast.unparse(v.expr)) for v in (loop.start, loop.stop, loop.step))
+    return Param(loop.symbol, start, stop, step)
+
+
+def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Param] | None = None) -> bool:
+    """Whether no two instances of the leaf touch the same element through this access. False where unknown."""
+    params = leaf.params if params is None else params
+    if _alone(access, params):
+        return True
+    if free_names(*access.index) & {i.name for i in leaf.body if not isinstance(i, Store)}:
+        return not params
+    if not params:
+        return True
+    rel = relation(access, params, frozenset(), rank)
+    return rel.exact and bool(rel.map.is_injective()) if access.guard is None else \
+        bool(relation(Load("x", access.container, access.index), params, frozenset(), rank).map.is_injective()) and \
+        _affine(access, params)
+
+
+def _affine(access: Load | Store, params: Sequence[Param]) -> bool:
+    return relation(Load("x", access.container, access.index), params, frozenset(), len(access.index)).exact
+
+
+def _alone(access: Load | Store, params: Sequence[Param]) -> bool:
+    """A cheap sufficient test: every parameter stands alone in a dimension, up to terms without parameters."""
+    names = {p.name for p in params}
+    alone = set()
+    for expr in access.index:
+        found = free_names(expr) & names
+        if len(found) == 1:
+            (name,) = found
+            if expr == sym(name) or not free_names(expr - sym(name)) & names:
+                alone.add(name)
+    return alone == names
+
+
+def disjoint(a: Relation, b: Relation) -> bool:
+    """Whether two accesses of one container can never meet. False where unknown."""
+    x, y = isl.align_params(a.elements, b.elements.get_space()) if False else a.elements, b.elements
+    return bool(x.is_disjoint(y))
+
+
+def covers(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
+    """Whether a store writes every element of its container. False where unknown."""
+    if access.guard is not None:
+        return False
+    if _covers_by_position(access, leaf, shape):
+        return True
+    rel = leaf_relation(access, leaf, len(shape))
+    if not rel.exact:
+        return False
+    try:
+        box = " and ".join(f"0 <= e{k} < {isl_text(n)}" for k, n in enumerate(shape))
+    except NotAffine:
+        return False
+    whole = isl.Set(f"[{', '.join(sorted(_names_in([box])))}] -> {{ [{', '.join(f'e{k}' for k in range(len(shape)))}] : {box} }}")
+    return bool(whole.is_subset(rel.elements))
+
+
+def _covers_by_position(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
+    params = {p.name: p for p in leaf.params}
+    used = set()
+    for expr, n in zip(access.index, shape):
+        if n == 1 and expr == 0:
+            continue
+        p = params.get(getattr(expr, "name", ""))
+        if p is None or p.name in used or p.step != 1 or p.start != 0 or p.stop != n - 1:
+            return False
+        used.add(p.name)
+    return all(not free_names(p.start, p.stop) & params.keys() for p in leaf.params)

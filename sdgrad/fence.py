@@ -1,0 +1,72 @@
+"""The fence: everything that cannot be differentiated is found and reported before anything is changed."""
+from __future__ import annotations
+
+from typing import Mapping
+
+from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
+from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInputError
+from sdgrad.program.tree import Leaf, NodeCall, Program, While, walk, reads, writes
+from sdgrad.request import Request
+from sdgrad.rules import find_rule
+from sdgrad.symbolic.kinds import kind_of
+
+
+def check_request(program: Program, request: Request) -> None:
+    """Names exist, and what is differentiated is floating point."""
+    problems = []
+    for role, names in (("input", request.inputs), ("output", request.outputs)):
+        for name in names:
+            if name not in program.containers:
+                raise NameNotFound(role, name, program.containers)
+            dtype = program.containers[name].dtype
+            if kind_of(dtype) in ("int", "bool"):
+                problems.append(Problem(f"{role} '{name}'", f"is {dtype.to_string()}; gradients exist for floating-point "
+                                        "containers only", hint="convert it to float64, or leave it out"))
+    if problems:
+        raise DifferentiationError(problems)
+
+
+def check_program(program: Program, request: Request, found: Activity) -> None:
+    """Every active construct has a derivative; every input that must matter does."""
+    problems = unknown_functions(program, found)
+    for path, node in nodes_with_paths(program.body):
+        if isinstance(node, Leaf):
+            for store in node.stores:
+                if found.active(path, store.value) and store.mode not in DIFFERENTIABLE_MODES:
+                    problems.append(Problem(f"write-conflict resolution '{store.mode}'", f"into {store.container}",
+                                            str(node.source), "use sum, product, min or max"))
+        elif isinstance(node, NodeCall) and is_active(node, path, found):
+            try:
+                find_rule(node, program)
+            except DifferentiationError as error:
+                problems += error.problems
+        elif isinstance(node, While) and any(found.names.get(p) for p, _ in nodes_with_paths((node,), path)):
+            inner = [p for p in found.names if p[:len(path)] == path and found.names[p]]
+            if inner:
+                problems.append(Problem("while loop", "is not differentiated yet", str(node.source),
+                                        "use a for loop with known bounds"))
+    if problems:
+        raise DifferentiationError(problems)
+    if request.unused == "error":
+        unused = [n for n in request.inputs if program.root(n) not in found.useful_start]
+        if unused:
+            raise UnusedInputError(f"no output depends on {', '.join(repr(n) for n in unused)}")
+
+
+def is_active(node: NodeCall, path: Path, found: Activity) -> bool:
+    return any(found.active(path, r.container) for r in node.outputs.values()) and any(
+        found.active(path, r.container) for r in node.inputs.values())
+
+
+def operand_needs(program: Program, found: Activity) -> Mapping[Path, tuple[str, ...]]:
+    """The operands of calls whose primal values their rules mention."""
+    needs = {}
+    for path, node in nodes_with_paths(program.body):
+        if isinstance(node, NodeCall) and is_active(node, path, found):
+            wanted = tuple(c for c, r in node.inputs.items() if found.active(path, r.container))
+            needs[path] = find_rule(node, program).needs(node, program, wanted)
+    return needs
+
+
+__all__ = ["check_program", "check_request", "operand_needs", "reads", "walk", "writes"]

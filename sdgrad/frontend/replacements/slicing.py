@@ -1,0 +1,215 @@
+"""Slices with a negative step, which DaCe's visitor refuses to read and reads wrongly as targets.
+
+The visitor has no table for subscripts, so two of its methods are wrapped: a subscript is visited with whole or
+increasing slices in place of the decreasing ones, and what it yields is reversed by a map.
+"""
+
+import ast
+import copy
+import functools
+
+from dace import symbolic
+from dace.frontend.python.newast import ProgramVisitor
+
+from sdgrad.frontend.replacements.emit import Emitter
+from sdgrad.frontend.replacements.indexing import text
+
+_MARK = "handles_negative_steps"
+
+
+def _entries(subscript: ast.Subscript) -> list[ast.expr]:
+    return list(subscript.slice.elts) if isinstance(subscript.slice, ast.Tuple) else [subscript.slice]
+
+
+def _step(entry) -> int | None:
+    """The step of a slice with a constant negative step."""
+    if not isinstance(entry, ast.Slice) or entry.step is None:
+        return None
+    try:
+        step = ast.literal_eval(entry.step)
+    except ValueError:
+        return None
+    return step if isinstance(step, int) and step < 0 else None
+
+
+def _has_negative_step(node) -> bool:
+    return isinstance(node, ast.Subscript) and any(_step(e) is not None for e in _entries(node))
+
+
+def _with_entries(subscript: ast.Subscript, entries) -> ast.Subscript:
+    changed = copy.copy(subscript)
+    changed.slice = ast.copy_location(ast.Tuple(entries, ast.Load()), subscript) if len(entries) > 1 else entries[0]
+    return changed
+
+
+def _is_new_axis(entry) -> bool:
+    return isinstance(entry, ast.Constant) and entry.value is None
+
+
+def _is_ellipsis(entry) -> bool:
+    return isinstance(entry, ast.Constant) and entry.value is Ellipsis
+
+
+def _dimensions(entries, ndim: int) -> list[int | None]:
+    """The dimension of the container that each entry indexes."""
+    indexed = sum(not _is_new_axis(e) and not _is_ellipsis(e) for e in entries)
+    result, position = [], 0
+    for entry in entries:
+        plain = not _is_new_axis(entry) and not _is_ellipsis(entry)
+        result.append(position if plain else None)
+        position += 1 if plain else ndim - indexed if _is_ellipsis(entry) else 0
+    return result
+
+
+def _kept_axes(entries, ndim: int) -> list[int | None]:
+    """The axis of the result that each slice becomes, where every other entry is one element."""
+    result, axis = [], 0
+    indexed = sum(not _is_new_axis(e) and not _is_ellipsis(e) for e in entries)
+    for entry in entries:
+        result.append(axis if isinstance(entry, ast.Slice) else None)
+        axis += ndim - indexed if _is_ellipsis(entry) else isinstance(entry, ast.Slice) or _is_new_axis(entry)
+    return result
+
+
+def _bound(visitor, node, size, default, step):
+    """A bound of a slice with a negative step, as a position from the start."""
+    if node is None:
+        return default
+    ((value, _, _),) = visitor._parse_subscript_slice(ast.Slice(lower=node, upper=None, step=None))
+    if (value < 0) == True:  # noqa: E712, the bound may be symbolic
+        value = value + size
+    if isinstance(size, int) and isinstance(value, int):
+        return max(-1, min(value, size - 1))
+    return value
+
+
+def _positions(visitor, entry: ast.Slice, size) -> tuple[object, object, int]:
+    """First position, number of positions, and step of a decreasing slice."""
+    step = _step(entry)
+    size = int(size) if getattr(size, "is_Integer", False) else size
+    start, stop = _bound(visitor, entry.lower, size, size - 1, step), _bound(visitor, entry.upper, size, -1, step)
+    extent = start - stop
+    length = -(-extent // -step) if isinstance(extent, int) else extent if step == -1 else symbolic.int_ceil(extent, -step)
+    if (length <= 0) == True:  # noqa: E712
+        raise ValueError(f"slice {ast.unparse(entry)} of an axis of {size} elements is empty")
+    return start, length, step
+
+
+def _reversed(emitter: Emitter, container: str, decreasing: dict[int, tuple]) -> str:
+    """``container`` with some axes read from a position downwards."""
+    operand = emitter.array(container)
+    shape = tuple(decreasing[k][1] if k in decreasing else n for k, n in enumerate(operand.shape))
+    index = [
+        f"{text(decreasing[k][0])} + {decreasing[k][2]} * __i{k}" if k in decreasing else f"__i{k}" for k in range(len(shape))
+    ]
+    return emitter.compute("reversed", "{0}", [operand.read_at(*index)], shape=shape)
+
+
+def _container(visitor, node: ast.Subscript):
+    """The subscripted container, evaluated once: its name and descriptor, and the node that now names it."""
+    ((name, _),) = visitor._gettype(node.value)
+    named = copy.copy(node)
+    named.value = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), node.value)
+    return named, visitor.defined[name] if name in visitor.defined else visitor.sdfg.arrays[name]
+
+
+def read_decreasing(visitor, visit, node: ast.Subscript) -> str:
+    """The value of a subscript with decreasing slices."""
+    entries = _entries(node)
+    named, desc = _container(visitor, node)
+    ndim = len(desc.shape)
+    whole = [ast.copy_location(ast.Slice(), e) if _step(e) is not None else e for e in entries]
+    name = visit(visitor, _with_entries(named, whole))
+    expected = ndim - sum(not isinstance(e, ast.Slice) and not _is_new_axis(e) and not _is_ellipsis(e) for e in entries)
+    expected += sum(map(_is_new_axis, entries))
+    emitter = Emitter(visitor, f"slice {ast.unparse(node.slice)}")
+    if len(emitter.array(name).shape) != expected:
+        raise TypeError(f"{emitter.function}: a negative step cannot be combined with index arrays")
+    sizes = dict(zip(_kept_axes(entries, ndim), (desc.shape[d] if d is not None else None for d in _dimensions(entries, ndim))))
+    decreasing = {
+        axis: _positions(visitor, e, sizes[axis]) for axis, e in zip(_kept_axes(entries, ndim), entries) if _step(e) is not None
+    }
+    result = _reversed(emitter, name, decreasing)
+    emitter.finish()
+    return result
+
+
+def write_decreasing(visitor, assign, node, target: ast.Subscript, op, *args, **kwargs):
+    """``x[decreasing] = value`` as ``x[the same, increasing] = value reversed``."""
+    entries = _entries(target)
+    shape = visitor.defined[visitor.visit(ast.Name(id=target.value.id, ctx=ast.Load()))].shape
+    ((value, _),) = visitor._gettype(node.value)
+    increasing, mirrored = [], set()
+    for entry, dimension, axis in zip(entries, _dimensions(entries, len(shape)), _kept_axes(entries, len(shape))):
+        if _step(entry) is None:
+            increasing.append(entry)
+            continue
+        start, length, step = _positions(visitor, entry, shape[dimension])
+        first = start + step * (length - 1)
+        increasing.append(_increasing_slice(entry, first, start + 1, -step))
+        mirrored.add(axis)
+    total = len(_kept_axes([e for e in entries if not _is_ellipsis(e)], len(shape)))
+    rank = len(shape) - sum(not isinstance(e, ast.Slice) and not _is_ellipsis(e) for e in entries)
+    changed = copy.copy(node)
+    changed.value = _named_value(visitor, node, _mirror(visitor, value, mirrored, rank, total))
+    return assign(visitor, changed, _with_entries(target, increasing), op, *args, **kwargs)
+
+
+def _increasing_slice(entry, start, stop, step) -> ast.Slice:
+    bounds = [ast.parse(symbolic.symstr(b), mode="eval").body for b in (start, stop, step)]
+    return ast.fix_missing_locations(ast.copy_location(ast.Slice(*bounds), entry))
+
+
+def _mirror(visitor, value, axes, rank: int, total: int):
+    """``value`` reversed along those target axes over which it does not broadcast."""
+    emitter = Emitter(visitor, "assignment")
+    operand = emitter.operand(value)
+    lead = rank - len(operand.shape)
+    own = [k - lead for k in axes if k >= lead and operand.shape[k - lead] != 1]
+    if not own:
+        return value
+    result = _reversed(emitter, operand.container, {k: (operand.shape[k] - 1, operand.shape[k], -1) for k in own})
+    emitter.finish()
+    return result
+
+
+def _named_value(visitor, node, value) -> ast.expr:
+    if isinstance(value, str):
+        visitor.variables[value] = value
+        return ast.copy_location(ast.Name(id=value, ctx=ast.Load()), node.value)
+    return node.value
+
+
+def _wrap_visit(visit):
+    @functools.wraps(visit)
+    def visit_Subscript(self, node, inference=False):
+        if not inference and not isinstance(node.ctx, ast.Store) and _has_negative_step(node):
+            return read_decreasing(self, visit, node)
+        return visit(self, node, inference)
+
+    return visit_Subscript
+
+
+def _wrap_assign(assign):
+    @functools.wraps(assign)
+    def _visit_assign(self, node, node_target, op, *args, **kwargs):
+        if _has_negative_step(node_target) and isinstance(node_target.value, ast.Name):
+            return write_decreasing(self, assign, node, node_target, op, *args, **kwargs)
+        if any(_has_negative_step(n) for n in ast.walk(node_target)):
+            raise TypeError(f"assignment to {ast.unparse(node_target)}: name the sliced array first to use a negative step")
+        return assign(self, node, node_target, op, *args, **kwargs)
+
+    return _visit_assign
+
+
+def install():
+    """Wraps the visitor's methods once, however often this module is loaded."""
+    for method, wrap in (("visit_Subscript", _wrap_visit), ("_visit_assign", _wrap_assign)):
+        current = getattr(ProgramVisitor, method)
+        if not getattr(current, _MARK, False):
+            wrapped = wrap(current)
+            setattr(wrapped, _MARK, True)
+            setattr(ProgramVisitor, method, wrapped)
+
+
+install()

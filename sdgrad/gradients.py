@@ -1,0 +1,84 @@
+"""The boundary of a differentiated program: where cotangents come in and gradients go out."""
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+from dace import data as dt
+
+from sdgrad.adjoints import WIDER, Adjoints, assign, fill
+from sdgrad.names import Names
+from sdgrad.program.tree import Block, Container, Node, Program, walk, writes
+from sdgrad.request import Request
+from sdgrad.tape.plan import TapePlan
+
+
+def gradient_name(name: str, program: Program) -> str:
+    """``gradient_X``, or the first free name after it."""
+    return Names(program.containers).fresh(f"gradient_{name}")
+
+
+def seed_name(name: str, program: Program, request: Request) -> str:
+    """Where the cotangent of an output comes in: ``gradient_Y`` on raw graphs, ``cotangent_Y`` elsewhere."""
+    stem = "gradient" if request.accumulate else "cotangent"
+    return Names(program.containers).fresh(f"{stem}_{name}")
+
+
+def _boundary(name: str, primal: Container) -> Container:
+    """An argument of the same shape as a container; scalars become arrays of one element."""
+    desc = copy.deepcopy(primal.desc)
+    if isinstance(desc, dt.Scalar):
+        desc = dt.Array(desc.dtype, (1,), storage=desc.storage)
+    desc.transient = False
+    return Container(name, desc)
+
+
+def seed(program: Program, request: Request, names: Names) -> Adjoints:
+    """Adjoints before the backward pass: cotangents of the outputs given, everything else known to be zero."""
+    adjoints = Adjoints(program, names)
+    overwritten = {program.root(c) for node in program.body for c in writes(node)}
+    for name in request.outputs:
+        given = _boundary(seed_name(name, program, request), program.containers[name])
+        names.add([given.name])
+        adjoints.register(name, given)
+        both = name in request.inputs and request.accumulate and given.dtype not in WIDER
+        adjoints.state[name] = "live" if both else "seed"
+    for name in request.inputs:
+        target = _boundary(gradient_name(name, program), program.containers[name])
+        names.add([target.name])
+        adjoints.made[target.name] = target
+        if name in request.outputs or target.dtype in WIDER:
+            continue
+        if not request.accumulate:
+            adjoints.register(name, target)
+        elif name not in overwritten:
+            adjoints.register(name, target)
+            adjoints.state[name] = "live"
+    return adjoints
+
+
+def deliver(program: Program, request: Request, adjoints: Adjoints, names: Names) -> list[Node]:
+    """After the backward pass: working adjoints go to the gradients of the inputs, zeros where nothing arrived."""
+    out: list[Node] = []
+    for name in request.inputs:
+        target = adjoints.made[gradient_name(name, program)]
+        if adjoints.is_zero(name):
+            if not request.accumulate:
+                out.append(fill(target, "0", names, f"zero_{target.name}"))
+        elif adjoints.of.get(name) != target.name:
+            both = request.accumulate and name in request.outputs
+            mode = "sum" if request.accumulate and not both else "set"
+            out.append(assign(target, adjoints.container(name), mode, names, target.name))
+    return out
+
+
+def assemble(program: Program, request: Request, adjoints: Adjoints, plan: TapePlan, body: Block) -> Program:
+    """The program of both halves, with every container it uses."""
+    containers = {**program.containers, **{c.name: c for c in plan.containers}, **adjoints.made}
+    for node in walk(body):
+        for local in getattr(node, "locals", ()):
+            containers[local.name] = local
+    boundary = [gradient_name(n, program) for n in request.inputs]
+    boundary += [seed_name(n, program, request) for n in request.outputs]
+    arguments = (*program.arguments, *dict.fromkeys(boundary))
+    return replace(program, name=f"{program.name}_grad", containers=containers, body=body, arguments=arguments)

@@ -1,0 +1,186 @@
+"""Conflict-free accumulation: every sum gets a fixed order, and nothing needs an atomic.
+
+A leaf may accumulate into one element from many instances. Here such leaves become: a parallel map with a sequential
+reduction inside (where the reduced parameters are the innermost), or a sequential nest.
+"""
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import dace
+import sympy
+from dace import data as dt
+
+from sdgrad.analysis.relations import injective
+from sdgrad.names import Names
+from sdgrad.program.leaves import live
+from sdgrad.program.tree import (Block, Container, Leaf, Let, Load, Node, Param, Program, Scope, Store, children,
+                                 local_names, walk, with_children)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import free_names
+
+ZERO = sympy.Integer(0)
+
+
+def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
+    """Where a reduction starts."""
+    if mode in ("max", "min"):
+        if dtype in dace.dtypes.INTEGER_TYPES:
+            return code.parse(repr(int(dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype))))
+        return code.parse("-INFINITY" if mode == "max" else "INFINITY")
+    return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
+
+
+def schedule_accumulations(program: Program) -> Program:
+    """The program with every conflicting accumulation in a fixed order."""
+    taken = {*program.containers, *program.symbols}
+    for node in walk(program.body):
+        taken |= {i.name for i in getattr(node, "body", ()) if hasattr(i, "name")} | local_names(node)
+    scheduler = Scheduler(program, Names(taken), {})
+    body = scheduler.block(program.body, ())
+    return replace(program, body=body, containers={**program.containers, **scheduler.made})
+
+
+class Scheduler:
+    def __init__(self, program: Program, names: Names, made: dict[str, Container]) -> None:
+        self.program, self.names, self.made = program, names, made
+
+    def block(self, block: Block, outer: tuple[Param, ...]) -> Block:
+        return tuple(n for node in block for n in self.node(node, outer))
+
+    def node(self, node: Node, outer: tuple[Param, ...]) -> list[Node]:
+        if isinstance(node, Leaf):
+            return self.leaf(node)
+        if isinstance(node, Scope):
+            return [self.scope(node)]
+        return [with_children(node, tuple(self.block(b, outer) for b in children(node)))]
+
+    def scope(self, node: Scope) -> Node:
+        """A structured map is sequential where its instances may accumulate into the same element."""
+        inner = with_children(node, (self.block(node.body, node.params),))
+        local = {c for n in walk((node,)) for c in local_names(n)}
+        assert isinstance(inner, Scope)
+        for n in walk(node.body):
+            if isinstance(n, Leaf):
+                for s in n.stores:
+                    if s.container not in local and s.mode != "set" and not self.safe(s, n, node.params):
+                        return replace(inner, sequential=True)
+        return inner
+
+    def safe(self, store: Store, leaf: Leaf, outer: tuple[Param, ...]) -> bool:
+        """Whether different instances of the enclosing map accumulate into different elements."""
+        return {p.name for p in outer} <= _alone(store, outer)
+
+    def leaf(self, leaf: Leaf) -> list[Node]:
+        conflicts = [s for s in leaf.stores if s.mode != "set" and not self.is_injective(s, leaf)]
+        plain = [s for s in leaf.stores if s not in conflicts]
+        if not leaf.params or not conflicts and not self.overlapping(plain):
+            return [unfresh(leaf)]
+        if leaf.sequential:
+            return [*self.inits(leaf), unfresh(leaf)]
+        stored = {self.program.root(s.container) for s in leaf.stores}
+        loaded = {self.program.root(x.container) for x in leaf.loads}
+        parts = [[s] for s in leaf.stores if s.mode != "set"] + [[s for s in leaf.stores if s.mode == "set"]]
+        if len([p for p in parts if p]) > 1 and stored & loaded & {self.program.root(s.container) for s in conflicts}:
+            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
+        out: list[Node] = []
+        for group in self.group(leaf):
+            part = replace(leaf, body=live((i for i in leaf.body if not isinstance(i, Store) or i in group), set()))
+            out += self.accumulate(part) if any(s in conflicts for s in group) else [unfresh(part)]
+        return out
+
+    def group(self, leaf: Leaf) -> list[list[Store]]:
+        """Stores that can share a leaf: sums one by one where they may meet, assignments last."""
+        sums = [s for s in leaf.stores if s.mode != "set"]
+        groups: list[list[Store]] = []
+        for s in sums:
+            if self.is_injective(s, leaf):
+                for g in groups:
+                    if all(self.is_injective(o, leaf) and self.program.root(o.container) != self.program.root(s.container)
+                           for o in g):
+                        g.append(s)
+                        break
+                else:
+                    groups.append([s])
+            else:
+                groups.append([s])
+        sets = [s for s in leaf.stores if s.mode == "set"]
+        return groups + ([sets] if sets else [])
+
+    def overlapping(self, stores: list[Store]) -> bool:
+        """Whether two accumulations of a leaf go to the same container."""
+        roots = [self.program.root(s.container) for s in stores if s.mode != "set"]
+        return len(roots) != len(set(roots))
+
+    def is_injective(self, store: Store, leaf: Leaf) -> bool:
+        return injective(store, leaf, len(store.index))
+
+    def inits(self, leaf: Leaf) -> list[Node]:
+        """Leaves that start fresh reductions from their identity."""
+        out: list[Node] = []
+        for s in leaf.stores:
+            if s.fresh:
+                used = free_names(*s.index)
+                params = tuple(p for p in leaf.params if p.name in used)
+                bounds = {n for p in params for n in free_names(p.start, p.stop)}
+                if bounds & {p.name for p in leaf.params} - {p.name for p in params}:
+                    params = leaf.params
+                v = self.names.fresh("v")
+                start = identity(s.mode, self.program.containers[s.container].dtype)
+                out.append(Leaf(params, (Let(v, start), Store(s.container, s.index, v)), leaf.source))
+        return out
+
+    def accumulate(self, leaf: Leaf) -> list[Node]:
+        """A leaf with one conflicting accumulation."""
+        (store,) = leaf.stores
+        used = free_names(*store.index)
+        local = {i.name for i in leaf.body if not isinstance(i, Store)}
+        kept = tuple(p for p in leaf.params if p.name in used)
+        reduced = tuple(p for p in leaf.params if p.name not in used)
+        bounds = {n for p in kept for n in free_names(p.start, p.stop, p.step)}
+        regular = (not used & local and not bounds & {p.name for p in reduced} and store.guard is None
+                   and injective(store, leaf, len(store.index), kept))
+        if regular and reduced and leaf.params[-1] in reduced:
+            return [self.inner_reduction(leaf, store, kept, reduced)]
+        return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
+
+    def inner_reduction(self, leaf: Leaf, store: Store, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Scope:
+        """``map kept: acc = identity; for reduced: acc += value; target += acc``."""
+        target = self.program.containers[store.container]
+        acc = Container(self.names.fresh(f"acc_{store.container}"), dt.Scalar(wide(target.dtype, store.mode), transient=True))
+        self.made[acc.name] = acc
+        zero, v, total = (self.names.fresh(n) for n in ("v", "v", "v"))
+        start = Leaf((), (Let(zero, identity(store.mode, target.dtype)), Store(acc.name, (ZERO,), zero)), leaf.source)
+        body = tuple(i for i in leaf.body if not isinstance(i, Store))
+        middle = Leaf(reduced, (*body, Store(acc.name, (ZERO,), store.value, store.mode)), leaf.source, sequential=True)
+        mode = "set" if store.fresh else store.mode
+        end = Leaf((), (Load(total, acc.name, (ZERO,)), Store(store.container, store.index, total, mode)), leaf.source)
+        del v
+        return Scope(kept, (start, middle, end), (acc,), leaf.source, schedule=leaf.schedule)
+
+
+def wide(dtype: dace.typeclass, mode: str) -> dace.typeclass:
+    """Low-precision sums are accumulated in float32."""
+    return dace.float32 if dtype == dace.float16 and mode in ("sum", "prod") else dtype
+
+
+def _alone(store: Store, params: tuple[Param, ...]) -> set[str]:
+    names = {p.name for p in params}
+    found = set()
+    for expr in store.index:
+        mine = free_names(expr)
+        if len(mine) == 1 and mine <= names:
+            found |= mine
+    return found
+
+
+def unfresh(leaf: Leaf) -> Leaf:
+    """Fresh reductions that never meet themselves are assignments; others have been started already."""
+    body = tuple(replace(i, fresh=False, mode="set" if _single(i, leaf) else i.mode)
+                 if isinstance(i, Store) and i.fresh else i for i in leaf.body)
+    return replace(leaf, body=body)
+
+
+def _single(store: Store, leaf: Leaf) -> bool:
+    return injective(store, leaf, len(store.index)) and store.guard is None

@@ -1,0 +1,67 @@
+"""The engine on one page: every door calls :func:`differentiate`."""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import dace
+
+from sdgrad import fence, gradients
+from sdgrad.analysis.activity import Activity, activity
+from sdgrad.analysis.memory import Memory
+from sdgrad.names import Names
+from sdgrad.normalize import fuse, lift_sdfg, prepare
+from sdgrad.optimize import optimize
+from sdgrad.program.emit import emit
+from sdgrad.program.tree import Block, Program, walk, local_names
+from sdgrad.request import Request
+from sdgrad.reverse import Reversal
+from sdgrad.tape.plan import Planner, TapePlan
+
+
+@dataclass(frozen=True)
+class Differentiated:
+    """The result: the primal program that keeps what is needed, and the program that runs backwards."""
+
+    request: Request
+    normalized: Program
+    activity: Activity
+    plan: TapePlan
+    program: Program            # containers and symbols of both halves; its body is the two, one after the other
+    forward: Block
+    backward: Block
+
+    def sdfg(self) -> dace.SDFG:
+        """Forward and backward in one graph."""
+        return emit(optimize(self.program))
+
+
+def normalize(sdfg: dace.SDFG) -> Program:
+    return fuse(lift_sdfg(prepare(sdfg)))
+
+
+def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:
+    """normalize -> fence -> analyse -> plan the tape -> reverse."""
+    program = normalize(sdfg)
+    fence.check_request(program, request)
+    found = activity(program, request.inputs, request.outputs)
+    fence.check_program(program, request, found)
+    names = all_names(program)
+    plan = Planner(program, found, Memory.of(program), names).plan(fence.operand_needs(program, found))
+    adjoints = gradients.seed(program, request, names)
+    reversal = Reversal(program, found, plan, adjoints, names, request.strong_zero)
+    forward = reversal.record(program.body)
+    backward = (*reversal.block(program.body), *gradients.deliver(program, request, adjoints, names))
+    whole = gradients.assemble(program, request, adjoints, plan, (*forward, *backward))
+    return Differentiated(request, program, found, plan, whole, forward, backward)
+
+
+def all_names(program: Program) -> Names:
+    """Every name the program uses, so that new ones are new."""
+    taken = {*program.containers, *program.symbols, *program.constants}
+    for node in walk(program.body):
+        taken |= local_names(node) | {p.name for p in getattr(node, "params", ())}
+        taken |= {i.name for i in getattr(node, "body", ()) if hasattr(i, "name")}
+    return Names(taken)
+
+
+__all__ = ["Differentiated", "differentiate", "normalize", "replace"]

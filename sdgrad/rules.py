@@ -1,0 +1,89 @@
+"""The registry of backward implementations: how a node that is called as a whole is reversed."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, ClassVar, Mapping
+
+from dace import nodes as nd
+
+from sdgrad.adjoints import Adjoints
+from sdgrad.names import Names
+from sdgrad.program.tree import Container, Node, NodeCall, Program, Region
+from sdgrad.tape.plan import TapePlan
+from sdgrad.analysis.paths import Path
+from sdgrad.errors import DifferentiationError, Problem
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """What a rule sees of the call it reverses."""
+
+    call: NodeCall
+    path: Path
+    program: Program
+    adjoints: Adjoints
+    plan: TapePlan
+    names: Names
+    given: tuple[str, ...]       # output connectors whose cotangent arrives
+    wanted: tuple[str, ...]      # input connectors whose gradient is asked for
+
+    def container(self, name: str) -> Container:
+        return self.adjoints.made.get(name) or self.program.containers.get(name) or next(
+            c for c in self.plan.containers if c.name == name)
+
+    def primal(self, connector: str) -> Region:
+        """The primal value of an operand or result, as it was at the call."""
+        from dace import subsets
+        region = {**self.call.inputs, **self.call.outputs}[connector]
+        tape = self.plan.regions.get((self.path, connector))
+        if tape is None:
+            return region
+        return Region(tape.name, subsets.Range([(0, n - 1, 1) for n in tape.shape]))
+
+    def cotangent(self, connector: str) -> Region:
+        """The adjoint of a result."""
+        region = self.call.outputs[connector]
+        return Region(self.adjoints.read(region.container).name, region.subset)
+
+    def target(self, connector: str) -> tuple[list[Node], Region]:
+        """The adjoint of an operand, ready to be added to, and the nodes that make it ready."""
+        region = self.call.inputs[connector]
+        before = self.adjoints.writable(region.container)
+        return before, Region(self.adjoints.container(region.container).name, region.subset)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A backward implementation of built-in form: it answers in nodes of the program tree."""
+
+    name: str
+    needs: Callable[[NodeCall, Program, tuple[str, ...]], tuple[str, ...]]
+    reverse: Callable[[CallContext], list[Node]]
+    applies: Callable[[NodeCall, Program], str | None] = lambda call, program: None
+    registry: ClassVar[dict[str, list["Rule"]]] = {}
+
+
+RULES: Mapping[str, list[Rule]] = Rule.registry
+
+
+def register_rule(node_type: str, rule: Rule) -> None:
+    """Put a rule first in line for a node type (a later registration outranks an earlier one)."""
+    Rule.registry.setdefault(node_type, []).insert(0, rule)
+
+
+def find_rule(call: NodeCall, program: Program) -> Rule:
+    """The first rule that applies; the reasons of those that decline are in the error if none does."""
+    declined = []
+    for rule in RULES.get(call.kind, ()):
+        reason = rule.applies(call, program)
+        if reason is None:
+            return rule
+        declined.append(f"{rule.name}: {reason}")
+    raise DifferentiationError([no_rule(call, declined)])
+
+
+def no_rule(call: NodeCall, declined: list[str]) -> Problem:
+    what = "tasklet" if isinstance(call.node, nd.Tasklet) else "node"
+    message = call.reason or ("; ".join(declined) if declined else "has no backward implementation")
+    return Problem(f"{call.kind} {what} '{call.node.label}'", message, str(call.source),
+                   "register a BackwardImplementation for it, or keep it out of what is differentiated")

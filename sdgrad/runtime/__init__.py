@@ -1,0 +1,1 @@
+"""Compiling and calling programs: libraries, caches."""

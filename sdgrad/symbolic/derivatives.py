@@ -1,0 +1,219 @@
+"""Derivatives of one instruction: polynomials by SymPy, functions by their row, choices by their guard."""
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Mapping
+
+import sympy
+
+from sdgrad.symbolic import code, kinds
+from sdgrad.symbolic.code import names_in
+from sdgrad.symbolic.scalar_rules import RULES, ScalarRule
+
+
+class NoDerivative(Exception):
+    """A function has no row in the table; ``args[0]`` is its name."""
+
+
+@dataclass(frozen=True)
+class Partial:
+    """How one operand of an instruction takes part in its result.
+
+    ``factor`` is the partial as an expression (None: one); ``guard`` the condition under which it holds; ``vjp`` and
+    ``jvp`` replace the product with the factor, in ``g`` and ``dx``.
+    """
+
+    operand: str
+    factor: ast.expr | None = None
+    guard: ast.expr | None = None
+    singular: bool = False
+    vjp: ast.expr | None = None
+    jvp: ast.expr | None = None
+
+    @property
+    def needs(self) -> set[str]:
+        """Names the adjoint must know the values of."""
+        exprs = [e for e in (self.vjp or self.factor, self.guard) if e is not None]
+        return {n for e in exprs for n in names_in(e)} - {"g", "dx"}
+
+
+def partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partial]:
+    """The partials of ``name = expr`` with respect to every float or complex name in it that can be nonzero."""
+    active = {n for n in names_in(expr) if kind.get(n) in ("float", "complex")}
+    if not active or kind.get(name) in ("bool", "int"):
+        return []
+    found = _partials(name, expr, kind)
+    return [p for p in found if p.operand in active]
+
+
+def _partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partial]:
+    if isinstance(expr, ast.Name):
+        return [Partial(expr.id)]
+    if isinstance(expr, ast.IfExp):
+        return _choice(expr)
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Div):
+        return _row(RULES["div"], [expr.left, expr.right], name, kind)
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow):
+        return _power(expr, name, kind)
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Mod, ast.FloorDiv)):
+        row = "py_mod" if isinstance(expr.op, ast.Mod) else "py_floor"
+        return _row(RULES[row], [expr.left, expr.right], name, kind)
+    if isinstance(expr, ast.Call):
+        return _call(expr, name, kind)
+    if isinstance(expr, (ast.BinOp, ast.UnaryOp)):
+        return [Partial(n, factor) for n, factor in polynomial(ast.unparse(expr)).items()]
+    return []
+
+
+def _choice(expr: ast.IfExp) -> list[Partial]:
+    found = []
+    if isinstance(expr.body, ast.Name):
+        found.append(Partial(expr.body.id, guard=expr.test))
+    if isinstance(expr.orelse, ast.Name):
+        found.append(Partial(expr.orelse.id, guard=ast.UnaryOp(op=ast.Not(), operand=expr.test)))
+    return found
+
+
+def _call(expr: ast.Call, name: str, kind: Mapping[str, str]) -> list[Partial]:
+    function = code.callee(expr)
+    if function in kinds.CASTS:
+        if kinds.CASTS[function] in ("bool", "int"):
+            return []
+        return _cast(expr)
+    if function not in RULES:
+        raise NoDerivative(function)
+    rule = RULES[function]
+    args = list(expr.args)
+    if len(args) != rule.arity:
+        raise NoDerivative(f"{function} with {len(args)} arguments")
+    return _row(rule, args, name, kind)
+
+
+def _cast(expr: ast.Call) -> list[Partial]:
+    """``float64(x)``, and ``complex128(re, im)``."""
+    found = [Partial(expr.args[0].id)] if isinstance(expr.args[0], ast.Name) else []
+    if len(expr.args) == 2 and isinstance(expr.args[1], ast.Name):
+        found.append(Partial(expr.args[1].id, code.parse("dace.complex128(0, 1)")))
+    return found
+
+
+def _power(expr: ast.BinOp, name: str, kind: Mapping[str, str]) -> list[Partial]:
+    """``x ** n``: the exponent is folded where it is a number."""
+    exponent = _number(expr.right)
+    if exponent is None or not isinstance(expr.left, ast.Name):
+        return _row(RULES["pow"], [expr.left, expr.right], name, kind)
+    x = expr.left
+    if exponent == 0:
+        return []
+    if exponent in (1, 2):
+        return [Partial(x.id, None if exponent == 1 else code.binary(ast.Mult, code.constant(2), x))]
+    if exponent == 0.5:
+        return [Partial(x.id, code.binary(ast.Div, code.constant(0.5), code.name(name)), singular=True)]
+    lower = code.binary(ast.Pow, x, code.constant(exponent - 1))
+    return [Partial(x.id, code.binary(ast.Mult, code.constant(exponent), lower), singular=exponent < 1)]
+
+
+def _number(expr: ast.expr) -> int | float | None:
+    try:
+        value = ast.literal_eval(expr)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, str]) -> list[Partial]:
+    env: dict[str, ast.expr] = {**dict(zip(rule.arguments, args)), "y": code.name(name)}
+    found = []
+    for arg, partial in zip(args, rule.partials):
+        if not isinstance(arg, ast.Name):
+            continue
+        if rule.complex_vjp is not None and kind.get(arg.id) == "complex":
+            found.append(Partial(arg.id, vjp=code.rename(code.parse(rule.complex_vjp), env),
+                                 jvp=code.rename(code.parse(rule.complex_jvp or ""), env)))
+        elif partial is not None:
+            factor = code.rename(code.parse(partial), env)
+            constant = factor if not isinstance(factor, ast.Constant) or factor.value != 1 else None
+            found.append(Partial(arg.id, constant, singular=rule.singular))
+    return found
+
+
+# --- polynomials -------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=4096)
+def polynomial(text: str) -> dict[str, ast.expr | None]:
+    """Partials of a sum of products, by SymPy. Literals are symbols to SymPy, so that none is rounded or merged."""
+    literals: list[ast.expr] = []
+    names: dict[str, sympy.Symbol] = {}
+    expr = _to_sympy(code.parse(text), names, literals)
+    result: dict[str, ast.expr | None] = {}
+    for name, symbol in names.items():
+        if not name.startswith("__literal"):
+            partial = sympy.diff(expr, symbol)
+            if partial != 0:
+                result[name] = None if partial == 1 else _from_sympy(partial, literals)
+    return result
+
+
+def _to_sympy(expr: ast.expr, names: dict[str, sympy.Symbol], literals: list[ast.expr]) -> sympy.Expr:
+    if isinstance(expr, ast.Name):
+        return names.setdefault(expr.id, sympy.Symbol(expr.id))
+    if isinstance(expr, ast.Constant) and type(expr.value) is int:
+        return sympy.Integer(expr.value)
+    if isinstance(expr, ast.UnaryOp):
+        inner = _to_sympy(expr.operand, names, literals)
+        return -inner if isinstance(expr.op, ast.USub) else inner
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub, ast.Mult)):
+        left, right = _to_sympy(expr.left, names, literals), _to_sympy(expr.right, names, literals)
+        return left + right if isinstance(expr.op, ast.Add) else left - right if isinstance(expr.op, ast.Sub) else left * right
+    literals.append(expr)
+    return names.setdefault(f"__literal{len(literals) - 1}", sympy.Symbol(f"__literal{len(literals) - 1}"))
+
+
+def _from_sympy(expr: sympy.Expr, literals: list[ast.expr]) -> ast.expr:
+    if isinstance(expr, sympy.Symbol):
+        return literals[int(expr.name[9:])] if expr.name.startswith("__literal") else code.name(expr.name)
+    if isinstance(expr, sympy.Integer):
+        value = int(expr)
+        return code.constant(value) if value >= 0 else ast.UnaryOp(op=ast.USub(), operand=code.constant(-value))
+    if isinstance(expr, sympy.Pow):
+        base = _from_sympy(expr.base, literals)
+        result = base
+        for _ in range(int(expr.exp) - 1):
+            result = code.binary(ast.Mult, result, base)
+        return result
+    op = ast.Add if isinstance(expr, sympy.Add) else ast.Mult
+    terms = [_from_sympy(a, literals) for a in expr.as_ordered_terms() if op is ast.Add] if op is ast.Add else \
+        [_from_sympy(a, literals) for a in expr.as_ordered_factors()]
+    result = terms[0]
+    for term in terms[1:]:
+        result = code.binary(op, result, term)
+    return result
+
+
+# --- products with cotangents and tangents -----------------------------------------------------------------------
+def pull(p: Partial, g: ast.expr, kind: Mapping[str, str], result: str, strong_zero: bool = True) -> ast.expr:
+    """The contribution of the result's cotangent ``g`` to the operand's: ``conj(partial) * g``, guarded."""
+    complex_result, real_operand = kind.get(result) == "complex", kind.get(p.operand) != "complex"
+    if p.vjp is not None:
+        value = code.rename(p.vjp, {"g": g})
+    elif p.factor is None:
+        value = g
+    else:
+        factor = code.call("conj", p.factor) if complex_result or not real_operand else p.factor
+        value = quotient(factor, g)
+    if complex_result and real_operand:
+        value = code.call("real", value)
+    zero = code.constant(0) if real_operand else code.parse("dace.complex128(0, 0)")
+    if p.singular and strong_zero:
+        value = code.choose(ast.Compare(left=g, ops=[ast.NotEq()], comparators=[code.constant(0)]), value, zero)
+    return value if p.guard is None else code.choose(p.guard, value, zero)
+
+
+def quotient(factor: ast.expr, g: ast.expr) -> ast.expr:
+    """``factor * g``, written as one division where the factor is one."""
+    if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Div):
+        one = isinstance(factor.left, ast.Constant) and factor.left.value == 1
+        top = g if one else code.binary(ast.Mult, factor.left, g)
+        return code.binary(ast.Div, top, factor.right)
+    return code.binary(ast.Mult, factor, g)

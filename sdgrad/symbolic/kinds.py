@@ -1,0 +1,75 @@
+"""What kind of number each local name of straight-line code holds: bool < int < float < complex."""
+from __future__ import annotations
+
+import ast
+from typing import Iterable, Mapping
+
+import dace
+
+from sdgrad.program.tree import Container, Instr, Let, Load
+from sdgrad.symbolic import code
+from sdgrad.symbolic.scalar_rules import RULES
+
+ORDER = ("bool", "int", "float", "complex")
+CASTS = {
+    **{n: "int" for n in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "int", "intp", "long")},
+    **{n: "float" for n in ("float16", "float32", "float64", "float", "double", "half")},
+    **{n: "complex" for n in ("complex64", "complex128", "complex")},
+    "bool": "bool", "bool_": "bool",
+}
+
+
+def kind_of(dtype: dace.typeclass) -> str:
+    """The kind of a container's elements."""
+    if dtype == dace.bool_:
+        return "bool"
+    if dtype in (dace.complex64, dace.complex128):
+        return "complex"
+    return "int" if dtype in dace.dtypes.INTEGER_TYPES else "float"
+
+
+def highest(kinds: Iterable[str], least: str = "bool") -> str:
+    return max((least, *kinds), key=ORDER.index)
+
+
+def infer(body: Iterable[Instr], containers: Mapping[str, Container]) -> dict[str, str]:
+    """The kind of every name that loads and lets define."""
+    kinds: dict[str, str] = {}
+    for instr in body:
+        if isinstance(instr, Load):
+            kinds[instr.name] = kind_of(containers[instr.container].dtype)
+        elif isinstance(instr, Let):
+            kinds[instr.name] = expression(instr.expr, kinds)
+    return kinds
+
+
+def expression(expr: ast.expr, kinds: Mapping[str, str]) -> str:
+    """The kind of an expression; names nobody defines are integer symbols."""
+    if isinstance(expr, ast.Constant):
+        return {bool: "bool", int: "int", float: "float", complex: "complex"}.get(type(expr.value), "float")
+    if isinstance(expr, ast.Name):
+        return kinds.get(expr.id, "int")
+    if isinstance(expr, (ast.Compare, ast.BoolOp)) or isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.Not):
+        return "bool"
+    if isinstance(expr, ast.UnaryOp):
+        return expression(expr.operand, kinds)
+    if isinstance(expr, ast.IfExp):
+        return highest((expression(expr.body, kinds), expression(expr.orelse, kinds)))
+    if isinstance(expr, ast.BinOp):
+        least = "float" if isinstance(expr.op, ast.Div) else "int"
+        return highest((expression(expr.left, kinds), expression(expr.right, kinds)), least)
+    return call(expr, kinds) if isinstance(expr, ast.Call) else "float"
+
+
+def call(expr: ast.Call, kinds: Mapping[str, str]) -> str:
+    function = code.callee(expr)
+    if function in CASTS:
+        return CASTS[function]
+    args = highest(expression(a, kinds) for a in expr.args) if expr.args else "float"
+    rule = RULES.get(function)
+    how = rule.kind if rule is not None else "float"
+    if how == "same":
+        return args
+    if how == "real":
+        return "float" if args == "complex" else args
+    return highest((args,), "float") if how == "float" else how

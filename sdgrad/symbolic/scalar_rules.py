@@ -1,0 +1,136 @@
+"""The table of scalar derivatives: one row a function, read by reverse and forward mode alike.
+
+In a partial, ``x`` is the argument (``a`` and ``b`` for two), ``y`` the result. A partial of None is zero almost
+everywhere. ``singular`` marks rows whose partials can be infinite or undefined inside their domain: with a cotangent of
+exactly zero they contribute zero (the *strong zero* of algorithmic differentiation, Griewank & Walther 2008, 3.2).
+``domain`` is where the sweep test samples each argument. ``complex_vjp``/``complex_jvp`` replace the holomorphic rule
+where a function is not holomorphic; ``g`` is the cotangent of the result, ``dx`` the tangent of the argument. The
+convention is PyTorch's: the cotangent of ``z`` is the direction of steepest ascent, ``conj(dy/dz) * g``.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ScalarRule:
+    """One function: its partials, where they hold, and what it does at kinks."""
+
+    name: str
+    partials: tuple[str | None, ...]
+    domain: tuple[Interval, ...]
+    singular: bool = False
+    kink: str = ""
+    aliases: tuple[str, ...] = ()
+    complex_vjp: str | None = None
+    complex_jvp: str | None = None
+    kind: str = "float"        # of the result: float (at least), same (as the arguments), real, int, bool
+    extra: dict = field(default_factory=dict, compare=False)
+
+    @property
+    def arity(self) -> int:
+        return len(self.partials)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return ("x",) if self.arity == 1 else ("a", "b")
+
+
+ANY, POSITIVE, UNIT, ABOVE1 = (-3.0, 3.0), (0.2, 4.0), (-0.9, 0.9), (1.1, 4.0)
+AWAY = (0.3, 3.0)     # away from zero
+
+
+def _unary(name: str, partial: str | None, domain: Interval = ANY, **kw) -> ScalarRule:
+    return ScalarRule(name, (partial,), (domain,), **kw)
+
+
+def _binary(name: str, da: str | None, db: str | None, first: Interval = ANY, second: Interval = ANY, **kw) -> ScalarRule:
+    return ScalarRule(name, (da, db), (first, second), **kw)
+
+
+_HALF_A = "(1 if a {op} b else (0.5 if a == b else 0))"
+_HALF_B = "(1 if b {op} a else (0.5 if a == b else 0))"
+
+ROWS = (
+    # exponentials and logarithms
+    _unary("exp", "y"),
+    _unary("exp2", "0.6931471805599453 * y"),
+    _unary("expm1", "y + 1"),
+    _unary("log", "1 / x", POSITIVE, singular=True),
+    _unary("log2", "1.4426950408889634 / x", POSITIVE, singular=True),
+    _unary("log10", "0.4342944819032518 / x", POSITIVE, singular=True),
+    _unary("log1p", "1 / (x + 1)", (-0.7, 3.0), singular=True),
+    _binary("pow", "b * a ** (b - 1) if b != 0 else 0", "y * log(a) if a != 0 else 0", POSITIVE, ANY, singular=True,
+            kink="d/db is 0 at a = 0", aliases=("power",)),
+    _binary("np_float_pow", "b * a ** (b - 1) if b != 0 else 0", "y * log(a) if a != 0 else 0", POSITIVE, ANY,
+            singular=True, kink="d/db is 0 at a = 0", aliases=("float_power",)),
+    # roots, quotients
+    _binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True),
+    _unary("sqrt", "0.5 / y", POSITIVE, singular=True),
+    _unary("cbrt", "1 / (3 * y * y)", AWAY, singular=True),
+    _unary("reciprocal", "-(y * y)", AWAY, singular=True),
+    _unary("square", "2 * x", kind="same"),
+    _binary("hypot", "a / y if y != 0 else 0", "b / y if y != 0 else 0", kink="0 at the origin"),
+    # trigonometry
+    _unary("sin", "cos(x)"),
+    _unary("cos", "-sin(x)"),
+    _unary("tan", "1 + y * y", (-1.2, 1.2)),
+    _unary("asin", "1 / sqrt(1 - x * x)", UNIT, singular=True, aliases=("arcsin",)),
+    _unary("acos", "-1 / sqrt(1 - x * x)", UNIT, singular=True, aliases=("arccos",)),
+    _unary("atan", "1 / (1 + x * x)", aliases=("arctan",)),
+    _binary("atan2", "b / (a * a + b * b)", "-a / (a * a + b * b)", AWAY, AWAY, singular=True, aliases=("arctan2",)),
+    _unary("sinh", "cosh(x)"),
+    _unary("cosh", "sinh(x)"),
+    _unary("tanh", "1 - y * y"),
+    _unary("asinh", "1 / sqrt(x * x + 1)", aliases=("arcsinh",)),
+    _unary("acosh", "1 / (sqrt(x - 1) * sqrt(x + 1))", ABOVE1, singular=True, aliases=("arccosh",)),
+    _unary("atanh", "1 / (1 - x * x)", UNIT, singular=True, aliases=("arctanh",)),
+    _unary("deg2rad", "0.017453292519943295", aliases=("radians",)),
+    _unary("rad2deg", "57.29577951308232", aliases=("degrees",)),
+    # special functions (DLMF 7.2, 5.15)
+    _unary("erf", "1.1283791670955126 * exp(-(x * x))"),
+    _unary("erfc", "-1.1283791670955126 * exp(-(x * x))"),
+    _unary("lgamma", "sdgrad_polygamma(0, x)", POSITIVE, singular=True, aliases=("gammaln",)),
+    _unary("tgamma", "y * sdgrad_polygamma(0, x)", POSITIVE, singular=True),
+    ScalarRule("sdgrad_polygamma", (None, "sdgrad_polygamma(a + 1, b)"), ((0, 0), POSITIVE), singular=True),
+    # magnitude, sign, rounding
+    _unary("abs", "sign(x)", kink="0 at 0", kind="real", aliases=("fabs", "absolute"),
+           complex_vjp="g * x / y if y != 0 else 0", complex_jvp="real(conj(x) * dx) / y if y != 0 else 0"),
+    _binary("copysign", "sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
+    _unary("sign", None, kind="same", aliases=("sgn", "sign_numpy_2")),
+    _binary("heaviside", None, None),
+    _unary("floor", None, aliases=("ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND")),
+    _binary("py_mod", "1", "-floor(a / b)", ANY, AWAY, kind="same", aliases=("PyMod", "Mod", "mod", "remainder")),
+    _binary("c_mod", "1", "-trunc(a / b)", ANY, AWAY, kind="same", aliases=("CMod", "fmod")),
+    _binary("py_floor", None, None, ANY, AWAY, kind="same", aliases=("int_floor", "int_ceil", "int_floor_ni")),
+    _binary("nextafter", "1", None),
+    # choices
+    _binary("max", _HALF_A.format(op=">"), _HALF_B.format(op=">"), kind="same", kink="one half each at a tie",
+            aliases=("maximum", "fmax", "Max")),
+    _binary("min", _HALF_A.format(op="<"), _HALF_B.format(op="<"), kind="same", kink="one half each at a tie",
+            aliases=("minimum", "fmin", "Min")),
+    # complex numbers
+    _unary("conj", "1", kind="same", aliases=("conjugate",), complex_vjp="conj(g)", complex_jvp="conj(dx)"),
+    _unary("real", "1", kind="real", complex_vjp="g", complex_jvp="real(dx)"),
+    _unary("imag", None, kind="real", complex_vjp="dace.complex128(0, 1) * g", complex_jvp="imag(dx)"),
+    # no derivative anywhere
+    _unary("isnan", None, kind="bool", aliases=("isinf", "isfinite", "signbit", "logical_not")),
+)
+
+RULES: dict[str, ScalarRule] = {}
+
+
+def register(rule: ScalarRule) -> None:
+    """Add a row to the table. A row without a test domain, or under a name already taken, is refused."""
+    if len(rule.domain) != rule.arity:
+        raise ValueError(f"scalar rule {rule.name!r} needs a test domain for each of its {rule.arity} arguments")
+    for name in (rule.name, *rule.aliases):
+        if name in RULES:
+            raise ValueError(f"scalar rule {name!r} is registered twice")
+        RULES[name] = rule
+
+
+for _row in ROWS:
+    register(_row)
