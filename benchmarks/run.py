@@ -236,6 +236,12 @@ def table(rows: Sequence[Row], engines: Sequence[str]) -> str:
     return "\n".join([body[0], "|---|---" + "|---:" * len(columns) + "|", *body[1:]])
 
 
+def _head(text: str, lines: int = 12, width: int = 160) -> str:
+    """The beginning of a message; the file of results has all of it."""
+    shown = [line if len(line) <= width else line[:width] + " ..." for line in text.splitlines()[:lines]]
+    return "\n  ".join([*shown, "..."] if len(text.splitlines()) > lines else shown)
+
+
 def _entry(what: str, engine: str, unit: float = 1.0) -> Callable[[Row], float | None]:
     def value(row: Row) -> float | None:
         seconds = getattr(row, what).get(engine)
@@ -320,7 +326,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(table(rows, options.engines))
     for row in rows:
         if row.error:
-            print(f"\n{row.kernel} ({row.size}) failed: {row.error}")
+            print(f"\n{row.kernel} ({row.size}) failed: {_head(row.error)}")
     print(f"\nwritten to {save(rows, options, cores)}")
     return int(any(row.error for row in rows))
 

@@ -8,7 +8,7 @@ from dace import data as dt
 
 from sdgrad.adjoints import WIDER, Adjoints, assign, fill
 from sdgrad.names import Names
-from sdgrad.program.tree import Block, Container, Node, Program, walk, writes
+from sdgrad.program.tree import Block, Container, Node, Program, reads, walk, writes
 from sdgrad.request import Request
 from sdgrad.tape.plan import TapePlan
 
@@ -82,3 +82,21 @@ def assemble(program: Program, request: Request, adjoints: Adjoints, plan: TapeP
     boundary += [seed_name(n, program, request) for n in request.outputs]
     arguments = (*program.arguments, *dict.fromkeys(boundary))
     return replace(program, name=f"{program.name}_grad", containers=containers, body=body, arguments=arguments)
+
+
+def split(program: Program, forward: Block, backward: Block) -> tuple[Program, Program]:
+    """The two halves as programs; what both use becomes an argument of each."""
+    def used(block: Block) -> set[str]:
+        return {program.root(n) for node in block for n in reads(node) | writes(node)}
+
+    written = {program.root(n) for node in forward for n in writes(node)}
+    shared = {n for n in used(forward) & used(backward) if program.containers[n].transient and n in written}
+    containers = dict(program.containers)
+    for name in shared:
+        containers[name] = _boundary(name, program.containers[name])
+
+    def half(block: Block, suffix: str) -> Program:
+        names = [n for n in (*program.arguments, *sorted(shared)) if n in used(block)]
+        return replace(program, name=f"{program.name}_{suffix}", containers=containers, body=block, arguments=tuple(names))
+
+    return half(forward, "forward"), half(backward, "backward")

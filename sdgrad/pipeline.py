@@ -1,7 +1,7 @@
 """The engine on one page: every door calls :func:`differentiate`."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import dace
 
@@ -30,6 +30,10 @@ class Differentiated:
     forward: Block
     backward: Block
 
+    def halves(self) -> tuple[Program, Program]:
+        """Forward and backward as programs of their own; what the one leaves for the other is an argument of both."""
+        return gradients.split(self.program, self.forward, self.backward)
+
     def sdfg(self) -> dace.SDFG:
         """Forward and backward in one graph."""
         return emit(optimize(self.program))
@@ -40,8 +44,12 @@ def normalize(sdfg: dace.SDFG) -> Program:
 
 
 def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:
-    """normalize -> fence -> analyse -> plan the tape -> reverse."""
-    program = normalize(sdfg)
+    """A graph, differentiated."""
+    return differentiate_program(normalize(sdfg), request)
+
+
+def differentiate_program(program: Program, request: Request) -> Differentiated:
+    """fence -> analyse -> plan the tape -> reverse."""
     fence.check_request(program, request)
     found = activity(program, request.inputs, request.outputs)
     fence.check_program(program, request, found)
@@ -64,4 +72,4 @@ def all_names(program: Program) -> Names:
     return Names(taken)
 
 
-__all__ = ["Differentiated", "differentiate", "normalize", "replace"]
+__all__ = ["Differentiated", "differentiate", "differentiate_program", "normalize"]

@@ -341,3 +341,16 @@ def test_the_dot_product_test_catches_a_wrong_gradient():
 
     with pytest.raises(GradientCheckError, match=r"<v, J u> = .* by complex step"):
         dot_product_test(f, args, gradient=wrong)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_engine_itself(dtype):
+    def two_results(x, w):
+        y = np.tanh(x @ w)
+        return y, np.sum(y * y)
+
+    r = rng()
+    args = r.standard_normal((4, 5)).astype(dtype), r.standard_normal((5, 3)).astype(dtype)
+    report = check_grads(two_results, args)
+    assert [(a.name, a.dtype) for a in report.arguments] == [("x", dtype), ("w", dtype)]
+    assert dot_product_test(two_results, args).error < (1e-4 if dtype == "float32" else 1e-10)

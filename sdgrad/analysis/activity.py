@@ -12,7 +12,7 @@ from sdgrad.symbolic import kinds
 from sdgrad.symbolic.derivatives import NoDerivative, Partial, partials
 
 Path = tuple[int, ...]
-DIFFERENTIABLE_MODES = ("set", "sum", "sub", "prod", "max", "min")
+DIFFERENTIABLE_MODES = ("set", "sum", "prod", "max", "min")
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class LeafAdjoint:
     body: list[Instr] = field(default_factory=list)
     cotangents: dict[str, list[str]] = field(default_factory=dict)
     clears: list[Store] = field(default_factory=list)
+    after: list[Node] = field(default_factory=list)
 
     def build(self) -> list[Node]:
         """Nodes that run the leaf backwards; empty where no cotangent arrives."""
@@ -50,9 +51,10 @@ class LeafAdjoint:
             if not any(s.container == self.adjoints.container(name).name for s in stores):
                 self.adjoints.forget(name)
         if not stores:
-            return self.before
+            return [*self.before, *self.after]
         kept = dedupe(live((*self.body, *stores), set()))
-        return [*self.before, Leaf(self.leaf.params, kept, self.leaf.source, schedule=self.leaf.schedule)]
+        main = Leaf(self.leaf.params, kept, self.leaf.source, schedule=self.leaf.schedule)
+        return [*self.before, main, *self.after]
 
     def is_active(self, name: str) -> bool:
         return self.activity.active(self.path, name)
@@ -93,8 +95,6 @@ class LeafAdjoint:
             return product_cotangent(self, store)
         g = self.names.fresh(f"g_{store.container}")
         self.body.append(Load(g, adjoint.name, store.index, store.guard))
-        if store.mode == "sub":
-            g = self.let(ast.UnaryOp(op=ast.USub(), operand=code.name(g)))
         self.add(store.value, self.as_kind_of(g, store))
 
     def as_kind_of(self, g: str, store: Store) -> str:

@@ -10,10 +10,7 @@ import ast
 import copy
 from typing import TYPE_CHECKING
 
-from dace import data as dt
-
-from sdgrad.errors import DifferentiationError, Problem
-from sdgrad.program.tree import Container, Leaf, Let, Load, Store
+from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Store
 from sdgrad.symbolic import code
 
 if TYPE_CHECKING:
@@ -29,50 +26,81 @@ def _scratch(build: "LeafAdjoint", store: Store, stem: str) -> Container:
     return container
 
 
-def _reduce(build: "LeafAdjoint", store: Store, into: Container, mode: str, expr: ast.expr, extra: list) -> None:
-    """A leaf before the adjoint that reduces an expression of the operand over the store's instances."""
+def _initial(build: "LeafAdjoint", store: Store) -> tuple[Load, tuple[Param, ...]] | None:
+    """What the reduction started from, and the parameters that run over the elements reduced into."""
+    kept = build.plan.initial.get(store.container)
+    return (Load(kept.load.name, kept.tape.name, kept.index), kept.params) if kept is not None else None
+
+
+def _reduce(build: "LeafAdjoint", store: Store, into: Container, mode: str, of, extra: list) -> None:
+    """Leaves before the adjoint that reduce ``of(operand)`` over all operands, what it started from included."""
+    initial, fresh = _initial(build, store), True
+    if initial is not None:
+        load, params = initial
+        name = build.names.fresh("r")
+        body = (*extra, load, Let(name, of(code.name(load.name))), Store(into.name, store.index, name))
+        build.before.append(Leaf(params, body, build.leaf.source))
+        fresh = False
     name = build.names.fresh("r")
-    body = (*build.plan.replay, *extra, Let(name, expr), Store(into.name, store.index, name, mode, store.guard, True))
+    body = (*build.plan.replay, *extra, Let(name, of(code.name(store.value))),
+            Store(into.name, store.index, name, mode, store.guard, fresh))
     build.before.append(Leaf(build.leaf.params, body, build.leaf.source))
 
 
-def _check(build: "LeafAdjoint", store: Store) -> None:
-    if not store.fresh:
-        raise DifferentiationError([Problem(
-            f"{store.mode} write-conflict resolution", f"into {store.container}, which holds a value already",
-            str(build.leaf.source), "start from the identity of the reduction, or write it as an assignment")])
+def _pass_to_initial(build: "LeafAdjoint", store: Store, loads: list[Load], share) -> None:
+    """The cotangent of what the reduction started from takes the place of the result's."""
+    initial = _initial(build, store)
+    if initial is None:
+        return
+    load, params = initial
+    build.before += build.adjoints.writable(store.container)
+    adjoint = build.adjoints.container(store.container).name
+    g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
+    body = (*loads, load, Load(g, adjoint, store.index), *share(code.name(load.name), g, result), Store(adjoint, store.index, result))
+    build.after.append(Leaf(params, body, build.leaf.source))
 
 
 def extreme_cotangent(build: "LeafAdjoint", store: Store) -> None:
-    _check(build, store)
-    y, count = build.names.fresh("y"), _scratch(build, store, f"ties_{store.container}")
-    final = build.plan.results[store.container]
-    load_y = Load(y, final[0], final[1])
-    equal = ast.Compare(left=code.name(store.value), ops=[ast.Eq()], comparators=[code.name(y)])
-    _reduce(build, store, count, "sum", code.choose(equal, code.constant(1), code.constant(0)), [load_y])
-    g, n = build.names.fresh(f"g_{store.container}"), build.names.fresh("n")
-    build.body += [load_y, Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
-                   Load(n, count.name, store.index)]
-    share = code.choose(equal, code.binary(ast.Div, code.name(g), code.name(n)), code.constant(0))
-    build.add(store.value, build.let(share))
+    y, n, count = build.names.fresh("y"), build.names.fresh("n"), _scratch(build, store, f"ties_{store.container}")
+    load_y, load_n = Load(y, *build.plan.results[store.container]), Load(n, count.name, store.index)
+
+    def equal(v: ast.expr) -> ast.expr:
+        return ast.Compare(left=v, ops=[ast.Eq()], comparators=[code.name(y)])
+
+    def share(v: ast.expr, g: str, result: str) -> list[Let]:
+        part = code.binary(ast.Div, code.name(g), code.name(n))
+        return [Let(result, code.choose(equal(v), part, code.constant(0)))]
+
+    _reduce(build, store, count, "sum", lambda v: code.choose(equal(v), code.constant(1), code.constant(0)), [load_y])
+    _pass_to_initial(build, store, [load_y, load_n], share)
+    g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
+    build.body += [load_y, load_n, Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
+                   *share(code.name(store.value), g, result)]
+    build.add(store.value, result)
 
 
 def product_cotangent(build: "LeafAdjoint", store: Store) -> None:
-    _check(build, store)
-    v = code.name(store.value)
     zeros, rest = _scratch(build, store, f"zeros_{store.container}"), _scratch(build, store, f"nonzero_{store.container}")
-    is_zero = ast.Compare(left=v, ops=[ast.Eq()], comparators=[code.constant(0)])
-    _reduce(build, store, zeros, "sum", code.choose(is_zero, code.constant(1), code.constant(0)), [])
-    _reduce(build, store, rest, "prod", code.choose(is_zero, code.constant(1), v), [])
-    g, z, r = (build.names.fresh(s) for s in (f"g_{store.container}", "z", "rest"))
-    build.body += [Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
-                   Load(z, zeros.name, store.index), Load(r, rest.name, store.index)]
-    safe = build.let(code.choose(is_zero, code.constant(1), v))
-    none = code.parse(f"{z} == 0")
-    single = ast.BoolOp(op=ast.And(), values=[code.parse(f"{z} == 1"), is_zero])
-    others = code.choose(none, code.binary(ast.Div, code.name(r), code.name(safe)),
-                         code.choose(single, code.name(r), code.constant(0)))
-    factor: ast.expr = code.name(build.let(others))
-    if build.activity.facts[build.path].kinds.get(store.value) == "complex":
-        factor = code.call("conj", factor)
-    build.add(store.value, build.let(code.binary(ast.Mult, code.name(g), factor)))
+    z, r = build.names.fresh("z"), build.names.fresh("rest")
+    loads = [Load(z, zeros.name, store.index), Load(r, rest.name, store.index)]
+    is_complex = build.activity.facts[build.path].kinds.get(store.value) == "complex"
+
+    def is_zero(v: ast.expr) -> ast.expr:
+        return ast.Compare(left=v, ops=[ast.Eq()], comparators=[code.constant(0)])
+
+    def share(v: ast.expr, g: str, result: str) -> list[Let]:
+        safe, others = build.names.fresh("safe"), build.names.fresh("others")
+        single = ast.BoolOp(op=ast.And(), values=[code.parse(f"{z} == 1"), is_zero(v)])
+        product = code.choose(code.parse(f"{z} == 0"), code.binary(ast.Div, code.name(r), code.name(safe)),
+                              code.choose(single, code.name(r), code.constant(0)))
+        factor: ast.expr = code.call("conj", code.name(others)) if is_complex else code.name(others)
+        return [Let(safe, code.choose(is_zero(v), code.constant(1), v)), Let(others, product),
+                Let(result, code.binary(ast.Mult, code.name(g), factor))]
+
+    _reduce(build, store, zeros, "sum", lambda v: code.choose(is_zero(v), code.constant(1), code.constant(0)), [])
+    _reduce(build, store, rest, "prod", lambda v: code.choose(is_zero(v), code.constant(1), v), [])
+    _pass_to_initial(build, store, loads, share)
+    g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
+    build.body += [*loads, Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
+                   *share(code.name(store.value), g, result)]
+    build.add(store.value, result)

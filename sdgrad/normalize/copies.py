@@ -1,6 +1,7 @@
 """Copies and reductions as leaves."""
 from __future__ import annotations
 
+import ast
 from itertools import accumulate
 from operator import mul
 
@@ -27,7 +28,22 @@ MODES = {
 
 def mode_of(wcr: str | None) -> str:
     """The store mode of a write-conflict resolution; ``custom`` where it is none of the known ones."""
-    return "set" if wcr is None else MODES.get(detect_reduction_type(wcr), "custom")
+    if wcr is None:
+        return "set"
+    known = MODES.get(detect_reduction_type(wcr))
+    return known or _difference_or_quotient(wcr)
+
+
+def _difference_or_quotient(wcr: str) -> str:
+    """``lambda x, y: x - y`` and ``x / y``, which DaCe does not classify."""
+    function = ast.parse(wcr.strip(), mode="eval").body
+    while isinstance(function, ast.Expression):
+        function = function.body
+    if isinstance(function, ast.Lambda) and isinstance(function.body, ast.BinOp) and len(function.args.args) == 2:
+        operands = [getattr(e, "id", None) for e in (function.body.left, function.body.right)]
+        if operands == [a.arg for a in function.args.args]:
+            return {ast.Sub: "sub", ast.Div: "div"}.get(type(function.body.op), "custom")
+    return "custom"
 
 
 def counts(subset: subsets.Range) -> list[Expr]:

@@ -21,6 +21,7 @@ from sdgrad.normalize.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.normalize.tasklets import ArrayOperand, Operand, Output, ScalarOperand, lift_code
 from sdgrad.program.tree import (Block, Branch, Container, Leaf, Let, Load, Loop, Node, NodeCall, Param, Program, Region,
                                  Scope, Source, Store, SymbolAssign, Value, While, walk)
+from sdgrad.rules import RULES
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import as_range, sym, to_ast, to_expr
 
@@ -31,8 +32,25 @@ def prepare(sdfg: dace.SDFG) -> dace.SDFG:
     """A simplified copy of an SDFG, in which floats have not become symbols."""
     work = copy.deepcopy(sdfg)
     work.simplify(skip={"ScalarToSymbolPromotion"})
+    if expand_calls(work):
+        work.simplify(skip={"ScalarToSymbolPromotion"})
     infer_types.infer_connector_types(work)
     return work
+
+
+def expand_calls(sdfg: dace.SDFG) -> bool:
+    """Expand library nodes into maps until only reductions and nodes with a rule of their own are left."""
+    expanded = False
+    while True:
+        found = [(n, s) for s in sdfg.all_sdfgs_recursive() for st in s.states() for n in st.nodes() for s in [st]
+                 if isinstance(n, nd.LibraryNode) and type(n).__name__ != "Reduce" and type(n).__name__ not in RULES]
+        if not found:
+            return expanded
+        for node, state in found:
+            choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
+            node.implementation = choices[0] if choices else node.default_implementation
+            node.expand(state)
+            expanded = True
 
 
 def lift_sdfg(sdfg: dace.SDFG) -> Program:
@@ -272,16 +290,11 @@ class StateLifting:
     def copies_from(self, node: nd.AccessNode) -> list[Node]:
         out: list[Node] = []
         for edge in self.state.out_edges(node):
-            if edge.data.is_empty() or self.is_view_edge(edge):
-                continue
-            leaves = [e for e in self.state.memlet_tree(edge).leaves()]
-            for leaf in leaves:
-                if isinstance(leaf.dst, nd.AccessNode) and not self.is_view_edge(leaf):
-                    if leaf is edge:
-                        out.append(self.copy(leaf, node, leaf.dst))
+            if isinstance(edge.dst, nd.AccessNode) and not edge.data.is_empty() and not self.is_view_edge(edge):
+                out.append(self.copy(edge, node, edge.dst))
         for edge in self.state.in_edges(node):
             # a copy that enters the scope of this node from outside
-            if edge.data.is_empty() or isinstance(edge.src, nd.AccessNode) or self.is_view_edge(edge):
+            if edge.data.is_empty() or not isinstance(edge.src, nd.EntryNode) or self.is_view_edge(edge):
                 continue
             source = self.state.memlet_path(edge)[0].src
             if isinstance(source, nd.AccessNode):

@@ -6,7 +6,7 @@ sums and products stay together as polynomials, whose partials SymPy takes whole
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Mapping, Union
 
 import sympy
@@ -242,6 +242,22 @@ class _Lifting:
             self.run(node.body, guard)
 
 
+INVERSE = {"sub": ("sum", ast.UnaryOp(op=ast.USub(), operand=code.name("v"))), "div": ("prod", code.parse("1 / v"))}
+
+
+def as_sums_and_products(instrs: list[Instr], names: Names) -> list[Instr]:
+    """``x -= v`` as ``x += -v`` and ``x /= v`` as ``x *= 1 / v``."""
+    out: list[Instr] = []
+    for instr in instrs:
+        if isinstance(instr, Store) and instr.mode in INVERSE:
+            mode, expr = INVERSE[instr.mode]
+            inverse = names.fresh("v")
+            out.append(Let(inverse, code.rename_names(expr, {"v": instr.value})))
+            instr = replace(instr, value=inverse, mode=mode)
+        out.append(instr)
+    return out
+
+
 def _as_load(target: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(target), mode="eval").body
 
@@ -261,4 +277,4 @@ def lift_code(body: list[ast.stmt], inputs: Mapping[str, Operand], outputs: Mapp
             start = tuple(b for b, _, _ in output.operand.subset.ranges)
             lifting.instrs.append(Store(output.operand.container, start, value, output.mode,
                                         guard.id if isinstance(guard, ast.Name) else None, output.fresh))
-    return lifting.instrs, values
+    return as_sums_and_products(lifting.instrs, names), values

@@ -26,9 +26,8 @@ ZERO = sympy.Integer(0)
 def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
     """Where a reduction starts."""
     if mode in ("max", "min"):
-        if dtype in dace.dtypes.INTEGER_TYPES:
-            return code.parse(repr(int(dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype))))
-        return code.parse("-INFINITY" if mode == "max" else "INFINITY")
+        extreme = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
+        return code.parse(repr(extreme.item() if hasattr(extreme, "item") else extreme))
     return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
 
 

@@ -22,7 +22,7 @@ WCR = {
     "sum": "lambda x, y: x + y", "prod": "lambda x, y: x * y", "max": "lambda x, y: max(x, y)",
     "min": "lambda x, y: min(x, y)", "and": "lambda x, y: x and y", "or": "lambda x, y: x or y",
     "bitand": "lambda x, y: x & y", "bitor": "lambda x, y: x | y", "bitxor": "lambda x, y: x ^ y",
-    "xor": "lambda x, y: x != y", "sub": "lambda x, y: x - y", "div": "lambda x, y: x / y",
+    "xor": "lambda x, y: x != y",
 }
 
 

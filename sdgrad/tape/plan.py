@@ -17,7 +17,7 @@ from dace import symbolic
 
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.memory import Memory, Place, extent
-from sdgrad.analysis.needs import leaf_needs
+from sdgrad.analysis.needs import VALUE_MODES, leaf_needs
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.relations import injective, loop_param
 from sdgrad.errors import DifferentiationError, Problem
@@ -56,6 +56,7 @@ class LeafPlan:
     kept: tuple[Kept, ...] = ()
     results: Mapping[str, tuple[str, tuple[sympy.Expr, ...]]] = field(default_factory=dict)  # final values of reductions
     after: tuple[Kept, ...] = ()    # results to keep, read when the leaf is done
+    initial: Mapping[str, Kept] = field(default_factory=dict)    # what a reduction that is not fresh started from
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,9 @@ class Planner:
         order = {i.name: k for k, i in enumerate(leaf.body) if not isinstance(i, Store)}
         replay = tuple(chosen[n] for n in sorted(chosen, key=order.__getitem__))
         results, after = self.results(leaf, path)
-        return LeafPlan(replay, tuple(kept), results, after)
+        initial = {s.container: self.keep(Load(self.names.fresh("x0"), s.container, s.index), leaf, path)
+                   for s in leaf.stores if s.mode in VALUE_MODES and not s.fresh and self.activity.active(path, s.value)}
+        return LeafPlan(replay, (*kept, *initial.values()), results, after, initial)
 
     def results(self, leaf: Leaf, path: Path) -> tuple[dict, tuple[Kept, ...]]:
         """Where the final values of active max and min reductions are when the adjoint runs."""

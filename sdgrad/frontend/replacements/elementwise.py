@@ -42,6 +42,8 @@ def where(emitter, condition, x=None, y=None):
 
 @numpy_function("select")
 def select(emitter, condlist, choicelist, default=0):
+    # The visitor unwraps lists of one
+    condlist, choicelist = ([c] if isinstance(c, str) else c for c in (condlist, choicelist))
     if not isinstance(condlist, (list, tuple)) or len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"{emitter.function}: condlist and choicelist must be lists of one length")
     masks = [emitter.operand(c, "condlist") for c in condlist]

@@ -49,7 +49,8 @@ class Emitter:
         return self.visitor.sdfg
 
     def state(self, label: str):
-        state = self._unused_state or self.visitor._add_state(label)
+        # An empty state is false, so ask for None
+        state = self.visitor._add_state(label) if self._unused_state is None else self._unused_state
         self._unused_state = None
         state.set_default_lineinfo(self.visitor.current_lineinfo)
         self._states.append(state)
@@ -94,7 +95,7 @@ class Emitter:
             if o.container is not None and f"__in{k + 1}" in code
         }
         written = {"__out": self._memlet(out, out_at or params)}
-        self._mapped(state or self.state(label), label, shape, reads, f"__out = {code}", written)
+        self._mapped(self.state(label) if state is None else state, label, shape, reads, f"__out = {code}", written)
         return out
 
     @staticmethod

@@ -1,14 +1,15 @@
-"""Slices with a negative step, which DaCe's visitor refuses to read and reads wrongly as targets.
+"""Subscripts that DaCe's visitor refuses or reads wrongly: negative steps, and slices of one element.
 
-The visitor has no table for subscripts, so two of its methods are wrapped: a subscript is visited with whole or
-increasing slices in place of the decreasing ones, and what it yields is reversed by a map.
+The visitor has no table for subscripts, so two of its methods are wrapped. A subscript with negative steps is visited
+with whole or increasing slices in their place, and what it yields is reversed by a map. A slice of one element
+(``A[:, :1]``) keeps its axis, which the visitor drops.
 """
 
 import ast
 import copy
 import functools
 
-from dace import symbolic
+from dace import Memlet, data, subsets, symbolic
 from dace.frontend.python.newast import ProgramVisitor
 
 from sdgrad.frontend.replacements.emit import Emitter
@@ -180,12 +181,58 @@ def _named_value(visitor, node, value) -> ast.expr:
     return node.value
 
 
+def _is_slice(entry) -> bool:
+    return isinstance(entry, ast.Slice) or (isinstance(entry, ast.Constant) and isinstance(entry.value, slice))
+
+
+def _result_dimensions(entries, ndim: int) -> list[int | None]:
+    """For every axis of a subscript's value, the dimension it comes from, or None where it is new."""
+    result, position = [], 0
+    indexed = sum(not _is_new_axis(e) and not _is_ellipsis(e) for e in entries)
+    for entry in [*entries, *([] if any(map(_is_ellipsis, entries)) else [ast.Constant(Ellipsis)])]:
+        if _is_new_axis(entry):
+            result.append(None)
+        elif _is_ellipsis(entry):
+            result += range(position, position + ndim - indexed)
+            position += ndim - indexed
+        else:
+            result += [position] if _is_slice(entry) else []
+            position += 1
+    return result
+
+
+def keep_unit_axes(visitor, entries, node: ast.Subscript, name):
+    """Gives the view that the visitor made for a subscript the axes of one element that it left out."""
+    if not isinstance(name, str) or name not in visitor.sdfg.arrays or not isinstance(node.value, ast.Name):
+        return name
+    source = visitor.sdfg.arrays.get(node.value.id)
+    desc = visitor.sdfg.arrays[name]
+    if source is None or isinstance(source, data.Scalar):
+        return name
+    axes = _result_dimensions(entries, len(source.shape))
+    if isinstance(desc, data.Scalar):
+        return Emitter(visitor, "slice").view(name, (1,) * len(axes)) if axes else name
+    if not isinstance(desc, data.View) or len(axes) == len(desc.shape) or name not in visitor.views:
+        return name
+    container, memlet = visitor.views[name]
+    sizes, steps = memlet.subset.size(), [step for _, _, step in memlet.subset.ndrange()]
+    shape = [1 if k is None else sizes[k] for k in axes]
+    desc.set_shape(shape, strides=[1 if k is None else source.strides[k] * steps[k] for k in axes])
+    seen = subsets.Range.from_array(desc)
+    visitor.views[name] = (container, Memlet(data=container, subset=memlet.subset, other_subset=seen))
+    return name
+
+
 def _wrap_visit(visit):
     @functools.wraps(visit)
     def visit_Subscript(self, node, inference=False):
-        if not inference and not isinstance(node.ctx, ast.Store) and _has_negative_step(node):
-            return read_decreasing(self, visit, node)
-        return visit(self, node, inference)
+        if inference or isinstance(node.ctx, ast.Store):
+            return visit(self, node, inference)
+        if _has_negative_step(node):
+            return read_decreasing(self, visit_Subscript, node)
+        entries = _entries(node)
+        # The visitor puts the container's name in the place of the expression that yields it
+        return keep_unit_axes(self, entries, node, visit(self, node, inference))
 
     return visit_Subscript
 

@@ -134,7 +134,12 @@ MATH = {
     "gamma": "tgamma({0})", "lgamma": "lgamma({0})", "hypot": "hypot({0}, {1})", "copysign": "copysign({0}, {1})",
     "fmod": "CMod({0}, {1})", "degrees": "{0} * 57.29577951308232", "radians": "{0} * 0.017453292519943295",
 }  # fmt: skip
-MATH_TO_INTEGER = {"floor": "floor({0})", "ceil": "ceil({0})", "trunc": "trunc({0})"}
+MATH_TO_INTEGER = {
+    "floor": "floor({0})",
+    "ceil": "ceil({0})",
+    # DaCe makes symbols of integer scalars, and SymPy's ``trunc`` is another function
+    "trunc": "floor({0}) if {0} > 0 else ceil({0})",
+}
 MATH_TO_BOOLEAN = {"isnan": "isnan({0})", "isinf": "isinf({0})", "isfinite": "isfinite({0})"}
 
 # ``scipy.special``: (expression, how many operands)

@@ -1,4 +1,8 @@
-"""Nested graphs: symbols renamed, shapes and strides that differ inside, arguments read and written."""
+"""Nested graphs: symbols renamed, shapes and strides that differ inside, arguments read and written.
+
+The array behind a connector has the descriptor of the outside container. Where it is to have
+another shape or other strides inside, a view stands between.
+"""
 
 import dace
 import numpy as np
@@ -23,6 +27,24 @@ def _elementwise(name, source, target, size, code, index="i", target_index="i"):
     return inner
 
 
+def _viewed(sdfg, state, node, views):
+    """Joins connectors of ``node`` to parts of arrays through views, written ``connector: (part, reads)``."""
+    for connector, (part, reads) in views.items():
+        inside = node.sdfg.arrays[connector]
+        replacements = {str(k): v for k, v in node.symbol_mapping.items()}
+        shape = [replacements.get(str(size), size) for size in inside.shape]
+        name, _ = sdfg.add_view(f"view_{connector}", shape, inside.dtype, strides=inside.strides, find_new_name=True)
+        view = state.add_access(name)
+        whole = Memlet.from_array(name, sdfg.arrays[name])
+        array = state.add_access(part.partition("[")[0])
+        if reads:
+            state.add_edge(array, None, view, "views", Memlet(part))
+            state.add_edge(view, None, node, connector, whole)
+        else:
+            state.add_edge(node, connector, view, None, whole)
+            state.add_edge(view, "views", array, None, Memlet(part))
+
+
 def _shifted(v):
     b = np.array(v["B"])
     b[:-1] = v["A"][1:] ** 2
@@ -41,8 +63,7 @@ def symbol_mapping_and_smaller_shape(sdfg):
     inner = _elementwise("inner", "src", "dst", "n", "y = x * x")
     state = sdfg.add_state()
     node = state.add_nested_sdfg(inner, {"src"}, {"dst"}, {"n": "N - 1"})
-    state.add_edge(state.add_read("A"), None, node, "src", Memlet("A[1:N]"))
-    state.add_edge(node, "dst", state.add_write("B"), None, Memlet("B[0:N - 1]"))
+    _viewed(sdfg, state, node, {"src": ("A[1:N]", True), "dst": ("B[0:N - 1]", False)})
 
 
 def _column(v):
@@ -73,8 +94,7 @@ def strided_columns(sdfg):
     )
     state = sdfg.add_state()
     node = state.add_nested_sdfg(inner, {"src"}, {"dst"})
-    state.add_edge(state.add_read("A"), None, node, "src", Memlet("A[0:4, 2]"))
-    state.add_edge(node, "dst", state.add_write("B"), None, Memlet("B[0:4, 1]"))
+    _viewed(sdfg, state, node, {"src": ("A[0:4, 2]", True), "dst": ("B[0:4, 1]", False)})
 
 
 @raw(
@@ -89,8 +109,7 @@ def flattened_inside(sdfg):
     inner = _elementwise("inner", "src", "dst", 12, "y = x * x")
     state = sdfg.add_state()
     node = state.add_nested_sdfg(inner, {"src"}, {"dst"})
-    state.add_edge(state.add_read("A"), None, node, "src", Memlet("A[0:3, 0:4]"))
-    state.add_edge(node, "dst", state.add_write("B"), None, Memlet("B[0:12]"))
+    _viewed(sdfg, state, node, {"src": ("A[0:3, 0:4]", True), "dst": ("B[0:12]", False)})
 
 
 @raw(
@@ -127,13 +146,44 @@ def read_and_written_argument(sdfg):
 )
 def inside_a_map(sdfg):
     doubles(sdfg, A=[3, 4], B=[3, 4])
-    inner = _elementwise("inner", "src", "dst", 4, "y = x * x * (row + 1)")
+    inner = dace.SDFG("inner")
+    doubles(inner, src=[3, 4], dst=[3, 4])
     inner.add_symbol("row", dace.int64)
+    inner.add_state().add_mapped_tasklet(
+        "inside",
+        {"j": "0:4"},
+        {"x": Memlet("src[row, j]")},
+        "y = x * x * (row + 1)",
+        {"y": Memlet("dst[row, j]")},
+        external_edges=True,
+    )
     state = sdfg.add_state()
     entry, leave = state.add_map("rows", {"i": "0:3"})
     node = state.add_nested_sdfg(inner, {"src"}, {"dst"}, {"row": "i"})
     state.add_memlet_path(state.add_read("A"), entry, node, dst_conn="src", memlet=Memlet("A[i, 0:4]"))
     state.add_memlet_path(node, leave, state.add_write("B"), src_conn="dst", memlet=Memlet("B[i, 0:4]"))
+
+
+@raw(
+    lambda rng: {"A": signed(rng, (3, 4)), "B": np.zeros((3, 4))},
+    "A",
+    "B",
+    lambda v: {"B": np.sin(v["A"])},
+    "nested-sdfg map view",
+)
+def inside_a_map_through_views(sdfg):
+    doubles(sdfg, A=[3, 4], B=[3, 4])
+    sdfg.add_view("row", [4], dace.float64)
+    sdfg.add_view("target", [4], dace.float64)
+    inner = _elementwise("inner", "src", "dst", 4, "y = sin(x)")
+    state = sdfg.add_state()
+    row, target = state.add_access("row"), state.add_access("target")
+    entry, leave = state.add_map("rows", {"i": "0:3"})
+    node = state.add_nested_sdfg(inner, {"src"}, {"dst"})
+    state.add_memlet_path(state.add_read("A"), entry, row, dst_conn="views", memlet=Memlet("A[i, 0:4]"))
+    state.add_edge(row, None, node, "src", Memlet("row[0:4]"))
+    state.add_edge(node, "dst", target, None, Memlet("target[0:4]"))
+    state.add_memlet_path(target, leave, state.add_write("B"), src_conn="views", memlet=Memlet("B[i, 0:4]"))
 
 
 def _one_number(v):
@@ -151,21 +201,22 @@ def _one_number(v):
 def branch_per_element(sdfg):
     doubles(sdfg, A=[7], B=[7])
     inner = dace.SDFG("inner")
-    doubles(inner, a=[1], b=[1])
+    doubles(inner, a=[7], b=[7])
+    inner.add_symbol("k", dace.int64)
     start = inner.add_state()
     yes, no = inner.add_state("yes"), inner.add_state("no")
     end = inner.add_state("end")
-    inner.add_edge(start, yes, dace.InterstateEdge("a[0] > 0"))
-    inner.add_edge(start, no, dace.InterstateEdge("not (a[0] > 0)"))
+    inner.add_edge(start, yes, dace.InterstateEdge("a[k] > 0"))
+    inner.add_edge(start, no, dace.InterstateEdge("not (a[k] > 0)"))
     inner.add_edge(yes, end, dace.InterstateEdge())
     inner.add_edge(no, end, dace.InterstateEdge())
     for state, code in ((yes, "y = x * x"), (no, "y = exp(x)")):
         t = state.add_tasklet("t", {"x"}, {"y"}, code)
-        state.add_edge(state.add_read("a"), None, t, "x", Memlet("a[0]"))
-        state.add_edge(t, "y", state.add_write("b"), None, Memlet("b[0]"))
+        state.add_edge(state.add_read("a"), None, t, "x", Memlet("a[k]"))
+        state.add_edge(t, "y", state.add_write("b"), None, Memlet("b[k]"))
     state = sdfg.add_state()
     entry, leave = state.add_map("elements", {"i": "0:7"})
-    node = state.add_nested_sdfg(inner, {"a"}, {"b"})
+    node = state.add_nested_sdfg(inner, {"a"}, {"b"}, {"k": "i"})
     state.add_memlet_path(state.add_read("A"), entry, node, dst_conn="a", memlet=Memlet("A[i]"))
     state.add_memlet_path(node, leave, state.add_write("B"), src_conn="b", memlet=Memlet("B[i]"))
 

@@ -89,16 +89,19 @@ def _chain(v):
     return {"B": np.array([t * t + v["A"][0]])}
 
 
-@raw(lambda rng: {"A": signed(rng, 3), "B": np.zeros(1)}, "A", "B", _chain, "tasklet direct-edge")
-def tasklets_joined_directly(sdfg):
+@raw(lambda rng: {"A": signed(rng, 3), "B": np.zeros(1)}, "A", "B", _chain, "tasklet scalar-local")
+def tasklets_joined_by_a_scalar(sdfg):
     doubles(sdfg, A=[3], B=[1])
+    temporaries(sdfg, t=())
     state = sdfg.add_state()
+    t = state.add_access("t")
     a, b = state.add_read("A"), state.add_write("B")
-    first = state.add_tasklet("first", {"x", "y"}, {"t"}, "t = sin(x * y)")
-    second = state.add_tasklet("second", {"t", "x"}, {"z"}, "z = t * t + x")
+    first = state.add_tasklet("first", {"x", "y"}, {"r"}, "r = sin(x * y)")
+    second = state.add_tasklet("second", {"u", "x"}, {"z"}, "z = u * u + x")
     state.add_edge(a, None, first, "x", Memlet("A[0]"))
     state.add_edge(a, None, first, "y", Memlet("A[1]"))
-    state.add_edge(first, "t", second, "t", Memlet())
+    state.add_edge(first, "r", t, None, Memlet("t[0]"))
+    state.add_edge(t, None, second, "u", Memlet("t[0]"))
     state.add_edge(a, None, second, "x", Memlet("A[0]"))
     state.add_edge(second, "z", b, None, Memlet("B[0]"))
 

@@ -1,0 +1,57 @@
+"""From a Python function to an SDFG: NumPy-style functions and ``@dace.program`` objects alike."""
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable, Mapping
+
+import dace
+import numpy as np
+from dace.frontend.python.parser import DaceProgram
+
+import sdgrad.frontend.replacements  # noqa: F401  (registers NumPy functions with DaCe's frontend)
+from sdgrad.errors import ArgumentError, ParseError
+
+
+def as_program(f: Callable) -> DaceProgram:
+    """The ``dace.program`` of a function."""
+    if isinstance(f, DaceProgram):
+        return f
+    if not inspect.isfunction(f):
+        raise ArgumentError(f"expected a Python function or a @dace.program, got {type(f).__name__}")
+    return dace.program(f)
+
+
+def python_function(f: Callable) -> Callable:
+    """The plain Python function behind either."""
+    return f.f if isinstance(f, DaceProgram) else f
+
+
+def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by name, in the function's order, defaults filled in."""
+    function = python_function(f)
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentError(f"{function.__name__}: {error}") from None
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def parse(f: Callable, arguments: Mapping[str, Any]) -> dace.SDFG:
+    """The SDFG of a function for arguments of these shapes and dtypes."""
+    program = as_program(f)
+    given = {name: _plain(value) for name, value in arguments.items()}
+    try:
+        with dace.config.temporary_config():
+            dace.Config.set("optimizer", "automatic_simplification", value=False)
+            return program.to_sdfg(**given, simplify=False, validate=False)
+    except Exception as error:   # the frontend raises errors of many kinds; all mean the same to a user
+        name = python_function(f).__name__
+        raise ParseError(f"cannot turn '{name}' into a graph: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """What the frontend derives a descriptor from."""
+    if isinstance(value, np.generic):
+        return value
+    return value

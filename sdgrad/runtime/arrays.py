@@ -1,0 +1,76 @@
+"""Arguments of a compiled program: NumPy arrays, torch tensors and numbers in, the same kind out."""
+from __future__ import annotations
+
+from typing import Any
+
+import dace
+import numpy as np
+from dace import data as dt
+
+from sdgrad.errors import ArgumentError
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a torch tensor (torch need not be installed)."""
+    return type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def as_array(value: Any) -> Any:
+    """A value as NumPy sees it, without a copy where it is an array or a CPU tensor."""
+    return value.detach().numpy() if is_tensor(value) else value
+
+
+def like(result: np.ndarray, original: Any) -> Any:
+    """A result in the kind of the argument it belongs to."""
+    if is_tensor(original):
+        import torch
+        return torch.from_numpy(np.ascontiguousarray(result))
+    return result if isinstance(original, np.ndarray) else result[()] if result.shape == () else result
+
+
+def describe(value: Any) -> str:
+    array = as_array(value)
+    if isinstance(array, np.ndarray):
+        return f"{array.dtype} array of shape {array.shape}"
+    return type(value).__name__
+
+
+def check(name: str, value: Any, desc: dt.Data) -> Any:
+    """The value as the program wants it, or an error that says what was expected and what was found."""
+    array = as_array(value)
+    wanted = np.dtype(desc.dtype.type)
+    if isinstance(desc, dt.Scalar) or tuple(desc.shape) == (1,) and np.ndim(array) == 0:
+        if np.ndim(array) != 0 and np.size(array) != 1:
+            raise ArgumentError(f"argument '{name}': expected a {wanted} scalar, found a {describe(value)}")
+        return wanted.type(np.asarray(array).reshape(())[()]) if isinstance(desc, dt.Scalar) else np.full(1, array, wanted)
+    if not isinstance(array, np.ndarray):
+        array = np.asarray(array)
+    if array.dtype != wanted or array.ndim != len(desc.shape):
+        raise ArgumentError(f"argument '{name}': expected a {wanted} array with {len(desc.shape)} dimensions, found a "
+                            f"{describe(value)}")
+    for found, expected in zip(array.shape, desc.shape):
+        if not dace.symbolic.issymbolic(expected) and found != int(expected):
+            shape = tuple(map(str, desc.shape))
+            raise ArgumentError(f"argument '{name}': expected shape ({', '.join(shape)}), found {array.shape}")
+    return np.ascontiguousarray(array)
+
+
+def evaluate_shape(desc: dt.Data, symbols: dict[str, int]) -> tuple[int, ...]:
+    """A shape with values for its symbols."""
+    return tuple(int(dace.symbolic.evaluate(s, {dace.symbolic.symbol(k): v for k, v in symbols.items()}))
+                 if dace.symbolic.issymbolic(s) else int(s) for s in desc.shape)
+
+
+def solve_symbols(descs: dict[str, dt.Data], values: dict[str, Any]) -> dict[str, int]:
+    """The values of shape symbols that appear alone as a dimension."""
+    found: dict[str, int] = {}
+    for name, desc in descs.items():
+        value = as_array(values.get(name))
+        for k, extent in enumerate(desc.shape):
+            if dace.symbolic.issymbolic(extent) and isinstance(value, np.ndarray) and k < value.ndim:
+                symbol = str(extent)
+                if symbol.isidentifier():
+                    if found.setdefault(symbol, value.shape[k]) != value.shape[k]:
+                        raise ArgumentError(f"argument '{name}': dimension {k} is {value.shape[k]}, but {symbol} is "
+                                            f"{found[symbol]} elsewhere")
+    return found
