@@ -20,7 +20,7 @@ from sdgrad.program.tree import Instr, Leaf, Let, Load, Node, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import pull
 from sdgrad.symbolic.expr import same
-from sdgrad.symbolic.kinds import kind_of
+from sdgrad.symbolic.kinds import complex_type, kind_of
 from sdgrad.tape.plan import LeafPlan
 
 
@@ -115,13 +115,14 @@ class LeafAdjoint:
     # -- chain rule through the body
     def chain(self) -> None:
         facts = self.activity.facts[self.path]
+        precision = complex_type(self.leaf.body, self.adjoints.program.containers)
         for instr in reversed(self.leaf.body):
             if not isinstance(instr, Let) or not self.is_active(instr.name) or instr.name not in self.cotangents:
                 continue
             g = self.total(instr.name)
             for partial in facts.partials.get(instr.name, ()):
                 if self.is_active(partial.operand):
-                    value = pull(partial, code.name(g), facts.kinds, instr.name, self.strong_zero)
+                    value = pull(partial, code.name(g), facts.kinds, instr.name, self.strong_zero, precision)
                     self.add(partial.operand, self.let(value))
 
     def total(self, name: str) -> str:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Mapping
@@ -95,7 +96,7 @@ def _cast(expr: ast.Call) -> list[Partial]:
     """``float64(x)``, and ``complex128(re, im)``."""
     found = [Partial(expr.args[0].id)] if isinstance(expr.args[0], ast.Name) else []
     if len(expr.args) == 2 and isinstance(expr.args[1], ast.Name):
-        found.append(Partial(expr.args[1].id, code.parse("dace.complex128(0, 1)")))
+        found.append(Partial(expr.args[1].id, code.parse("1j")))
     return found
 
 
@@ -192,22 +193,49 @@ def _from_sympy(expr: sympy.Expr, literals: list[ast.expr]) -> ast.expr:
 
 
 # --- products with cotangents and tangents -----------------------------------------------------------------------
-def pull(p: Partial, g: ast.expr, kind: Mapping[str, str], result: str, strong_zero: bool = True) -> ast.expr:
+def pull(p: Partial, g: ast.expr, kind: Mapping[str, str], result: str, strong_zero: bool = True,
+         complex_type: str = "dace.complex128") -> ast.expr:
     """The contribution of the result's cotangent ``g`` to the operand's: ``conj(partial) * g``, guarded."""
     complex_result, real_operand = kind.get(result) == "complex", kind.get(p.operand) != "complex"
+    involved = complex_result or not real_operand
     if p.vjp is not None:
         value = code.rename(p.vjp, {"g": g})
     elif p.factor is None:
         value = g
     else:
-        factor = code.call("conj", p.factor) if complex_result or not real_operand else p.factor
-        value = quotient(factor, g)
-    if complex_result and real_operand:
-        value = code.call("real", value)
-    zero = code.constant(0) if real_operand else code.parse("dace.complex128(0, 0)")
+        value = quotient(code.call("conj", p.factor) if involved else p.factor, g)
+    nothing: ast.expr = code.constant(0)
     if p.singular and strong_zero:
-        value = code.choose(ast.Compare(left=g, ops=[ast.NotEq()], comparators=[code.constant(0)]), value, zero)
-    return value if p.guard is None else code.choose(p.guard, value, zero)
+        test = ast.Compare(left=g, ops=[ast.NotEq()], comparators=[nothing])
+        value = code.choose(test, value, nothing)
+    if involved:
+        value, nothing = complex_literals(value, complex_type), complex_literals(nothing, complex_type)
+    if complex_result and real_operand:
+        value, nothing = code.call("real", value), code.constant(0)
+    return value if p.guard is None else code.choose(p.guard, value, nothing)
+
+
+def complex_literals(expr: ast.expr, complex_type: str) -> ast.expr:
+    """Numbers as complex numbers of the right precision: C++ mixes complex with nothing else. Exponents stay."""
+    class Literals(ast.NodeTransformer):
+        def visit_Constant(self, node: ast.Constant) -> ast.expr:
+            if isinstance(node.value, bool) or not isinstance(node.value, (int, float, complex)):
+                return node
+            parts = complex(node.value)
+            return code.call(complex_type, code.constant(parts.real), code.constant(parts.imag))
+
+        def visit_Call(self, node: ast.Call) -> ast.expr:
+            if code.callee(node) not in kinds.CASTS:
+                node.args = [self.visit(a) for a in node.args]
+            return node
+
+        def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+            node.left = self.visit(node.left)
+            if not isinstance(node.op, ast.Pow) or _number(node.right) is None:
+                node.right = self.visit(node.right)
+            return node
+
+    return Literals().visit(copy.deepcopy(expr))
 
 
 def quotient(factor: ast.expr, g: ast.expr) -> ast.expr:

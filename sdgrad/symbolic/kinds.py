@@ -73,3 +73,9 @@ def call(expr: ast.Call, kinds: Mapping[str, str]) -> str:
     if how == "real":
         return "float" if args == "complex" else args
     return highest((args,), "float") if how == "float" else how
+
+
+def complex_type(body: Iterable[Instr], containers: Mapping[str, Container]) -> str:
+    """The complex type that straight-line code computes in."""
+    found = {containers[i.container].dtype for i in body if hasattr(i, "container")}
+    return "dace.complex64" if dace.complex64 in found and not found & {dace.complex128, dace.float64} else "dace.complex128"

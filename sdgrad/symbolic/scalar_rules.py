@@ -114,7 +114,7 @@ ROWS = (
     # complex numbers
     _unary("conj", "1", kind="same", aliases=("conjugate",), complex_vjp="conj(g)", complex_jvp="conj(dx)"),
     _unary("real", "1", kind="real", complex_vjp="g", complex_jvp="real(dx)"),
-    _unary("imag", None, kind="real", complex_vjp="dace.complex128(0, 1) * g", complex_jvp="imag(dx)"),
+    _unary("imag", None, kind="real", complex_vjp="1j * g", complex_jvp="imag(dx)"),
     # no derivative anywhere
     _unary("isnan", None, kind="bool", aliases=("isinf", "isfinite", "signbit", "logical_not")),
 )

@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 
 from ._base import Program, _registry, flat, program
+from .raw import RAW_PROGRAMS, RawProgram
 
 for _module in pkgutil.iter_modules(__path__):
     if not _module.name.startswith("_") and _module.name not in ("mutable_jax", "raw"):
@@ -15,7 +16,7 @@ for _module in pkgutil.iter_modules(__path__):
 
 PROGRAMS: tuple[Program, ...] = tuple(_registry.values())
 
-__all__ = ["PROGRAMS", "Program", "flat", "program", "select"]
+__all__ = ["PROGRAMS", "RAW_PROGRAMS", "Program", "RawProgram", "flat", "program", "select"]
 
 
 def select(*tags: str, without: tuple[str, ...] = ()) -> list[Program]:

@@ -180,7 +180,7 @@ def global_indices(x):
 
 @program(positive(5), "closure constant math", scalar=False)
 def constants_of_math(x):
-    return math.pi * x + math.e * x**math.sqrt(2.0)
+    return math.pi * x + math.e * x ** math.sqrt(2.0)
 
 
 @program(arrays(4), "constant-array", scalar=False)

@@ -124,7 +124,9 @@ def _wcr_product_rows(A, p):
     p[:] *= np.prod(A * A, axis=1)
 
 
-@program(positive((3, 4), 3), "wcr product tasklet inplace", scalar=False, mutates="p", reference=_wcr_product_rows)
+@program(
+    positive((3, 4), 3), "wcr product tasklet inplace", scalar=False, mutates="p", reference=_wcr_product_rows
+)
 def tasklet_wcr_product_rows(A: dace.float64[3, 4], p: dace.float64[3]):
     for i, j in dace.map[0:3, 0:4]:
         with dace.tasklet:
@@ -137,7 +139,13 @@ def _wcr_max(A, m):
     m[0] = np.maximum(m[0], np.max(A))
 
 
-@program(lambda rng: (*untied(7)(rng), np.array([-2.0])), "wcr max tasklet inplace", scalar=False, mutates="m", reference=_wcr_max)
+@program(
+    lambda rng: (*untied(7)(rng), np.array([-2.0])),
+    "wcr max tasklet inplace",
+    scalar=False,
+    mutates="m",
+    reference=_wcr_max,
+)
 def tasklet_wcr_max(A: dace.float64[7], m: dace.float64[1]):
     for i in dace.map[0:7]:
         with dace.tasklet:
@@ -178,7 +186,11 @@ def _wcr_sum_and_max(A, s, m):
 
 
 @program(
-    untied(7, 1, 1), "wcr sum max tasklet inplace outputs", scalar=False, mutates="s m", reference=_wcr_sum_and_max
+    untied(7, 1, 1),
+    "wcr sum max tasklet inplace outputs",
+    scalar=False,
+    mutates="s m",
+    reference=_wcr_sum_and_max,
 )
 def tasklet_wcr_two_kinds(A: dace.float64[7], s: dace.float64[1], m: dace.float64[1]):
     for i in dace.map[0:7]:

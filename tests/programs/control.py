@@ -99,13 +99,15 @@ def if_scalars_only(a, b):
     return c * 2.0
 
 
-@program(arrays(6), "ternary", scalar=False)
+# DaCe: In assignments, the rhs may only be data, numerical/boolean constants and symbols.
+@program(arrays(6), "ternary dace-frontend-fails", scalar=False)
 def ternary_on_scalar(A):
     s = 2.0 if A[0] > 0.0 else -3.0
     return A * s
 
 
-@program(arrays(6), "ternary", scalar=False)
+# DaCe: In assignments, the rhs may only be data, numerical/boolean constants and symbols.
+@program(arrays(6), "ternary dace-frontend-fails", scalar=False)
 def ternary_of_elements(A):
     s = A[1] * A[1] if A[0] > A[2] else A[3]
     return A * s
@@ -124,7 +126,7 @@ def where_constant(x):
     return np.where(x > 0.0, x, 0.1)
 
 
-@program(arrays(7), "where", scalar=False)
+@program(arrays(7), "where needs-frontend", scalar=False)
 def where_both_constant(x):
     return np.where(x > 0.0, 2.0, -1.0) * x
 
@@ -194,12 +196,19 @@ def mask_zeroed_after_use(A):
     return A * B
 
 
-@program(lambda rng: (signed(rng, 8), rng.integers(0, 2, 8) > 0), "mask inplace bool known", scalar=False, mutates="A")
+@program(
+    lambda rng: (signed(rng, 8), rng.integers(0, 2, 8) > 0),
+    "mask inplace bool known",
+    scalar=False,
+    mutates="A",
+)
 def mask_augmented(A, mask):
     A[mask] *= 2.0
 
 
-@program(lambda rng: (signed(rng, 8), rng.integers(0, 2, 8) > 0), "mask inplace bool", scalar=False, mutates="A")
+@program(
+    lambda rng: (signed(rng, 8), rng.integers(0, 2, 8) > 0), "mask inplace bool", scalar=False, mutates="A"
+)
 def mask_argument_assigned(A, mask):
     B = np.sin(A)
     A[mask] = 1.5
@@ -232,3 +241,13 @@ def relu(x):
 @program(untied(9), "minmax", scalar=False)
 def relu_six(x):
     return np.minimum(np.maximum(x, 0), 0.6)
+
+
+@program(
+    lambda rng: (*arrays(8, 8)(rng), rng.integers(0, 2, 8) > 0),
+    "mask inplace bool",
+    scalar=False,
+    mutates="A",
+)
+def mask_from_another_array(A, B, mask):
+    A[mask] = B[mask] * 2.0

@@ -18,7 +18,11 @@ def single_sum(x):
     return np.sum(x * x)
 
 
-@program(lambda rng: (signed(rng, (3, 5)).astype(np.float32), signed(rng, 5).astype(np.float32)), "float32", scalar=False)
+@program(
+    lambda rng: (signed(rng, (3, 5)).astype(np.float32), signed(rng, 5).astype(np.float32)),
+    "float32",
+    scalar=False,
+)
 def single_matvec(A, x):
     return A @ x
 
@@ -38,12 +42,19 @@ def single_times_double(x, y):
     return x * y
 
 
-@program(lambda rng: (signed(rng, (3, 4)), signed(rng, 4).astype(np.float32)), "mixed broadcast", scalar=False)
+@program(
+    lambda rng: (signed(rng, (3, 4)), signed(rng, 4).astype(np.float32)), "mixed broadcast", scalar=False
+)
 def double_plus_single_row(x, y):
     return np.sin(x) + y * y
 
 
-@program(lambda rng: (signed(rng, 6).astype(np.float32), signed(rng, 6)), "mixed inplace", scalar=False, mutates="y")
+@program(
+    lambda rng: (signed(rng, 6).astype(np.float32), signed(rng, 6)),
+    "mixed inplace",
+    scalar=False,
+    mutates="y",
+)
 def single_written_into_double(x, y):
     y[:] = x * x
 
@@ -88,7 +99,9 @@ def selected_by_booleans(x, mask):
     return np.where(mask, np.sin(x), x * x)
 
 
-@program(lambda rng: (signed(rng, 6), rng.integers(1, 5, 6)), "int outputs inplace", scalar=False, mutates="n")
+@program(
+    lambda rng: (signed(rng, 6), rng.integers(1, 5, 6)), "int outputs inplace", scalar=False, mutates="n"
+)
 def integer_output_beside_float(x, n):
     n[:] = n * 2
     return x * n
@@ -184,7 +197,9 @@ def annotated(x: dace.float64[6], a: dace.float64):
 
 
 @program(
-    lambda rng: (signed(rng, 6).astype(np.float32), np.float32(0.75)), "annotated float32 scalar-argument", scalar=False
+    lambda rng: (signed(rng, 6).astype(np.float32), np.float32(0.75)),
+    "annotated float32 scalar-argument",
+    scalar=False,
 )
 def annotated_single(x: dace.float32[6], a: dace.float32):
     return a * x * x

@@ -118,13 +118,20 @@ def gather_columns(A, idx):
 
 
 @program(
-    lambda rng: (signed(rng, (4, 5)), np.array([3, 0, 3, 1]), np.array([2, 4, 2, 0])), "gather indirect", scalar=False
+    lambda rng: (signed(rng, (4, 5)), np.array([3, 0, 3, 1]), np.array([2, 4, 2, 0])),
+    "gather indirect",
+    scalar=False,
 )
 def gather_pairs(A, idx, jdx):
     return A[idx, jdx] * 3.0
 
 
-@program(lambda rng: (signed(rng, 6), np.array([5, 2, 0, 3])), "scatter indirect inplace known", scalar=False, mutates="B")
+@program(
+    lambda rng: (signed(rng, 6), np.array([5, 2, 0, 3])),
+    "scatter indirect inplace known",
+    scalar=False,
+    mutates="B",
+)
 def scatter(B, idx):
     A = B[:4] * B[2:]
     B[idx] = A
@@ -140,7 +147,9 @@ def scatter_augmented(B, A, idx):
     B[idx] += A * A
 
 
-@program(lambda rng: (signed(rng, 6), np.array([5, 2, 0])), "scatter indirect inplace", scalar=False, mutates="B")
+@program(
+    lambda rng: (signed(rng, 6), np.array([5, 2, 0])), "scatter indirect inplace", scalar=False, mutates="B"
+)
 def scatter_constant(B, idx):
     B[idx] = 0.0
 
@@ -267,7 +276,12 @@ def ragged_rows(A, lengths):
     return B
 
 
-@program(lambda rng: (signed(rng, 8), 5), "dynamic-range map scalar-argument int inplace", scalar=False, mutates="A")
+@program(
+    lambda rng: (signed(rng, 8), 5),
+    "dynamic-range map scalar-argument int inplace",
+    scalar=False,
+    mutates="A",
+)
 def range_from_argument(A, n):
     for i in dace.map[0:n]:
         A[i] = A[i] * A[i]
@@ -279,3 +293,17 @@ def range_from_array(A, bounds):
     for i in dace.map[bounds[0] : bounds[1]]:
         B[i] = np.sin(A[i]) * A[0]
     return B
+
+
+@program(arrays(7), "slice negative-step inplace needs-frontend", scalar=False, mutates="A")
+def reversed_write(A):
+    B = A * A
+    A[::-1] = B
+
+
+@program(
+    lambda rng: (signed(rng, 7), np.array([5, 2, 0])), "gather indirect inplace", scalar=False, mutates="A"
+)
+def indexed_scaling(A, idx):
+    A[idx] *= 2.0
+    A[idx] = A[idx] * A[idx]

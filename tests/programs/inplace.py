@@ -43,7 +43,8 @@ def multiply_by_itself(A):
     A *= A
 
 
-@program(arrays((3, 4), 4, ()), "inplace augmented broadcast", scalar=False, mutates="A")
+# DaCe, `A *= row`: Dimensionality mismatch between src/dst subsets, edge [0:4] -> A[0:3, 0:4] (CR: Product).
+@program(arrays((3, 4), 4, ()), "inplace augmented broadcast dace-frontend-fails", scalar=False, mutates="A")
 def broadcast_in_place(A, b, c):
     A *= b
     A += c
@@ -284,12 +285,14 @@ def even_and_odd(A):
     A[1::2] = A[::2] * A[::2]
 
 
-@program(arrays((7, 5)), "inplace strided", scalar=False, mutates="A")
+# DaCe, a slice of a strided slice: Memlet subset out-of-bounds, edge A_slice [0, 0:4:2].
+@program(arrays((7, 5)), "inplace strided dace-frontend-fails", scalar=False, mutates="A")
 def strided_in_two_dimensions(A):
     A[::3, 1::2] = A[1::3, ::3][:1] * 2.0
 
 
-@program(arrays(11), "inplace strided augmented", scalar=False, mutates="A")
+# DaCe: wrong value without an error, `A[1:9:3] *= A[0:8:3]` is computed with step 1.
+@program(arrays(11), "inplace strided augmented dace-frontend-fails", scalar=False, mutates="A")
 def strided_augmented(A):
     A[1:9:3] *= A[0:8:3]
     A[::5] += 1.0

@@ -33,7 +33,11 @@ def minimum_at_a_tie(x, y):
     return np.minimum(x, y)
 
 
-@program(lambda rng: (np.array([1.0, -2.0]), np.array([1.0, -2.0])), "kink", expected=lambda x, y: (0.5 * 2 * x, 0.5 * 2 * y))
+@program(
+    lambda rng: (np.array([1.0, -2.0]), np.array([1.0, -2.0])),
+    "kink",
+    expected=lambda x, y: (0.5 * 2 * x, 0.5 * 2 * y),
+)
 def maximum_tie_composed(x, y):
     return np.sum(np.maximum(x, y) * np.maximum(x, y))
 
@@ -61,7 +65,12 @@ def _guarded_root(x):
     return (np.array([0.0, 0.25, 0.0, 0.5]),)
 
 
-@program(lambda rng: (np.array([0.0, 4.0, -1.0, 1.0]),), "kink where strong-zero known", scalar=False, expected=_guarded_root)
+@program(
+    lambda rng: (np.array([0.0, 4.0, -1.0, 1.0]),),
+    "kink where strong-zero known",
+    scalar=False,
+    expected=_guarded_root,
+)
 def guarded_root_at_zero(x):
     return np.where(x > 0, np.sqrt(x), 0)
 
@@ -86,7 +95,9 @@ def guarded_division_at_zero(x):
     return np.sum(np.where(x != 0.0, 1.0 / (x + (x == 0.0)), 0.0))
 
 
-@program(lambda rng: (np.array([0.0, 2.0, -3.0]),), "kink known", scalar=False, expected=lambda x: (np.sign(x),))
+@program(
+    lambda rng: (np.array([0.0, 2.0, -3.0]),), "kink known", scalar=False, expected=lambda x: (np.sign(x),)
+)
 def abs_at_zero(x):
     return np.abs(x)
 
@@ -96,12 +107,22 @@ def norm_one_at_zero(x):
     return np.sum(np.fabs(x))
 
 
-@program(lambda rng: (np.array([0.0, 2.0, -3.0]),), "kink known", scalar=False, expected=lambda x: (np.array([0.0, 1.0, 0.0]),))
+@program(
+    lambda rng: (np.array([0.0, 2.0, -3.0]),),
+    "kink known",
+    scalar=False,
+    expected=lambda x: (np.array([0.0, 1.0, 0.0]),),
+)
 def relu_by_where_at_zero(x):
     return np.where(x > 0.0, x, 0.0)
 
 
-@program(lambda rng: (np.array([0.0, 2.0, -3.0]),), "kink", scalar=False, expected=lambda x: (np.array([0.0, 1.0, 0.0]),))
+@program(
+    lambda rng: (np.array([0.0, 2.0, -3.0]),),
+    "kink",
+    scalar=False,
+    expected=lambda x: (np.array([0.0, 1.0, 0.0]),),
+)
 def relu_by_mask_at_zero(x):
     return (x > 0.0) * x
 
@@ -145,6 +166,11 @@ def floor_at_an_integer(x):
     return np.sum(np.floor(x) * x)
 
 
-@program(lambda rng: (np.array([-0.5, 0.0, 0.5, 2.0]),), "kink clip", wrt=("x",), expected=lambda x: (np.array([0.0, 0.5, 1.0, 0.0]),))
+@program(
+    lambda rng: (np.array([-0.5, 0.0, 0.5, 2.0]),),
+    "kink clip",
+    wrt=("x",),
+    expected=lambda x: (np.array([0.0, 0.5, 1.0, 0.0]),),
+)
 def clip_at_its_bound(x):
     return np.sum(np.clip(x, 0.0, 1.0))

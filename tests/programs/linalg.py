@@ -16,7 +16,7 @@ def matmul_squared(A, B):
     return np.sum(C * C)
 
 
-@program(arrays((3, 5), (5, 4)), "matmul", scalar=False)
+@program(arrays((3, 5), (5, 4)), "matmul needs-frontend", scalar=False)
 def matmul_function(A, B):
     return np.matmul(np.sin(A), B)
 
@@ -152,7 +152,8 @@ def einsum_outer(x, y):
     return np.einsum("i,j->ij", x, y)
 
 
-@program(arrays((4, 5), (4, 5)), "einsum", scalar=False)
+# DaCe: Matrix multiplication not implemented for shapes: [4, 5] and [4, 5].
+@program(arrays((4, 5), (4, 5)), "einsum dace-frontend-fails", scalar=False)
 def einsum_rows(A, B):
     return np.einsum("ij,ij->i", A, B)
 
@@ -211,7 +212,10 @@ def _definite(rng, n):
     return B @ B.T + n * np.eye(n)
 
 
-@program(lambda rng: (_well_conditioned(rng, 4), signed(rng, 4)), "solve lapack", scalar=False)
+# DaCe, a right side that is a vector: Node validation failed: list index out of range (node solve).
+@program(
+    lambda rng: (_well_conditioned(rng, 4), signed(rng, 4)), "solve lapack dace-frontend-fails", scalar=False
+)
 def solve_vector(A, b):
     return np.linalg.solve(A, b)
 
@@ -221,7 +225,8 @@ def solve_matrix(A, B):
     return np.linalg.solve(A, B)
 
 
-@program(lambda rng: (_well_conditioned(rng, 5), signed(rng, 5)), "solve lapack")
+# DaCe, a right side that is a vector: Node validation failed: list index out of range (node solve).
+@program(lambda rng: (_well_conditioned(rng, 5), signed(rng, 5)), "solve lapack dace-frontend-fails")
 def solve_inside(A, b):
     x = np.linalg.solve(A * A, np.sin(b))
     return x @ b

@@ -206,7 +206,8 @@ def map_if_inside_nested(A):
     return B
 
 
-@program(arrays(7), "map control ternary", scalar=False)
+# DaCe: In assignments, the rhs may only be data, numerical/boolean constants and symbols.
+@program(arrays(7), "map control ternary dace-frontend-fails", scalar=False)
 def map_ternary(A):
     B = np.zeros(7)
     for i in dace.map[0:7]:
@@ -308,7 +309,14 @@ def _scaled_by_symbols(A, B):
     B[:] = A * (A.shape[0] + 1) - A.shape[1] / A.shape[0]
 
 
-@program(arrays((3, 5), (3, 5)), "symbol inplace", scalar=False, mutates="B", reference=_scaled_by_symbols)
+# DaCe: wrong value without an error, M / N of two integer symbols is an integer division in C++.
+@program(
+    arrays((3, 5), (3, 5)),
+    "symbol inplace dace-frontend-fails",
+    scalar=False,
+    mutates="B",
+    reference=_scaled_by_symbols,
+)
 def scaled_by_symbols(A: dace.float64[N, M], B: dace.float64[N, M]):
     B[:] = A * (N + 1) - M / N
 

@@ -111,7 +111,9 @@ class Array:
 
 def _operator(name: str) -> Callable:
     def apply(self, *others):
-        return wrap(getattr(self.value, name)(*(jnp.asarray(unwrap(o)) if _is_big(o) else unwrap(o) for o in others)))
+        return wrap(
+            getattr(self.value, name)(*(jnp.asarray(unwrap(o)) if _is_big(o) else unwrap(o) for o in others))
+        )
 
     return apply
 
@@ -129,11 +131,11 @@ def _is_big(value: Any) -> bool:
     return isinstance(value, (Array, np.ndarray))
 
 
-for _name in "add sub mul truediv floordiv mod pow matmul and or xor".split():
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]:
     setattr(Array, f"__{_name}__", _operator(f"__{_name}__"))
     setattr(Array, f"__r{_name}__", _operator(f"__r{_name}__"))
     setattr(Array, f"__i{_name}__", _in_place(f"__{_name}__"))
-for _name in "neg pos abs invert lt le gt ge eq ne".split():
+for _name in ["neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne"]:
     setattr(Array, f"__{_name}__", _operator(f"__{_name}__"))
 
 
@@ -150,17 +152,23 @@ def _is_element(index: Any, ndim: int) -> bool:
 def _is_integer(part: Any) -> bool:
     if isinstance(part, slice):
         return False
-    return isinstance(part, (int, np.integer)) or (jnp.ndim(part) == 0 and jnp.issubdtype(jnp.result_type(part), jnp.integer))
+    return isinstance(part, (int, np.integer)) or (
+        jnp.ndim(part) == 0 and jnp.issubdtype(jnp.result_type(part), jnp.integer)
+    )
 
 
 def _is_mask(index: Any, array: Any) -> bool:
-    return getattr(index, "dtype", None) == bool and jnp.shape(index) == array.shape
+    return _is_boolean(index) and jnp.shape(index) == array.shape
 
 
 def _concrete_masks(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(_concrete_masks(i) for i in index)
-    return np.asarray(index) if getattr(index, "dtype", None) == bool else index
+    return np.asarray(index) if _is_boolean(index) else index
+
+
+def _is_boolean(index: Any) -> bool:
+    return hasattr(index, "dtype") and jnp.issubdtype(index.dtype, np.bool_)
 
 
 def wrap(value: Any) -> Any:
@@ -168,7 +176,11 @@ def wrap(value: Any) -> Any:
     if isinstance(value, jax.Array):
         return Array(value)
     if isinstance(value, (tuple, list)):
-        return type(value)(wrap(v) for v in value) if type(value) in (tuple, list) else tuple(wrap(v) for v in value)
+        return (
+            type(value)(wrap(v) for v in value)
+            if type(value) in (tuple, list)
+            else tuple(wrap(v) for v in value)
+        )
     return value
 
 
@@ -209,9 +221,9 @@ class Namespace:
             return _wrapped(jnp.power)
         if name == "ndarray":
             return Array
-        attribute = getattr(jnp, name)
-        is_type = isinstance(attribute, type) or not isinstance(attribute, Callable) or name in dir(np) and isinstance(getattr(np, name), type)
-        return getattr(np, name) if is_type else _Function(attribute)
+        if isinstance(getattr(np, name), (type, float)) or getattr(np, name) is None:
+            return getattr(np, name)  # element types and constants
+        return _Function(getattr(jnp, name))
 
     def reshape(self, value, shape):
         """numpy.reshape: a view."""
@@ -260,7 +272,13 @@ class Math:
     pi, e = math.pi, math.e
 
     def __getattr__(self, name):
-        special = {"erf": jsp.erf, "erfc": jsp.erfc, "lgamma": jsp.gammaln, "gamma": jsp.gamma, "fabs": jnp.abs}
+        special = {
+            "erf": jsp.erf,
+            "erfc": jsp.erfc,
+            "lgamma": jsp.gammaln,
+            "gamma": jsp.gamma,
+            "fabs": jnp.abs,
+        }
         renamed = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
         renamed |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
         function = special.get(name) or getattr(jnp, renamed.get(name, name))

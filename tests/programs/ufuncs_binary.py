@@ -90,17 +90,29 @@ def ufunc_fmod(x):
     return np.fmod(x * x, 0.9)
 
 
-@program(lambda rng: (rng.integers(-3, 3, 7) + rng.uniform(0.2, 0.8, 7), np.ones(7)), "ufunc binary step", scalar=False)
+@program(
+    lambda rng: (rng.integers(-3, 3, 7) + rng.uniform(0.2, 0.8, 7), np.ones(7)),
+    "ufunc binary step",
+    scalar=False,
+)
 def ufunc_mod(x, y):
     return np.mod(x, y)
 
 
-@program(lambda rng: (3.3 + rng.uniform(0, 0.1, 5), 1.0 + rng.uniform(0, 0.05, 5)), "ufunc binary step", scalar=False)
+@program(
+    lambda rng: (3.3 + rng.uniform(0, 0.1, 5), 1.0 + rng.uniform(0, 0.05, 5)),
+    "ufunc binary step",
+    scalar=False,
+)
 def ufunc_remainder(x, y):
     return np.remainder(x, y)
 
 
-@program(lambda rng: (-3.3 + rng.uniform(0, 0.1, 5), 1.0 + rng.uniform(0, 0.05, 5)), "ufunc binary step", scalar=False)
+@program(
+    lambda rng: (-3.3 + rng.uniform(0, 0.1, 5), 1.0 + rng.uniform(0, 0.05, 5)),
+    "ufunc binary step",
+    scalar=False,
+)
 def ufunc_mod_operator(x, y):
     return x % y
 
@@ -125,7 +137,11 @@ def ufunc_clip_composed(x):
     return np.sum(np.clip(np.sin(x), -0.25, 0.35) * x)
 
 
-@program(lambda rng: (untied((4, 5))(rng)[0], -0.3, 0.45), "ufunc clip scalar-argument", scalar=False)
+@program(
+    lambda rng: (untied((4, 5))(rng)[0], -0.3, 0.45),
+    "ufunc clip scalar-argument needs-frontend",
+    scalar=False,
+)
 def ufunc_clip_to_scalars(x, low, high):
     return np.clip(x, low, high)
 
@@ -181,6 +197,6 @@ def ufunc_out(x, y):
     return np.sin(y)
 
 
-@program(arrays(7, 7), "ufunc where mask", scalar=False, mutates="y")
+@program(arrays(7, 7), "ufunc where mask needs-frontend", scalar=False, mutates="y")
 def ufunc_where(x, y):
     np.multiply(x, x, out=y, where=x > 0)

@@ -197,8 +197,12 @@ def tiled(sdfg):
     outer_in, outer_out = state.add_map("tiles", {"t": "0:N:4"})
     inner_in, inner_out = state.add_map("inside", {"i": "t:min(t + 4, N)"})
     cosine = state.add_tasklet("cosine", {"x"}, {"y"}, "y = cos(x)")
-    state.add_memlet_path(state.add_read("A"), outer_in, inner_in, cosine, dst_conn="x", memlet=Memlet("A[i]"))
-    state.add_memlet_path(cosine, inner_out, outer_out, state.add_write("B"), src_conn="y", memlet=Memlet("B[i]"))
+    state.add_memlet_path(
+        state.add_read("A"), outer_in, inner_in, cosine, dst_conn="x", memlet=Memlet("A[i]")
+    )
+    state.add_memlet_path(
+        cosine, inner_out, outer_out, state.add_write("B"), src_conn="y", memlet=Memlet("B[i]")
+    )
 
 
 def _triangle(v):
@@ -225,7 +229,9 @@ def triangle(sdfg):
     t = state.add_tasklet("multiply", {"x", "y"}, {"z"}, "z = x * y")
     state.add_memlet_path(a, outer_in, inner_in, t, dst_conn="x", memlet=Memlet("A[i]"))
     state.add_memlet_path(a, outer_in, inner_in, t, dst_conn="y", memlet=Memlet("A[j]"))
-    state.add_memlet_path(t, inner_out, outer_out, state.add_write("B"), src_conn="z", memlet=Memlet("B[i, j]"))
+    state.add_memlet_path(
+        t, inner_out, outer_out, state.add_write("B"), src_conn="z", memlet=Memlet("B[i, j]")
+    )
 
 
 @raw(
@@ -254,7 +260,11 @@ def _index_in_code(v):
 
 
 @raw(
-    lambda rng: {"A": signed(rng, 6), "B": np.zeros(6)}, "A", "B", _index_in_code, "map index-in-value control"
+    lambda rng: {"A": signed(rng, 6), "B": np.zeros(6)},
+    "A",
+    "B",
+    _index_in_code,
+    "map index-in-value control",
 )
 def index_used_in_code(sdfg):
     doubles(sdfg, A=[6], B=[6])

@@ -33,7 +33,9 @@ def _viewed(sdfg, state, node, views):
         inside = node.sdfg.arrays[connector]
         replacements = {str(k): v for k, v in node.symbol_mapping.items()}
         shape = [replacements.get(str(size), size) for size in inside.shape]
-        name, _ = sdfg.add_view(f"view_{connector}", shape, inside.dtype, strides=inside.strides, find_new_name=True)
+        name, _ = sdfg.add_view(
+            f"view_{connector}", shape, inside.dtype, strides=inside.strides, find_new_name=True
+        )
         view = state.add_access(name)
         whole = Memlet.from_array(name, sdfg.arrays[name])
         array = state.add_access(part.partition("[")[0])
@@ -164,12 +166,13 @@ def inside_a_map(sdfg):
     state.add_memlet_path(node, leave, state.add_write("B"), src_conn="dst", memlet=Memlet("B[i, 0:4]"))
 
 
+# DaCe's simplify inlines the inner graph, whose map parameter i then hides the outer one: wrong values.
 @raw(
     lambda rng: {"A": signed(rng, (3, 4)), "B": np.zeros((3, 4))},
     "A",
     "B",
     lambda v: {"B": np.sin(v["A"])},
-    "nested-sdfg map view",
+    "nested-sdfg map view dace-simplify-fails",
 )
 def inside_a_map_through_views(sdfg):
     doubles(sdfg, A=[3, 4], B=[3, 4])

@@ -12,7 +12,13 @@ from ._base import doubles, raw, temporaries
 def _map(state, code, size, source, target, **nodes):
     """A map of one tasklet from ``x`` of ``source`` to ``y`` of ``target``."""
     return state.add_mapped_tasklet(
-        "compute", {"i": f"0:{size}"}, {"x": Memlet(source)}, code, {"y": Memlet(target)}, external_edges=True, **nodes
+        "compute",
+        {"i": f"0:{size}"},
+        {"x": Memlet(source)},
+        code,
+        {"y": Memlet(target)},
+        external_edges=True,
+        **nodes,
     )
 
 
@@ -23,7 +29,11 @@ def _three_states(v):
 
 
 @raw(
-    lambda rng: {"A": signed(rng, 5), "B": signed(rng, 5)}, "A B", "A B", _three_states, "states inplace outputs"
+    lambda rng: {"A": signed(rng, 5), "B": signed(rng, 5)},
+    "A B",
+    "A B",
+    _three_states,
+    "states inplace outputs",
 )
 def three_states(sdfg):
     doubles(sdfg, A=[5], B=[5])
@@ -92,7 +102,13 @@ def _unordered(v):
     return {"B": np.concatenate((v["A"][:2], v["B"][2:4], 3.0 * v["A"][4:]))}
 
 
-@raw(lambda rng: {"A": signed(rng, 6), "B": signed(rng, 6)}, "A B", "B", _unordered, "one-state several-writes copy")
+@raw(
+    lambda rng: {"A": signed(rng, 6), "B": signed(rng, 6)},
+    "A B",
+    "B",
+    _unordered,
+    "one-state several-writes copy",
+)
 def two_access_nodes_written(sdfg):
     doubles(sdfg, A=[6], B=[6])
     state = sdfg.add_state()
@@ -172,7 +188,9 @@ def _float_symbol_outlives(v):
     return {"A": np.sin(v["A"]) * s}
 
 
-@raw(lambda rng: {"A": signed(rng, 6)}, "A", "A", _float_symbol_outlives, "states symbol float-symbol inplace")
+@raw(
+    lambda rng: {"A": signed(rng, 6)}, "A", "A", _float_symbol_outlives, "states symbol float-symbol inplace"
+)
 def float_symbol_outlives_its_array(sdfg):
     doubles(sdfg, A=[6])
     sdfg.add_symbol("s", dace.float64)

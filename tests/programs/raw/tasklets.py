@@ -54,7 +54,11 @@ def _array_connectors(v):
 
 
 @raw(
-    lambda rng: {"A": signed(rng, (4, 3)), "B": np.zeros((4, 2))}, "A", "B", _array_connectors, "tasklet array-connector"
+    lambda rng: {"A": signed(rng, (4, 3)), "B": np.zeros((4, 2))},
+    "A",
+    "B",
+    _array_connectors,
+    "tasklet array-connector",
 )
 def tasklet_on_rows(sdfg):
     doubles(sdfg, A=[4, 3], B=[4, 2])
@@ -135,7 +139,12 @@ def copy_column_into_vector(sdfg):
     state.add_nedge(state.add_read("A"), state.add_write("b"), Memlet("A[0:4, 2] -> [1:5]"))
     after = sdfg.add_state_after(state)
     after.add_mapped_tasklet(
-        "double", {"i": "0:6"}, {"x": Memlet("b[i]")}, "y = 2.0 * x", {"y": Memlet("b[i]")}, external_edges=True
+        "double",
+        {"i": "0:6"},
+        {"x": Memlet("b[i]")},
+        "y = 2.0 * x",
+        {"y": Memlet("b[i]")},
+        external_edges=True,
     )
 
 
@@ -214,7 +223,11 @@ def _view_written(v):
 
 
 @raw(
-    lambda rng: {"A": signed(rng, 12), "B": signed(rng, (3, 4))}, "A B", "B", _view_written, "view reshape inplace"
+    lambda rng: {"A": signed(rng, 12), "B": signed(rng, (3, 4))},
+    "A B",
+    "B",
+    _view_written,
+    "view reshape inplace",
 )
 def view_written(sdfg):
     doubles(sdfg, A=[12], B=[3, 4])
