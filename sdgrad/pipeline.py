@@ -8,11 +8,11 @@ import dace
 from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
 from sdgrad.analysis.memory import Memory
-from sdgrad.names import Names
-from sdgrad.normalize import fuse, lift_sdfg, prepare
+from sdgrad.normalize import fuse, lift_sdfg, prepare, start_fresh
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
-from sdgrad.program.tree import Block, Program, walk, local_names
+from sdgrad.program.naming import all_names
+from sdgrad.program.tree import Block, Program
 from sdgrad.request import Request
 from sdgrad.reverse import Reversal
 from sdgrad.tape.plan import Planner, TapePlan
@@ -40,7 +40,7 @@ class Differentiated:
 
 
 def normalize(sdfg: dace.SDFG) -> Program:
-    return fuse(lift_sdfg(prepare(sdfg)))
+    return start_fresh(fuse(lift_sdfg(prepare(sdfg))))
 
 
 def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:
@@ -61,15 +61,6 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     backward = (*reversal.block(program.body), *gradients.deliver(program, request, adjoints, names))
     whole = gradients.assemble(program, request, adjoints, plan, (*forward, *backward))
     return Differentiated(request, program, found, plan, whole, forward, backward)
-
-
-def all_names(program: Program) -> Names:
-    """Every name the program uses, so that new ones are new."""
-    taken = {*program.containers, *program.symbols, *program.constants}
-    for node in walk(program.body):
-        taken |= local_names(node) | {p.name for p in getattr(node, "params", ())}
-        taken |= {i.name for i in getattr(node, "body", ()) if hasattr(i, "name")}
-    return Names(taken)
 
 
 __all__ = ["Differentiated", "differentiate", "differentiate_program", "normalize"]

@@ -15,6 +15,7 @@ from dace import data as dt
 from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
 from sdgrad.program.leaves import live
+from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (Block, Container, Leaf, Let, Load, Node, Param, Program, Scope, Store, children,
                                  local_names, walk, with_children)
 from sdgrad.symbolic import code
@@ -33,10 +34,7 @@ def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
 
 def schedule_accumulations(program: Program) -> Program:
     """The program with every conflicting accumulation in a fixed order."""
-    taken = {*program.containers, *program.symbols}
-    for node in walk(program.body):
-        taken |= {i.name for i in getattr(node, "body", ()) if hasattr(i, "name")} | local_names(node)
-    scheduler = Scheduler(program, Names(taken), {})
+    scheduler = Scheduler(program, all_names(program), {})
     body = scheduler.block(program.body, ())
     return replace(program, body=body, containers={**program.containers, **scheduler.made})
 

@@ -1,11 +1,17 @@
 """The ordered list of passes."""
 from __future__ import annotations
 
+from sdgrad.config import config
+from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
+from sdgrad.optimize.blas import use_blas
+from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
 
 
 def optimize(program: Program) -> Program:
-    """Fuse what reversal separated, and give every accumulation an order."""
-    return schedule_accumulations(fuse(program))
+    """Fuse what reversal separated, call BLAS for matrix products, and give every other accumulation an order."""
+    fused = start_fresh(fuse(program))
+    called = use_blas(fused, all_names(fused)) if config.blas != "none" else fused
+    return schedule_accumulations(called)

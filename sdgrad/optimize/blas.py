@@ -1,0 +1,175 @@
+"""Matrix products, recognised from what they compute: a sum over a parameter of a product of two elements.
+
+Every contraction in the program, primal or adjoint, written as ``@``, ``einsum`` or loops, is a leaf of that form; those
+that BLAS takes become matrix product nodes, with transposes and strides in the operands' views.
+"""
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+import dace
+import sympy
+from dace import data as dt
+from dace import subsets
+from dace.libraries.blas import MatMul
+
+from sdgrad.names import Names
+from sdgrad.program.tree import (Block, Container, Expr, Leaf, Let, Load, Node, NodeCall, Param, Program, Region, Scope, Store,
+                                 children, with_children)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import free_names, sym
+
+BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
+SMALLEST_WORK = 4096        # multiplications below which loops are faster than a call
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """``c[..] (+)= alpha * a[..] * b[..]``, summed over the parameters that ``c`` does not mention."""
+
+    leaf: Leaf
+    store: Store
+    a: Load
+    b: Load
+    alpha: ast.expr | None
+
+
+def recognise(leaf: Leaf) -> Contraction | None:
+    """The contraction a leaf computes, if that is all it does."""
+    if len(leaf.stores) != 1 or len(leaf.loads) != 2:
+        return None
+    (store,), (a, b) = leaf.stores, leaf.loads
+    if store.mode != "sum" or store.guard or a.guard or b.guard:
+        return None
+    value = next((x for x in leaf.lets if x.name == store.value), None)
+    if value is None or len(leaf.lets) != 1:
+        return None
+    factors = _factors(value)
+    if factors is None or sorted(f.id for f in factors if isinstance(f, ast.Name)) != sorted((a.name, b.name)):
+        return None
+    constants = [f for f in factors if not isinstance(f, ast.Name)]
+    alpha = constants[0] if constants else None
+    return Contraction(leaf, store, a, b, alpha) if len(constants) <= 1 else None
+
+
+def _factors(value: Let) -> list[ast.expr] | None:
+    def flatten(expr: ast.expr) -> list[ast.expr]:
+        if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
+            return flatten(expr.left) + flatten(expr.right)
+        return [expr]
+    factors = [f for f in flatten(value.expr) if not (isinstance(f, ast.Constant) and f.value == 1)]
+    plain = all(isinstance(f, (ast.Name, ast.Constant)) for f in factors)
+    return factors if plain and len(factors) <= 3 else None
+
+
+class Matcher:
+    """Turns contractions into calls."""
+
+    def __init__(self, program: Program, names: Names) -> None:
+        self.program, self.names = program, names
+        self.made: dict[str, Container] = {}
+
+    def block(self, block: Block) -> Block:
+        return tuple(x for node in block for x in self.node(node))
+
+    def node(self, node: Node) -> list[Node]:
+        if isinstance(node, Scope):
+            return [node]                       # inside a map the loops stay
+        if isinstance(node, Leaf):
+            found = recognise(node)
+            return (self.product(found) if found is not None else None) or [node]
+        return [with_children(node, tuple(self.block(b) for b in children(node)))]
+
+    def product(self, c: Contraction) -> list[Node] | None:
+        roles = self.roles(c)
+        if roles is None or c.alpha is not None:
+            return None
+        batch, m, n, k = roles
+        containers = [self.program.containers[x.container] for x in (c.store, c.a, c.b)]
+        if len({x.dtype for x in containers}) != 1 or containers[0].dtype not in BLAS_TYPES or not self.worth(c.leaf.params):
+            return None
+        a = self.operand(c.a, (*batch, *m, *k))
+        b = self.operand(c.b, (*batch, *k, *n))
+        if a is None or b is None or not m and not n and batch:
+            return None
+        if not c.store.fresh:
+            return self.added(c, a, b, (*batch, *m, *n))
+        out = self.operand(c.store, (*batch, *m, *n)) if (*batch, *m, *n) else self.scalar(c.store)
+        return [self.call(a, b, out, c)] if out is not None else None
+
+    def roles(self, c: Contraction) -> tuple[list[Param], ...] | None:
+        """Parameters by role: batch, rows, columns, summed; None where BLAS has no such product."""
+        used = {x: free_names(*x.index) for x in (c.store, c.a, c.b)}
+        batch, m, n, k = [], [], [], []
+        for p in c.leaf.params:
+            if p.step != 1 or free_names(p.start, p.stop) & {q.name for q in c.leaf.params}:
+                return None
+            where = tuple(p.name in used[x] for x in (c.store, c.a, c.b))
+            role = {(True, True, True): batch, (True, True, False): m, (True, False, True): n, (False, True, True): k}.get(where)
+            if role is None:
+                return None
+            role.append(p)
+        if len(k) != 1 or len(m) > 1 or len(n) > 1 or len(batch) > 1:
+            return None
+        return batch, m, n, k
+
+    def worth(self, params: tuple[Param, ...]) -> bool:
+        work: Expr = sympy.Integer(1)
+        for p in params:
+            work = work * p.count
+        return not work.is_number or int(work) >= SMALLEST_WORK
+
+    def operand(self, access: Load | Store, params: tuple[Param, ...]) -> Region | None:
+        """An access as an array over the given parameters: the container itself, or a strided view of it."""
+        container = self.program.containers[access.container]
+        strides = list(container.desc.strides) if isinstance(container.desc, dt.Array) else [1]
+        shape, steps, start = [], [], []
+        for p in params:
+            axes = [d for d, i in enumerate(access.index) if p.name in free_names(i)]
+            if len(axes) != 1 or sympy.expand(access.index[axes[0]] - sym(p.name)).has(sym(p.name)):
+                return None
+            shape.append(p.count)
+            steps.append(strides[axes[0]])
+        if len(params) > 1 and 1 not in steps[-2:]:
+            return None
+        first = {sym(p.name): p.start for p in params}
+        start = [sympy.expand(i.subs(first)) for i in access.index]
+        last = {sym(p.name): p.stop for p in params}
+        stop = [sympy.expand(i.subs(last)) for i in access.index]
+        subset = subsets.Range([(b, e, 1) for b, e in zip(start, stop)])
+        if list(container.shape) == shape and strides == steps and all(s == 0 for s in start):
+            return Region(container.name, subset)
+        view = dt.ArrayView(container.dtype, shape, strides=steps, storage=container.desc.storage, transient=True)
+        name = self.names.fresh(f"{container.name}_operand")
+        self.made[name] = Container(name, view, container.name, subset)
+        return Region(name, subsets.Range([(0, s - 1, 1) for s in shape]))
+
+    def scalar(self, store: Store) -> Region | None:
+        return Region(store.container, subsets.Range([(i, i, 1) for i in store.index]))
+
+    def call(self, a: Region, b: Region, out: Region, c: Contraction) -> NodeCall:
+        node = MatMul("matmul")
+        return NodeCall(node, {"_a": a, "_b": b}, {"_c": out}, c.leaf.source)
+
+    def added(self, c: Contraction, a: Region, b: Region, params: tuple[Param, ...]) -> list[Node] | None:
+        """A product that is added to what is there: into a temporary, then one pass."""
+        dtype = self.program.containers[c.store.container].dtype
+        shape = [p.count for p in params] or [sympy.Integer(1)]
+        tmp = Container(self.names.fresh(f"product_{c.store.container}"), dt.Array(dtype, shape, transient=True))
+        self.made[tmp.name] = tmp
+        whole = Region(tmp.name, subsets.Range([(0, s - 1, 1) for s in shape]))
+        v = self.names.fresh("v")
+        index = tuple(sym(p.name) - p.start for p in params) or (sympy.Integer(0),)
+        add = Leaf(params, (Load(v, tmp.name, index), Store(c.store.container, c.store.index, v, "sum")), c.leaf.source)
+        return [self.call(a, b, whole, c), add]
+
+
+def use_blas(program: Program, names: Names) -> Program:
+    """The program with its matrix products as calls."""
+    matcher = Matcher(program, names)
+    body = matcher.block(program.body)
+    return replace(program, body=body, containers={**program.containers, **matcher.made})
+
+
+__all__ = ["Contraction", "code", "recognise", "use_blas"]
