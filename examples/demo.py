@@ -116,7 +116,7 @@ def digits(seed: int = 0):
     return X[held_out:], labels[held_out:], X[:held_out], labels[:held_out]
 
 
-def train(hidden: int = 64, epochs: int = 40, batch: int = 64) -> float:
+def train(hidden: int = 64, epochs: int = 20, batch: int = 64) -> float:
     """Train on the digits and return the share of held-out images that are read correctly."""
     console.rule("a network in NumPy, trained on handwritten digits")
     X, labels, X_test, labels_test = digits()

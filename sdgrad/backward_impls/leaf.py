@@ -6,7 +6,7 @@ containers; a sum keeps ``Y``. The values the partials mention are replayed in r
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sdgrad.adjoints import Adjoints
 from sdgrad.analysis.activity import Activity
@@ -40,6 +40,7 @@ class LeafAdjoint:
     cotangents: dict[str, list[str]] = field(default_factory=dict)
     clears: list[Store] = field(default_factory=list)
     after: list[Node] = field(default_factory=list)
+    seeds: dict[str, str] = field(default_factory=dict)      # loads of cotangents, and the container they are of
 
     def build(self) -> list[Node]:
         """Nodes that run the leaf backwards; empty where no cotangent arrives."""
@@ -94,6 +95,7 @@ class LeafAdjoint:
         if store.mode == "prod":
             return product_cotangent(self, store)
         g = self.names.fresh(f"g_{store.container}")
+        self.seeds[g] = store.container
         self.body.append(Load(g, adjoint.name, store.index, store.guard))
         self.add(store.value, self.as_kind_of(g, store))
 
@@ -107,9 +109,7 @@ class LeafAdjoint:
     def clear(self, store: Store) -> None:
         self.before += self.adjoints.writable(store.container)
         adjoint = self.adjoints.container(store.container)
-        for instr_index, instr in enumerate(self.body):     # the cotangent was read from what is now a copy
-            if isinstance(instr, Load) and instr.name.startswith(f"g_{store.container}") and instr.index == store.index:
-                self.body[instr_index] = Load(instr.name, adjoint.name, instr.index, instr.guard)
+        self.redirect(store.container)
         self.clears.append(Store(adjoint.name, store.index, "0", "set", store.guard))
 
     # -- chain rule through the body
@@ -167,7 +167,7 @@ class LeafAdjoint:
         root = program.root(load.container)
         if load.container in forgotten and self.overwritten_in_place(load):
             self.before += adjoints.writable(load.container)
-            self.redirect(load)
+            self.redirect(load.container)
             return Store(adjoints.container(load.container).name, load.index, value, "set")
         alone = all(program.root(x.container) != root or same(x.index, load.index) and x.container == load.container
                     for x in wanted)
@@ -193,11 +193,11 @@ class LeafAdjoint:
     def overwritten_in_place(self, load: Load) -> bool:
         return any(s.container == load.container and same(s.index, load.index) and s.guard is None for s in self.leaf.stores)
 
-    def redirect(self, load: Load) -> None:
+    def redirect(self, container: str) -> None:
         """Reads of a seed go to its working copy once there is one."""
-        name = self.adjoints.container(load.container).name
-        self.body = [Load(i.name, name, i.index, i.guard) if isinstance(i, Load) and i.name.startswith(f"g_{load.container}")
-                     else i for i in self.body]
+        name = self.adjoints.container(container).name
+        self.body = [replace(i, container=name) if isinstance(i, Load) and self.seeds.get(i.name) == container else i
+                     for i in self.body]
 
     def clear_whole(self, root: str) -> None:
         for store in self.leaf.stores:

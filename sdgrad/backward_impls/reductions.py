@@ -74,6 +74,7 @@ def extreme_cotangent(build: "LeafAdjoint", store: Store) -> None:
     _reduce(build, store, count, "sum", lambda v: code.choose(equal(v), code.constant(1), code.constant(0)), [load_y])
     _pass_to_initial(build, store, [load_y, load_n], share)
     g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
+    build.seeds[g] = store.container
     build.body += [load_y, load_n, Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
                    *share(code.name(store.value), g, result)]
     build.add(store.value, result)
@@ -101,6 +102,7 @@ def product_cotangent(build: "LeafAdjoint", store: Store) -> None:
     _reduce(build, store, rest, "prod", lambda v: code.choose(is_zero(v), code.constant(1), v), [])
     _pass_to_initial(build, store, loads, share)
     g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
+    build.seeds[g] = store.container
     build.body += [*loads, Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
                    *share(code.name(store.value), g, result)]
     build.add(store.value, result)

@@ -5,7 +5,7 @@ in registers, and nothing of them is ever kept in memory.
 """
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import dace
 
@@ -170,26 +170,75 @@ def injective_by_position(store: Store, leaf: Leaf) -> bool:
 
 def merge(first: Leaf, second: Leaf, program: Program) -> Leaf:
     """One leaf: what the first stores, the second takes from the register."""
-    held: dict[tuple, str] = {}
-    body: list[Instr] = []
-    names: dict[str, str] = {}
-    for instr in (*first.body, *rename_params(second, first.params)):
-        if names and mentioned(instr) & names.keys():
-            instr = rename_instr(instr, names, {})
-        if isinstance(instr, Load) and (instr.container, instr.index) in held:
-            names[instr.name] = held[instr.container, instr.index]
-            continue
-        if isinstance(instr, Store):
-            held = {k: v for k, v in held.items() if k[0] != instr.container}
-            if instr.mode == "set" and instr.guard is None:
-                body = [i for i in body if not (isinstance(i, Store) and i.container == instr.container
-                                                and same(i.index, instr.index))]
-                body.append(instr)
-                held[instr.container, instr.index] = converted(instr, body, program)
-                continue
-        body.append(instr)
+    merging = Merging(program)
+    for instr in first.body:
+        merging.add(instr)
+    merging.names.clear()
+    for instr in rename_params(second, first.params):
+        merging.add(instr)
     source = first.source if first.source.line else second.source
-    return replace(first, body=dedupe(body), source=source)
+    return replace(first, body=dedupe(merging.body), source=source)
+
+
+@dataclass
+class Merging:
+    """The body of a merged leaf as it grows."""
+
+    program: Program
+    body: list[Instr] = field(default_factory=list)
+    held: dict[tuple, str] = field(default_factory=dict)       # elements whose value is in a register
+    names: dict[str, str] = field(default_factory=dict)        # what names of the leaf being added are called here
+    defined: dict[str, str] = field(default_factory=dict)      # every name, with the text of its definition
+
+    def add(self, instr: Instr) -> None:
+        if self.names and mentioned(instr) & self.names.keys():
+            renamed = rename_instr(instr, self.names, {})
+            instr = renamed if isinstance(renamed, Store) else replace(renamed, name=instr.name)  # type: ignore[union-attr]
+        if isinstance(instr, Store):
+            self.store(instr)
+        elif isinstance(instr, Load) and (instr.container, instr.index) in self.held:
+            self.names[instr.name] = self.held[instr.container, instr.index]
+        else:
+            self.define(instr)
+
+    def define(self, instr: Load | Let) -> None:
+        """A definition under a name of its own; the same definition twice is one."""
+        text = str(instr)
+        self.names.pop(instr.name, None)
+        if instr.name in self.defined:
+            if self.defined[instr.name] == text and isinstance(instr, Let):
+                return
+            fresh = next(n for k in range(len(self.defined) + 1) if (n := f"{instr.name}_m{k}") not in self.defined)
+            self.names[instr.name] = fresh
+            instr = replace(instr, name=fresh)
+        self.defined[instr.name] = text
+        self.body.append(instr)
+
+    def store(self, instr: Store) -> None:
+        key = (instr.container, instr.index)
+        if instr.mode != "set":
+            self.held = {k: v for k, v in self.held.items() if k[0] != instr.container}
+            self.body.append(instr)
+            return
+        earlier = next((i for i in self.body if isinstance(i, Store) and i.container == instr.container
+                        and i.mode == "set" and i.guard is None and same(i.index, instr.index)), None)
+        if instr.guard is not None and earlier is not None:
+            instr = self.choice(instr, earlier)
+        self.held = {k: v for k, v in self.held.items() if k[0] != instr.container}
+        if instr.guard is None:
+            self.body = [i for i in self.body if not (isinstance(i, Store) and i.container == instr.container
+                                                      and same(i.index, instr.index))]
+            self.body.append(instr)
+            self.held[key] = converted(instr, self.body, self.program)
+        else:
+            self.body.append(instr)
+
+    def choice(self, guarded: Store, earlier: Store) -> Store:
+        """A guarded store over an unconditional one: one unconditional store of either value."""
+        name = next(n for k in range(len(self.defined) + 1) if (n := f"{guarded.value}_or{k}") not in self.defined)
+        assert guarded.guard is not None
+        self.define(Let(name, code.choose(code.name(guarded.guard), code.name(guarded.value), code.name(earlier.value))))
+        return replace(guarded, value=name, guard=None)
 
 
 def converted(store: Store, body: list[Instr], program: Program) -> str:

@@ -151,7 +151,7 @@ class Emitter:
         container = self.program.containers[name]
         if container.view_of is not None:
             base = self.access(state, container.view_of, write, cache)
-            memlet = dace.Memlet(data=container.view_of, subset=container.view_subset)
+            memlet = dace.Memlet(data=container.view_of, subset=copy.deepcopy(container.view_subset))
             if write:
                 state.add_edge(node, "views", base, None, memlet)
                 node.add_out_connector("views")

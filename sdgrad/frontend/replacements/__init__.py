@@ -6,6 +6,7 @@ matrix products, views and sequential loops, so that what a program computes can
 
 from sdgrad.frontend.replacements import (  # noqa: F401
     creation,
+    einsum,
     elementwise,
     indexing,
     joining,

@@ -169,7 +169,7 @@ class Emitter:
         # The visitor links the loop to what came before; a state not yet used stays before it, empty
         self._unused_state = None
         region = self.visitor._add_loop_region(
-            f"{variable} < {symbolic.symstr(stop)}", "scan", variable, f"{variable} = {start}", f"{variable} = {variable} + 1"
+            f"{variable} < {symbolic.symstr(stop)}", f"scan{variable}", variable, f"{variable} = {start}", f"{variable} = {variable} + 1"
         )
         body = region.add_state("scan_body", is_start_block=True)
         body.set_default_lineinfo(self.visitor.current_lineinfo)

@@ -7,7 +7,7 @@ from dace.frontend.common import op_repository
 from sdgrad.frontend.replacements.emit import Emitter, broadcast_shape, element_count, same_size
 from sdgrad.frontend.replacements.indexing import gather
 from sdgrad.frontend.replacements.operands import Operand, static_axis, static_int
-from sdgrad.frontend.replacements.promotion import common_type
+from sdgrad.frontend.replacements.promotion import common_type, inexact_type
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten
 from sdgrad.frontend.replacements.shaping import broadcast_to, expand_dims, squeeze, transpose
@@ -69,10 +69,21 @@ def _matmul_batched(emitter: Emitter, a: Operand, b: Operand) -> str:
     wide = [o if o.shape[:-2] == batch else emitter.operand(broadcast_to(emitter, o, batch + o.shape[-2:])) for o in (a, b)]
     a, b = (_contiguous(emitter, o) for o in wide)
     _check_inner(emitter, a.shape[-1], b.shape[-2])
+    if any(same_size(n, 1) for n in (*a.shape, *b.shape)):
+        return _sum_of_products(emitter, a, b)
     count = element_count(batch)
     flat = [emitter.operand(emitter.view(o.container, (count, *o.shape[-2:]))) for o in (a, b)]
     product = _matmul_node(emitter, *flat, (count, a.shape[-2], b.shape[-1]))
     return emitter.view(product, (*batch, a.shape[-2], b.shape[-1]))
+
+
+def _sum_of_products(emitter: Emitter, a: Operand, b: Operand) -> str:
+    """Stacks of matrices in which a dimension has one element: DaCe's batched product mistakes such shapes."""
+    batch = [f"__i{k}" for k in range(len(a.shape) - 2)]
+    row, column, summed = (f"__i{len(batch) + k}" for k in range(3))
+    reads = [a.read_at(*batch, row, summed), b.read_at(*batch, summed, column)]
+    products = emitter.compute("products", "{0} * {1}", reads, shape=(*a.shape[:-1], b.shape[-1], a.shape[-1]))
+    return emitter.reduce("add", "lambda x, y: x + y", emitter.operand(products), (len(a.shape),), 0)
 
 
 def _rows_times(emitter: Emitter, a: Operand, b: Operand) -> str:
@@ -175,6 +186,24 @@ def _as_matrix(emitter: Emitter, operand: Operand, rows, columns) -> Operand:
     ordered = emitter.operand(transpose(emitter, operand, [*rows, *columns])) if len(operand.shape) > 1 else operand
     sides = [element_count([operand.shape[k] for k in side]) for side in (rows, columns) if side]
     return emitter.operand(emitter.view(ordered.container, tuple(sides)))
+
+
+@numpy_function("linalg.solve", "dace.linalg.solve")
+def solve(emitter, a, b):
+    from dace.libraries.linalg import Solve
+
+    matrix, right = (emitter.cast(o, inexact_type(o.dtype)) for o in _same_type(emitter, a, b))
+    if len(matrix.shape) != 2 or len(right.shape) not in (1, 2):
+        raise ValueError(f"{emitter.function}: a must be a matrix and b a vector or a matrix")
+    # The node refuses a single column, so solve for it twice and keep one
+    single_column = len(right.shape) == 1 or same_size(right.shape[1], 1)
+    columns = right
+    if single_column:
+        twice = [right.read_at(*["__i0", "0"][: len(right.shape)])]
+        columns = emitter.operand(emitter.compute("columns", "{0}", twice, shape=(right.shape[0], 2)))
+    node = Solve("solve")
+    solution = emitter.operand(_library_call(emitter, node, ("_ain", "_bin", "_bout"), (matrix, columns), columns.shape))
+    return gather(emitter, "column", solution, right.shape, ["__i0", "0"]) if single_column else solution.container
 
 
 @numpy_function("outer", "linalg.outer")
