@@ -59,9 +59,9 @@ def take_over(sdfg: dace.SDFG, new: dace.SDFG) -> None:
         sdfg.add_edge(edge.src, edge.dst, edge.data)
     for inner in sdfg.all_control_flow_regions():
         inner.sdfg = sdfg
-    for nested in sdfg.all_states():
+    for nested in sdfg.states():
         nested.sdfg = sdfg
-    for state in sdfg.all_states():
+    for state in sdfg.states():
         for node in state.nodes():
             if isinstance(node, nd.NestedSDFG):
                 node.sdfg.parent_sdfg = sdfg

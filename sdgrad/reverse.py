@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
+from typing import Mapping
 
 import sympy
 from dace import symbolic
@@ -45,10 +46,11 @@ class Reversal:
             here = (*path, k)
             node = with_children(node, tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node))))
             plan = self.plan.leaves.get(here, LeafPlan())
-            out += [kept.leaf for kept in (*plan.kept, *self.plan.values.get(here, ()))
-                    if kept.owner == owner and not kept.inline]
+            replayed = [k for r in self.plan.replays.values() for k in r.loads.get(here, {}).values()]
+            kept_here = (*plan.kept, *self.plan.values.get(here, ()), *replayed)
+            out += [kept.leaf for kept in kept_here if kept.owner == owner and not kept.inline]
             if isinstance(node, Leaf):
-                inline = [x for x in plan.kept if x.inline and x.owner == owner]
+                inline = [x for x in kept_here if x.inline and x.owner == owner]
                 node = replace(node, body=node.body + tuple(Store(x.tape.name, x.index, x.load.name) for x in inline))
             if isinstance(node, NodeCall) and owner is None:
                 out += [copy for (where, conn), tape in self.plan.regions.items() if where == here
@@ -153,12 +155,24 @@ class Reversal:
         return {n: c for n, c in self.adjoints.made.items() if n in used and n not in adjoints}
 
     def replay(self, node: Scope, path: Path) -> list[Node]:
-        """The part of a map's body that computes its locals, and the tapes that belong to it."""
-        recorded = self.record(node.body, (*path, 0), owner=path)
-        mine = local_names(node) | {c.name for c in self.plan.containers}
-        mine |= {c for n in walk(node.body) for c in local_names(n)}
-        kept = [x for n in recorded if (x := keep_writes(n, mine)) is not None]
-        return kept
+        """The part of a map's body that computes the locals its adjoint needs, and the tapes that belong to it."""
+        plan = self.plan.replays[path]
+        recorded = self.record(self.from_tape(node.body, (*path, 0), plan.loads), (*path, 0), owner=path)
+        mine = plan.locals | {c.name for c in self.plan.containers}
+        return [x for n in recorded if (x := keep_writes(n, mine)) is not None]
+
+    def from_tape(self, block: Block, path: Path, loads: Mapping[Path, Mapping[str, Kept]]) -> Block:
+        """The block with the loads of overwritten elements taken from the tape."""
+        out: list[Node] = []
+        for k, node in enumerate(block):
+            here = (*path, k)
+            if isinstance(node, Leaf) and here in loads:
+                kept = loads[here]
+                node = replace(node, body=tuple(Load(i.name, kept[i.name].tape.name, kept[i.name].index)
+                                                if i in node.loads and i.name in kept else i for i in node.body))
+            out.append(with_children(node, tuple(self.from_tape(b, (*here, arm), loads)
+                                                 for arm, b in enumerate(children(node)))))
+        return tuple(out)
 
     def call(self, node: NodeCall, path: Path) -> list[Node]:
         wanted = tuple(c for c, r in node.inputs.items() if self.activity.active(path, r.container))

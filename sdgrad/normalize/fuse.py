@@ -197,7 +197,11 @@ class Merging:
         if isinstance(instr, Store):
             self.store(instr)
         elif isinstance(instr, Load) and (instr.container, instr.index) in self.held:
-            self.names[instr.name] = self.held[instr.container, instr.index]
+            value = self.held[instr.container, instr.index]
+            if instr.guard is None:
+                self.names[instr.name] = value
+            else:
+                self.define(Let(instr.name, code.choose(code.name(instr.guard), code.name(value), code.constant(0))))
         else:
             self.define(instr)
 

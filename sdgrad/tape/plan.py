@@ -23,7 +23,7 @@ from sdgrad.analysis.relations import injective, loop_param
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
 from sdgrad.program.leaves import mentioned
-from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Loop, NodeCall, Param, Program, Region, Scope, Source, Store, While, values
+from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Loop, NodeCall, Param, Program, Region, Scope, Source, Store, While, children, reads, values, writes
 from sdgrad.symbolic.expr import free_names, sym
 
 
@@ -60,18 +60,28 @@ class LeafPlan:
 
 
 @dataclass(frozen=True)
+class Replay:
+    """What a map's adjoint computes again before it runs backwards: these locals, with these loads from the tape."""
+
+    locals: frozenset[str]
+    loads: Mapping[Path, Mapping[str, Kept]]
+
+
+@dataclass(frozen=True)
 class TapePlan:
     """All decisions, by node path."""
 
     leaves: Mapping[Path, LeafPlan] = field(default_factory=dict)
     values: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)
     regions: Mapping[tuple[Path, str], Container] = field(default_factory=dict)
+    replays: Mapping[Path, "Replay"] = field(default_factory=dict)
 
     @property
     def containers(self) -> tuple[Container, ...]:
         """Every tape container."""
         kept = [k.tape for plan in self.leaves.values() for k in (*plan.kept, *plan.after)]
         kept += [k.tape for ks in self.values.values() for k in ks]
+        kept += [k.tape for replay in self.replays.values() for ks in replay.loads.values() for k in ks.values()]
         return tuple({c.name: c for c in [*kept, *self.regions.values()]}.values())
 
     def __str__(self) -> str:
@@ -107,7 +117,35 @@ class Planner:
             found = tuple(k for v in values(node) for load in v.loads if (k := self.value_load(load, path)) is not None)
             if found:
                 kept[path] = found
-        return TapePlan(leaves, kept, regions)
+        replays = {path: self.replay(node, path, leaves) for path, node in nodes_with_paths(self.program.body)
+                   if isinstance(node, Scope)}
+        return TapePlan(leaves, kept, regions, replays)
+
+    # -- maps with structured bodies
+    def replay(self, scope: Scope, path: Path, leaves: Mapping[Path, LeafPlan]) -> Replay:
+        """The locals a map's adjoint needs, and the loads they are computed from that must come from the tape."""
+        inside = [((*path, *where[1:]), node) for where, node in nodes_with_paths((scope,)) if len(where) > 1]
+        mine = {c.name for c in scope.locals}
+        needed = {x.container for where, node in inside for v in values(node) for x in v.loads} & mine
+        for where, _ in inside:
+            plan = leaves.get(where, LeafPlan())
+            needed |= {i.container for i in plan.replay if isinstance(i, Load)} & mine
+            needed |= {container for container, _ in plan.results.values()} & mine
+        loads: dict[Path, dict[str, Kept]] = {}
+        while True:
+            before = len(needed)
+            for where, node in inside:
+                if needed & {self.program.root(w) for w in writes(node)} and not children(node):
+                    needed |= {self.program.root(r) for r in reads(node)} & mine
+                    if isinstance(node, Leaf) and where not in loads:
+                        loads[where] = self.replay_loads(node, where, mine)
+            if len(needed) == before:
+                return Replay(frozenset(needed), {w: k for w, k in loads.items() if k})
+
+    def replay_loads(self, leaf: Leaf, path: Path, mine: set[str]) -> dict[str, Kept]:
+        return {x.name: self.keep(x, leaf, path) for x in leaf.loads
+                if x.container not in mine and self.owner(x.container, self.memory.places[path]) is None
+                and not self.memory.survives(x, leaf, path)}
 
     def own_output(self, node: NodeCall, region: Region, connector: str) -> bool:
         """Whether a call overwrites the operand it was given."""
