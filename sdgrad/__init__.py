@@ -1,4 +1,6 @@
 """sdgrad: symbolic differentiation of dataflow graphs."""
+import sdgrad.backward_impls.fft
+import sdgrad.backward_impls.linalg  # noqa: F401
 from sdgrad import errors, testing
 from sdgrad.api import grad, value_and_grad, vjp
 from sdgrad.config import config

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Mapping
 
 import sympy
-from dace import symbolic
+from dace import subsets, symbolic
 
 from sdgrad.adjoints import Adjoints
 from sdgrad.analysis.activity import Activity
@@ -18,9 +18,10 @@ from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
+from sdgrad.normalize.copies import copy_leaf
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.program.tree import (Block, Branch, Leaf, Load, Loop, Node, NodeCall, Program, Scope, Store, SymbolAssign,
-                                 Value, children, local_names, reads, walk, with_children, writes)
+from sdgrad.program.tree import (Block, Branch, Container, Leaf, Load, Loop, Node, NodeCall, Program, Region, Scope,
+                                 Source, Store, SymbolAssign, Value, children, local_names, reads, walk, with_children, writes)
 from sdgrad.rules import CallContext, find_rule
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast, to_expr
@@ -52,12 +53,17 @@ class Reversal:
             if isinstance(node, Leaf):
                 inline = [x for x in kept_here if x.inline and x.owner == owner]
                 node = replace(node, body=node.body + tuple(Store(x.tape.name, x.index, x.load.name) for x in inline))
-            if isinstance(node, NodeCall) and owner is None:
-                out += [copy for (where, conn), tape in self.plan.regions.items() if where == here
-                        for copy in [copy_region({**node.inputs, **node.outputs}[conn], tape, self)]]
+            operands = [(c, t) for (where, c), t in self.plan.regions.items() if where == here and owner is None]
+            out += [self.copy_region(node.inputs[c], tape) for c, tape in operands if c in node.inputs]
             out.append(node)
+            out += [self.copy_region(node.outputs[c], tape) for c, tape in operands if c in node.outputs]
             out += [kept.leaf for kept in plan.after if kept.owner == owner]
         return tuple(out)
+
+    def copy_region(self, region: Region, tape: Container) -> Leaf:
+        whole = subsets.Range([(0, n - 1, 1) for n in tape.shape])
+        source = self.program.containers[region.container]
+        return copy_leaf(source, region.subset, tape, whole, None, self.names, Source(label=tape.name))
 
     # -- backwards
     def block(self, block: Block, path: Path = ()) -> list[Node]:
@@ -185,20 +191,6 @@ class Reversal:
         return rule.reverse(context)
 
 
-def copy_region(region, tape, reversal: Reversal) -> Node:
-    from dace import subsets
-
-    from sdgrad.normalize.copies import copy_leaf
-    whole = subsets.Range([(0, n - 1, 1) for n in tape.shape])
-    return copy_leaf(reversal.program.containers[region.container], region.subset, tape, whole, None, reversal.names,
-                     reversal_source(tape.name))
-
-
-def reversal_source(label: str):
-    from sdgrad.program.tree import Source
-    return Source(label=label)
-
-
 def keep_writes(node: Node, names: set[str]) -> Node | None:
     """A node without its writes to anything but ``names``."""
     if isinstance(node, Leaf):
@@ -231,5 +223,3 @@ def negated(step: Value) -> Value:
     except (ValueError, TypeError):
         return Value(step.loads, ast.UnaryOp(op=ast.USub(), operand=step.expr))
 
-
-__all__ = ["Kept", "Reversal"]

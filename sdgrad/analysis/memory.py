@@ -97,10 +97,11 @@ class Memory:
         mine = self._leaf_elements(load, owner, place)
         return all(w.container == container.name and mine.is_disjoint(w.elements) for w in later)
 
-    def region_survives(self, region: Region, path: Path) -> bool:
-        """The same for an operand of a call."""
+    def region_survives(self, region: Region, path: Path, result: bool) -> bool:
+        """The same for an operand of a call, or for one of its results."""
         place = self.places[path]
-        later = [w for w in self.writes.get(self.program.root(region.container), ()) if self._may_follow(w, place)]
+        later = [w for w in self.writes.get(self.program.root(region.container), ()) if self._may_follow(w, place)
+                 and not (result and w.place.path == path and not place.loops)]
         mine = self.region_elements(region, place.params) if later else None
         return all(w.container == region.container and mine.is_disjoint(w.elements) for w in later)
 

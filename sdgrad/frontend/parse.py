@@ -1,8 +1,10 @@
 """From a Python function to an SDFG: NumPy-style functions and ``@dace.program`` objects alike."""
+
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import dace
 import numpy as np
@@ -45,7 +47,7 @@ def parse(f: Callable, arguments: Mapping[str, Any]) -> dace.SDFG:
         with dace.config.temporary_config():
             dace.Config.set("optimizer", "automatic_simplification", value=False)
             return program.to_sdfg(**given, simplify=False, validate=False)
-    except Exception as error:   # the frontend raises errors of many kinds; all mean the same to a user
+    except Exception as error:  # the frontend raises errors of many kinds; all mean the same to a user
         name = python_function(f).__name__
         raise ParseError(f"cannot turn '{name}' into a graph: {error}") from error
 

@@ -5,12 +5,14 @@ import ast
 from itertools import accumulate
 from operator import mul
 
+import dace
 import sympy
 from dace import dtypes, subsets, symbolic
 from dace.frontend.operations import detect_reduction_type
 
 from sdgrad.errors import UnsupportedNode
 from sdgrad.names import Names
+from sdgrad.normalize.bindings import Window
 from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Source, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, sym, total
@@ -90,24 +92,24 @@ def _unflatten(linear: Expr, sizes: list[Expr]) -> list[Expr]:
             for n, s in zip(sizes, strides)]
 
 
-def reduce_leaves(src: Container, src_subset: subsets.Range, dst: Container, dst_subset: subsets.Range,
+def reduce_leaves(src: Window, src_subset: subsets.Range, dst: Window, dst_subset: subsets.Range, dtype: dace.typeclass,
                   axes: tuple[int, ...] | None, wcr: str, identity: object, names: Names, source: Source) -> list[Leaf]:
     """A reduction node: an accumulating leaf, fresh where the node starts from the reduction's own identity."""
     rank = len(src_subset.ranges)
     reduced = set(range(rank)) if axes is None else {a % rank for a in axes}
     params = [Param(names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(counts(src_subset))]
     kept = [sym(p.name) for k, p in enumerate(params) if k not in reduced]
-    read = tuple(b + sym(p.name) * s for (b, _, s), p in zip(src_subset.ranges, params))
-    write = _reduced_index(dst_subset, kept, [n for k, n in enumerate(counts(src_subset)) if k not in reduced])
-    value = names.fresh(f"v_{src.name}")
+    read = src.index(tuple(b + sym(p.name) * s for (b, _, s), p in zip(src_subset.ranges, params)))
+    write = dst.index(_reduced_index(dst_subset, kept, [n for k, n in enumerate(counts(src_subset)) if k not in reduced]))
+    value = names.fresh(f"v_{src.container}")
     mode = mode_of(wcr)
     leaves = []
-    fresh = identity is not None and is_identity(mode, identity, src.dtype)
+    fresh = identity is not None and is_identity(mode, identity, dtype)
     if identity is not None and not fresh:
         init = names.fresh("v_init")
         outer = [Param(p.name, p.start, p.stop, p.step) for k, p in enumerate(params) if k not in reduced]
-        leaves.append(Leaf(tuple(outer), (Let(init, code.parse(str(identity))), Store(dst.name, write, init)), source))
-    leaves.append(Leaf(tuple(params), (Load(value, src.name, read), Store(dst.name, write, value, mode, None, fresh)),
+        leaves.append(Leaf(tuple(outer), (Let(init, code.parse(str(identity))), Store(dst.container, write, init)), source))
+    leaves.append(Leaf(tuple(params), (Load(value, src.container, read), Store(dst.container, write, value, mode, None, fresh)),
                        source))
     return leaves
 

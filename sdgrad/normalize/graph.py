@@ -452,16 +452,10 @@ class StateLifting:
             if mode_of(node.wcr) == "custom" or out.data.wcr is not None:
                 return [self.call(node, f"write-conflict resolution '{node.wcr}'")]
             axes = tuple(node.axes) if node.axes is not None else None
-            return list(reduce_leaves(self.env.containers[a.container], self.operand_range(a, src),
-                                      self.env.containers[b.container], self.operand_range(b, dst), axes, node.wcr,
-                                      node.identity, self.env.names, _source(node)))
+            dtype = self.env.containers[a.container].dtype
+            return list(reduce_leaves(a, self.env.range(src), b, self.env.range(dst), dtype, axes, node.wcr, node.identity,
+                                      self.env.names, _source(node)))
         return [self.call(node, "")]
-
-    def operand_range(self, window: Window, subset: subsets.Range) -> subsets.Range:
-        ranges = self.env.range(subset)
-        if not all(a is not None and a.axis == j for j, a in enumerate(window.axes)) or len(window.axes) != len(window.base):
-            raise UnsupportedNode(f"an operand that drops dimensions of {window.container}")
-        return window.subset(ranges)
 
     def call(self, node: nd.CodeNode, reason: str) -> NodeCall:
         """A node kept as it is, with the regions it reads and writes."""

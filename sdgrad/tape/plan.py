@@ -112,7 +112,7 @@ class Planner:
             elif isinstance(node, NodeCall):
                 for connector in operand_needs.get(path, ()):
                     region = {**node.inputs, **node.outputs}[connector]
-                    if not self.memory.region_survives(region, path) or self.own_output(node, region, connector):
+                    if not self.memory.region_survives(region, path, connector in node.outputs):
                         regions[path, connector] = self.region_tape(region, path)
             found = tuple(k for v in values(node) for load in v.loads if (k := self.value_load(load, path)) is not None)
             if found:
@@ -146,11 +146,6 @@ class Planner:
         return {x.name: self.keep(x, leaf, path) for x in leaf.loads
                 if x.container not in mine and self.owner(x.container, self.memory.places[path]) is None
                 and not self.memory.survives(x, leaf, path)}
-
-    def own_output(self, node: NodeCall, region: Region, connector: str) -> bool:
-        """Whether a call overwrites the operand it was given."""
-        return connector in node.inputs and any(
-            self.program.root(r.container) == self.program.root(region.container) for r in node.outputs.values())
 
     # -- leaves
     def leaf(self, leaf: Leaf, path: Path, needed: frozenset[str]) -> LeafPlan:

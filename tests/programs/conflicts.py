@@ -124,9 +124,7 @@ def _wcr_product_rows(A, p):
     p[:] *= np.prod(A * A, axis=1)
 
 
-@program(
-    positive((3, 4), 3), "wcr product tasklet inplace", scalar=False, mutates="p", reference=_wcr_product_rows
-)
+@program(positive((3, 4), 3), "wcr product tasklet inplace", scalar=False, mutates="p", reference=_wcr_product_rows)
 def tasklet_wcr_product_rows(A: dace.float64[3, 4], p: dace.float64[3]):
     for i, j in dace.map[0:3, 0:4]:
         with dace.tasklet:

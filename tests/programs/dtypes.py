@@ -42,9 +42,7 @@ def single_times_double(x, y):
     return x * y
 
 
-@program(
-    lambda rng: (signed(rng, (3, 4)), signed(rng, 4).astype(np.float32)), "mixed broadcast", scalar=False
-)
+@program(lambda rng: (signed(rng, (3, 4)), signed(rng, 4).astype(np.float32)), "mixed broadcast", scalar=False)
 def double_plus_single_row(x, y):
     return np.sin(x) + y * y
 
@@ -99,9 +97,7 @@ def selected_by_booleans(x, mask):
     return np.where(mask, np.sin(x), x * x)
 
 
-@program(
-    lambda rng: (signed(rng, 6), rng.integers(1, 5, 6)), "int outputs inplace", scalar=False, mutates="n"
-)
+@program(lambda rng: (signed(rng, 6), rng.integers(1, 5, 6)), "int outputs inplace", scalar=False, mutates="n")
 def integer_output_beside_float(x, n):
     n[:] = n * 2
     return x * n

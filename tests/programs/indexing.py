@@ -147,9 +147,7 @@ def scatter_augmented(B, A, idx):
     B[idx] += A * A
 
 
-@program(
-    lambda rng: (signed(rng, 6), np.array([5, 2, 0])), "scatter indirect inplace", scalar=False, mutates="B"
-)
+@program(lambda rng: (signed(rng, 6), np.array([5, 2, 0])), "scatter indirect inplace", scalar=False, mutates="B")
 def scatter_constant(B, idx):
     B[idx] = 0.0
 
@@ -301,9 +299,7 @@ def reversed_write(A):
     A[::-1] = B
 
 
-@program(
-    lambda rng: (signed(rng, 7), np.array([5, 2, 0])), "gather indirect inplace", scalar=False, mutates="A"
-)
+@program(lambda rng: (signed(rng, 7), np.array([5, 2, 0])), "gather indirect inplace", scalar=False, mutates="A")
 def indexed_scaling(A, idx):
     A[idx] *= 2.0
     A[idx] = A[idx] * A[idx]

@@ -95,9 +95,7 @@ def guarded_division_at_zero(x):
     return np.sum(np.where(x != 0.0, 1.0 / (x + (x == 0.0)), 0.0))
 
 
-@program(
-    lambda rng: (np.array([0.0, 2.0, -3.0]),), "kink known", scalar=False, expected=lambda x: (np.sign(x),)
-)
+@program(lambda rng: (np.array([0.0, 2.0, -3.0]),), "kink known", scalar=False, expected=lambda x: (np.sign(x),))
 def abs_at_zero(x):
     return np.abs(x)
 

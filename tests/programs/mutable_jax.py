@@ -111,9 +111,7 @@ class Array:
 
 def _operator(name: str) -> Callable:
     def apply(self, *others):
-        return wrap(
-            getattr(self.value, name)(*(jnp.asarray(unwrap(o)) if _is_big(o) else unwrap(o) for o in others))
-        )
+        return wrap(getattr(self.value, name)(*(jnp.asarray(unwrap(o)) if _is_big(o) else unwrap(o) for o in others)))
 
     return apply
 
@@ -176,11 +174,7 @@ def wrap(value: Any) -> Any:
     if isinstance(value, jax.Array):
         return Array(value)
     if isinstance(value, (tuple, list)):
-        return (
-            type(value)(wrap(v) for v in value)
-            if type(value) in (tuple, list)
-            else tuple(wrap(v) for v in value)
-        )
+        return type(value)(wrap(v) for v in value) if type(value) in (tuple, list) else tuple(wrap(v) for v in value)
     return value
 
 

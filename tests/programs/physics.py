@@ -74,9 +74,7 @@ def total_variation(u):
 # Particles and systems ----------------------------------------------------------------------------------
 
 
-@program(
-    lambda rng: (np.arange(15.0).reshape(5, 3) * 0.6 + 0.1 * signed(rng, (5, 3)),), "particles broadcast"
-)
+@program(lambda rng: (np.arange(15.0).reshape(5, 3) * 0.6 + 0.1 * signed(rng, (5, 3)),), "particles broadcast")
 def lennard_jones(x):
     d = x[:, np.newaxis, :] - x[np.newaxis, :, :]
     r2 = np.sum(d * d, axis=2) + np.eye(5)

@@ -82,9 +82,7 @@ def _tgamma(A):
 
 
 # DaCe: generated C++ calls dace::math::gamma, which does not exist.
-@program(
-    positive(6), "tasklet map math dace-frontend-fails", scalar=False, reference=_tgamma, jax=_tgamma_jax
-)
+@program(positive(6), "tasklet map math dace-frontend-fails", scalar=False, reference=_tgamma, jax=_tgamma_jax)
 def math_gamma(A: dace.float64[6]):
     B = np.empty_like(A)
     for i in dace.map[0:6]:
@@ -121,13 +119,7 @@ def math_hyperbolic(A: dace.float64[6]):
         with dace.tasklet:
             a << A[i]
             b >> B[i]
-            b = (
-                math.sinh(a) * math.cosh(a)
-                + math.tanh(a)
-                + math.asinh(a)
-                + math.atanh(a)
-                + math.acosh(a + 1.5)
-            )
+            b = math.sinh(a) * math.cosh(a) + math.tanh(a) + math.asinh(a) + math.atanh(a) + math.acosh(a + 1.5)
     return B
 
 

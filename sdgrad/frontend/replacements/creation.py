@@ -3,7 +3,7 @@
 import numpy as np
 from dace import symbolic
 
-from sdgrad.frontend.replacements.emit import Emitter, element_count
+from sdgrad.frontend.replacements.emit import Emitter
 from sdgrad.frontend.replacements.operands import single, static_int, static_shape
 from sdgrad.frontend.replacements.promotion import common_type, inexact_type, numpy_dtype
 from sdgrad.frontend.replacements.register import numpy_function
@@ -71,7 +71,9 @@ def arange(emitter, start, stop=None, step=1, dtype=None):
     first, last, stride = (emitter.operand(x, n) for x, n in ((start, "start"), (stop, "stop"), (step, "step")))
     for operand, name in ((first, "start"), (last, "stop"), (stride, "step")):
         if operand.container:
-            raise TypeError(f"{emitter.function}: {name} must be known when the program is parsed, not {operand.container}")
+            raise TypeError(
+                f"{emitter.function}: {name} must be known when the program is parsed, not {operand.container}"
+            )
     if all(o.is_number for o in (first, last, stride)):
         count = len(np.arange(first.value, last.value, stride.value))
     else:
@@ -90,6 +92,8 @@ def linspace(emitter, start, stop, num=50, endpoint=True, retstep=False, dtype=N
     divisions = static_shape(num, emitter.function, "num")[0] - bool(endpoint)
     # One sample has no step
     divisions = 1 if divisions == 0 else divisions
-    step = emitter.operand(emitter.compute("step", "({1} - {0}) / {2}", [first, last, emitter.operand(divisions)], computed))
+    step = emitter.operand(
+        emitter.compute("step", "({1} - {0}) / {2}", [first, last, emitter.operand(divisions)], computed)
+    )
     result = _linear(emitter, "linspace", first, step, num, computed if dtype is None else numpy_dtype(dtype))
     return [result, step.container] if retstep else result

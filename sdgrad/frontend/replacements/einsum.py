@@ -30,7 +30,9 @@ def _sizes(emitter: Emitter, inputs, operands) -> dict[str, object]:
     sizes = {}
     for letters, operand in zip(inputs, operands):
         if len(letters) != len(operand.shape):
-            raise ValueError(f"{emitter.function}: subscripts {letters!r} for an operand of {len(operand.shape)} dimensions")
+            raise ValueError(
+                f"{emitter.function}: subscripts {letters!r} for an operand of {len(operand.shape)} dimensions"
+            )
         for letter, size in zip(letters, operand.shape):
             if not same_size(sizes.setdefault(letter, size), size):
                 raise ValueError(f"{emitter.function}: subscript {letter!r} has sizes {sizes[letter]} and {size}")
@@ -66,7 +68,9 @@ def _contract(emitter: Emitter, left, right, needed: set, sizes) -> tuple[str, O
     letters = batch + rows + columns
     if not summed:
         reads = [o.read_at(*(f"__i{letters.index(letter)}" for letter in p)) for p, o in (left, right)]
-        return letters, emitter.operand(emitter.compute("product", "{0} * {1}", reads, shape=tuple(sizes[x] for x in letters)))
+        return letters, emitter.operand(
+            emitter.compute("product", "{0} * {1}", reads, shape=tuple(sizes[x] for x in letters))
+        )
     batched = [batch] if batch else []
     first = _arranged(emitter, a, x, [*batched, *([rows] if rows or batch else []), summed], sizes)
     second = _arranged(emitter, b, y, [*batched, summed, *([columns] if columns or batch else [])], sizes)
@@ -82,11 +86,15 @@ def einsum(emitter, subscripts, *operands):
     dtype = common_type([o.kind for o in operands])
     sizes = _sizes(emitter, inputs, operands)
     terms = list(zip(inputs, (emitter.cast(o, dtype) for o in operands)))
-    terms = [_sum_out(emitter, p, o, {*result, *"".join(inputs[:k] + inputs[k + 1 :])}) for k, (p, o) in enumerate(terms)]
+    terms = [
+        _sum_out(emitter, p, o, {*result, *"".join(inputs[:k] + inputs[k + 1 :])}) for k, (p, o) in enumerate(terms)
+    ]
     letters, value = terms.pop(0)
     while terms:
         term = terms.pop(0)
         needed = {*result, *"".join(p for p, _ in terms)}
         letters, value = _contract(emitter, (letters, value), term, needed, sizes)
     letters, value = _sum_out(emitter, letters, value, set(result))
-    return transpose(emitter, value, [letters.index(letter) for letter in result]) if len(result) > 1 else value.container
+    return (
+        transpose(emitter, value, [letters.index(letter) for letter in result]) if len(result) > 1 else value.container
+    )

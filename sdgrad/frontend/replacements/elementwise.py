@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from sdgrad.frontend.replacements.emit import Emitter
-from sdgrad.frontend.replacements.operands import Operand, single, static_int
-from sdgrad.frontend.replacements.promotion import common_type, inexact_type, loop_types, numpy_dtype, real_type
+from sdgrad.frontend.replacements.operands import single, static_int
+from sdgrad.frontend.replacements.promotion import common_type, inexact_type, real_type
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.ufunc_table import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER, SCIPY
-from sdgrad.frontend.replacements.ufuncs import apply_ufunc, as_boolean
+from sdgrad.frontend.replacements.ufuncs import apply_ufunc
 
 # Selection
 
@@ -51,7 +51,9 @@ def select(emitter, condlist, choicelist, default=0):
     dtype = common_type([c.kind for c in choices])
     count = len(masks)
     chain = " else ".join(f"({{{count + k}}}) if {{{k}}}" for k in range(count)) + f" else {{{2 * count}}}"
-    return emitter.compute("select", chain, masks + choices, dtype, None, [m.dtype for m in masks] + [dtype] * (count + 1))
+    return emitter.compute(
+        "select", chain, masks + choices, dtype, None, [m.dtype for m in masks] + [dtype] * (count + 1)
+    )
 
 
 # Rounding

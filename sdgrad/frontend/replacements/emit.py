@@ -75,7 +75,9 @@ class Emitter:
             return self.sdfg.add_scalar(name, dace_dtype(dtype), transient=True, find_new_name=True)[0]
         return self.sdfg.add_transient(name, shape, dace_dtype(dtype), find_new_name=True)[0]
 
-    def compute(self, label, template, operands, dtype=None, shape=None, loop_types=None, out=None, out_at=None, state=None):
+    def compute(
+        self, label, template, operands, dtype=None, shape=None, loop_types=None, out=None, out_at=None, state=None
+    ):
         """``out[i] = template`` for all ``i`` of ``shape``; ``{0}``, ``{1}``, ... in the template are the operands.
 
         Operands are cast to ``loop_types`` first (by default to ``dtype``, by default the first operand's type). A new
@@ -119,7 +121,7 @@ class Emitter:
         if ranges:
             state.add_mapped_tasklet(f"_{label}_", ranges, reads, code, writes, external_edges=True)
             return
-        tasklet = state.add_tasklet(f"_{label}_", set(reads), set(writes), code)
+        tasklet = state.add_tasklet(f"_{label}_", dict.fromkeys(reads), dict.fromkeys(writes), code)
         for connector, memlet in reads.items():
             state.add_edge(state.add_read(memlet.data), None, tasklet, connector, memlet)
         for connector, memlet in writes.items():
@@ -164,12 +166,16 @@ class Emitter:
     def loop(self, start, stop):
         """A sequential loop, appended to the program: its body state and its variable."""
         taken = set(self.sdfg.symbols) | set(self.sdfg.arrays) | set(self.visitor.globals)
-        variable = next(f"__k{n}" for n in range(len(taken) + 1) if f"__k{n}" not in taken)
+        variable = next(f"__scan{n}" for n in range(len(taken) + 1) if f"__scan{n}" not in taken)
         self.sdfg.add_symbol(variable, dace_dtype(np.int64))
         # The visitor links the loop to what came before; a state not yet used stays before it, empty
         self._unused_state = None
         region = self.visitor._add_loop_region(
-            f"{variable} < {symbolic.symstr(stop)}", f"scan{variable}", variable, f"{variable} = {start}", f"{variable} = {variable} + 1"
+            f"{variable} < {symbolic.symstr(stop)}",
+            f"loop{variable}",
+            variable,
+            f"{variable} = {start}",
+            f"{variable} = {variable} + 1",
         )
         body = region.add_state("scan_body", is_start_block=True)
         body.set_default_lineinfo(self.visitor.current_lineinfo)

@@ -4,7 +4,7 @@ import numpy as np
 from dace import symbolic
 
 from sdgrad.frontend.replacements.emit import Emitter
-from sdgrad.frontend.replacements.operands import Operand, single, static_axes, static_axis, static_int, static_shape
+from sdgrad.frontend.replacements.operands import Operand, static_axes, static_axis, static_int, static_shape
 from sdgrad.frontend.replacements.promotion import numpy_dtype
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten

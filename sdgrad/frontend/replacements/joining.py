@@ -25,8 +25,12 @@ def concatenate(emitter, arrays, axis=0, dtype=None):
     shape = operands[0].shape
     axis = static_axis(axis, len(shape), emitter.function)
     for o in operands[1:]:
-        if len(o.shape) != len(shape) or any(k != axis and not same_size(m, n) for k, (m, n) in enumerate(zip(o.shape, shape))):
-            raise ValueError(f"{emitter.function}: arrays of shapes {shape} and {o.shape} do not join along axis {axis}")
+        if len(o.shape) != len(shape) or any(
+            k != axis and not same_size(m, n) for k, (m, n) in enumerate(zip(o.shape, shape))
+        ):
+            raise ValueError(
+                f"{emitter.function}: arrays of shapes {shape} and {o.shape} do not join along axis {axis}"
+            )
     dtype = common_type([o.kind for o in operands]) if dtype is None else numpy_dtype(dtype)
     out = emitter.new(tuple(sum(o.shape[k] for o in operands) if k == axis else n for k, n in enumerate(shape)), dtype)
     offset = 0
@@ -187,7 +191,9 @@ def _pad_axis(emitter: Emitter, operand: Operand, axis: int, before, after, mode
             continue
         shape = tuple(width if k == axis else n for k, n in enumerate(operand.shape))
         at = [f"__i{k} + {text(target)}" if k == axis else f"__i{k}" for k in range(len(shape))]
-        source = emitter.operand(filler) if mode == "constant" else _read_mirrored(operand, axis, mode, before, after, side)
+        source = (
+            emitter.operand(filler) if mode == "constant" else _read_mirrored(operand, axis, mode, before, after, side)
+        )
         emitter.compute("pad", "{0}", [source], operand.dtype, shape, out=out, out_at=at)
     return out
 

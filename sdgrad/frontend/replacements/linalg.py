@@ -1,6 +1,5 @@
 """Products of matrices and tensors, by DaCe's ``MatMul`` and ``Dot`` nodes on views, and by maps where no sum is taken."""
 
-import numpy as np
 from dace import Memlet
 from dace.frontend.common import op_repository
 
@@ -66,7 +65,9 @@ def _matmul_small(emitter: Emitter, a: Operand, b: Operand) -> str:
 
 def _matmul_batched(emitter: Emitter, a: Operand, b: Operand) -> str:
     batch = broadcast_shape([a.shape[:-2], b.shape[:-2]], emitter.function)
-    wide = [o if o.shape[:-2] == batch else emitter.operand(broadcast_to(emitter, o, batch + o.shape[-2:])) for o in (a, b)]
+    wide = [
+        o if o.shape[:-2] == batch else emitter.operand(broadcast_to(emitter, o, batch + o.shape[-2:])) for o in (a, b)
+    ]
     a, b = (_contiguous(emitter, o) for o in wide)
     _check_inner(emitter, a.shape[-1], b.shape[-2])
     if any(same_size(n, 1) for n in (*a.shape, *b.shape)):
@@ -150,14 +151,18 @@ def vecdot(emitter, x1, x2, axis=-1):
     if a.dtype.kind == "c":
         raise TypeError(f"{emitter.function}: complex operands are not supported")
     products = emitter.operand(emitter.compute("vecdot", "{0} * {1}", [a, b]))
-    return emitter.reduce("add", "lambda x, y: x + y", products, (static_axis(axis, len(products.shape), emitter.function),), 0)
+    return emitter.reduce(
+        "add", "lambda x, y: x + y", products, (static_axis(axis, len(products.shape), emitter.function),), 0
+    )
 
 
 def _summed_axes(emitter: Emitter, axes, a: Operand, b: Operand) -> tuple[list[int], list[int]]:
     if isinstance(axes, int):
         return list(range(len(a.shape) - axes, len(a.shape))), list(range(axes))
     pair = [k if isinstance(k, (list, tuple)) else [k] for k in axes]
-    left, right = ([static_axis(k, len(o.shape), emitter.function, "axes") for k in part] for part, o in zip(pair, (a, b)))
+    left, right = (
+        [static_axis(k, len(o.shape), emitter.function, "axes") for k in part] for part, o in zip(pair, (a, b))
+    )
     if len(left) != len(right):
         raise ValueError(f"{emitter.function}: axes must name as many dimensions of a as of b")
     return left, right
@@ -202,7 +207,9 @@ def solve(emitter, a, b):
         twice = [right.read_at(*["__i0", "0"][: len(right.shape)])]
         columns = emitter.operand(emitter.compute("columns", "{0}", twice, shape=(right.shape[0], 2)))
     node = Solve("solve")
-    solution = emitter.operand(_library_call(emitter, node, ("_ain", "_bin", "_bout"), (matrix, columns), columns.shape))
+    solution = emitter.operand(
+        _library_call(emitter, node, ("_ain", "_bin", "_bout"), (matrix, columns), columns.shape)
+    )
     return gather(emitter, "column", solution, right.shape, ["__i0", "0"]) if single_column else solution.container
 
 
@@ -210,7 +217,11 @@ def solve(emitter, a, b):
 def outer(emitter, a, b):
     left, right = (emitter.operand(flatten(emitter, emitter.array(o, n))) for o, n in ((a, "a"), (b, "b")))
     return emitter.compute(
-        "outer", "{0} * {1}", [*outer_operands(left, right)], common_type([left.kind, right.kind]), left.shape + right.shape
+        "outer",
+        "{0} * {1}",
+        [*outer_operands(left, right)],
+        common_type([left.kind, right.kind]),
+        left.shape + right.shape,
     )
 
 
@@ -238,7 +249,9 @@ def cross(emitter, a, b):
 
     def component(operand: Operand, k: int) -> Operand:
         lead = len(shape) - len(operand.shape) + 1
-        return operand.read_at(*("0" if same_size(n, 1) else f"__i{lead + d}" for d, n in enumerate(operand.shape[:-1])), k % 3)
+        return operand.read_at(
+            *("0" if same_size(n, 1) else f"__i{lead + d}" for d, n in enumerate(operand.shape[:-1])), k % 3
+        )
 
     for k in range(3):
         reads = [component(o, k + shift) for o, shift in ((left, 1), (right, 2), (left, 2), (right, 1))]

@@ -81,7 +81,9 @@ def read_operand(sdfg, argument, function: str, name: str = "argument") -> Opera
     if isinstance(argument, (Number, np.generic)):
         return Operand((), _kind_of_number(argument), value=argument)
     if isinstance(argument, sympy.Basic):
-        floating = any(getattr(s, "dtype", dtypes.int64) in (dtypes.float32, dtypes.float64) for s in argument.free_symbols)
+        floating = any(
+            getattr(s, "dtype", dtypes.int64) in (dtypes.float32, dtypes.float64) for s in argument.free_symbols
+        )
         return Operand((), float if floating else int, value=argument)
     raise TypeError(f"{function}: {name} must be an array, a scalar or a number, not {argument!r}")
 

@@ -4,7 +4,13 @@ import numpy as np
 
 from sdgrad.frontend.replacements.emit import Emitter, element_count
 from sdgrad.frontend.replacements.operands import Operand, single, static_axes, static_axis, static_bool
-from sdgrad.frontend.replacements.promotion import common_type, inexact_type, loop_types, numpy_dtype, real_type, sum_type
+from sdgrad.frontend.replacements.promotion import (
+    inexact_type,
+    loop_types,
+    numpy_dtype,
+    real_type,
+    sum_type,
+)
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten
 from sdgrad.frontend.replacements.ufuncs import as_boolean, reduce_with
@@ -29,7 +35,9 @@ def _initial(emitter: Emitter, name: str, initial):
 
 def _numeric(emitter, name, a, axis, dtype, keepdims, initial):
     operand = _as_type(emitter, a, dtype, sum_type)
-    return reduce_with(emitter, name, operand, _axes(emitter, operand, axis), keepdims, _initial(emitter, name, initial))
+    return reduce_with(
+        emitter, name, operand, _axes(emitter, operand, axis), keepdims, _initial(emitter, name, initial)
+    )
 
 
 @numpy_function("sum", method="sum")
@@ -44,7 +52,9 @@ def prod(emitter, a, axis=None, dtype=None, keepdims=False, initial=None):
 
 def _extremum(emitter, name, a, axis, keepdims, initial):
     operand = emitter.array(a, "a")
-    return reduce_with(emitter, name, operand, _axes(emitter, operand, axis), keepdims, _initial(emitter, name, initial))
+    return reduce_with(
+        emitter, name, operand, _axes(emitter, operand, axis), keepdims, _initial(emitter, name, initial)
+    )
 
 
 @numpy_function("max", "amax", method="max")
@@ -131,11 +141,15 @@ def average(emitter, a, axis=None, weights=None, keepdims=False):
     axes = _axes(emitter, operand, axis)
     if len(weight.shape) != len(operand.shape):
         if len(axes) != 1 or len(weight.shape) != 1:
-            raise TypeError(f"{emitter.function}: weights must have the shape of a, or be one-dimensional with one axis")
+            raise TypeError(
+                f"{emitter.function}: weights must have the shape of a, or be one-dimensional with one axis"
+            )
         weight = weight.read_at(f"__i{axes[0]}")
     weighted = emitter.compute("average", "{0} * {1}", [operand, weight], dtype, operand.shape)
     spread = emitter.compute("average", "{0}", [weight], dtype, operand.shape)
-    total, norm = (emitter.operand(reduce_with(emitter, "add", emitter.operand(x), axes, keepdims)) for x in (weighted, spread))
+    total, norm = (
+        emitter.operand(reduce_with(emitter, "add", emitter.operand(x), axes, keepdims)) for x in (weighted, spread)
+    )
     return emitter.compute("average", "{0} / {1}", [total, norm])
 
 
@@ -146,7 +160,9 @@ def _without_nan(emitter: Emitter, a, filler) -> Operand:
     operand = emitter.array(a, "a")
     if operand.dtype.kind != "f":
         return operand
-    return emitter.operand(emitter.compute("without_nan", f"{{1}} if isnan({{0}}) else {{0}}", [operand, emitter.operand(filler)]))
+    return emitter.operand(
+        emitter.compute("without_nan", "{1} if isnan({0}) else {0}", [operand, emitter.operand(filler)])
+    )
 
 
 @numpy_function("nansum")
@@ -218,7 +234,9 @@ def _absolute(emitter: Emitter, x) -> Operand:
     operand = emitter.array(x, "x")
     dtype = operand.dtype
     real = inexact_type(real_type(dtype))
-    return emitter.operand(emitter.compute("absolute", "abs({0})", [operand], real, None, [dtype if dtype.kind == "c" else real]))
+    return emitter.operand(
+        emitter.compute("absolute", "abs({0})", [operand], real, None, [dtype if dtype.kind == "c" else real])
+    )
 
 
 def _euclidean(emitter: Emitter, x, axes, keepdims) -> str:
@@ -251,14 +269,20 @@ def _matrix_norm(emitter: Emitter, x, order, axes, keepdims) -> str:
     if order in (None, "fro"):
         return _euclidean(emitter, x, tuple(sorted(axes)), keepdims)
     if order not in (1, -1, np.inf, -np.inf):
-        raise ValueError(f"{emitter.function}: ord={order!r} of a matrix needs singular values, which are not supported")
+        raise ValueError(
+            f"{emitter.function}: ord={order!r} of a matrix needs singular values, which are not supported"
+        )
     rows, columns = axes
     summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
     sums = emitter.operand(reduce_with(emitter, "add", _absolute(emitter, x), (summed,), True))
     result = reduce_with(emitter, "maximum" if order > 0 else "minimum", sums, (compared,), True)
     shape = emitter.operand(result).shape
     kept = tuple(size for k, size in enumerate(shape) if keepdims or k not in axes)
-    return emitter.view(result, kept) if kept else emitter.compute("norm", "{0}", [emitter.operand(result).read_at(*"0" * len(shape))], shape=())
+    return (
+        emitter.view(result, kept)
+        if kept
+        else emitter.compute("norm", "{0}", [emitter.operand(result).read_at(*"0" * len(shape))], shape=())
+    )
 
 
 @numpy_function("linalg.norm")

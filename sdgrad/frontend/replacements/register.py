@@ -41,7 +41,9 @@ def numpy_function(*names: str, method: str | None = None, attribute: str | None
             if method:
                 op_repository.replaces_method(container, method)(_as_replacement(function, f"ndarray.{method}"))
             if attribute:
-                op_repository.replaces_attribute(container, attribute)(_as_replacement(function, f"ndarray.{attribute}"))
+                op_repository.replaces_attribute(container, attribute)(
+                    _as_replacement(function, f"ndarray.{attribute}")
+                )
         return function
 
     return decorate

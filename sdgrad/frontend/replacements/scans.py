@@ -51,7 +51,9 @@ def cumprod(emitter, a, axis=None, dtype=None):
 
 def shifted(operand: Operand, axis: int, offset: int) -> Operand:
     """``operand`` read ``offset`` elements further along ``axis``."""
-    return operand.read_at(*(f"__i{k} + {offset}" if k == axis and offset else f"__i{k}" for k in range(len(operand.shape))))
+    return operand.read_at(
+        *(f"__i{k} + {offset}" if k == axis and offset else f"__i{k}" for k in range(len(operand.shape)))
+    )
 
 
 def shorter(shape, axis: int, by: int = 1) -> tuple:

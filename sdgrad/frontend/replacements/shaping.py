@@ -1,11 +1,10 @@
 """Changes of shape and order of axes: views where the memory allows it, one copying map otherwise."""
 
-import numpy as np
 from dace import symbolic
 
 from sdgrad.frontend.replacements.emit import Emitter, broadcast_shape, element_count, same_size
-from sdgrad.frontend.replacements.indexing import flip, gather
-from sdgrad.frontend.replacements.operands import Operand, is_data, single, static_axes, static_axis, static_int, static_shape
+from sdgrad.frontend.replacements.indexing import gather
+from sdgrad.frontend.replacements.operands import Operand, static_axes, static_axis, static_shape
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten
 
@@ -23,7 +22,9 @@ def _known_shape(emitter: Emitter, shape, total) -> tuple:
         sizes[holes[0]] = exact if exact is not None and exact.is_polynomial() else sizes[holes[0]]
     known = not any(symbolic.issymbolic(n) for n in (*sizes, total))
     if known and element_count(sizes) != total:
-        raise ValueError(f"{emitter.function}: shape {tuple(shape) if isinstance(shape, (list, tuple)) else shape} does not hold {total} elements")
+        raise ValueError(
+            f"{emitter.function}: shape {tuple(shape) if isinstance(shape, (list, tuple)) else shape} does not hold {total} elements"
+        )
     return tuple(sizes)
 
 
@@ -73,7 +74,11 @@ def squeeze(emitter, a, axis=None):
     if not set(axes) <= set(ones):
         raise ValueError(f"{emitter.function}: axis={axis} has a size other than one")
     kept = tuple(n for k, n in enumerate(operand.shape) if k not in axes)
-    return emitter.view(operand.container, kept) if kept else gather(emitter, "squeeze", operand, (), "0" * len(operand.shape))
+    return (
+        emitter.view(operand.container, kept)
+        if kept
+        else gather(emitter, "squeeze", operand, (), "0" * len(operand.shape))
+    )
 
 
 @numpy_function("expand_dims")
@@ -92,7 +97,9 @@ def _at_least(emitter: Emitter, arrays, ndim: int):
     for a in arrays:
         operand = emitter.array(a, "arys")
         missing = max(0, ndim - len(operand.shape))
-        results.append(emitter.view(operand.container, (1,) * missing + operand.shape) if missing else operand.container)
+        results.append(
+            emitter.view(operand.container, (1,) * missing + operand.shape) if missing else operand.container
+        )
     return results[0] if len(results) == 1 else results
 
 
@@ -143,7 +150,10 @@ def transpose_attribute(emitter, a):
 @numpy_function("swapaxes", method="swapaxes")
 def swapaxes(emitter, a, axis1, axis2):
     ndim = len(emitter.array(a, "a").shape)
-    first, second = static_axis(axis1, ndim, emitter.function, "axis1"), static_axis(axis2, ndim, emitter.function, "axis2")
+    first, second = (
+        static_axis(axis1, ndim, emitter.function, "axis1"),
+        static_axis(axis2, ndim, emitter.function, "axis2"),
+    )
     order = list(range(ndim))
     order[first], order[second] = second, first
     return transpose(emitter, a, order)
@@ -153,7 +163,9 @@ def swapaxes(emitter, a, axis1, axis2):
 def moveaxis(emitter, a, source, destination):
     ndim = len(emitter.array(a, "a").shape)
     lists = [axes if isinstance(axes, (list, tuple)) else [axes] for axes in (source, destination)]
-    sources, targets = ([static_axis(k, ndim, emitter.function, n) for k in axes] for axes, n in zip(lists, ("source", "destination")))
+    sources, targets = (
+        [static_axis(k, ndim, emitter.function, n) for k in axes] for axes, n in zip(lists, ("source", "destination"))
+    )
     if len(sources) != len(targets):
         raise ValueError(f"{emitter.function}: source and destination must have as many entries")
     order = [k for k in range(ndim) if k not in sources]
@@ -203,7 +215,9 @@ def repeat(emitter, a, repeats, axis=None):
     if axis is None:
         operand, axis = emitter.operand(flatten(emitter, operand)), 0
     axis = static_axis(axis, len(operand.shape), emitter.function)
-    return _interleave(emitter, operand, [count if k == axis else 1 for k in range(len(operand.shape))], repeats_inside=True)
+    return _interleave(
+        emitter, operand, [count if k == axis else 1 for k in range(len(operand.shape))], repeats_inside=True
+    )
 
 
 @numpy_function("meshgrid")
@@ -215,7 +229,9 @@ def meshgrid(emitter, *xi, indexing="xy"):
     shape = [vectors[0].shape[0]] * len(vectors)
     for vector, place in zip(vectors, places):
         shape[place] = vector.shape[0]
-    return [gather(emitter, "meshgrid", vector, tuple(shape), [f"__i{place}"]) for vector, place in zip(vectors, places)]
+    return [
+        gather(emitter, "meshgrid", vector, tuple(shape), [f"__i{place}"]) for vector, place in zip(vectors, places)
+    ]
 
 
 @numpy_function("size")

@@ -90,7 +90,9 @@ def _positions(visitor, entry: ast.Slice, size) -> tuple[object, object, int]:
     size = int(size) if getattr(size, "is_Integer", False) else size
     start, stop = _bound(visitor, entry.lower, size, size - 1, step), _bound(visitor, entry.upper, size, -1, step)
     extent = start - stop
-    length = -(-extent // -step) if isinstance(extent, int) else extent if step == -1 else symbolic.int_ceil(extent, -step)
+    length = (
+        -(-extent // -step) if isinstance(extent, int) else extent if step == -1 else symbolic.int_ceil(extent, -step)
+    )
     if (length <= 0) == True:  # noqa: E712
         raise ValueError(f"slice {ast.unparse(entry)} of an axis of {size} elements is empty")
     return start, length, step
@@ -101,7 +103,8 @@ def _reversed(emitter: Emitter, container: str, decreasing: dict[int, tuple]) ->
     operand = emitter.array(container)
     shape = tuple(decreasing[k][1] if k in decreasing else n for k, n in enumerate(operand.shape))
     index = [
-        f"{text(decreasing[k][0])} + {decreasing[k][2]} * __i{k}" if k in decreasing else f"__i{k}" for k in range(len(shape))
+        f"{text(decreasing[k][0])} + {decreasing[k][2]} * __i{k}" if k in decreasing else f"__i{k}"
+        for k in range(len(shape))
     ]
     return emitter.compute("reversed", "{0}", [operand.read_at(*index)], shape=shape)
 
@@ -126,9 +129,13 @@ def read_decreasing(visitor, visit, node: ast.Subscript) -> str:
     emitter = Emitter(visitor, f"slice {ast.unparse(node.slice)}")
     if len(emitter.array(name).shape) != expected:
         raise TypeError(f"{emitter.function}: a negative step cannot be combined with index arrays")
-    sizes = dict(zip(_kept_axes(entries, ndim), (desc.shape[d] if d is not None else None for d in _dimensions(entries, ndim))))
+    sizes = dict(
+        zip(_kept_axes(entries, ndim), (desc.shape[d] if d is not None else None for d in _dimensions(entries, ndim)))
+    )
     decreasing = {
-        axis: _positions(visitor, e, sizes[axis]) for axis, e in zip(_kept_axes(entries, ndim), entries) if _step(e) is not None
+        axis: _positions(visitor, e, sizes[axis])
+        for axis, e in zip(_kept_axes(entries, ndim), entries)
+        if _step(e) is not None
     }
     result = _reversed(emitter, name, decreasing)
     emitter.finish()
@@ -243,7 +250,9 @@ def _wrap_assign(assign):
         if _has_negative_step(node_target) and isinstance(node_target.value, ast.Name):
             return write_decreasing(self, assign, node, node_target, op, *args, **kwargs)
         if any(_has_negative_step(n) for n in ast.walk(node_target)):
-            raise TypeError(f"assignment to {ast.unparse(node_target)}: name the sliced array first to use a negative step")
+            raise TypeError(
+                f"assignment to {ast.unparse(node_target)}: name the sliced array first to use a negative step"
+            )
         return assign(self, node, node_target, op, *args, **kwargs)
 
     return _visit_assign

@@ -157,7 +157,9 @@ def reduce_with(emitter: Emitter, name: str, operand: Operand, axes, keepdims=Fa
     """The reduction of ``operand`` with a universal function of the table, in the operand's own type."""
     identity = IDENTITIES.get(name, getattr(np, name).identity) if initial is None else initial
     if operand.dtype.kind in "iub" and isinstance(identity, float) and np.isinf(identity):
-        limits = (False, True) if operand.dtype.kind == "b" else (np.iinfo(operand.dtype).min, np.iinfo(operand.dtype).max)
+        limits = (
+            (False, True) if operand.dtype.kind == "b" else (np.iinfo(operand.dtype).min, np.iinfo(operand.dtype).max)
+        )
         identity = limits[identity > 0]
     combine = f"lambda x, y: {expression(name, operand.dtype).format('x', 'y')}"
     keepdims = static_bool(keepdims, emitter.function, "keepdims")
@@ -194,7 +196,9 @@ def _outer(emitter: Emitter, name, a, b, dtype=None):
     ufunc = _binary_method(emitter, name, "outer")
     left, right = emitter.operand(a, "A"), emitter.operand(b, "B")
     types, (result,) = loop_types(ufunc, (left.kind, right.kind), dtype)
-    return emitter.compute(name, expression(name, types[0]), [*outer_operands(left, right)], result, left.shape + right.shape, types)
+    return emitter.compute(
+        name, expression(name, types[0]), [*outer_operands(left, right)], result, left.shape + right.shape, types
+    )
 
 
 def outer_operands(left: Operand, right: Operand) -> tuple[Operand, Operand]:

@@ -86,9 +86,7 @@ def vector_between_nested_maps(sdfg):
     state.add_nedge(cleared, add_in, Memlet())
     state.add_memlet_path(t, add_in, multiply, dst_conn="x", memlet=Memlet("t[k]"))
     state.add_memlet_path(t, add_in, multiply, dst_conn="y", memlet=Memlet("t[3 - k]"))
-    state.add_memlet_path(
-        multiply, add_out, total, src_conn="z", memlet=Memlet("total[0]", wcr="lambda a, b: a + b")
-    )
+    state.add_memlet_path(multiply, add_out, total, src_conn="z", memlet=Memlet("total[0]", wcr="lambda a, b: a + b"))
     state.add_memlet_path(total, outer_out, s, memlet=Memlet(data="s", subset="i", other_subset="0"))
 
 
@@ -197,12 +195,8 @@ def tiled(sdfg):
     outer_in, outer_out = state.add_map("tiles", {"t": "0:N:4"})
     inner_in, inner_out = state.add_map("inside", {"i": "t:min(t + 4, N)"})
     cosine = state.add_tasklet("cosine", {"x"}, {"y"}, "y = cos(x)")
-    state.add_memlet_path(
-        state.add_read("A"), outer_in, inner_in, cosine, dst_conn="x", memlet=Memlet("A[i]")
-    )
-    state.add_memlet_path(
-        cosine, inner_out, outer_out, state.add_write("B"), src_conn="y", memlet=Memlet("B[i]")
-    )
+    state.add_memlet_path(state.add_read("A"), outer_in, inner_in, cosine, dst_conn="x", memlet=Memlet("A[i]"))
+    state.add_memlet_path(cosine, inner_out, outer_out, state.add_write("B"), src_conn="y", memlet=Memlet("B[i]"))
 
 
 def _triangle(v):
@@ -229,9 +223,7 @@ def triangle(sdfg):
     t = state.add_tasklet("multiply", {"x", "y"}, {"z"}, "z = x * y")
     state.add_memlet_path(a, outer_in, inner_in, t, dst_conn="x", memlet=Memlet("A[i]"))
     state.add_memlet_path(a, outer_in, inner_in, t, dst_conn="y", memlet=Memlet("A[j]"))
-    state.add_memlet_path(
-        t, inner_out, outer_out, state.add_write("B"), src_conn="z", memlet=Memlet("B[i, j]")
-    )
+    state.add_memlet_path(t, inner_out, outer_out, state.add_write("B"), src_conn="z", memlet=Memlet("B[i, j]"))
 
 
 @raw(

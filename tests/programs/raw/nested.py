@@ -33,9 +33,7 @@ def _viewed(sdfg, state, node, views):
         inside = node.sdfg.arrays[connector]
         replacements = {str(k): v for k, v in node.symbol_mapping.items()}
         shape = [replacements.get(str(size), size) for size in inside.shape]
-        name, _ = sdfg.add_view(
-            f"view_{connector}", shape, inside.dtype, strides=inside.strides, find_new_name=True
-        )
+        name, _ = sdfg.add_view(f"view_{connector}", shape, inside.dtype, strides=inside.strides, find_new_name=True)
         view = state.add_access(name)
         whole = Memlet.from_array(name, sdfg.arrays[name])
         array = state.add_access(part.partition("[")[0])

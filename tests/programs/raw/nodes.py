@@ -219,9 +219,7 @@ def _norm_of_product(v):
 def product_then_reduce(sdfg):
     doubles(sdfg, A=[3, 4], B=[4, 5], s=[1])
     temporaries(sdfg, C=[3, 5], D=[3, 5])
-    state = _two_operands(
-        sdfg, MatMul("product"), ("_a", "_b", "_c"), "A[0:3, 0:4]", "B[0:4, 0:5]", "C[0:3, 0:5]"
-    )
+    state = _two_operands(sdfg, MatMul("product"), ("_a", "_b", "_c"), "A[0:3, 0:4]", "B[0:4, 0:5]", "C[0:3, 0:5]")
     after = sdfg.add_state_after(state)
     d = after.add_access("D")
     after.add_mapped_tasklet(

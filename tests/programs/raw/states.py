@@ -172,9 +172,7 @@ def _float_symbol(v):
     return {"B": v["A"] * s + s * s}
 
 
-@raw(
-    lambda rng: {"A": signed(rng, 6), "B": np.zeros(6)}, "A", "B", _float_symbol, "states symbol float-symbol"
-)
+@raw(lambda rng: {"A": signed(rng, 6), "B": np.zeros(6)}, "A", "B", _float_symbol, "states symbol float-symbol")
 def float_symbol(sdfg):
     doubles(sdfg, A=[6], B=[6])
     sdfg.add_symbol("s", dace.float64)
@@ -188,9 +186,7 @@ def _float_symbol_outlives(v):
     return {"A": np.sin(v["A"]) * s}
 
 
-@raw(
-    lambda rng: {"A": signed(rng, 6)}, "A", "A", _float_symbol_outlives, "states symbol float-symbol inplace"
-)
+@raw(lambda rng: {"A": signed(rng, 6)}, "A", "A", _float_symbol_outlives, "states symbol float-symbol inplace")
 def float_symbol_outlives_its_array(sdfg):
     doubles(sdfg, A=[6])
     sdfg.add_symbol("s", dace.float64)

@@ -1,0 +1,32 @@
+"""Discrete Fourier transforms: the adjoint of a transform is the opposite one with the same factor."""
+from __future__ import annotations
+
+import dace
+from dace.libraries.fft import FFT, IFFT
+
+from sdgrad.backward_impls.building import Builder, extents
+from sdgrad.backward_impls.linalg import spent
+from sdgrad.program.tree import Node
+from sdgrad.rules import CallContext, Rule, register_rule
+from sdgrad.symbolic.expr import sym
+
+
+def _transform(context: CallContext) -> list[Node]:
+    build = Builder(context)
+    seed = context.cotangent("_out")
+    opposite = IFFT if type(context.call.node).__name__ == "FFT" else FFT
+    node = opposite("adjoint_transform")
+    node.factor = context.call.node.factor
+    result = build.temporary("transformed", extents(seed), build.dtype(seed))
+    build.call(node, {"_inp": seed}, {"_out": result})
+    target = build.target("_inp")
+    real = build.dtype(target) not in (dace.complex64, dace.complex128)
+    params = build.params(extents(target))
+    index = [sym(p.name) for p in params]
+    build.leaf(params, {"a": (result, index)}, "real(a)" if real else "a", target, index, "sum")
+    spent(build, context, "_out")
+    return build.nodes
+
+
+for _name in ("FFT", "IFFT"):
+    register_rule(_name, Rule("transform", lambda call, program, wanted: (), _transform))
