@@ -1,3 +1,5 @@
+# ruff: noqa: E501 - one row of the table a test
+
 """NumPy functions inside DaCe programs: every expression of a table against NumPy's value, shape and dtype.
 
 The expressions of one row become one program, because compiling costs more than running.
@@ -263,9 +265,10 @@ ERRORS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _fast_compiler(tmp_path_factory):
-    with dace.config.set_temporary("compiler", "cpu", "args", value="-O0 -fPIC -w"):
-        with dace.config.set_temporary("default_build_folder", value=str(tmp_path_factory.mktemp("dacecache"))):
-            yield
+    folder = str(tmp_path_factory.mktemp("dacecache"))
+    setting = dace.config.set_temporary
+    with setting("compiler", "cpu", "args", value="-O0 -fPIC -w"), setting("default_build_folder", value=folder):
+        yield
 
 
 def _program(folder, parameters, body):

@@ -28,12 +28,12 @@ def _parse(emitter: Emitter, subscripts, count: int) -> tuple[list[str], str]:
 
 def _sizes(emitter: Emitter, inputs, operands) -> dict[str, object]:
     sizes = {}
-    for letters, operand in zip(inputs, operands):
+    for letters, operand in zip(inputs, operands, strict=False):
         if len(letters) != len(operand.shape):
             raise ValueError(
                 f"{emitter.function}: subscripts {letters!r} for an operand of {len(operand.shape)} dimensions"
             )
-        for letter, size in zip(letters, operand.shape):
+        for letter, size in zip(letters, operand.shape, strict=False):
             if not same_size(sizes.setdefault(letter, size), size):
                 raise ValueError(f"{emitter.function}: subscript {letter!r} has sizes {sizes[letter]} and {size}")
     return sizes
@@ -85,7 +85,7 @@ def einsum(emitter, subscripts, *operands):
     inputs, result = _parse(emitter, subscripts, len(operands))
     dtype = common_type([o.kind for o in operands])
     sizes = _sizes(emitter, inputs, operands)
-    terms = list(zip(inputs, (emitter.cast(o, dtype) for o in operands)))
+    terms = list(zip(inputs, (emitter.cast(o, dtype) for o in operands), strict=False))
     terms = [
         _sum_out(emitter, p, o, {*result, *"".join(inputs[:k] + inputs[k + 1 :])}) for k, (p, o) in enumerate(terms)
     ]

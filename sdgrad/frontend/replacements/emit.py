@@ -88,7 +88,9 @@ class Emitter:
         if shape is None:
             shape = broadcast_shape([o.shape for o in operands], self.function)
         types = loop_types or [dtype] * len(operands)
-        code = template.format(*(o.code(f"__in{k + 1}", t) for k, (o, t) in enumerate(zip(operands, types))))
+        code = template.format(
+            *(o.code(f"__in{k + 1}", t) for k, (o, t) in enumerate(zip(operands, types, strict=False)))
+        )
         out = out or self.new(shape, dtype)
         params = parameters(shape)
         reads = {
@@ -103,7 +105,7 @@ class Emitter:
     @staticmethod
     def _broadcast_index(shape, params) -> list[str]:
         own = params[len(params) - len(shape) :]
-        return ["0" if same_size(size, 1) else param for size, param in zip(shape, own)]
+        return ["0" if same_size(size, 1) else param for size, param in zip(shape, own, strict=False)]
 
     @staticmethod
     def _memlet(container, indices) -> Memlet:

@@ -120,7 +120,7 @@ def _shift_of_axes(emitter: Emitter, shift, axis, ndim: int) -> dict[int, object
     if len(shifts) != len(axes):
         raise ValueError(f"{emitter.function}: shift and axis must have as many entries")
     total = {}
-    for amount, k in zip(shifts, axes):
+    for amount, k in zip(shifts, axes, strict=False):
         k = static_axis(k, ndim, emitter.function)
         total[k] = total.get(k, 0) + static_shape(amount, emitter.function, "shift")[0]
     return total

@@ -26,7 +26,7 @@ def concatenate(emitter, arrays, axis=0, dtype=None):
     axis = static_axis(axis, len(shape), emitter.function)
     for o in operands[1:]:
         if len(o.shape) != len(shape) or any(
-            k != axis and not same_size(m, n) for k, (m, n) in enumerate(zip(o.shape, shape))
+            k != axis and not same_size(m, n) for k, (m, n) in enumerate(zip(o.shape, shape, strict=False))
         ):
             raise ValueError(
                 f"{emitter.function}: arrays of shapes {shape} and {o.shape} do not join along axis {axis}"
@@ -131,7 +131,7 @@ def _split(emitter: Emitter, ary, indices, axis, even: bool) -> list[str]:
     axis = static_axis(axis, len(operand.shape), emitter.function)
     cuts = _sections(emitter, indices, operand.shape[axis], even)
     results = []
-    for start, stop in zip(cuts, cuts[1:]):
+    for start, stop in zip(cuts, cuts[1:], strict=False):
         shape = tuple(stop - start if k == axis else n for k, n in enumerate(operand.shape))
         index = [f"__i{k} + {text(start)}" if k == axis else f"__i{k}" for k in range(len(shape))]
         results.append(gather(emitter, "split", operand, shape, index))
@@ -211,7 +211,7 @@ def pad(emitter, array, pad_width, mode="constant", constant_values=0):
         raise ValueError(f"{emitter.function}: mode={mode!r} is not supported")
     widths = _pad_widths(emitter, pad_width, len(operand.shape))
     room = {"reflect": 1, "symmetric": 0, "wrap": 0}.get(mode)
-    for (before, after), size in zip(widths, operand.shape):
+    for (before, after), size in zip(widths, operand.shape, strict=False):
         if room is not None and any((w > size - room) == True for w in (before, after)):  # noqa: E712, may be symbolic
             raise ValueError(f"{emitter.function}: pad_width exceeds what mode={mode!r} can repeat once")
     for axis, (before, after) in enumerate(widths):

@@ -30,7 +30,7 @@ def _library_call(emitter: Emitter, node, connectors, operands, shape) -> str:
     state = emitter.state(node.name)
     state.add_node(node)
     *inputs, output = connectors
-    for connector, operand in zip(inputs, operands):
+    for connector, operand in zip(inputs, operands, strict=False):
         memlet = Memlet.from_array(operand.container, emitter.sdfg.arrays[operand.container])
         state.add_edge(state.add_read(operand.container), None, node, connector, memlet)
     state.add_edge(node, output, state.add_write(out), None, Memlet.from_array(out, emitter.sdfg.arrays[out]))
@@ -161,7 +161,8 @@ def _summed_axes(emitter: Emitter, axes, a: Operand, b: Operand) -> tuple[list[i
         return list(range(len(a.shape) - axes, len(a.shape))), list(range(axes))
     pair = [k if isinstance(k, (list, tuple)) else [k] for k in axes]
     left, right = (
-        [static_axis(k, len(o.shape), emitter.function, "axes") for k in part] for part, o in zip(pair, (a, b))
+        [static_axis(k, len(o.shape), emitter.function, "axes") for k in part]
+        for part, o in zip(pair, (a, b), strict=False)
     )
     if len(left) != len(right):
         raise ValueError(f"{emitter.function}: axes must name as many dimensions of a as of b")
@@ -173,7 +174,7 @@ def tensordot(emitter, a, b, axes=2):
     """Transposed and viewed as one product of two matrices."""
     a, b = _same_type(emitter, a, b)
     left, right = _summed_axes(emitter, axes, a, b)
-    for m, n in zip(left, right):
+    for m, n in zip(left, right, strict=False):
         _check_inner(emitter, a.shape[m], b.shape[n])
     rows = [k for k in range(len(a.shape)) if k not in left]
     columns = [k for k in range(len(b.shape)) if k not in right]
@@ -233,10 +234,10 @@ def kron(emitter, a, b):
         emitter.operand(emitter.view(o.container, (1,) * (ndim - len(o.shape)) + o.shape)) if len(o.shape) < ndim else o
         for o in (left, right)
     )
-    pairs = tuple(n for sizes in zip(left.shape, right.shape) for n in sizes)
+    pairs = tuple(n for sizes in zip(left.shape, right.shape, strict=False) for n in sizes)
     reads = [o.read_at(*(f"__i{2 * k + side}" for k in range(ndim))) for side, o in enumerate((left, right))]
     product = emitter.compute("kron", "{0} * {1}", reads, shape=pairs)
-    return emitter.view(product, tuple(m * n for m, n in zip(left.shape, right.shape)))
+    return emitter.view(product, tuple(m * n for m, n in zip(left.shape, right.shape, strict=False)))
 
 
 @numpy_function("cross", "linalg.cross")

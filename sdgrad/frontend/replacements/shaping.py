@@ -164,12 +164,13 @@ def moveaxis(emitter, a, source, destination):
     ndim = len(emitter.array(a, "a").shape)
     lists = [axes if isinstance(axes, (list, tuple)) else [axes] for axes in (source, destination)]
     sources, targets = (
-        [static_axis(k, ndim, emitter.function, n) for k in axes] for axes, n in zip(lists, ("source", "destination"))
+        [static_axis(k, ndim, emitter.function, n) for k in axes]
+        for axes, n in zip(lists, ("source", "destination"), strict=False)
     )
     if len(sources) != len(targets):
         raise ValueError(f"{emitter.function}: source and destination must have as many entries")
     order = [k for k in range(ndim) if k not in sources]
-    for target, origin in sorted(zip(targets, sources)):
+    for target, origin in sorted(zip(targets, sources, strict=False)):
         order.insert(target, origin)
     return transpose(emitter, a, order)
 
@@ -182,7 +183,7 @@ def broadcast_to(emitter, array, shape):
     operand = emitter.array(array, "array")
     sizes = static_shape(shape, emitter.function)
     wide = broadcast_shape([operand.shape, sizes], emitter.function)
-    if len(wide) != len(sizes) or any(not same_size(m, n) for m, n in zip(wide, sizes)):
+    if len(wide) != len(sizes) or any(not same_size(m, n) for m, n in zip(wide, sizes, strict=False)):
         raise ValueError(f"{emitter.function}: array of shape {operand.shape} does not broadcast to shape {sizes}")
     return emitter.compute("broadcast", "{0}", [operand], shape=sizes)
 
@@ -191,7 +192,7 @@ def _interleave(emitter: Emitter, operand: Operand, counts, repeats_inside: bool
     """Every axis split in two, the element and its repetition, so that the indices stay affine; then merged by a view."""
     ndim = len(operand.shape)
     split, index = [], []
-    for k, (size, count) in enumerate(zip(operand.shape, counts)):
+    for k, (size, count) in enumerate(zip(operand.shape, counts, strict=False)):
         split += [size, count] if repeats_inside else [count, size]
         index.append(f"__i{2 * k + (not repeats_inside)}")
     spread = gather(emitter, "repeat", operand, tuple(split), index)
@@ -227,10 +228,11 @@ def meshgrid(emitter, *xi, indexing="xy"):
     if str(getattr(indexing, "value", indexing)) == "xy" and len(vectors) > 1:
         places[:2] = 1, 0
     shape = [vectors[0].shape[0]] * len(vectors)
-    for vector, place in zip(vectors, places):
+    for vector, place in zip(vectors, places, strict=False):
         shape[place] = vector.shape[0]
     return [
-        gather(emitter, "meshgrid", vector, tuple(shape), [f"__i{place}"]) for vector, place in zip(vectors, places)
+        gather(emitter, "meshgrid", vector, tuple(shape), [f"__i{place}"])
+        for vector, place in zip(vectors, places, strict=False)
     ]
 
 

@@ -130,11 +130,15 @@ def read_decreasing(visitor, visit, node: ast.Subscript) -> str:
     if len(emitter.array(name).shape) != expected:
         raise TypeError(f"{emitter.function}: a negative step cannot be combined with index arrays")
     sizes = dict(
-        zip(_kept_axes(entries, ndim), (desc.shape[d] if d is not None else None for d in _dimensions(entries, ndim)))
+        zip(
+            _kept_axes(entries, ndim),
+            (desc.shape[d] if d is not None else None for d in _dimensions(entries, ndim)),
+            strict=False,
+        )
     )
     decreasing = {
         axis: _positions(visitor, e, sizes[axis])
-        for axis, e in zip(_kept_axes(entries, ndim), entries)
+        for axis, e in zip(_kept_axes(entries, ndim), entries, strict=False)
         if _step(e) is not None
     }
     result = _reversed(emitter, name, decreasing)
@@ -148,7 +152,9 @@ def write_decreasing(visitor, assign, node, target: ast.Subscript, op, *args, **
     shape = visitor.defined[visitor.visit(ast.Name(id=target.value.id, ctx=ast.Load()))].shape
     ((value, _),) = visitor._gettype(node.value)
     increasing, mirrored = [], set()
-    for entry, dimension, axis in zip(entries, _dimensions(entries, len(shape)), _kept_axes(entries, len(shape))):
+    for entry, dimension, axis in zip(
+        entries, _dimensions(entries, len(shape)), _kept_axes(entries, len(shape)), strict=False
+    ):
         if _step(entry) is None:
             increasing.append(entry)
             continue

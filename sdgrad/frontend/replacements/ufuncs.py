@@ -82,7 +82,7 @@ def _apply_pair(emitter: Emitter, name: str, arguments, dtype=None):
     operands = [emitter.operand(a) for a in arguments]
     types, results = loop_types(getattr(np, name), [o.kind for o in operands], dtype)
     templates = PAIR_UFUNCS[name]
-    return [emitter.compute(name, t, operands, r, None, types) for t, r in zip(templates, results)]
+    return [emitter.compute(name, t, operands, r, None, types) for t, r in zip(templates, results, strict=False)]
 
 
 def _flat(arguments) -> list:
