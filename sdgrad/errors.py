@@ -64,5 +64,9 @@ class ParseError(SdgradError):
     """The frontend cannot turn a function into a graph."""
 
 
+class CompilationFailed(SdgradError):
+    """The C++ compiler is missing or refuses the generated code."""
+
+
 class UnsupportedNode(SdgradError):
     """Internal signal of a lifting: this node stays a call, with a reason for the fence to print."""

@@ -25,15 +25,17 @@ from sdgrad.rules import RULES
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import as_range, sym, to_ast, to_expr
 
+# Floats must not become symbols; and DaCe's inlining captures map parameters of the same name, ours does not.
+SKIPPED = {"ScalarToSymbolPromotion", "InlineSDFGs"}
 FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
 
 
 def prepare(sdfg: dace.SDFG) -> dace.SDFG:
     """A simplified copy of an SDFG, in which floats have not become symbols."""
     work = copy.deepcopy(sdfg)
-    work.simplify(skip={"ScalarToSymbolPromotion"})
+    work.simplify(skip=SKIPPED)
     if expand_calls(work):
-        work.simplify(skip={"ScalarToSymbolPromotion"})
+        work.simplify(skip=SKIPPED)
     infer_types.infer_connector_types(work)
     return work
 

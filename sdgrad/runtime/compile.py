@@ -1,47 +1,72 @@
-"""Compilation with a cache on disk, keyed by content, shared by processes."""
+"""Compiled programs, cached on disk by content and shared by processes."""
 from __future__ import annotations
 
-import contextlib
-import fcntl
+import ctypes
 import hashlib
 import json
-from collections.abc import Iterator
-from pathlib import Path
+import sys
+import threading
+from contextlib import nullcontext
+from typing import Any, Mapping
 
 import dace
-from dace.codegen.compiled_sdfg import CompiledSDFG
-from dace.config import Config as DaceConfig
+from dace import data as dt
+from rich.console import Console
 
 from sdgrad.config import config
+from sdgrad.runtime.build import build, compiler_name, flags, locked
 
-_loaded: dict[str, CompiledSDFG] = {}
+_loaded: dict[str, "Library"] = {}
+_loading = threading.Lock()
+
+
+class Library:
+    """A loaded shared library and the order of its arguments."""
+
+    def __init__(self, path: str, name: str, sdfg: dace.SDFG) -> None:
+        self.arguments: dict[str, dt.Data] = dict(sdfg.arglist())
+        self.initial = [n for n in self.arguments if n in sdfg.free_symbols]
+        library = ctypes.CDLL(path)
+        self._program, self._exit = library[f"__program_{name}"], library[f"__dace_exit_{name}"]
+        self._start = library[f"__dace_init_{name}"]
+        self._start.restype = ctypes.c_void_p
+        self._program.restype = None
+        self._handle: ctypes.c_void_p | None = None
+        self._starting = threading.Lock()
+
+    def __call__(self, values: Mapping[str, Any]) -> None:
+        """Run with one value for each argument; arrays must have the right dtype and layout."""
+        marshalled = {n: dt.make_ctypes_argument(values[n], desc, n, allow_views=True)
+                      for n, desc in self.arguments.items()}
+        if self._handle is None:
+            with self._starting:
+                if self._handle is None:
+                    self._handle = ctypes.c_void_p(self._start(*(marshalled[n] for n in self.initial)))
+        self._program(self._handle, *marshalled.values())
 
 
 def content_key(sdfg: dace.SDFG) -> str:
-    """A hash of everything that decides the compiled code: graph, settings, DaCe's version."""
-    settings = [dace.__version__, config.blas, config.optimization_level, config.debug,
-                DaceConfig.get("compiler", "cpu", "args")]
-    text = sdfg.hash_sdfg() + json.dumps(settings, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    """A hash of everything that decides the compiled code: graph, settings, compiler, DaCe's version."""
+    settings = [dace.__version__, config.blas, compiler_name(), *flags()]
+    return hashlib.sha256((sdfg.hash_sdfg() + json.dumps(settings)).encode()).hexdigest()[:16]
 
 
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time in a build folder."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{folder}.lock", "w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-def compile_sdfg(sdfg: dace.SDFG) -> CompiledSDFG:
+def compile_sdfg(sdfg: dace.SDFG) -> Library:
     """The loaded program of a graph; compiled only where no process has done so before."""
     key = content_key(sdfg)
-    if key not in _loaded:
-        sdfg.name = f"{sdfg.name[:40]}_{key}"
-        folder = config.cache_folder / sdfg.name
-        sdfg.build_folder = str(folder)
-        with _locked(folder), config.compiling():
-            DaceConfig.set("compiler", "use_cache", value=True)
-            _loaded[key] = sdfg.compile()
+    with _loading:
+        if key not in _loaded:
+            sdfg.name = f"{sdfg.name[:40]}_{key}"
+            folder = config.cache_folder / sdfg.name
+            target = folder / f"{sdfg.name}.so"
+            if not target.exists():
+                with locked(folder), _progress(sdfg.name):
+                    if not target.exists():
+                        build(sdfg, folder, target)
+            _loaded[key] = Library(str(target), sdfg.name, sdfg)
     return _loaded[key]
+
+
+def _progress(name: str):
+    """A line on the terminal while a compilation runs; nothing where nobody looks."""
+    return Console(stderr=True).status(f"compiling {name}") if sys.stderr.isatty() else nullcontext()

@@ -6,10 +6,9 @@ from typing import Any, Mapping, Sequence
 
 import dace
 import numpy as np
-from dace import data as dt
-from dace.codegen.compiled_sdfg import CompiledSDFG
 
 from sdgrad.runtime.arrays import check, evaluate_shape, solve_symbols
+from sdgrad.runtime.compile import Library
 
 
 @dataclass(frozen=True)
@@ -17,7 +16,7 @@ class CompiledProgram:
     """A compiled SDFG whose arguments are checked, completed and, where it writes them, copied."""
 
     sdfg: dace.SDFG
-    compiled: CompiledSDFG
+    library: Library
     written: frozenset[str]
     descs: Mapping[str, Any] = field(default_factory=dict)
     closure: Mapping[str, Any] = field(default_factory=dict)
@@ -37,12 +36,5 @@ class CompiledProgram:
                 call[name] = np.zeros(evaluate_shape(desc, symbols), desc.dtype.type)
         free = {s: v for s, v in symbols.items() if s in self.sdfg.symbols}
         free |= {k: v for k, v in given.items() if k in self.sdfg.symbols}
-        self.run({**call, **free})
+        self.library({**call, **free})
         return call
-
-    def run(self, call: Mapping[str, Any]) -> None:
-        """Marshal and call; arrays pass as they are, views of other arrays included."""
-        handle = self.compiled
-        arguments = [dt.make_ctypes_argument(call[n], handle._typedict[n], n, allow_views=True) for n in handle._sig]
-        initial = [a for a, n in zip(arguments, handle._sig) if n in handle._free_symbols]
-        handle.fast_call(tuple(arguments), tuple(initial))

@@ -1,4 +1,4 @@
-"""``numpy.einsum``: contracted two operands at a time, each time as a product of matrices or an element-wise product."""
+"""``numpy.einsum``: two operands at a time, as a product of matrices or element by element."""
 
 from collections import Counter
 

@@ -153,7 +153,7 @@ def _roll_axis(emitter: Emitter, operand: Operand, axis: int, amount) -> str:
 
 
 def place_block(emitter: Emitter, label, operand, out, shape, axis, source=0, target=0, dtype=None):
-    """Copies a block of ``shape`` from offset ``source`` along ``axis`` of ``operand`` to offset ``target`` of ``out``."""
+    """Copies a block of ``shape``, at ``source`` along ``axis`` of ``operand``, to ``target`` along it of ``out``."""
 
     def at(offset):
         return [f"__i{k} + {text(offset)}" if k == axis else f"__i{k}" for k in range(len(shape))]

@@ -1,4 +1,4 @@
-"""Products of matrices and tensors, by DaCe's ``MatMul`` and ``Dot`` nodes on views, and by maps where no sum is taken."""
+"""Products of matrices and tensors, by DaCe's ``MatMul`` and ``Dot`` nodes on views; maps where nothing is summed."""
 
 from dace import Memlet
 from dace.frontend.common import op_repository

@@ -22,9 +22,7 @@ def _known_shape(emitter: Emitter, shape, total) -> tuple:
         sizes[holes[0]] = exact if exact is not None and exact.is_polynomial() else sizes[holes[0]]
     known = not any(symbolic.issymbolic(n) for n in (*sizes, total))
     if known and element_count(sizes) != total:
-        raise ValueError(
-            f"{emitter.function}: shape {tuple(shape) if isinstance(shape, (list, tuple)) else shape} does not hold {total} elements"
-        )
+        raise ValueError(f"{emitter.function}: shape {tuple(sizes)} does not hold {total} elements")
     return tuple(sizes)
 
 
@@ -189,7 +187,7 @@ def broadcast_to(emitter, array, shape):
 
 
 def _interleave(emitter: Emitter, operand: Operand, counts, repeats_inside: bool) -> str:
-    """Every axis split in two, the element and its repetition, so that the indices stay affine; then merged by a view."""
+    """Every axis split in two, element and repetition, so that indices stay affine; then merged by a view."""
     ndim = len(operand.shape)
     split, index = [], []
     for k, (size, count) in enumerate(zip(operand.shape, counts, strict=False)):

@@ -108,7 +108,8 @@ BOOLEAN_UFUNCS = {
 }
 REAL_UFUNCS = {"conjugate": "{0}", "conj": "{0}"}
 INTEGER_UFUNCS = {
-    "invert": "~{0}", "rint": "{0}", "floor": "{0}", "ceil": "{0}", "trunc": "{0}", "fmax": "max({0}, {1})", "fmin": "min({0}, {1})",
+    "invert": "~{0}", "rint": "{0}", "floor": "{0}", "ceil": "{0}", "trunc": "{0}",
+    "fmax": "max({0}, {1})", "fmin": "min({0}, {1})",
     **REAL_UFUNCS,
 }  # fmt: skip
 
@@ -117,7 +118,8 @@ IDENTITIES = {"maximum": float("-inf"), "fmax": float("-inf"), "minimum": float(
 
 # Which universal function implements a Python operator of DaCe's syntax tree
 BINARY_OPERATORS = {
-    "Add": "add", "Sub": "subtract", "Mult": "multiply", "Div": "divide", "FloorDiv": "floor_divide", "Mod": "remainder",
+    "Add": "add", "Sub": "subtract", "Mult": "multiply", "Div": "divide", "FloorDiv": "floor_divide",
+    "Mod": "remainder",
     "PyMod": "remainder", "Pow": "power", "LShift": "left_shift", "RShift": "right_shift", "BitOr": "bitwise_or",
     "BitXor": "bitwise_xor", "BitAnd": "bitwise_and", "And": "logical_and", "Or": "logical_or", "Eq": "equal",
     "NotEq": "not_equal", "Lt": "less", "LtE": "less_equal", "Gt": "greater", "GtE": "greater_equal",

@@ -1,0 +1,97 @@
+"""From generated C++ to a shared library: one compiler call, with DaCe's header precompiled.
+
+DaCe builds through CMake, whose configuration takes longer than most compilations here. The flags are DaCe's own.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import dace
+from dace import library
+from dace.codegen import codegen, compiler
+from dace.config import Config as DaceConfig
+
+from sdgrad.config import config
+from sdgrad.errors import CompilationFailed
+
+INCLUDE = Path(__file__).parent / "include"
+DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
+
+
+def flags() -> list[str]:
+    """Compiler flags of all programs."""
+    level = ["-O0", "-g"] if config.debug else [f"-O{config.optimization_level}", "-DNDEBUG"]
+    warnings_off = [f for f in shlex.split(DaceConfig.get("compiler", "cpu", "args")) if not f.startswith("-W")]
+    return [*warnings_off, *level, "-w", "-fPIC", "-fopenmp", "-std=c++20"]
+
+
+def compiler_name() -> str:
+    """The C++ compiler: ``$CXX``, what DaCe is told, or ``c++``."""
+    name = os.environ.get("CXX") or DaceConfig.get("compiler", "cpu", "executable") or "c++"
+    if shutil.which(name) is None:
+        raise CompilationFailed(f"no C++ compiler: '{name}' is not on PATH. Install g++, or set CXX")
+    return name
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One process at a time; the others wait."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{path}.lock", "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def precompiled_header(options: list[str]) -> list[str]:
+    """An include flag that makes the compiler take ``dace.h`` precompiled; made once for each set of flags."""
+    key = hashlib.sha256(" ".join([compiler_name(), dace.__version__, *options]).encode()).hexdigest()[:16]
+    folder = config.cache_folder / f"header_{key}"
+    target = folder / "dace" / "dace.h.gch"
+    if not target.exists():
+        with locked(folder):
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                part = target.with_suffix(".part")
+                run([compiler_name(), *options, f"-I{DACE_INCLUDE}", "-x", "c++-header",
+                     str(DACE_INCLUDE / "dace" / "dace.h"), "-o", str(part)], "dace.h")
+                part.replace(target)
+    return [f"-I{folder}"]
+
+
+def run(command: list[str], what: str) -> None:
+    """One compiler call; its errors, shortened to the lines that say what is wrong, become ours."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
+        raise CompilationFailed(f"cannot compile {what}:\n" + "\n".join(lines[:10]) + f"\ncommand: {shlex.join(command)}")
+
+
+def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
+    """Generate and compile the code of a graph."""
+    with config.compiling():
+        objects = codegen.generate_code(sdfg)
+        compiler.generate_program_folder(sdfg, objects, str(folder))
+    environments = {e for o in objects for e in o.environments}
+    options, links = flags(), []
+    for env in library.get_environments_and_dependencies(environments):
+        options += list(_value(env.cmake_compile_flags))
+        options += [f"-I{i}" for i in _value(env.cmake_includes)]
+        links += [*_value(env.cmake_libraries), *_value(env.cmake_link_flags)]
+    sources = sorted(str(p) for p in (folder / "src").rglob("*.cpp") if "sample" not in p.parts)
+    part = target.with_suffix(".part")
+    run([compiler_name(), *precompiled_header(flags()), *options, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}",
+         f"-I{folder / 'include'}", "-shared", *sources, "-o", str(part), *links], sdfg.name)
+    part.replace(target)
+
+
+def _value(field):
+    """A library environment's field: a list, or a function that returns one."""
+    return field() if callable(field) else field
