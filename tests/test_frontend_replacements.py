@@ -239,6 +239,33 @@ STATEMENTS = {
             A[n] = A[n] - np.mean(A[n]) + np.cumsum(v) * n
             v[:] = v / np.linalg.norm(v)
     """),
+    "decreasing slices inside a loop": (
+        "A v",
+        """
+        for n in range(1, 4):
+            A[n, :n] -= A[n, :n][::-1] * 0.5
+            v[n] = A[n, n - 1::-1].sum() + A[:n, n - 1] @ A[:n, n] * n
+    """,
+    ),
+    "overlapping out": (
+        "A",
+        """
+        np.add(A[:-1], 1.0, out=A[1:])
+    """,
+    ),
+    "branches and while": (
+        "A v",
+        """
+        n = 0
+        while n < 3:
+            v[:] = np.roll(v, 1) + np.mean(A)
+            n = n + 1
+        if np.sum(v) > 0:
+            A[0] = np.cumsum(v)
+        else:
+            A[0] = np.flip(v)
+    """,
+    ),
     "views write through": ("A B", """
         flat = A.reshape(20)
         flat[3] = 7.0

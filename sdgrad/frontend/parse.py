@@ -57,3 +57,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value
     return value
+
+
+def parse_for_descriptors(f: Callable, descs: Mapping[str, dace.data.Data]) -> dace.SDFG:
+    """The SDFG of a function for arguments of these descriptors."""
+    function = python_function(f)
+    annotated = dace.program(function)
+    try:
+        return annotated.to_sdfg(**descs, simplify=False, validate=False)
+    except Exception as error:   # as above
+        raise ParseError(f"cannot turn '{function.__name__}' into a graph: {error}") from error

@@ -1,5 +1,6 @@
 """Changes of shape and order of axes: views where the memory allows it, one copying map otherwise."""
 
+import sympy
 from dace import symbolic
 
 from sdgrad.frontend.replacements.emit import Emitter, broadcast_shape, element_count, same_size
@@ -7,6 +8,14 @@ from sdgrad.frontend.replacements.indexing import gather
 from sdgrad.frontend.replacements.operands import Operand, static_axes, static_axis, static_shape
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten
+
+
+def _quotient(total, rest):
+    """``total / rest``; where symbols leave a fraction, rounded down: when the program runs it has none."""
+    if not symbolic.issymbolic(total) and not symbolic.issymbolic(rest):
+        return total // rest
+    exact = sympy.simplify(sympy.sympify(total) / rest)
+    return exact if exact.is_polynomial() else symbolic.int_floor(total, rest)
 
 
 def _known_shape(emitter: Emitter, shape, total) -> tuple:
@@ -17,9 +26,7 @@ def _known_shape(emitter: Emitter, shape, total) -> tuple:
         raise ValueError(f"{emitter.function}: only one size in shape may be -1")
     if holes:
         rest = element_count([n for n in sizes if n != -1])
-        sizes[holes[0]] = symbolic.int_floor(total, rest) if symbolic.issymbolic(total) else total // rest
-        exact = symbolic.simplify(symbolic.pystr_to_symbolic(str(total)) / rest) if symbolic.issymbolic(total) else None
-        sizes[holes[0]] = exact if exact is not None and exact.is_polynomial() else sizes[holes[0]]
+        sizes[holes[0]] = _quotient(total, rest)
     known = not any(symbolic.issymbolic(n) for n in (*sizes, total))
     if known and element_count(sizes) != total:
         raise ValueError(f"{emitter.function}: shape {tuple(sizes)} does not hold {total} elements")

@@ -74,8 +74,22 @@ def _into(emitter: Emitter, name, template, operands, types, out, where):
         types = [*types, np.dtype(bool), target.dtype]
         template = f"({template}) if {{{len(operands)}}} else {{{len(operands) + 1}}}"
         operands = [*operands, emitter.operand(where, "where"), target]
+    if any(_overlap(emitter, o, target) for o in operands):
+        operands = [emitter.operand(emitter.compute(name, template, operands, target.dtype, target.shape, types))]
+        template, types = "{0}", [target.dtype]
     emitter.compute(name, template, operands, target.dtype, target.shape, types, out=target.container)
     return target.container
+
+
+def _overlap(emitter: Emitter, operand: Operand, target: Operand) -> bool:
+    """Whether an input may share memory with the output other than element by element."""
+
+    def owner(container):
+        while container in emitter.visitor.views:
+            container = emitter.visitor.views[container][0]
+        return container
+
+    return operand.container not in (None, target.container) and owner(operand.container) == owner(target.container)
 
 
 def _apply_pair(emitter: Emitter, name: str, arguments, dtype=None):

@@ -1,0 +1,169 @@
+"""Backward implementations written by users: a NumPy-style function for a kind of node."""
+from __future__ import annotations
+
+import copy
+import inspect
+from dataclasses import dataclass
+from typing import Any, Callable, Sequence
+
+import sympy
+from dace import data as dt
+from dace import nodes as nd
+
+from sdgrad import rules
+from sdgrad.backward_impls.building import Builder, extents
+from sdgrad.errors import NameNotFound
+from sdgrad.frontend.parse import parse_for_descriptors
+from sdgrad.program.inline import inline
+from sdgrad.program.tree import Container, Node, NodeCall, Program, Region
+from sdgrad.rules import CallContext, Rule
+from sdgrad.symbolic.expr import sym
+
+PREFIX = "grad_"
+
+
+@dataclass(frozen=True)
+class BackwardContext:
+    """What a backward implementation may look at: shapes and dtypes of the operands, by connector."""
+
+    shapes: dict[str, tuple]
+    dtypes: dict[str, Any]
+
+
+class BackwardImplementation:
+    """How a kind of node is reversed. Subclass it and register it with :func:`register_backward`.
+
+    Compared with DaCeML's class of the same name, ``backward`` returns a function instead of building a graph: what
+    ``given_gradients`` and ``required_gradients`` name are its parameters and results.
+    """
+
+    @staticmethod
+    def backward_can_be_applied(node: nd.Node, context: BackwardContext) -> bool | str:
+        """Whether the implementation covers this node; a string is a reason why not, and shown to the user."""
+        return True
+
+    @staticmethod
+    def backward(node: nd.Node, context: BackwardContext, given_gradients: Sequence[str],
+                 required_gradients: Sequence[str]) -> Callable:
+        """The adjoint as a NumPy-style function.
+
+        :param given_gradients: output connectors whose cotangent is there, as parameters ``grad_<connector>``.
+        :param required_gradients: input connectors whose gradients the function returns, in this order.
+        :returns: a function; its parameters may be input connectors (values before the node), output connectors
+            (values after it) and ``grad_<output connector>``. Only what it takes is kept for it.
+        """
+        raise TypeError("a backward implementation needs a method 'backward'")
+
+
+def register_backward(node_type: str | type, name: str | None = None) -> Callable[[type], type]:
+    """Class decorator: use a :class:`BackwardImplementation` for nodes of a type (its class or class name).
+
+    The implementation registered last is asked first, so a user's outranks a built-in one.
+    """
+    kind = node_type if isinstance(node_type, str) else node_type.__name__
+
+    def register(implementation: type) -> type:
+        rules.register_rule(kind, _as_rule(implementation, name or implementation.__name__))
+        return implementation
+
+    return register
+
+
+def select_backward(node_type: str | type, name: str) -> None:
+    """Ask the implementation of that name first from now on."""
+    kind = node_type if isinstance(node_type, str) else node_type.__name__
+    known = rules.RULES.get(kind, [])
+    chosen = next((r for r in known if r.name == name), None)
+    if chosen is None:
+        raise NameNotFound(f"backward implementation for {kind}", name, [r.name for r in known])
+    known.remove(chosen)
+    known.insert(0, chosen)
+
+
+def unregister_backward(node_type: str | type, name: str) -> None:
+    """Forget an implementation."""
+    select_backward(node_type, name)
+    kind = node_type if isinstance(node_type, str) else node_type.__name__
+    del rules.Rule.registry[kind][0]
+    if not rules.Rule.registry[kind]:
+        del rules.Rule.registry[kind]
+
+
+def _as_rule(implementation: type, name: str) -> Rule:
+    def applies(call: NodeCall, program: Program) -> str | None:
+        verdict = implementation.backward_can_be_applied(call.node, _context(call, program))  # type: ignore[attr-defined]
+        return verdict if isinstance(verdict, str) else None if verdict else "does not cover this node"
+
+    def function(call: NodeCall, program: Program, given: Sequence[str], wanted: Sequence[str]) -> Callable:
+        return implementation.backward(call.node, _context(call, program), list(given), list(wanted))  # type: ignore[attr-defined]
+
+    def needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> tuple[str, ...]:
+        rule = function(call, program, list(call.outputs), wanted)
+        known = {**call.inputs, **call.outputs}
+        return tuple(p for p in inspect.signature(rule).parameters if p in known)
+
+    def reverse(context: CallContext) -> list[Node]:
+        return _apply(context, function(context.call, context.program, context.given, context.wanted))
+
+    return Rule(name, needs, reverse, applies)
+
+
+def _context(call: NodeCall, program: Program) -> BackwardContext:
+    regions = {c: r for c, r in {**call.inputs, **call.outputs}.items() if c is not None}
+    return BackwardContext({c: tuple(r.subset.size()) for c, r in regions.items()},
+                           {c: program.containers[r.container].dtype for c, r in regions.items()})
+
+
+def _apply(context: CallContext, function: Callable) -> list[Node]:
+    """The function's program in place of the node's adjoint."""
+    from sdgrad.backward_impls.linalg import spent
+    from sdgrad.pipeline import normalize
+
+    build = Builder(context)
+    operands: dict[str, Region] = {}
+    for parameter in inspect.signature(function).parameters:
+        if parameter in context.call.inputs or parameter in context.call.outputs:
+            operands[parameter] = context.primal(parameter)
+        elif parameter.startswith(PREFIX) and parameter[len(PREFIX):] in context.call.outputs:
+            operands[parameter] = context.cotangent(parameter[len(PREFIX):])
+        else:
+            raise NameNotFound("connector", parameter, [*context.call.inputs, *context.call.outputs,
+                                                        *(PREFIX + c for c in context.call.outputs if c)])
+    copies = {p: _copy(build, r, p) for p, r in operands.items()}
+    descs = {p: _plain(context.container(r.container)) for p, r in copies.items()}
+    program = normalize(parse_for_descriptors(function, descs))
+    body, brought = inline(program, {p: r.container for p, r in copies.items() if p in program.containers}, context.names)
+    build.nodes += body
+    context.adjoints.made.update(brought)
+    returned = [n for n in program.arguments if n.startswith("__return")]
+    fresh = dict(zip([n for n in program.containers if n not in copies], brought.values()))
+    for connector, name in zip(context.wanted, sorted(returned, key=lambda n: int(n[9:] or 0) if n != "__return" else 0)):
+        _accumulate(build, fresh[name], build.target(connector))
+    for connector in context.given:
+        spent(build, context, connector)
+    return build.nodes
+
+
+def _plain(container: Container) -> dt.Data:
+    desc = copy.deepcopy(container.desc)
+    desc.transient = False
+    return desc
+
+
+def _copy(build: Builder, region: Region, stem: str) -> Region:
+    """An operand as an array of its own, which is what the function's parameter is."""
+    sizes = extents(region) or [sympy.Integer(1)]
+    result = build.temporary(stem, sizes, build.dtype(region))
+    params = build.params(extents(region))
+    index = [sym(p.name) for p in params]
+    build.leaf(params, {"a": (region, index)}, "a", result, index)
+    return result
+
+
+def _accumulate(build: Builder, gradient: Container, target: Region) -> None:
+    params = build.params(extents(target))
+    index = [sym(p.name) for p in params]
+    whole = build.context.adjoints.made[gradient.name]
+    from dace import subsets
+    source = Region(whole.name, subsets.Range([(0, n - 1, 1) for n in whole.shape]))
+    build.leaf(params, {"a": (source, index)}, "a", target, index, "sum")
