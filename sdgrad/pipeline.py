@@ -8,7 +8,7 @@ import dace
 from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
 from sdgrad.analysis.memory import Memory
-from sdgrad.normalize import fuse, lift_sdfg, prepare, start_fresh
+from sdgrad.normalize import divide_truly, fuse, lift_sdfg, prepare, start_fresh
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import all_names
@@ -40,7 +40,7 @@ class Differentiated:
 
 
 def normalize(sdfg: dace.SDFG) -> Program:
-    return start_fresh(fuse(lift_sdfg(prepare(sdfg))))
+    return start_fresh(fuse(divide_truly(lift_sdfg(prepare(sdfg)))))
 
 
 def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:

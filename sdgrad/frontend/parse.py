@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import dace
-import numpy as np
 from dace.frontend.python.parser import DaceProgram
 
 import sdgrad.frontend.replacements  # noqa: F401  (registers NumPy functions with DaCe's frontend)
 from sdgrad.errors import ArgumentError, ParseError
+from sdgrad.frontend.rewrite import rewriting
 
 
 def as_program(f: Callable) -> DaceProgram:
@@ -41,29 +41,23 @@ def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[
 
 def parse(f: Callable, arguments: Mapping[str, Any]) -> dace.SDFG:
     """The SDFG of a function for arguments of these shapes and dtypes."""
-    program = as_program(f)
-    given = {name: _plain(value) for name, value in arguments.items()}
+    return _to_sdfg(as_program(f), arguments)
+
+
+def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
+    name = program.f.__name__
     try:
-        with dace.config.temporary_config():
-            dace.Config.set("optimizer", "automatic_simplification", value=False)
-            return program.to_sdfg(**given, simplify=False, validate=False)
-    except Exception as error:  # the frontend raises errors of many kinds; all mean the same to a user
-        name = python_function(f).__name__
+        with rewriting(given):
+            sdfg = program.to_sdfg(**given, simplify=False, validate=False)
+    except Exception as error:   # the frontend raises errors of many kinds; all mean the same to a user
         raise ParseError(f"cannot turn '{name}' into a graph: {error}") from error
-
-
-def _plain(value: Any) -> Any:
-    """What the frontend derives a descriptor from."""
-    if isinstance(value, np.generic):
-        return value
-    return value
+    if sdfg.callback_mapping:
+        called = ", ".join(sorted({str(f) for f in sdfg.callback_mapping.values()}))
+        raise ParseError(f"'{name}' calls {called}, which is no function the graph can hold: DaCe would call back into "
+                         "Python. Write it with NumPy functions that are supported, or as a @dace.program")
+    return sdfg
 
 
 def parse_for_descriptors(f: Callable, descs: Mapping[str, dace.data.Data]) -> dace.SDFG:
     """The SDFG of a function for arguments of these descriptors."""
-    function = python_function(f)
-    annotated = dace.program(function)
-    try:
-        return annotated.to_sdfg(**descs, simplify=False, validate=False)
-    except Exception as error:   # as above
-        raise ParseError(f"cannot turn '{function.__name__}' into a graph: {error}") from error
+    return _to_sdfg(dace.program(python_function(f)), descs)

@@ -33,11 +33,11 @@ def mode_of(wcr: str | None) -> str:
     if wcr is None:
         return "set"
     known = MODES.get(detect_reduction_type(wcr))
-    return known or _difference_or_quotient(wcr)
+    return known or _by_its_text(wcr)
 
 
-def _difference_or_quotient(wcr: str) -> str:
-    """``lambda x, y: x - y`` and ``x / y``, which DaCe does not classify."""
+def _by_its_text(wcr: str) -> str:
+    """``lambda x, y: x - y``, ``x / y``, ``fmax(x, y)``, ``fmin(x, y)``, which DaCe does not classify."""
     function = ast.parse(wcr.strip(), mode="eval").body
     while isinstance(function, ast.Expression):
         function = function.body
@@ -45,6 +45,8 @@ def _difference_or_quotient(wcr: str) -> str:
         operands = [getattr(e, "id", None) for e in (function.body.left, function.body.right)]
         if operands == [a.arg for a in function.args.args]:
             return {ast.Sub: "sub", ast.Div: "div"}.get(type(function.body.op), "custom")
+    if isinstance(function, ast.Lambda) and isinstance(function.body, ast.Call):
+        return {"fmax": "max", "fmin": "min"}.get(getattr(function.body.func, "id", ""), "custom")
     return "custom"
 
 

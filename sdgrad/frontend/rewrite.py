@@ -1,0 +1,138 @@
+"""Source rewrites before DaCe parses: constructs its frontend refuses or gets wrong, as ones it has.
+
+- ``x = a if c else b`` becomes an ``if`` statement;
+- ``A[1:9:3] *= B`` and ``A *= row`` outside of maps become assignments of the whole expression (DaCe takes the operand of
+  an augmented assignment to have the target's shape, and ignores its step);
+- ``A[mask] = f(B[mask])`` becomes ``A[mask] = f(B)``, which is the same where the mask holds;
+- ``return a, a`` returns a copy the second time.
+"""
+from __future__ import annotations
+
+import ast
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from dace.frontend.python import astutils
+
+_patching = threading.RLock()
+NEW_ARRAY_CALLS = ("reshape", "transpose", "ravel", "view", "squeeze", "swapaxes", "moveaxis", "broadcast_to", "asarray")
+
+
+@contextlib.contextmanager
+def rewriting(arguments: Mapping[str, Any]) -> Iterator[None]:
+    """While this is entered, functions DaCe reads are rewritten first. ``arguments`` are those of the outermost one."""
+    with _patching:
+        read = astutils.function_to_ast
+
+        def rewritten(function: Any) -> tuple:
+            tree, *rest = read(function)
+            for node in tree.body:
+                if isinstance(node, ast.FunctionDef):
+                    names = {a.arg for a in node.args.args}
+                    arrays = {n for n, v in arguments.items() if n in names and np.ndim(v) > 0}
+                    masks = {n for n, v in arguments.items() if n in names and getattr(v, "dtype", None) == np.bool_}
+                    Rewriter(arrays, masks).function(node)
+            ast.fix_missing_locations(tree)
+            return (tree, *rest)
+
+        astutils.function_to_ast = rewritten
+        try:
+            yield
+        finally:
+            astutils.function_to_ast = read
+
+
+class Rewriter:
+    """Rewrites the statements of one function, outside of maps and tasklets."""
+
+    def __init__(self, arrays: set[str], masks: set[str]) -> None:
+        self.arrays, self.masks = set(arrays), set(masks)
+        self.own: set[str] = set()       # locals that are arrays (or numbers) of their own, not views
+        self.count = 0
+
+    def function(self, node: ast.FunctionDef) -> None:
+        node.body = self.block(node.body, False)
+
+    def block(self, body: list[ast.stmt], in_loop: bool) -> list[ast.stmt]:
+        return [new for statement in body for new in self.statement(statement, in_loop)]
+
+    def statement(self, node: ast.stmt, in_loop: bool) -> list[ast.stmt]:
+        if isinstance(node, (ast.For, ast.While)):
+            node.body = self.block(node.body, True)
+        elif isinstance(node, ast.If):
+            node.body, node.orelse = self.block(node.body, in_loop), self.block(node.orelse, in_loop)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            return self.assign(node, in_loop)
+        elif isinstance(node, ast.AugAssign) and not in_loop:
+            return [self.augmented(node)]
+        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+            node.value = self.distinct(node.value)
+        return [node]
+
+    def assign(self, node: ast.Assign, in_loop: bool) -> list[ast.stmt]:
+        target = node.targets[0]
+        self.remember(target, node.value)
+        if isinstance(node.value, ast.IfExp):
+            choice = node.value
+            then, other = (ast.copy_location(ast.Assign(targets=[target], value=v), node) for v in (choice.body, choice.orelse))
+            return [ast.copy_location(ast.If(test=choice.test, body=self.assign(then, in_loop),
+                                             orelse=self.assign(other, in_loop)), node)]
+        if isinstance(target, ast.Subscript) and self.is_mask(target.slice):
+            node.value = _without_mask(node.value, ast.dump(target.slice))
+        return [node]
+
+    def remember(self, target: ast.expr, value: ast.expr) -> None:
+        """Note what kind of value a name has from here on."""
+        if not isinstance(target, ast.Name):
+            return
+        self.masks.discard(target.id)
+        self.own.discard(target.id)
+        if isinstance(value, ast.Compare):
+            self.masks.add(target.id)
+        fresh_call = isinstance(value, ast.Call) and _callee(value) not in NEW_ARRAY_CALLS
+        if isinstance(value, ast.BinOp) or fresh_call:
+            self.own.add(target.id)
+
+    def is_mask(self, index: ast.expr) -> bool:
+        return isinstance(index, ast.Compare) or isinstance(index, ast.Name) and index.id in self.masks
+
+    def augmented(self, node: ast.AugAssign) -> ast.stmt:
+        target = node.target
+        whole = isinstance(target, ast.Name) and target.id in self.arrays
+        if whole:
+            assert isinstance(target, ast.Name)
+            store: ast.expr = ast.Subscript(value=ast.Name(target.id, ast.Load()), slice=ast.Slice(), ctx=ast.Store())
+        elif isinstance(target, ast.Name) and target.id in self.own:
+            store = ast.Name(target.id, ast.Store())
+        elif isinstance(target, ast.Subscript) and any(isinstance(n, ast.Slice) for n in ast.walk(target.slice)):
+            store = target
+        else:
+            return node
+        load = ast.parse(ast.unparse(target), mode="eval").body
+        value = ast.BinOp(left=load, op=node.op, right=node.value)
+        return ast.copy_location(ast.Assign(targets=[store], value=value), node)
+
+    def distinct(self, value: ast.Tuple) -> ast.Tuple:
+        seen: set[str] = set()
+        elements: list[ast.expr] = []
+        for e in value.elts:
+            again = isinstance(e, ast.Name) and e.id in seen
+            elements.append(ast.UnaryOp(op=ast.UAdd(), operand=e) if again else e)
+            seen |= {e.id} if isinstance(e, ast.Name) else set()
+        return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), value)
+
+
+def _callee(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _without_mask(value: ast.expr, mask: str) -> ast.expr:
+    class Unmask(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+            self.generic_visit(node)
+            return node.value if ast.dump(node.slice) == mask else node
+
+    return Unmask().visit(value)

@@ -1,0 +1,35 @@
+"""``/`` of two integers is a real number, as Python has it and C++ has not."""
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, children, with_children
+from sdgrad.symbolic import code, kinds
+
+
+def divide_truly(program: Program) -> Program:
+    """The program with the numerator of every quotient of integers converted."""
+    def convert(node: Node) -> Node:
+        node = with_children(node, tuple(block(b) for b in children(node)))
+        if not isinstance(node, Leaf) or not any(_is_quotient(i) for i in node.body):
+            return node
+        kind = kinds.infer(node.body, program.containers)
+        return replace(node, body=tuple(_converted(i, kind) if _is_quotient(i) else i for i in node.body))
+
+    def block(nodes: Block) -> Block:
+        return tuple(convert(n) for n in nodes)
+
+    return replace(program, body=block(program.body))
+
+
+def _is_quotient(instr: Instr) -> bool:
+    return isinstance(instr, Let) and isinstance(instr.expr, ast.BinOp) and isinstance(instr.expr.op, ast.Div)
+
+
+def _converted(instr: Let, kind: dict[str, str]) -> Let:
+    expr = instr.expr
+    assert isinstance(expr, ast.BinOp)
+    if {kinds.expression(e, kind) for e in (expr.left, expr.right)} <= {"int", "bool"}:
+        return replace(instr, expr=code.binary(ast.Div, code.call("dace.float64", expr.left), expr.right))
+    return instr
