@@ -62,11 +62,11 @@ def deliver(program: Program, request: Request, adjoints: Adjoints, names: Names
     out: list[Node] = []
     for name in request.inputs:
         target = adjoints.made[gradient_name(name, program)]
+        both = request.accumulate and name in request.outputs
         if adjoints.is_zero(name):
-            if not request.accumulate:
+            if both or not request.accumulate:
                 out.append(fill(target, "0", names, f"zero_{target.name}"))
         elif adjoints.of.get(name) != target.name:
-            both = request.accumulate and name in request.outputs
             mode = "sum" if request.accumulate and not both else "set"
             out.append(assign(target, adjoints.container(name), mode, names, target.name))
     return out

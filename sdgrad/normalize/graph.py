@@ -11,12 +11,16 @@ from dace import nodes as nd
 from dace import subsets, symbolic
 from dace.sdfg import infer_types
 from dace.sdfg import utils as sdutil
-from dace.sdfg.state import ConditionalBlock, ControlFlowBlock, ControlFlowRegion, LoopRegion, SDFGState
+from dace.sdfg.state import (ConditionalBlock, ControlFlowBlock, ControlFlowRegion, LoopRegion, NamedRegion,
+                             SDFGState)
+from dace.transformation.interstate.loop_lifting import LoopLifting
 from dace.transformation.passes.analysis import loop_analysis
+from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
 
 from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
 from sdgrad.names import Names
 from sdgrad.normalize.bindings import Env, Window, as_view, bind, param_symbols, resolve_symbols
+from sdgrad.normalize.contractions import einsum_leaf
 from sdgrad.normalize.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.normalize.tasklets import ArrayOperand, Operand, Output, ScalarOperand, lift_code
 from sdgrad.program.tree import (Block, Branch, Container, Leaf, Let, Load, Loop, Node, NodeCall, Param, Program, Region,
@@ -25,34 +29,35 @@ from sdgrad.rules import RULES
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import as_range, sym, to_ast, to_expr
 
-# Floats must not become symbols; and DaCe's inlining captures map parameters of the same name, ours does not.
-SKIPPED = {"ScalarToSymbolPromotion", "InlineSDFGs"}
+LIFTED = ("Reduce", "Einsum")     # library nodes read as leaves
 FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
 
 
 def prepare(sdfg: dace.SDFG) -> dace.SDFG:
-    """A simplified copy of an SDFG, in which floats have not become symbols."""
+    """A copy of an SDFG to read: library nodes without a rule expanded, connectors with their types.
+
+    DaCe's ``simplify`` is left out: it turns floats into symbols, captures parameters of nested SDFGs and drops views that
+    nested SDFGs need; what it is good for, fusion does.
+    """
     work = copy.deepcopy(sdfg)
-    work.simplify(skip=SKIPPED)
-    if expand_calls(work):
-        work.simplify(skip=SKIPPED)
+    ControlFlowRaising().apply_pass(work, {})
+    work.apply_transformations_repeated(LoopLifting, validate=False)
+    expand_calls(work)
     infer_types.infer_connector_types(work)
     return work
 
 
-def expand_calls(sdfg: dace.SDFG) -> bool:
-    """Expand library nodes into maps until only reductions and nodes with a rule of their own are left."""
-    expanded = False
+def expand_calls(sdfg: dace.SDFG) -> None:
+    """Expand library nodes into maps until only those are left that are read as leaves or have a rule of their own."""
     while True:
         found = [(n, s) for s in sdfg.all_sdfgs_recursive() for st in s.states() for n in st.nodes() for s in [st]
-                 if isinstance(n, nd.LibraryNode) and type(n).__name__ != "Reduce" and type(n).__name__ not in RULES]
+                 if isinstance(n, nd.LibraryNode) and type(n).__name__ not in LIFTED and type(n).__name__ not in RULES]
         if not found:
-            return expanded
+            return
         for node, state in found:
             choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
             node.implementation = choices[0] if choices else node.default_implementation
             node.expand(state)
-            expanded = True
 
 
 def lift_sdfg(sdfg: dace.SDFG) -> Program:
@@ -108,7 +113,7 @@ def lift_block(block: ControlFlowBlock, sdfg: dace.SDFG, env: Env) -> list[Node]
         return lift_loop(block, sdfg, env)
     if isinstance(block, ConditionalBlock):
         return lift_branch(block, sdfg, env)
-    if type(block) is ControlFlowRegion:
+    if type(block) is ControlFlowRegion or isinstance(block, NamedRegion):
         return list(lift_region(block, sdfg, env))
     raise UnsupportedNode(f"{type(block).__name__} at {_source(block)}")
 
@@ -457,6 +462,14 @@ class StateLifting:
             dtype = self.env.containers[a.container].dtype
             return list(reduce_leaves(a, self.env.range(src), b, self.env.range(dst), dtype, axes, node.wcr, node.identity,
                                       self.env.names, _source(node)))
+        if type(node).__name__ == "Einsum" and symbolic.equal_valued(0, node.beta):
+            def operand(edge: object) -> tuple:
+                window, subset = self.outer(edge)
+                return window, self.env.range(subset)
+
+            inputs = {e.dst_conn: operand(e) for e in self.state.in_edges(node)}
+            return [einsum_leaf(node.einsum_str, node.alpha, inputs, operand(self.state.out_edges(node)[0]), self.env.names,
+                                _source(node))]
         return [self.call(node, "")]
 
     def call(self, node: nd.CodeNode, reason: str) -> NodeCall:

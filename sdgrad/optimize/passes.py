@@ -6,6 +6,7 @@ from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
 from sdgrad.optimize.blas import use_blas
+from sdgrad.optimize.parallel import choose_threads
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
 
@@ -14,4 +15,4 @@ def optimize(program: Program) -> Program:
     """Fuse what reversal separated, call BLAS for matrix products, and give every other accumulation an order."""
     fused = start_fresh(fuse(program))
     called = use_blas(fused, all_names(fused)) if config.blas != "none" else fused
-    return schedule_accumulations(called)
+    return choose_threads(schedule_accumulations(called))

@@ -1,0 +1,35 @@
+"""Settings of all tests: one thread per worker, and compiled programs shared by the workers of a run."""
+
+import os
+import shutil
+import tempfile
+
+CACHE = "SDGRAD_CACHE_DIR"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+os.environ.update(dict.fromkeys(THREADS, "1"), JAX_ENABLE_X64="1", JAX_PLATFORMS="cpu")
+_made_here = CACHE not in os.environ
+if _made_here:
+    os.environ[CACHE] = tempfile.mkdtemp(prefix="sdgrad_tests_")
+
+import pytest  # noqa: E402
+
+from sdgrad.config import config  # noqa: E402
+
+OWN_SETTINGS = {"test_config"}  # modules that test the settings themselves
+
+
+@pytest.fixture(autouse=True)
+def quick_builds(request):
+    """No optimization by the compiler, and the cache of this run; set the variable to keep one for the next."""
+    if request.module.__name__ in OWN_SETTINGS:
+        yield
+        return
+    with config.override(optimization_level=0, cache_dir=os.environ[CACHE]):
+        yield
+
+
+def pytest_sessionfinish(session):
+    """Remove the cache if this process made it: xdist's workers inherit the variable and leave it alone."""
+    if _made_here:
+        shutil.rmtree(os.environ[CACHE], ignore_errors=True)
