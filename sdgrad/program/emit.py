@@ -76,6 +76,7 @@ class Emitter:
     program: Program
     sdfg: dace.SDFG
     last: dict[int, object] = field(default_factory=dict)
+    info: dace.dtypes.DebugInfo = field(default_factory=lambda: dace.dtypes.DebugInfo(0))   # of the node being written
 
     # -- control flow
     def block(self, block: Block, region: ControlFlowRegion) -> None:
@@ -114,6 +115,8 @@ class Emitter:
             self.block(node.body, loop)
         else:
             state = self.state(region, node.source.label)
+            line = node.source.line or 0
+            self.info = dace.dtypes.DebugInfo(line, 0, line, 0, node.source.file)
             if isinstance(node, Leaf):
                 LeafWriter(self, state, node).write()
             elif isinstance(node, Scope):
@@ -147,7 +150,7 @@ class Emitter:
         """The access node of a container in a state, with the chain of views that leads to it."""
         if (name, write) in cache:
             return cache[name, write]
-        node = cache[name, write] = state.add_access(name)
+        node = cache[name, write] = state.add_access(name, debuginfo=self.info)
         container = self.program.containers[name]
         if container.view_of is not None:
             base = self.access(state, container.view_of, write, cache)
@@ -161,13 +164,13 @@ class Emitter:
         return node
 
     def whole(self, name: str) -> dace.Memlet:
-        return dace.Memlet.from_array(name, self.sdfg.arrays[name])
+        return dace.Memlet(data=name, subset=subsets.Range.from_array(self.sdfg.arrays[name]), debuginfo=self.info)
 
     # -- maps around something
     def enter(self, state: SDFGState, params: tuple[Param, ...], schedule: dace.ScheduleType,
               label: str) -> tuple[nd.MapEntry, nd.MapExit]:
         ranges = {p.name: subsets.Range([(p.start, p.stop, p.step)]) for p in params}
-        return state.add_map(_identifier(label) or "map", {k: str(r) for k, r in ranges.items()}, schedule=schedule)
+        return state.add_map(_identifier(label) or "map", ranges, schedule=schedule, debuginfo=self.info)
 
     def connect_in(self, state: SDFGState, cache: dict, name: str, scope: nd.MapEntry | None, dst: nd.Node,
                    connector: str | None, memlet: dace.Memlet) -> None:
@@ -217,7 +220,8 @@ class Emitter:
         outs = {n for n in _roots(outs, self.program)}
         declare_symbols(inner, self.program)
         mapping = {s: s for s in sorted(map(str, inner.free_symbols)) if s not in inner.constants_prop}
-        nested = state.add_nested_sdfg(inner, {n: None for n in sorted(ins)}, {n: None for n in sorted(outs)}, mapping)
+        nested = state.add_nested_sdfg(inner, {n: None for n in sorted(ins)}, {n: None for n in sorted(outs)}, mapping,
+                                        debuginfo=self.info)
         entry = exit_ = None
         if node.params:
             entry, exit_ = self.enter(state, node.params, _schedule(node), node.source.label)
@@ -303,7 +307,8 @@ class LeafWriter:
             else:
                 self.store(instr)
         tasklet = self.state.add_tasklet(_identifier(self.leaf.source.label) or "compute", {k: None for k in self.inputs},
-                                         {k: None for k in self.outputs}, "\n".join(self.text))
+                                         {k: None for k in self.outputs}, "\n".join(self.text),
+                                         debuginfo=self.emitter.info)
         entry = exit_ = None
         if self.leaf.params:
             entry, exit_ = self.emitter.enter(self.state, self.leaf.params, _schedule(self.leaf), self.leaf.source.label)
@@ -314,15 +319,13 @@ class LeafWriter:
             self.emitter.connect_out(self.state, cache, container, exit_, tasklet, connector, memlet)
         if entry is not None:
             close(self.state, entry, exit_, tasklet, bool(self.inputs), bool(self.outputs))
-        info = self.leaf.source
-        if info.file:
-            tasklet.debuginfo = dace.dtypes.DebugInfo(info.line or 0, 0, info.line or 0, 0, info.file)
 
     def indirect(self, index: tuple, guard: str | None) -> bool:
         return bool(free_names(*index) & self.local) or guard is not None
 
     def element(self, container: str, index: tuple) -> dace.Memlet:
-        return dace.Memlet(data=container, subset=subsets.Range([(i, i, 1) for i in index]))
+        return dace.Memlet(data=container, subset=subsets.Range([(i, i, 1) for i in index]),
+                           debuginfo=self.emitter.info)
 
     def load(self, instr: Load) -> None:
         self.local.add(instr.name)
