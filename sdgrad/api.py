@@ -141,7 +141,7 @@ class Signature:
         sdfg = parse(program, {k: as_array(v) for k, v in arguments.items()})
         sdfg.name = python_function(f).__name__
         closure = {k: v for k, v in _closure(program, sdfg).items()}
-        tree = normalize(sdfg)
+        tree = normalize(sdfg, own=True)
         return Signature(f, tree, closure, {}, any(n.startswith("__return_") for n in tree.arguments))
 
     @property

@@ -60,6 +60,10 @@ class UnusedInputError(SdgradError, ValueError):
     """An input does not influence the outputs, and the caller asked to be told."""
 
 
+class InvalidGraph(SdgradError):
+    """A graph is refused by DaCe's own validation, before it is differentiated."""
+
+
 class ParseError(SdgradError):
     """The frontend cannot turn a function into a graph."""
 

@@ -39,8 +39,9 @@ class Differentiated:
         return emit(optimize(self.program))
 
 
-def normalize(sdfg: dace.SDFG) -> Program:
-    return start_fresh(fuse(divide_truly(lift_sdfg(prepare(sdfg)))))
+def normalize(sdfg: dace.SDFG, own: bool = False) -> Program:
+    """A graph as a fused program tree; ``own``: the graph may be changed on the way."""
+    return start_fresh(fuse(divide_truly(lift_sdfg(prepare(sdfg, own)))))
 
 
 def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:

@@ -4,6 +4,7 @@
 - ``A[1:9:3] *= B`` and ``A *= row`` outside of maps become assignments of the whole expression (DaCe takes the operand of
   an augmented assignment to have the target's shape, and ignores its step);
 - ``A[mask] = f(B[mask])`` becomes ``A[mask] = f(B)``, which is the same where the mask holds;
+- ``A[::2, 1:] = B`` in several dimensions broadcasts ``B`` to the target's shape first (DaCe steps through it wrongly);
 - ``return a, a`` returns a copy the second time.
 """
 from __future__ import annotations
@@ -80,6 +81,9 @@ class Rewriter:
             then, other = (ast.copy_location(ast.Assign(targets=[target], value=v), node) for v in (choice.body, choice.orelse))
             return [ast.copy_location(ast.If(test=choice.test, body=self.assign(then, in_loop),
                                              orelse=self.assign(other, in_loop)), node)]
+        if isinstance(target, ast.Subscript) and not in_loop and _strided(target.slice) and not isinstance(
+                node.value, ast.Constant):
+            node.value = _broadcast(node.value, target)
         if isinstance(target, ast.Subscript) and self.is_mask(target.slice):
             node.value = _without_mask(node.value, ast.dump(target.slice))
         return [node]
@@ -127,6 +131,19 @@ class Rewriter:
 
 def _callee(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _strided(index: ast.expr) -> bool:
+    """Whether a subscript in several dimensions has a step above one."""
+    parts = index.elts if isinstance(index, ast.Tuple) else []
+    return any(isinstance(p, ast.Slice) and isinstance(p.step, ast.Constant) and p.step.value not in (None, 1) for p in parts)
+
+
+def _broadcast(value: ast.expr, target: ast.Subscript) -> ast.expr:
+    """The value in the target's shape: DaCe broadcasts into strided targets with the target's own step."""
+    shape = ast.Attribute(value=ast.parse(ast.unparse(target), mode="eval").body, attr="shape", ctx=ast.Load())
+    function = ast.Attribute(value=ast.Name("numpy", ast.Load()), attr="broadcast_to", ctx=ast.Load())
+    return ast.copy_location(ast.Call(func=function, args=[value, shape], keywords=[]), value)
 
 
 def _without_mask(value: ast.expr, mask: str) -> ast.expr:

@@ -5,6 +5,7 @@ DaCe passes whole containers to nested SDFGs, so that only its views need offset
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from dataclasses import dataclass, field
 
 import dace
@@ -70,6 +71,13 @@ class Env:
     windows: dict[str, Window] = field(default_factory=dict)
     values: dict[str, Expr] = field(default_factory=dict)
     float_symbols: dict[str, str] = field(default_factory=dict)
+    counted: Counter[str] | None = None
+
+    def uses(self, sdfg: dace.SDFG) -> Counter[str]:
+        """How many access nodes each container of the SDFG has."""
+        if self.counted is None:
+            self.counted = Counter(n.data for state in sdfg.states() for n in state.data_nodes())
+        return self.counted
 
     def inner(self) -> "Env":
         """The environment of a nested SDFG: its own names, the same program."""

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 
 import dace
 import sympy
 from dace import data as dt
 from dace import nodes as nd
 from dace import subsets, symbolic
-from dace.sdfg import infer_types
+from dace.sdfg import InvalidSDFGError, infer_types
 from dace.sdfg import utils as sdutil
 from dace.sdfg.state import (ConditionalBlock, ControlFlowBlock, ControlFlowRegion, LoopRegion, NamedRegion,
                              SDFGState)
@@ -17,7 +18,7 @@ from dace.transformation.interstate.loop_lifting import LoopLifting
 from dace.transformation.passes.analysis import loop_analysis
 from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
 
-from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
+from sdgrad.errors import DifferentiationError, InvalidGraph, Problem, UnsupportedNode
 from sdgrad.names import Names
 from sdgrad.normalize.bindings import Env, Window, as_view, bind, param_symbols, resolve_symbols
 from sdgrad.normalize.contractions import einsum_leaf
@@ -33,18 +34,30 @@ LIFTED = ("Reduce", "Einsum")     # library nodes read as leaves
 FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
 
 
-def prepare(sdfg: dace.SDFG) -> dace.SDFG:
+def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     """A copy of an SDFG to read: library nodes without a rule expanded, connectors with their types.
 
     DaCe's ``simplify`` is left out: it turns floats into symbols, captures parameters of nested SDFGs and drops views that
-    nested SDFGs need; what it is good for, fusion does.
+    nested SDFGs need; what it is good for, fusion does. With ``own``, the graph itself may be changed.
     """
-    work = copy.deepcopy(sdfg)
-    ControlFlowRaising().apply_pass(work, {})
-    work.apply_transformations_repeated(LoopLifting, validate=False)
+    try:
+        sdfg.validate()
+    except (InvalidSDFGError, ValueError) as error:
+        raise InvalidGraph(f"the graph '{sdfg.name}' is not valid: {error}") from error
+    work = sdfg if own else copy.deepcopy(sdfg)
+    if any(is_unstructured(r) for r in work.all_control_flow_regions(recursive=True)):
+        ControlFlowRaising().apply_pass(work, {})
+        work.apply_transformations_repeated(LoopLifting, validate=False)
     expand_calls(work)
     infer_types.infer_connector_types(work)
     return work
+
+
+def is_unstructured(region: object) -> bool:
+    """Whether a region is anything but a chain of blocks."""
+    return isinstance(region, ControlFlowRegion) and (
+        any(region.out_degree(b) > 1 or region.in_degree(b) > 1 for b in region.nodes())
+        or any(not e.data.is_unconditional() for e in region.edges()))
 
 
 def expand_calls(sdfg: dace.SDFG) -> None:
@@ -347,10 +360,9 @@ class StateLifting:
     def hide_locals(self, entry: nd.MapEntry) -> dict[str, Window]:
         """Give transients that live in this scope alone a container of their own; returns the windows hidden."""
         inside = self.state.scope_subgraph(entry, include_entry=False, include_exit=False)
-        used_inside = {n.data for n in inside.data_nodes()}
-        elsewhere = {n.data for s in self.sdfg.states() for n in s.data_nodes() if s is not self.state or n not in inside.nodes()}
+        used_inside = Counter(n.data for n in inside.data_nodes())
         hidden = {}
-        for name in sorted(used_inside - elsewhere):
+        for name in sorted(n for n, count in used_inside.items() if count == self.env.uses(self.sdfg)[n]):
             desc = self.sdfg.arrays[name]
             if desc.transient and not isinstance(desc, dt.View) and name in self.env.windows:
                 hidden[name] = self.env.windows[name]
