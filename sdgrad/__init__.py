@@ -3,8 +3,13 @@ import sdgrad.backward_impls.fft
 import sdgrad.backward_impls.linalg  # noqa: F401
 from sdgrad import errors, testing
 from sdgrad.api import grad, value_and_grad, vjp
-from sdgrad.backward import (BackwardContext, BackwardImplementation, register_backward, select_backward,
-                             unregister_backward)
+from sdgrad.backward import (
+                             BackwardContext,
+                             BackwardImplementation,
+                             register_backward,
+                             select_backward,
+                             unregister_backward,
+)
 from sdgrad.config import config
 from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.graph_api import add_backward_pass

@@ -1,8 +1,9 @@
 """Gradients of functions: ``grad``, ``value_and_grad``, ``vjp``."""
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Mapping, Sequence, Union
+from typing import Any, Union
 
 import dace
 import numpy as np
@@ -20,7 +21,7 @@ from sdgrad.runtime.compile import compile_sdfg
 from sdgrad.runtime.program import CompiledProgram
 from sdgrad.symbolic.kinds import kind_of
 
-Wrt = Union[int, str, Sequence[Union[int, str]]]
+Wrt = Union[int, str, Sequence[int | str]]
 
 
 def value_and_grad(f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True,
@@ -127,7 +128,7 @@ class Signature:
     _primal: CompiledProgram | None = None
 
     @staticmethod
-    def of(f: Callable, arguments: Mapping[str, Any]) -> "Signature":
+    def of(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         """The signature of a call, from the cache where it was seen before."""
         key = tuple((name, _key(value)) for name, value in arguments.items())
         cache = _signatures.setdefault(python_function(f), {})
@@ -136,7 +137,7 @@ class Signature:
         return cache[key]
 
     @staticmethod
-    def parse(f: Callable, arguments: Mapping[str, Any]) -> "Signature":
+    def parse(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         program = as_program(f)
         sdfg = parse(program, {k: as_array(v) for k, v in arguments.items()})
         sdfg.name = python_function(f).__name__

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import Any
 
 import sympy
 from dace import data as dt

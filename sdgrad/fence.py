@@ -1,12 +1,12 @@
 """The fence: everything that cannot be differentiated is found and reported before anything is changed."""
 from __future__ import annotations
 
-from typing import Mapping
+from collections.abc import Mapping
 
 from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInputError
-from sdgrad.program.tree import Leaf, NodeCall, Program, While, walk, reads, writes
+from sdgrad.program.tree import Leaf, NodeCall, Program, While, reads, walk, writes
 from sdgrad.request import Request
 from sdgrad.rules import find_rule
 from sdgrad.symbolic.kinds import kind_of

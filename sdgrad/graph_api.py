@@ -1,7 +1,7 @@
 """Gradients of raw graphs."""
 from __future__ import annotations
 
-from typing import Sequence, Union
+from collections.abc import Sequence
 
 import dace
 from dace import nodes as nd
@@ -11,7 +11,7 @@ from sdgrad.pipeline import differentiate
 from sdgrad.program.emit import emit
 from sdgrad.request import Request
 
-Names = Sequence[Union[str, nd.AccessNode]]
+Names = Sequence[str | nd.AccessNode]
 
 
 def add_backward_pass(sdfg: dace.SDFG, inputs: Names = (), outputs: Names = (), state: dace.SDFGState | None = None, *,

@@ -1,7 +1,7 @@
 """Fresh names."""
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 
 class Names:

@@ -6,8 +6,8 @@ map a map whose body first replays its locals and then runs backwards. What a no
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Mapping
 
 import sympy
 from dace import subsets, symbolic
@@ -20,8 +20,29 @@ from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
 from sdgrad.normalize.copies import copy_leaf
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.program.tree import (Block, Branch, Container, Leaf, Load, Loop, Node, NodeCall, Program, Region, Scope,
-                                 Source, Store, SymbolAssign, Value, children, local_names, reads, walk, with_children, writes)
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Container,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    Region,
+    Scope,
+    Source,
+    Store,
+    SymbolAssign,
+    Value,
+    children,
+    local_names,
+    reads,
+    walk,
+    with_children,
+    writes,
+)
 from sdgrad.rules import CallContext, find_rule
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast, to_expr

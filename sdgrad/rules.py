@@ -1,17 +1,18 @@
 """The registry of backward implementations: how a node that is called as a whole is reversed."""
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Callable, ClassVar, Mapping
+from typing import ClassVar
 
 from dace import nodes as nd
 
 from sdgrad.adjoints import Adjoints
+from sdgrad.analysis.paths import Path
+from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region
 from sdgrad.tape.plan import TapePlan
-from sdgrad.analysis.paths import Path
-from sdgrad.errors import DifferentiationError, Problem
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Rule:
     needs: Callable[[NodeCall, Program, tuple[str, ...]], tuple[str, ...]]
     reverse: Callable[[CallContext], list[Node]]
     applies: Callable[[NodeCall, Program], str | None] = lambda call, program: None
-    registry: ClassVar[dict[str, list["Rule"]]] = {}
+    registry: ClassVar[dict[str, list[Rule]]] = {}
 
 
 RULES: Mapping[str, list[Rule]] = Rule.registry

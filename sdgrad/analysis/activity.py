@@ -1,13 +1,25 @@
 """Activity: which values depend on the inputs (varied) and influence the outputs (useful), to a fixpoint."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Mapping
 
 from sdgrad.analysis.relations import covers
 from sdgrad.errors import Problem
-from sdgrad.program.tree import (Block, Leaf, Let, Load, Loop, NodeCall, Program, Scope, Store, While, children,
-                                 local_names)
+from sdgrad.program.tree import (
+    Block,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    NodeCall,
+    Program,
+    Scope,
+    Store,
+    While,
+    children,
+    local_names,
+)
 from sdgrad.symbolic import kinds
 from sdgrad.symbolic.derivatives import NoDerivative, Partial, partials
 

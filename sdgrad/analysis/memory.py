@@ -1,16 +1,29 @@
 """Is a value still in memory when its adjoint runs? Later writes to the same elements decide, as integer sets."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Sequence
 
 import islpy as isl
 import sympy
 
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import loop_param, relation
-from sdgrad.program.tree import (Block, Leaf, Load, Loop, Node, NodeCall, Param, Program, Region, Scope, Store, While,
-                                 children, local_names)
+from sdgrad.program.tree import (
+    Block,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Param,
+    Program,
+    Region,
+    Scope,
+    Store,
+    While,
+    children,
+)
 from sdgrad.symbolic.expr import sym
 
 
@@ -53,7 +66,7 @@ class Memory:
     places: dict[Path, Place] = field(default_factory=dict)
 
     @staticmethod
-    def of(program: Program) -> "Memory":
+    def of(program: Program) -> Memory:
         memory = Memory(program)
         memory._collect(program.body, (), ())
         return memory

@@ -1,7 +1,7 @@
 """Positions of nodes in the tree."""
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from sdgrad.program.tree import Block, Node, children
 

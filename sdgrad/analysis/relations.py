@@ -5,9 +5,9 @@ whether it is.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Iterable, Sequence
 
 import islpy as isl
 import sympy
@@ -109,6 +109,7 @@ def leaf_relation(access: Load | Store, leaf: Leaf, rank: int, outer: Sequence[P
 def loop_param(loop: Loop) -> Param | None:
     """A loop's variable as a parameter, where its bounds are free of data."""
     import ast
+
     from sdgrad.symbolic.expr import to_expr
     if any(v.loads for v in (loop.start, loop.stop, loop.step)):
         return None

@@ -1,8 +1,8 @@
 """Short ways to write nodes of the program tree, for rules."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Sequence
 
 import dace
 import sympy

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdgrad.backward_impls.leaf import LeafAdjoint
 
 
-def _scratch(build: "LeafAdjoint", store: Store, stem: str) -> Container:
+def _scratch(build: LeafAdjoint, store: Store, stem: str) -> Container:
     """A container with an element for each element the store reduces into."""
     desc = copy.deepcopy(build.adjoints.program.containers[store.container].desc)
     desc.transient = True
@@ -26,13 +26,13 @@ def _scratch(build: "LeafAdjoint", store: Store, stem: str) -> Container:
     return container
 
 
-def _initial(build: "LeafAdjoint", store: Store) -> tuple[Load, tuple[Param, ...]] | None:
+def _initial(build: LeafAdjoint, store: Store) -> tuple[Load, tuple[Param, ...]] | None:
     """What the reduction started from, and the parameters that run over the elements reduced into."""
     kept = build.plan.initial.get(store.container)
     return (Load(kept.load.name, kept.tape.name, kept.index), kept.params) if kept is not None else None
 
 
-def _reduce(build: "LeafAdjoint", store: Store, into: Container, mode: str, of, extra: list) -> None:
+def _reduce(build: LeafAdjoint, store: Store, into: Container, mode: str, of, extra: list) -> None:
     """Leaves before the adjoint that reduce ``of(operand)`` over all operands, what it started from included."""
     initial, fresh = _initial(build, store), True
     if initial is not None:
@@ -47,7 +47,7 @@ def _reduce(build: "LeafAdjoint", store: Store, into: Container, mode: str, of, 
     build.before.append(Leaf(build.leaf.params, body, build.leaf.source))
 
 
-def _pass_to_initial(build: "LeafAdjoint", store: Store, loads: list[Load], share) -> None:
+def _pass_to_initial(build: LeafAdjoint, store: Store, loads: list[Load], share) -> None:
     """The cotangent of what the reduction started from takes the place of the result's."""
     initial = _initial(build, store)
     if initial is None:
@@ -60,7 +60,7 @@ def _pass_to_initial(build: "LeafAdjoint", store: Store, loads: list[Load], shar
     build.after.append(Leaf(params, body, build.leaf.source))
 
 
-def extreme_cotangent(build: "LeafAdjoint", store: Store) -> None:
+def extreme_cotangent(build: LeafAdjoint, store: Store) -> None:
     y, n, count = build.names.fresh("y"), build.names.fresh("n"), _scratch(build, store, f"ties_{store.container}")
     load_y, load_n = Load(y, *build.plan.results[store.container]), Load(n, count.name, store.index)
 
@@ -80,7 +80,7 @@ def extreme_cotangent(build: "LeafAdjoint", store: Store) -> None:
     build.add(store.value, result)
 
 
-def product_cotangent(build: "LeafAdjoint", store: Store) -> None:
+def product_cotangent(build: LeafAdjoint, store: Store) -> None:
     zeros, rest = _scratch(build, store, f"zeros_{store.container}"), _scratch(build, store, f"nonzero_{store.container}")
     z, r = build.names.fresh("z"), build.names.fresh("rest")
     loads = [Load(z, zeros.name, store.index), Load(r, rest.name, store.index)]

@@ -79,7 +79,7 @@ class Env:
             self.counted = Counter(n.data for state in sdfg.states() for n in state.data_nodes())
         return self.counted
 
-    def inner(self) -> "Env":
+    def inner(self) -> Env:
         """The environment of a nested SDFG: its own names, the same program."""
         return Env(self.names, self.containers, self.symbols)
 

@@ -1,7 +1,7 @@
 """Einsum nodes as leaves; DaCe's own lowering ignores the strides of its operands."""
 from __future__ import annotations
 
-from typing import Mapping
+from collections.abc import Mapping
 
 import sympy
 from dace import subsets, symbolic

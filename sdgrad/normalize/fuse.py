@@ -10,8 +10,24 @@ from dataclasses import dataclass, field, replace
 import dace
 
 from sdgrad.program.leaves import dedupe, live, mentioned, rename_instr, rename_params
-from sdgrad.program.tree import (Block, Instr, Leaf, Let, Load, Node, Program, Scope, Store, children, local_names, reads,
-                                 values, walk, with_children, writes)
+from sdgrad.program.tree import (
+    Block,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    Program,
+    Scope,
+    Store,
+    children,
+    local_names,
+    reads,
+    values,
+    walk,
+    with_children,
+    writes,
+)
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 

@@ -6,8 +6,9 @@ sums and products stay together as polynomials, whose partials SymPy takes whole
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Mapping, Union
+from typing import Union
 
 import sympy
 from dace import subsets

@@ -16,8 +16,22 @@ from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
 from sdgrad.program.leaves import live
 from sdgrad.program.naming import all_names
-from sdgrad.program.tree import (Block, Container, Leaf, Let, Load, Node, Param, Program, Scope, Store, children,
-                                 local_names, walk, with_children)
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    Param,
+    Program,
+    Scope,
+    Store,
+    children,
+    local_names,
+    walk,
+    with_children,
+)
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 

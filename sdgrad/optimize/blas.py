@@ -15,8 +15,23 @@ from dace import subsets
 from dace.libraries.blas import MatMul
 
 from sdgrad.names import Names
-from sdgrad.program.tree import (Block, Container, Expr, Leaf, Let, Load, Node, NodeCall, Param, Program, Region, Scope, Store,
-                                 children, with_children)
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Expr,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    NodeCall,
+    Param,
+    Program,
+    Region,
+    Scope,
+    Store,
+    children,
+    with_children,
+)
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
 

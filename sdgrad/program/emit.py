@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Iterable
 
 import dace
 from dace import data as dt
@@ -13,8 +13,28 @@ from dace import subsets
 from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
-from sdgrad.program.tree import (Block, Branch, Container, Leaf, Let, Load, Loop, Node, NodeCall, Param, Program, Region,
-                                 Scope, Store, SymbolAssign, Value, While, local_names, reads, walk, writes)
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Param,
+    Program,
+    Region,
+    Scope,
+    Store,
+    SymbolAssign,
+    Value,
+    While,
+    local_names,
+    reads,
+    walk,
+    writes,
+)
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, to_ast
 

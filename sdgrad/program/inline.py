@@ -1,13 +1,31 @@
 """One program inside another: containers renamed, arguments bound."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Mapping
 
 from sdgrad.names import Names
 from sdgrad.program.leaves import rename_instr
-from sdgrad.program.tree import (Block, Container, Leaf, Load, Node, NodeCall, Program, Region, Scope, Store, SymbolAssign,
-                                 Value, Branch, Loop, While, children, walk, with_children)
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Container,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    Region,
+    Scope,
+    Store,
+    SymbolAssign,
+    Value,
+    While,
+    children,
+    walk,
+    with_children,
+)
 from sdgrad.symbolic.expr import sym
 
 

@@ -1,8 +1,8 @@
 """Operations on leaves and their straight-line code: renaming, slicing, cleaning."""
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Iterable, Mapping
 
 from sdgrad.program.tree import Expr, Instr, Leaf, Let, Load, Param, Store
 from sdgrad.symbolic import code

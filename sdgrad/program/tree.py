@@ -8,15 +8,16 @@ back into one by :mod:`sdgrad.program.emit`; in between nobody touches an SDFG.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Iterator, Mapping, Union
+from typing import TypeAlias, Union
 
 import dace
 import sympy
 from dace import data as dt
 
-Expr = sympy.Expr
-Index = tuple[Expr, ...]
+Expr: TypeAlias = "sympy.Expr"
+Index: TypeAlias = "tuple[sympy.Expr, ...]"
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class Scope:
     """A parallel map whose body is structured; ``locals`` live for one instance. Without params: a plain scope."""
 
     params: tuple[Param, ...]
-    body: tuple["Node", ...]
+    body: tuple[Node, ...]
     locals: tuple[Container, ...] = ()
     source: Source = Source()
     sequential: bool = False
@@ -223,7 +224,7 @@ class SymbolAssign:
 class Branch:
     """The first arm whose condition holds; a condition of None always holds."""
 
-    arms: tuple[tuple[Value | None, tuple["Node", ...]], ...]
+    arms: tuple[tuple[Value | None, tuple[Node, ...]], ...]
     source: Source = Source()
 
 
@@ -235,7 +236,7 @@ class Loop:
     start: Value
     stop: Value
     step: Value
-    body: tuple["Node", ...]
+    body: tuple[Node, ...]
     source: Source = Source()
 
 
@@ -244,7 +245,7 @@ class While:
     """``while condition: body``."""
 
     condition: Value
-    body: tuple["Node", ...]
+    body: tuple[Node, ...]
     source: Source = Source()
 
 

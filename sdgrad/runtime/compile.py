@@ -6,8 +6,9 @@ import hashlib
 import json
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any, Mapping
+from typing import Any
 
 import dace
 from dace import data as dt
@@ -16,7 +17,7 @@ from rich.console import Console
 from sdgrad.config import config
 from sdgrad.runtime.build import build, compiler_name, flags, locked
 
-_loaded: dict[str, "Library"] = {}
+_loaded: dict[str, Library] = {}
 _loading = threading.Lock()
 
 

@@ -1,8 +1,9 @@
 """A compiled gradient and how it is called."""
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Sequence
+from typing import Any
 
 import dace
 import numpy as np

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import Callable, Mapping
+from collections.abc import Callable, Mapping
 
 
 def names_in(expr: ast.AST) -> set[str]:

@@ -2,16 +2,16 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
-from typing import Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 
 import sympy
 from dace import subsets, symbolic
 
-Expr = sympy.Expr
+Expr: TypeAlias = "sympy.Expr"
 
 
-@lru_cache(maxsize=None)
+@cache
 def sym(name: str) -> sympy.Symbol:
     """The integer symbol of that name."""
     return symbolic.symbol(name)

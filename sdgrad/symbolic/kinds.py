@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import dace
 

@@ -7,8 +7,8 @@ kept on the tape.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Mapping
 
 import dace
 import sympy
@@ -23,7 +23,26 @@ from sdgrad.analysis.relations import injective, loop_param
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
 from sdgrad.program.leaves import mentioned
-from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Loop, NodeCall, Param, Program, Region, Scope, Source, Store, While, children, reads, values, writes
+from sdgrad.program.tree import (
+    Container,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    NodeCall,
+    Param,
+    Program,
+    Region,
+    Scope,
+    Source,
+    Store,
+    While,
+    children,
+    reads,
+    values,
+    writes,
+)
 from sdgrad.symbolic.expr import free_names, sym
 
 
@@ -74,7 +93,7 @@ class TapePlan:
     leaves: Mapping[Path, LeafPlan] = field(default_factory=dict)
     values: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)
     regions: Mapping[tuple[Path, str], Container] = field(default_factory=dict)
-    replays: Mapping[Path, "Replay"] = field(default_factory=dict)
+    replays: Mapping[Path, Replay] = field(default_factory=dict)
 
     @property
     def containers(self) -> tuple[Container, ...]:

@@ -1,236 +1,56 @@
-"""States, scopes and control flow of an SDFG as a program tree."""
+"""One state of an SDFG, its scopes and nodes, as nodes of the program tree."""
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter
+from collections.abc import Callable
 
 import dace
 import sympy
 from dace import data as dt
 from dace import nodes as nd
 from dace import subsets, symbolic
-from dace.sdfg import InvalidSDFGError, infer_types
 from dace.sdfg import utils as sdutil
-from dace.sdfg.state import (ConditionalBlock, ControlFlowBlock, ControlFlowRegion, LoopRegion, NamedRegion,
-                             SDFGState)
-from dace.transformation.interstate.loop_lifting import LoopLifting
-from dace.transformation.passes.analysis import loop_analysis
-from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
+from dace.sdfg.state import SDFGState
 
-from sdgrad.errors import DifferentiationError, InvalidGraph, Problem, UnsupportedNode
-from sdgrad.names import Names
+from sdgrad.errors import UnsupportedNode
 from sdgrad.normalize.bindings import Env, Window, as_view, bind, param_symbols, resolve_symbols
 from sdgrad.normalize.contractions import einsum_leaf
 from sdgrad.normalize.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.normalize.tasklets import ArrayOperand, Operand, Output, ScalarOperand, lift_code
-from sdgrad.program.tree import (Block, Branch, Container, Leaf, Let, Load, Loop, Node, NodeCall, Param, Program, Region,
-                                 Scope, Source, Store, SymbolAssign, Value, While, walk)
-from sdgrad.rules import RULES
+from sdgrad.program.tree import (
+    Block,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    NodeCall,
+    Param,
+    Region,
+    Scope,
+    Source,
+    Store,
+    SymbolAssign,
+    Value,
+    walk,
+)
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import as_range, sym, to_ast, to_expr
-
-LIFTED = ("Reduce", "Einsum")     # library nodes read as leaves
-FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
+from sdgrad.symbolic.expr import as_range, sym, to_ast
 
 
-def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
-    """A copy of an SDFG to read: library nodes without a rule expanded, connectors with their types.
-
-    DaCe's ``simplify`` is left out: it turns floats into symbols, captures parameters of nested SDFGs and drops views that
-    nested SDFGs need; what it is good for, fusion does. With ``own``, the graph itself may be changed.
-    """
-    try:
-        sdfg.validate()
-    except (InvalidSDFGError, ValueError) as error:
-        raise InvalidGraph(f"the graph '{sdfg.name}' is not valid: {error}") from error
-    work = sdfg if own else copy.deepcopy(sdfg)
-    if any(is_unstructured(r) for r in work.all_control_flow_regions(recursive=True)):
-        ControlFlowRaising().apply_pass(work, {})
-        work.apply_transformations_repeated(LoopLifting, validate=False)
-    expand_calls(work)
-    infer_types.infer_connector_types(work)
-    return work
-
-
-def is_unstructured(region: object) -> bool:
-    """Whether a region is anything but a chain of blocks."""
-    return isinstance(region, ControlFlowRegion) and (
-        any(region.out_degree(b) > 1 or region.in_degree(b) > 1 for b in region.nodes())
-        or any(not e.data.is_unconditional() for e in region.edges()))
-
-
-def expand_calls(sdfg: dace.SDFG) -> None:
-    """Expand library nodes into maps until only those are left that are read as leaves or have a rule of their own."""
-    while True:
-        found = [(n, s) for s in sdfg.all_sdfgs_recursive() for st in s.states() for n in st.nodes() for s in [st]
-                 if isinstance(n, nd.LibraryNode) and type(n).__name__ not in LIFTED and type(n).__name__ not in RULES]
-        if not found:
-            return
-        for node, state in found:
-            choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
-            node.implementation = choices[0] if choices else node.default_implementation
-            node.expand(state)
-
-
-def lift_sdfg(sdfg: dace.SDFG) -> Program:
-    """The program tree of a prepared SDFG. Raises :class:`DifferentiationError` for what has no structure."""
-    names = Names({*sdfg.arrays, *sdfg.symbols, *map(str, sdfg.free_symbols), *sdfg.constants_prop})
-    env = Env(names, {}, dict(sdfg.symbols))
-    for name, desc in sdfg.arrays.items():
-        if not isinstance(desc, (dt.View, dt.Reference)):
-            env.declare(name, desc, free_name=False)
-    try:
-        body = lift_region(sdfg, sdfg, env)
-    except UnsupportedNode as error:
-        raise DifferentiationError([Problem("program", str(error), where=str(_source(sdfg)))]) from error
-    arguments = tuple(n for n, d in sdfg.arrays.items() if not d.transient)
-    return Program(sdfg.name, env.containers, env.symbols, dict(sdfg.constants_prop), body, arguments,
-                   dict(sdfg.callback_mapping))
-
-
-def _source(element: object, label: str = "") -> Source:
+def source_of(element: object, label: str = "") -> Source:
+    """Where a graph element comes from."""
     info = getattr(element, "debuginfo", None)
     label = label or getattr(element, "label", getattr(element, "name", ""))
     return Source(info.filename, info.start_line, label) if info is not None else Source(label=label)
 
 
-# --- control flow ------------------------------------------------------------------------------------------------
-def lift_region(region: ControlFlowRegion, sdfg: dace.SDFG, env: Env) -> Block:
-    """A control-flow region as a sequence. Every block must have one successor, taken always."""
-    out: list[Node] = []
-    block: ControlFlowBlock | None = region.start_block if region.nodes() else None
-    seen = set()
-    while block is not None:
-        if block in seen:
-            raise UnsupportedNode(f"unstructured control flow at {_source(block)}")
-        seen.add(block)
-        out += lift_block(block, sdfg, env)
-        edges = region.out_edges(block)
-        if not edges:
-            break
-        if len(edges) > 1 or not edges[0].data.is_unconditional():
-            raise UnsupportedNode(f"unstructured control flow at {_source(block)}")
-        for symbol, value in edges[0].data.assignments.items():
-            out += lift_assignment(symbol, value, sdfg, env)
-        block = edges[0].dst
-    if len(seen) != len(region.nodes()):
-        raise UnsupportedNode(f"unstructured control flow in {_source(region)}")
-    return tuple(out)
 
-
-def lift_block(block: ControlFlowBlock, sdfg: dace.SDFG, env: Env) -> list[Node]:
-    if isinstance(block, SDFGState):
-        return StateLifting(block, sdfg, env).scope(None)
-    if isinstance(block, LoopRegion):
-        return lift_loop(block, sdfg, env)
-    if isinstance(block, ConditionalBlock):
-        return lift_branch(block, sdfg, env)
-    if type(block) is ControlFlowRegion or isinstance(block, NamedRegion):
-        return list(lift_region(block, sdfg, env))
-    raise UnsupportedNode(f"{type(block).__name__} at {_source(block)}")
-
-
-def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[Node]:
-    """``symbol := text`` on an interstate edge: integers stay symbols, floats become scalar containers."""
-    dtype = env.symbols.get(symbol) or sdfg.symbols.get(symbol) or dace.int64
-    value = lift_value(text, env)
-    if dtype in FLOATS:
-        if symbol not in env.float_symbols:
-            env.float_symbols[symbol] = env.declare(f"{symbol}_value", dt.Scalar(dtype, transient=True)).name
-        result = env.names.fresh("v")
-        zero = (sympy.Integer(0),)
-        body = (*value.loads, Let(result, value.expr), Store(env.float_symbols[symbol], zero, result))
-        return [Leaf((), body, Source(label=symbol))]
-    fresh = env.names.fresh(symbol) if symbol in env.values or symbol not in sdfg.free_symbols else symbol
-    env.values[symbol] = sym(fresh)
-    env.symbols[fresh] = dtype
-    return [SymbolAssign(fresh, value, dtype)]
-
-
-def lift_value(text: str | ast.expr, env: Env) -> Value:
-    """An expression of an interstate edge or a condition: container elements become loads."""
-    tree = code.parse(text) if isinstance(text, str) else text
-    loads: list[Load] = []
-
-    def element(name: str, index: tuple) -> ast.expr:
-        target = env.names.fresh(f"v_{name}")
-        window = env.windows[name]
-        loads.append(Load(target, window.container, window.index(index)))
-        return code.name(target)
-
-    class Elements(ast.NodeTransformer):
-        def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            index = tuple(to_expr(ast.unparse(self.visit(p))) for p in parts)
-            return element(ast.unparse(node.value), tuple(env.expr(i) for i in index))
-
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            if node.id in env.float_symbols:
-                target = env.names.fresh(f"v_{node.id}")
-                loads.append(Load(target, env.float_symbols[node.id], (sympy.Integer(0),)))
-                return code.name(target)
-            if node.id in env.windows:
-                return element(node.id, (sympy.Integer(0),))
-            return to_ast(env.values[node.id]) if node.id in env.values else node
-
-        def visit_Call(self, node: ast.Call) -> ast.expr:
-            node.args = [self.visit(a) for a in node.args]
-            return node
-
-    result = Elements().visit(copy.deepcopy(tree))
-    return Value(tuple(loads), result)
-
-
-def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node]:
-    arms = []
-    before = dict(env.values)
-    for condition, region in block.branches:
-        value = lift_value(condition.as_string, env) if condition is not None else None
-        env.values = dict(before)
-        arms.append((value, lift_region(region, sdfg, env)))
-    changed = {s for _, body in arms for n in walk(body) if isinstance(n, SymbolAssign) for s in [n.symbol]}
-    env.values = before
-    if changed & _symbols_after(block, sdfg):
-        raise UnsupportedNode(f"a symbol assigned in a branch is used after it, at {_source(block)}")
-    return [Branch(tuple(arms), _source(block))]
-
-
-def _symbols_after(block: ConditionalBlock, sdfg: dace.SDFG) -> set[str]:
-    """Symbols read anywhere outside a conditional block."""
-    outside: set[str] = set()
-    for other in block.parent_graph.nodes():
-        if other is not block:
-            outside |= {str(s) for s in other.free_symbols}
-    for edge in block.parent_graph.edges():
-        outside |= {str(s) for s in edge.data.free_symbols}
-    return outside
-
-
-def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
-    source = _source(loop)
-    if not loop.loop_variable or loop.init_statement is None:
-        return [While(lift_value(loop.loop_condition.as_string, env), lift_region(loop, sdfg, env), source)]
-    start, stop = loop_analysis.get_init_assignment(loop), loop_analysis.get_loop_end(loop)
-    step = loop_analysis.get_loop_stride(loop)
-    if start is None or stop is None or step is None:
-        raise UnsupportedNode(f"a loop whose bounds cannot be read, at {source}")
-    bounds = [lift_value(symbolic.symstr(x), env) for x in (start, stop, step)]
-    fresh = env.names.fresh(loop.loop_variable)
-    saved = env.values.get(loop.loop_variable)
-    env.values[loop.loop_variable], env.symbols[fresh] = sym(fresh), dace.int64
-    body = lift_region(loop, sdfg, env)
-    if saved is not None:
-        env.values[loop.loop_variable] = saved
-    return [Loop(fresh, *bounds, body, source)]
-
-
-# --- states ------------------------------------------------------------------------------------------------------
 class StateLifting:
     """One state being read; ``windows`` tells what each access node sees."""
 
-    def __init__(self, state: SDFGState, sdfg: dace.SDFG, env: Env) -> None:
-        self.state, self.sdfg, self.env = state, sdfg, env
+    def __init__(self, state: SDFGState, sdfg: dace.SDFG, env: Env, lift_region: Callable[..., Block]) -> None:
+        self.state, self.sdfg, self.env, self.lift_region = state, sdfg, env, lift_region
         self.order = {n: k for k, n in enumerate(sdutil.dfs_topological_sort(state, state.source_nodes()))}
         self.children = state.scope_children()
         self.windows: dict[nd.AccessNode, Window] = {}
@@ -252,7 +72,7 @@ class StateLifting:
             elif isinstance(node, nd.LibraryNode):
                 out += self.library(node)
             elif not isinstance(node, nd.ExitNode):
-                raise UnsupportedNode(f"{type(node).__name__} at {_source(node)}")
+                raise UnsupportedNode(f"{type(node).__name__} at {source_of(node)}")
         return out
 
     # -- data
@@ -263,7 +83,7 @@ class StateLifting:
             if isinstance(desc, dt.View):
                 self.windows[node] = self.view(node, desc)
             elif isinstance(desc, (dt.Stream, dt.Reference, dt.Structure)) or node.data not in self.env.windows:
-                raise UnsupportedNode(f"{type(desc).__name__} {node.data}, at {_source(node)}")
+                raise UnsupportedNode(f"{type(desc).__name__} {node.data}, at {source_of(node)}")
             else:
                 self.windows[node] = self.env.windows[node.data]
         return self.windows[node]
@@ -273,7 +93,7 @@ class StateLifting:
         if edge is None:
             if node.data in self.env.windows:
                 return self.env.windows[node.data]
-            raise UnsupportedNode(f"view {node.data} of nothing, at {_source(node)}")
+            raise UnsupportedNode(f"view {node.data} of nothing, at {source_of(node)}")
         base = self.window(self.viewed(node))
         bound = bind(node.data, desc, self.env.containers[base.container], self.viewed_subset(node), self.env)
         self.env.windows[node.data] = bound
@@ -303,7 +123,7 @@ class StateLifting:
         data = edge.data.data
         node = next((n for n in (src, dst) if isinstance(n, nd.AccessNode) and n.data == data), None)
         if node is None:
-            raise UnsupportedNode(f"a memlet names {data}, which is at neither end, at {_source(src)}")
+            raise UnsupportedNode(f"a memlet names {data}, which is at neither end, at {source_of(src)}")
         return self.window(node), edge.data.subset
 
     # -- copies
@@ -332,7 +152,7 @@ class StateLifting:
         a, b = self.window(src), self.window(dst)
         return copy_leaf(self.env.containers[a.container], a.subset(self.env.range(src_subset)),
                          self.env.containers[b.container], b.subset(self.env.range(dst_subset)),
-                         memlet.wcr, self.env.names, _source(src))
+                         memlet.wcr, self.env.names, source_of(src))
 
     # -- maps
     def map_scope(self, entry: nd.MapEntry) -> list[Node]:
@@ -353,7 +173,7 @@ class StateLifting:
         env.values = saved
         env.windows.update(hidden)
         inner = {c.name for n in walk(tuple(body)) if isinstance(n, Scope) for c in n.locals}
-        scope = Scope(tuple(params), tuple(body), tuple(c for c in made if c.name not in inner), _source(entry),
+        scope = Scope(tuple(params), tuple(body), tuple(c for c in made if c.name not in inner), source_of(entry),
                       entry.map.schedule == dace.ScheduleType.Sequential, entry.map.schedule)
         return [*prelude, scope]
 
@@ -417,7 +237,7 @@ class StateLifting:
         used = {n for i in instrs for n in _mentioned(i)}
         stores = [Store(container, index, values[conn], mode) for conn, container, index, mode in extra if conn in values]
         used |= {s.value for s in stores}
-        return Leaf((), (*(l for l in loads if l.name in used), *instrs, *stores), _source(node))
+        return Leaf((), (*(l for l in loads if l.name in used), *instrs, *stores), source_of(node))
 
     def outputs(self, node: nd.Tasklet) -> tuple[dict[str, Output], list[tuple]]:
         outputs: dict[str, Output] = {}
@@ -457,7 +277,7 @@ class StateLifting:
             for name, desc in node.sdfg.arrays.items():
                 if name not in inner.windows and not isinstance(desc, (dt.View, dt.Reference)):
                     inner.declare(name, desc)
-            return list(lift_region(node.sdfg, node.sdfg, inner))
+            return list(self.lift_region(node.sdfg, node.sdfg, inner))
         except UnsupportedNode as reason:
             self.env.containers.clear()
             self.env.containers.update(snapshot)
@@ -473,7 +293,7 @@ class StateLifting:
             axes = tuple(node.axes) if node.axes is not None else None
             dtype = self.env.containers[a.container].dtype
             return list(reduce_leaves(a, self.env.range(src), b, self.env.range(dst), dtype, axes, node.wcr, node.identity,
-                                      self.env.names, _source(node)))
+                                      self.env.names, source_of(node)))
         if type(node).__name__ == "Einsum" and symbolic.equal_valued(0, node.beta):
             def operand(edge: object) -> tuple:
                 window, subset = self.outer(edge)
@@ -481,7 +301,7 @@ class StateLifting:
 
             inputs = {e.dst_conn: operand(e) for e in self.state.in_edges(node)}
             return [einsum_leaf(node.einsum_str, node.alpha, inputs, operand(self.state.out_edges(node)[0]), self.env.names,
-                                _source(node))]
+                                source_of(node))]
         return [self.call(node, "")]
 
     def call(self, node: nd.CodeNode, reason: str) -> NodeCall:
@@ -493,7 +313,7 @@ class StateLifting:
         for edge in self.state.out_edges(node):
             if not edge.data.is_empty():
                 outputs[edge.src_conn] = self.region(edge)
-        return NodeCall(node, inputs, outputs, _source(node), reason)
+        return NodeCall(node, inputs, outputs, source_of(node), reason)
 
     def region(self, edge: object) -> Region:
         """An operand of a call. A view stays a view: the node wants an array of that shape."""

@@ -1,0 +1,185 @@
+"""Control flow of an SDFG as a program tree."""
+from __future__ import annotations
+
+import ast
+import copy
+
+import dace
+import sympy
+from dace import data as dt
+from dace import symbolic
+from dace.sdfg.state import ConditionalBlock, ControlFlowBlock, ControlFlowRegion, LoopRegion, NamedRegion, SDFGState
+from dace.transformation.passes.analysis import loop_analysis
+
+from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
+from sdgrad.names import Names
+from sdgrad.normalize.bindings import Env
+from sdgrad.normalize.states import StateLifting, source_of
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    Program,
+    Source,
+    Store,
+    SymbolAssign,
+    Value,
+    While,
+    walk,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym, to_ast, to_expr
+
+FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
+
+
+def lift_sdfg(sdfg: dace.SDFG) -> Program:
+    """The program tree of a prepared SDFG. Raises :class:`DifferentiationError` for what has no structure."""
+    names = Names({*sdfg.arrays, *sdfg.symbols, *map(str, sdfg.free_symbols), *sdfg.constants_prop})
+    env = Env(names, {}, dict(sdfg.symbols))
+    for name, desc in sdfg.arrays.items():
+        if not isinstance(desc, (dt.View, dt.Reference)):
+            env.declare(name, desc, free_name=False)
+    try:
+        body = lift_region(sdfg, sdfg, env)
+    except UnsupportedNode as error:
+        raise DifferentiationError([Problem("program", str(error), where=str(source_of(sdfg)))]) from error
+    arguments = tuple(n for n, d in sdfg.arrays.items() if not d.transient)
+    return Program(sdfg.name, env.containers, env.symbols, dict(sdfg.constants_prop), body, arguments,
+                   dict(sdfg.callback_mapping))
+
+
+# --- control flow ------------------------------------------------------------------------------------------------
+def lift_region(region: ControlFlowRegion, sdfg: dace.SDFG, env: Env) -> Block:
+    """A control-flow region as a sequence. Every block must have one successor, taken always."""
+    out: list[Node] = []
+    block: ControlFlowBlock | None = region.start_block if region.nodes() else None
+    seen = set()
+    while block is not None:
+        if block in seen:
+            raise UnsupportedNode(f"unstructured control flow at {source_of(block)}")
+        seen.add(block)
+        out += lift_block(block, sdfg, env)
+        edges = region.out_edges(block)
+        if not edges:
+            break
+        if len(edges) > 1 or not edges[0].data.is_unconditional():
+            raise UnsupportedNode(f"unstructured control flow at {source_of(block)}")
+        for symbol, value in edges[0].data.assignments.items():
+            out += lift_assignment(symbol, value, sdfg, env)
+        block = edges[0].dst
+    if len(seen) != len(region.nodes()):
+        raise UnsupportedNode(f"unstructured control flow in {source_of(region)}")
+    return tuple(out)
+
+
+def lift_block(block: ControlFlowBlock, sdfg: dace.SDFG, env: Env) -> list[Node]:
+    if isinstance(block, SDFGState):
+        return StateLifting(block, sdfg, env, lift_region).scope(None)
+    if isinstance(block, LoopRegion):
+        return lift_loop(block, sdfg, env)
+    if isinstance(block, ConditionalBlock):
+        return lift_branch(block, sdfg, env)
+    if type(block) is ControlFlowRegion or isinstance(block, NamedRegion):
+        return list(lift_region(block, sdfg, env))
+    raise UnsupportedNode(f"{type(block).__name__} at {source_of(block)}")
+
+
+def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[Node]:
+    """``symbol := text`` on an interstate edge: integers stay symbols, floats become scalar containers."""
+    dtype = env.symbols.get(symbol) or sdfg.symbols.get(symbol) or dace.int64
+    value = lift_value(text, env)
+    if dtype in FLOATS:
+        if symbol not in env.float_symbols:
+            env.float_symbols[symbol] = env.declare(f"{symbol}_value", dt.Scalar(dtype, transient=True)).name
+        result = env.names.fresh("v")
+        zero = (sympy.Integer(0),)
+        body = (*value.loads, Let(result, value.expr), Store(env.float_symbols[symbol], zero, result))
+        return [Leaf((), body, Source(label=symbol))]
+    fresh = env.names.fresh(symbol) if symbol in env.values or symbol not in sdfg.free_symbols else symbol
+    env.values[symbol] = sym(fresh)
+    env.symbols[fresh] = dtype
+    return [SymbolAssign(fresh, value, dtype)]
+
+
+def lift_value(text: str | ast.expr, env: Env) -> Value:
+    """An expression of an interstate edge or a condition: container elements become loads."""
+    tree = code.parse(text) if isinstance(text, str) else text
+    loads: list[Load] = []
+
+    def element(name: str, index: tuple) -> ast.expr:
+        target = env.names.fresh(f"v_{name}")
+        window = env.windows[name]
+        loads.append(Load(target, window.container, window.index(index)))
+        return code.name(target)
+
+    class Elements(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            index = tuple(to_expr(ast.unparse(self.visit(p))) for p in parts)
+            return element(ast.unparse(node.value), tuple(env.expr(i) for i in index))
+
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            if node.id in env.float_symbols:
+                target = env.names.fresh(f"v_{node.id}")
+                loads.append(Load(target, env.float_symbols[node.id], (sympy.Integer(0),)))
+                return code.name(target)
+            if node.id in env.windows:
+                return element(node.id, (sympy.Integer(0),))
+            return to_ast(env.values[node.id]) if node.id in env.values else node
+
+        def visit_Call(self, node: ast.Call) -> ast.expr:
+            node.args = [self.visit(a) for a in node.args]
+            return node
+
+    result = Elements().visit(copy.deepcopy(tree))
+    return Value(tuple(loads), result)
+
+
+def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node]:
+    arms = []
+    before = dict(env.values)
+    for condition, region in block.branches:
+        value = lift_value(condition.as_string, env) if condition is not None else None
+        env.values = dict(before)
+        arms.append((value, lift_region(region, sdfg, env)))
+    changed = {s for _, body in arms for n in walk(body) if isinstance(n, SymbolAssign) for s in [n.symbol]}
+    env.values = before
+    if changed & _symbols_after(block, sdfg):
+        raise UnsupportedNode(f"a symbol assigned in a branch is used after it, at {source_of(block)}")
+    return [Branch(tuple(arms), source_of(block))]
+
+
+def _symbols_after(block: ConditionalBlock, sdfg: dace.SDFG) -> set[str]:
+    """Symbols read anywhere outside a conditional block."""
+    outside: set[str] = set()
+    for other in block.parent_graph.nodes():
+        if other is not block:
+            outside |= {str(s) for s in other.free_symbols}
+    for edge in block.parent_graph.edges():
+        outside |= {str(s) for s in edge.data.free_symbols}
+    return outside
+
+
+def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
+    source = source_of(loop)
+    if not loop.loop_variable or loop.init_statement is None:
+        return [While(lift_value(loop.loop_condition.as_string, env), lift_region(loop, sdfg, env), source)]
+    start, stop = loop_analysis.get_init_assignment(loop), loop_analysis.get_loop_end(loop)
+    step = loop_analysis.get_loop_stride(loop)
+    if start is None or stop is None or step is None:
+        raise UnsupportedNode(f"a loop whose bounds cannot be read, at {source}")
+    bounds = [lift_value(symbolic.symstr(x), env) for x in (start, stop, step)]
+    fresh = env.names.fresh(loop.loop_variable)
+    saved = env.values.get(loop.loop_variable)
+    env.values[loop.loop_variable], env.symbols[fresh] = sym(fresh), dace.int64
+    body = lift_region(loop, sdfg, env)
+    if saved is not None:
+        env.values[loop.loop_variable] = saved
+    return [Loop(fresh, *bounds, body, source)]
+
+
