@@ -1,14 +1,15 @@
 """sdgrad: symbolic differentiation of dataflow graphs."""
+
 import sdgrad.backward_impls.fft
 import sdgrad.backward_impls.linalg  # noqa: F401
 from sdgrad import errors, testing
 from sdgrad.api import grad, value_and_grad, vjp
 from sdgrad.backward import (
-                             BackwardContext,
-                             BackwardImplementation,
-                             register_backward,
-                             select_backward,
-                             unregister_backward,
+    BackwardContext,
+    BackwardImplementation,
+    register_backward,
+    select_backward,
+    unregister_backward,
 )
 from sdgrad.config import config
 from sdgrad.errors import DifferentiationError, SdgradError
@@ -18,6 +19,21 @@ from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
 
 __version__ = "0.1.0"
 
-__all__ = ["BackwardContext", "BackwardImplementation", "DifferentiationError", "ScalarRule", "SdgradError",
-           "add_backward_pass", "config", "errors", "grad", "register_backward", "register_scalar_rule", "select_backward",
-           "testing", "unregister_backward", "value_and_grad", "vjp"]
+__all__ = [
+    "BackwardContext",
+    "BackwardImplementation",
+    "DifferentiationError",
+    "ScalarRule",
+    "SdgradError",
+    "add_backward_pass",
+    "config",
+    "errors",
+    "grad",
+    "register_backward",
+    "register_scalar_rule",
+    "select_backward",
+    "testing",
+    "unregister_backward",
+    "value_and_grad",
+    "vjp",
+]

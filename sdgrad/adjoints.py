@@ -1,4 +1,5 @@
 """Adjoint containers: created on demand, known to be zero until something is added."""
+
 from __future__ import annotations
 
 import copy
@@ -57,7 +58,7 @@ class Adjoints:
     made: dict[str, Container] = field(default_factory=dict)
     of: dict[str, str] = field(default_factory=dict)
     state: dict[str, str] = field(default_factory=dict)
-    straight: frozenset[str] | None = None      # containers that may go back to known zero here; None: all
+    straight: frozenset[str] | None = None  # containers that may go back to known zero here; None: all
 
     def may_forget(self, name: str) -> bool:
         """Whether the code being reversed runs exactly once for this container: no loop, branch or map around it."""

@@ -1,4 +1,5 @@
 """Gradients of functions: ``grad``, ``value_and_grad``, ``vjp``."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +25,9 @@ from sdgrad.symbolic.kinds import kind_of
 Wrt = Union[int, str, Sequence[int | str]]
 
 
-def value_and_grad(f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True,
-                   unused: str = "zero") -> Callable:
+def value_and_grad(
+    f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True, unused: str = "zero"
+) -> Callable:
     """A function that returns ``f``'s value and its gradient, computed by one compiled program.
 
     :param f: a NumPy-style function or a ``@dace.program`` that returns one scalar. Shapes and dtypes are those of the
@@ -43,7 +45,9 @@ def value_and_grad(f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_z
     return GradFunction(f, wrt, inplace, strong_zero, unused)
 
 
-def grad(f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True, unused: str = "zero") -> Callable:
+def grad(
+    f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True, unused: str = "zero"
+) -> Callable:
     """A function that returns the gradient of ``f``; see :func:`value_and_grad`."""
     both = GradFunction(f, wrt, inplace, strong_zero, unused)
 
@@ -66,7 +70,7 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
     arguments = bind_arguments(f, args, kwargs)
     saved = {k: np.array(as_array(v)) if isinstance(as_array(v), np.ndarray) else v for k, v in arguments.items()}
     signature = Signature.of(f, saved)
-    names = [n for n in list(arguments)[:len(args)]]
+    names = [n for n in list(arguments)[: len(args)]]
     wanted = tuple(n for n in names if signature.is_float(n))
     outputs = signature.outputs
     if not outputs:
@@ -80,8 +84,10 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
             raise ArgumentError(f"expected {len(outputs)} cotangents, one for each output, found {len(cotangents)}")
         request = Request(wanted, outputs, accumulate=False, strong_zero=strong_zero)
         program = signature.gradient(request)
-        seeds = {seed_name(o, program.normalized, request): _cotangent(c, r, o)
-                 for o, c, r in zip(outputs, cotangents, results)}
+        seeds = {
+            seed_name(o, program.normalized, request): _cotangent(c, r, o)
+            for o, c, r in zip(outputs, cotangents, results, strict=False)
+        }
         found = program({**signature.arguments(saved), **seeds})
         return tuple(program.gradient(n, found, arguments[n]) if n in wanted else None for n in names)
 
@@ -235,9 +241,13 @@ class GradFunction:
         request = Request(present, (output,), False, self.strong_zero, self.unused)
         self.check_floats(names, arguments)
         program = signature.gradient(request)
-        seed = {seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)}
+        seed = {
+            seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
+        }
         found = program({**signature.arguments(arguments), **seed}, self.inplace)
-        gradients = tuple(program.gradient(n, found, arguments[n]) if n in present else _zero(arguments[n]) for n in names)
+        gradients = tuple(
+            program.gradient(n, found, arguments[n]) if n in present else _zero(arguments[n]) for n in names
+        )
         value = signature.output_value(output, found, arguments)
         return value, gradients if isinstance(self.wrt, (tuple, list)) else gradients[0]
 
@@ -260,19 +270,25 @@ class GradFunction:
         for name in names:
             dtype = np.asarray(as_array(arguments[name])).dtype
             if dtype.kind not in "fc":
-                raise ArgumentError(f"argument '{name}' is {dtype}; gradients exist for floating-point arguments only. "
-                                    "Convert it to float64, or leave it out of wrt")
+                raise ArgumentError(
+                    f"argument '{name}' is {dtype}; gradients exist for floating-point arguments only. "
+                    "Convert it to float64, or leave it out of wrt"
+                )
 
     def scalar_output(self, signature: Signature) -> str:
         outputs = signature.outputs
         name = python_function(self.f).__name__
         if len(outputs) != 1:
-            raise NotScalarError(f"{name} has {len(outputs)} outputs; grad needs one scalar. Use sdgrad.vjp, which takes a "
-                                 "cotangent for each output")
+            raise NotScalarError(
+                f"{name} has {len(outputs)} outputs; grad needs one scalar. Use sdgrad.vjp, which takes a "
+                "cotangent for each output"
+            )
         shape = signature.program.containers[outputs[0]].shape
         if any(n != 1 for n in shape):
-            raise NotScalarError(f"{name} returns an array of shape ({', '.join(map(str, shape))}); grad needs a scalar. Use "
-                                 "sdgrad.vjp with a cotangent of that shape, or sum the result")
+            raise NotScalarError(
+                f"{name} returns an array of shape ({', '.join(map(str, shape))}); grad needs a scalar. Use "
+                "sdgrad.vjp with a cotangent of that shape, or sum the result"
+            )
         return outputs[0]
 
 

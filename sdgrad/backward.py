@@ -1,4 +1,5 @@
 """Backward implementations written by users: a NumPy-style function for a kind of node."""
+
 from __future__ import annotations
 
 import copy
@@ -44,8 +45,9 @@ class BackwardImplementation:
         return True
 
     @staticmethod
-    def backward(node: nd.Node, context: BackwardContext, given_gradients: Sequence[str],
-                 required_gradients: Sequence[str]) -> Callable:
+    def backward(
+        node: nd.Node, context: BackwardContext, given_gradients: Sequence[str], required_gradients: Sequence[str]
+    ) -> Callable:
         """The adjoint as a NumPy-style function.
 
         :param given_gradients: output connectors whose cotangent is there, as parameters ``grad_<connector>``.
@@ -111,8 +113,10 @@ def _as_rule(implementation: type, name: str) -> Rule:
 
 def _context(call: NodeCall, program: Program) -> BackwardContext:
     regions = {c: r for c, r in {**call.inputs, **call.outputs}.items() if c is not None}
-    return BackwardContext({c: tuple(r.subset.size()) for c, r in regions.items()},
-                           {c: program.containers[r.container].dtype for c, r in regions.items()})
+    return BackwardContext(
+        {c: tuple(r.subset.size()) for c, r in regions.items()},
+        {c: program.containers[r.container].dtype for c, r in regions.items()},
+    )
 
 
 def _apply(context: CallContext, function: Callable) -> list[Node]:
@@ -125,20 +129,27 @@ def _apply(context: CallContext, function: Callable) -> list[Node]:
     for parameter in inspect.signature(function).parameters:
         if parameter in context.call.inputs or parameter in context.call.outputs:
             operands[parameter] = context.primal(parameter)
-        elif parameter.startswith(PREFIX) and parameter[len(PREFIX):] in context.call.outputs:
-            operands[parameter] = context.cotangent(parameter[len(PREFIX):])
+        elif parameter.startswith(PREFIX) and parameter[len(PREFIX) :] in context.call.outputs:
+            operands[parameter] = context.cotangent(parameter[len(PREFIX) :])
         else:
-            raise NameNotFound("connector", parameter, [*context.call.inputs, *context.call.outputs,
-                                                        *(PREFIX + c for c in context.call.outputs if c)])
+            raise NameNotFound(
+                "connector",
+                parameter,
+                [*context.call.inputs, *context.call.outputs, *(PREFIX + c for c in context.call.outputs if c)],
+            )
     copies = {p: _copy(build, r, p) for p, r in operands.items()}
     descs = {p: _plain(context.container(r.container)) for p, r in copies.items()}
     program = normalize(parse_for_descriptors(function, descs))
-    body, brought = inline(program, {p: r.container for p, r in copies.items() if p in program.containers}, context.names)
+    body, brought = inline(
+        program, {p: r.container for p, r in copies.items() if p in program.containers}, context.names
+    )
     build.nodes += body
     context.adjoints.made.update(brought)
     returned = [n for n in program.arguments if n.startswith("__return")]
-    fresh = dict(zip([n for n in program.containers if n not in copies], brought.values()))
-    for connector, name in zip(context.wanted, sorted(returned, key=lambda n: int(n[9:] or 0) if n != "__return" else 0)):
+    fresh = dict(zip([n for n in program.containers if n not in copies], brought.values(), strict=False))
+    for connector, name in zip(
+        context.wanted, sorted(returned, key=lambda n: int(n[9:] or 0) if n != "__return" else 0), strict=False
+    ):
         _accumulate(build, fresh[name], build.target(connector))
     for connector in context.given:
         spent(build, context, connector)
@@ -166,5 +177,6 @@ def _accumulate(build: Builder, gradient: Container, target: Region) -> None:
     index = [sym(p.name) for p in params]
     whole = build.context.adjoints.made[gradient.name]
     from dace import subsets
+
     source = Region(whole.name, subsets.Range([(0, n - 1, 1) for n in whole.shape]))
     build.leaf(params, {"a": (source, index)}, "a", target, index, "sum")

@@ -112,9 +112,7 @@ class Config:
                 # asserts run.
                 defines = " -g" if self.debug else " -DNDEBUG"
                 DaceConfig.set("compiler", "build_type", value="None")
-                DaceConfig.set(
-                    "compiler", "cpu", "args", value=f"{arguments} -O{self.optimization_level}{defines}"
-                )
+                DaceConfig.set("compiler", "cpu", "args", value=f"{arguments} -O{self.optimization_level}{defines}")
             DaceConfig.set("default_build_folder", value=str(self.cache_folder))
             yield
 

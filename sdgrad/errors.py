@@ -1,4 +1,5 @@
 """Every error the library raises on purpose, under one base class."""
+
 from __future__ import annotations
 
 import difflib

@@ -1,4 +1,5 @@
 """The fence: everything that cannot be differentiated is found and reported before anything is changed."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -21,8 +22,13 @@ def check_request(program: Program, request: Request) -> None:
                 raise NameNotFound(role, name, program.containers)
             dtype = program.containers[name].dtype
             if kind_of(dtype) in ("int", "bool"):
-                problems.append(Problem(f"{role} '{name}'", f"is {dtype.to_string()}; gradients exist for floating-point "
-                                        "containers only", hint="convert it to float64, or leave it out"))
+                problems.append(
+                    Problem(
+                        f"{role} '{name}'",
+                        f"is {dtype.to_string()}; gradients exist for floating-point containers only",
+                        hint="convert it to float64, or leave it out",
+                    )
+                )
     if problems:
         raise DifferentiationError(problems)
 
@@ -34,18 +40,27 @@ def check_program(program: Program, request: Request, found: Activity) -> None:
         if isinstance(node, Leaf):
             for store in node.stores:
                 if found.active(path, store.value) and store.mode not in DIFFERENTIABLE_MODES:
-                    problems.append(Problem(f"write-conflict resolution '{store.mode}'", f"into {store.container}",
-                                            str(node.source), "use sum, product, min or max"))
+                    problems.append(
+                        Problem(
+                            f"write-conflict resolution '{store.mode}'",
+                            f"into {store.container}",
+                            str(node.source),
+                            "use sum, product, min or max",
+                        )
+                    )
         elif isinstance(node, NodeCall) and is_active(node, path, found):
             try:
                 find_rule(node, program)
             except DifferentiationError as error:
                 problems += error.problems
         elif isinstance(node, While) and any(found.names.get(p) for p, _ in nodes_with_paths((node,), path)):
-            inner = [p for p in found.names if p[:len(path)] == path and found.names[p]]
+            inner = [p for p in found.names if p[: len(path)] == path and found.names[p]]
             if inner:
-                problems.append(Problem("while loop", "is not differentiated yet", str(node.source),
-                                        "use a for loop with known bounds"))
+                problems.append(
+                    Problem(
+                        "while loop", "is not differentiated yet", str(node.source), "use a for loop with known bounds"
+                    )
+                )
     if problems:
         raise DifferentiationError(problems)
     if request.unused == "error":
@@ -56,7 +71,8 @@ def check_program(program: Program, request: Request, found: Activity) -> None:
 
 def is_active(node: NodeCall, path: Path, found: Activity) -> bool:
     return any(found.active(path, r.container) for r in node.outputs.values()) and any(
-        found.active(path, r.container) for r in node.inputs.values())
+        found.active(path, r.container) for r in node.inputs.values()
+    )
 
 
 def operand_needs(program: Program, found: Activity) -> Mapping[Path, tuple[str, ...]]:

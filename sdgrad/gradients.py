@@ -1,4 +1,5 @@
 """The boundary of a differentiated program: where cotangents come in and gradients go out."""
+
 from __future__ import annotations
 
 import copy
@@ -86,6 +87,7 @@ def assemble(program: Program, request: Request, adjoints: Adjoints, plan: TapeP
 
 def split(program: Program, forward: Block, backward: Block) -> tuple[Program, Program]:
     """The two halves as programs; what both use becomes an argument of each."""
+
     def used(block: Block) -> set[str]:
         return {program.root(n) for node in block for n in reads(node) | writes(node)}
 
@@ -97,6 +99,8 @@ def split(program: Program, forward: Block, backward: Block) -> tuple[Program, P
 
     def half(block: Block, suffix: str) -> Program:
         names = [n for n in (*program.arguments, *sorted(shared)) if n in used(block)]
-        return replace(program, name=f"{program.name}_{suffix}", containers=containers, body=block, arguments=tuple(names))
+        return replace(
+            program, name=f"{program.name}_{suffix}", containers=containers, body=block, arguments=tuple(names)
+        )
 
     return half(forward, "forward"), half(backward, "backward")

@@ -1,4 +1,5 @@
 """Gradients of raw graphs."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -14,8 +15,16 @@ from sdgrad.request import Request
 Names = Sequence[str | nd.AccessNode]
 
 
-def add_backward_pass(sdfg: dace.SDFG, inputs: Names = (), outputs: Names = (), state: dace.SDFGState | None = None, *,
-                      separate_sdfgs: bool = False, strong_zero: bool = True, unused: str = "zero") -> dace.SDFG:
+def add_backward_pass(
+    sdfg: dace.SDFG,
+    inputs: Names = (),
+    outputs: Names = (),
+    state: dace.SDFGState | None = None,
+    *,
+    separate_sdfgs: bool = False,
+    strong_zero: bool = True,
+    unused: str = "zero",
+) -> dace.SDFG:
     """Extend a graph by its backward pass.
 
     After it, the graph also takes ``gradient_<name>`` for each input and output, of the same shape (scalars: one

@@ -1,4 +1,5 @@
 """Fresh names."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,4 +1,5 @@
 """The engine on one page: every door calls :func:`differentiate`."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Differentiated:
     normalized: Program
     activity: Activity
     plan: TapePlan
-    program: Program            # containers and symbols of both halves; its body is the two, one after the other
+    program: Program  # containers and symbols of both halves; its body is the two, one after the other
     forward: Block
     backward: Block
 

@@ -1,4 +1,5 @@
 """What is asked of the engine, as one frozen value."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

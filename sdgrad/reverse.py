@@ -3,10 +3,11 @@
 A sequence becomes the reversed sequence, a branch a branch on the same decision, a loop a loop that runs backwards, a
 map a map whose body first replays its locals and then runs backwards. What a node's adjoint is, its rule says.
 """
+
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 import sympy
@@ -66,7 +67,9 @@ class Reversal:
         out: list[Node] = []
         for k, node in enumerate(block):
             here = (*path, k)
-            node = with_children(node, tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node))))
+            node = with_children(
+                node, tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node)))
+            )
             plan = self.plan.leaves.get(here, LeafPlan())
             replayed = [k for r in self.plan.replays.values() for k in r.loads.get(here, {}).values()]
             kept_here = (*plan.kept, *self.plan.values.get(here, ()), *replayed)
@@ -75,9 +78,10 @@ class Reversal:
                 inline = [x for x in kept_here if x.inline and x.owner == owner]
                 node = replace(node, body=node.body + tuple(Store(x.tape.name, x.index, x.load.name) for x in inline))
             operands = [(c, t) for (where, c), t in self.plan.regions.items() if where == here and owner is None]
-            out += [self.copy_region(node.inputs[c], tape) for c, tape in operands if c in node.inputs]
+            inputs, outputs = (node.inputs, node.outputs) if isinstance(node, NodeCall) else ({}, {})
+            out += [self.copy_region(inputs[c], tape) for c, tape in operands if c in inputs]
             out.append(node)
-            out += [self.copy_region(node.outputs[c], tape) for c, tape in operands if c in node.outputs]
+            out += [self.copy_region(outputs[c], tape) for c, tape in operands if c in outputs]
             out += [kept.leaf for kept in plan.after if kept.owner == owner]
         return tuple(out)
 
@@ -146,21 +150,30 @@ class Reversal:
     def value(self, value: Value, path: Path) -> Value:
         """A control value when the adjoint runs: loads of overwritten elements go to the tape."""
         kept = {k.load.name: k for k in self.plan.values.get(path, ())}
-        loads = tuple(Load(x.name, kept[x.name].tape.name, kept[x.name].index) if x.name in kept else x for x in value.loads)
+        loads = tuple(
+            Load(x.name, kept[x.name].tape.name, kept[x.name].index) if x.name in kept else x for x in value.loads
+        )
         return replace(value, loads=loads)
 
     def symbol(self, node: SymbolAssign, path: Path) -> SymbolAssign:
         return replace(node, value=self.value(node.value, path))
 
     def branch(self, node: Branch, path: Path) -> Branch:
-        arms = tuple((self.value(c, path) if c is not None else None, tuple(self.block(b, (*path, k))))
-                     for k, (c, b) in enumerate(node.arms))
+        arms = tuple(
+            (self.value(c, path) if c is not None else None, tuple(self.block(b, (*path, k))))
+            for k, (c, b) in enumerate(node.arms)
+        )
         return replace(node, arms=arms)
 
     def loop(self, node: Loop, path: Path) -> Loop:
         start, stop, step = (self.value(v, path) for v in (node.start, node.stop, node.step))
-        return replace(node, start=last_value(start, stop, step), stop=start, step=negated(step),
-                       body=tuple(self.block(node.body, (*path, 0))))
+        return replace(
+            node,
+            start=last_value(start, stop, step),
+            stop=start,
+            step=negated(step),
+            body=tuple(self.block(node.body, (*path, 0))),
+        )
 
     def scope(self, node: Scope, path: Path) -> Scope:
         replay = self.replay(node, path)
@@ -195,16 +208,29 @@ class Reversal:
             here = (*path, k)
             if isinstance(node, Leaf) and here in loads:
                 kept = loads[here]
-                node = replace(node, body=tuple(Load(i.name, kept[i.name].tape.name, kept[i.name].index)
-                                                if i in node.loads and i.name in kept else i for i in node.body))
-            out.append(with_children(node, tuple(self.from_tape(b, (*here, arm), loads)
-                                                 for arm, b in enumerate(children(node)))))
+                node = replace(
+                    node,
+                    body=tuple(
+                        Load(i.name, kept[i.name].tape.name, kept[i.name].index)
+                        if i in node.loads and i.name in kept
+                        else i
+                        for i in node.body
+                    ),
+                )
+            out.append(
+                with_children(
+                    node, tuple(self.from_tape(b, (*here, arm), loads) for arm, b in enumerate(children(node)))
+                )
+            )
         return tuple(out)
 
     def call(self, node: NodeCall, path: Path) -> list[Node]:
         wanted = tuple(c for c, r in node.inputs.items() if self.activity.active(path, r.container))
-        given = tuple(c for c, r in node.outputs.items() if self.activity.active(path, r.container)
-                      and not self.adjoints.is_zero(r.container))
+        given = tuple(
+            c
+            for c, r in node.outputs.items()
+            if self.activity.active(path, r.container) and not self.adjoints.is_zero(r.container)
+        )
         if not given:
             return []
         rule = find_rule(node, self.program)
@@ -212,7 +238,7 @@ class Reversal:
         return rule.reverse(context)
 
 
-def keep_writes(node: Node, names: set[str]) -> Node | None:
+def keep_writes(node: Node, names: Set[str]) -> Node | None:
     """A node without its writes to anything but ``names``."""
     if isinstance(node, Leaf):
         kept = drop_stores(node, lambda s: s.container not in names)
@@ -229,8 +255,10 @@ def last_value(start: Value, stop: Value, step: Value) -> Value:
     """The value of the loop variable in the last iteration: ``start + floor((stop - start) / step) * step``."""
     loads = (*start.loads, *stop.loads, *step.loads)
     if loads:
-        text = f"({ast.unparse(start.expr)}) + int_floor(({ast.unparse(stop.expr)}) - ({ast.unparse(start.expr)}), " \
-               f"{ast.unparse(step.expr)}) * ({ast.unparse(step.expr)})"
+        text = (
+            f"({ast.unparse(start.expr)}) + int_floor(({ast.unparse(stop.expr)}) - ({ast.unparse(start.expr)}), "
+            f"{ast.unparse(step.expr)}) * ({ast.unparse(step.expr)})"
+        )
         return Value(loads, code.parse(text))
     a, b, s = (to_expr(ast.unparse(v.expr)) for v in (start, stop, step))
     if s in (1, -1):
@@ -243,4 +271,3 @@ def negated(step: Value) -> Value:
         return Value((), code.parse(str(-int(ast.literal_eval(step.expr)))))
     except (ValueError, TypeError):
         return Value(step.loads, ast.UnaryOp(op=ast.USub(), operand=step.expr))
-

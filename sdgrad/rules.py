@@ -1,4 +1,5 @@
 """The registry of backward implementations: how a node that is called as a whole is reversed."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -25,16 +26,20 @@ class CallContext:
     adjoints: Adjoints
     plan: TapePlan
     names: Names
-    given: tuple[str, ...]       # output connectors whose cotangent arrives
-    wanted: tuple[str, ...]      # input connectors whose gradient is asked for
+    given: tuple[str, ...]  # output connectors whose cotangent arrives
+    wanted: tuple[str, ...]  # input connectors whose gradient is asked for
 
     def container(self, name: str) -> Container:
-        return self.adjoints.made.get(name) or self.program.containers.get(name) or next(
-            c for c in self.plan.containers if c.name == name)
+        return (
+            self.adjoints.made.get(name)
+            or self.program.containers.get(name)
+            or next(c for c in self.plan.containers if c.name == name)
+        )
 
     def primal(self, connector: str) -> Region:
         """The primal value of an operand or result, as it was at the call."""
         from dace import subsets
+
         region = {**self.call.inputs, **self.call.outputs}[connector]
         tape = self.plan.regions.get((self.path, connector))
         if tape is None:
@@ -86,5 +91,9 @@ def find_rule(call: NodeCall, program: Program) -> Rule:
 def no_rule(call: NodeCall, declined: list[str]) -> Problem:
     what = "tasklet" if isinstance(call.node, nd.Tasklet) else "node"
     message = call.reason or ("; ".join(declined) if declined else "has no backward implementation")
-    return Problem(f"{call.kind} {what} '{call.node.label}'", message, str(call.source),
-                   "register a BackwardImplementation for it, or keep it out of what is differentiated")
+    return Problem(
+        f"{call.kind} {what} '{call.node.label}'",
+        message,
+        str(call.source),
+        "register a BackwardImplementation for it, or keep it out of what is differentiated",
+    )

@@ -1,4 +1,5 @@
 """Activity: which values depend on the inputs (varied) and influence the outputs (useful), to a fixpoint."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -96,7 +97,7 @@ class _Sweep:
     def through(self, node, path: Path, state: set[str], sweep, hidden: set[str]) -> set[str]:
         """Pass a control node: arms join, loops and maps go round until nothing changes."""
         blocks = children(node)
-        if isinstance(node, (Loop, While)) or isinstance(node, Scope):
+        if isinstance(node, (Loop, While, Scope)):
             while True:
                 after = sweep(blocks[0], (*path, 0), set(state)) | state
                 if after == state:
@@ -119,6 +120,7 @@ class _Sweep:
                 operands = {p.operand for p in facts.partials.get(instr.name, ())}
                 if instr.name in facts.unknown:
                     from sdgrad.symbolic.code import names_in
+
                     operands = names_in(instr.expr)
                 if operands & varied:
                     varied.add(instr.name)
@@ -166,6 +168,7 @@ class _Sweep:
             if isinstance(instr, Let) and instr.name in useful:
                 if instr.name in facts.unknown:
                     from sdgrad.symbolic.code import names_in
+
                     useful |= names_in(instr.expr)
                 useful |= {p.operand for p in facts.partials.get(instr.name, ())}
             elif isinstance(instr, Load) and instr.name in useful and self.is_float(instr.container):
@@ -186,12 +189,19 @@ def activity(program: Program, inputs: tuple[str, ...], outputs: tuple[str, ...]
 def unknown_functions(program: Program, found: Activity) -> list[Problem]:
     """A problem for each active instruction whose function has no derivative."""
     from sdgrad.analysis.paths import nodes_with_paths
+
     problems = []
     for path, node in nodes_with_paths(program.body):
         facts = found.facts.get(path)
-        for name, function in (facts.unknown.items() if facts else ()):
+        for name, function in facts.unknown.items() if facts else ():
             if found.active(path, name):
-                problems.append(Problem(f"function '{function}'", "has no derivative in the table of scalar rules",
-                                        str(node.source), "register a row with sdgrad.register_scalar_rule, or keep "
-                                        "its argument out of the differentiated inputs"))
+                problems.append(
+                    Problem(
+                        f"function '{function}'",
+                        "has no derivative in the table of scalar rules",
+                        str(node.source),
+                        "register a row with sdgrad.register_scalar_rule, or keep "
+                        "its argument out of the differentiated inputs",
+                    )
+                )
     return problems

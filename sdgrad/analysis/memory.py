@@ -1,4 +1,5 @@
 """Is a value still in memory when its adjoint runs? Later writes to the same elements decide, as integer sets."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -113,9 +114,14 @@ class Memory:
     def region_survives(self, region: Region, path: Path, result: bool) -> bool:
         """The same for an operand of a call, or for one of its results."""
         place = self.places[path]
-        later = [w for w in self.writes.get(self.program.root(region.container), ()) if self._may_follow(w, place)
-                 and not (result and w.place.path == path and not place.loops)]
-        mine = self.region_elements(region, place.params) if later else None
+        later = [
+            w
+            for w in self.writes.get(self.program.root(region.container), ())
+            if self._may_follow(w, place) and not (result and w.place.path == path and not place.loops)
+        ]
+        if not later:
+            return True
+        mine = self.region_elements(region, place.params)
         return all(w.container == region.container and mine.is_disjoint(w.elements) for w in later)
 
     def _may_follow(self, write: Write, place: Place) -> bool:
@@ -126,10 +132,9 @@ class Memory:
         if write.place.path == place.path:
             return True
         common = 0
-        while (common < min(len(write.place.path), len(place.path))
-               and write.place.path[common] == place.path[common]):
+        while common < min(len(write.place.path), len(place.path)) and write.place.path[common] == place.path[common]:
             common += 1
-        if common % 2 == 1:      # paths alternate position, arm, position: they part in different arms of a branch
+        if common % 2 == 1:  # paths alternate position, arm, position: they part in different arms of a branch
             return False
         return write.place.path[common:] > place.path[common:]
 
@@ -140,7 +145,10 @@ def extent(params: Sequence[Param], k: int) -> tuple[sympy.Expr, sympy.Expr]:
     low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)
     for j in range(k - 1, -1, -1):
         q_low, q_high = extent(params, j)
-        low, high = _extreme(low, params[j].name, q_low, q_high, False), _extreme(high, params[j].name, q_low, q_high, True)
+        low, high = (
+            _extreme(low, params[j].name, q_low, q_high, False),
+            _extreme(high, params[j].name, q_low, q_high, True),
+        )
     return low, high
 
 

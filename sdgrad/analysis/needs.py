@@ -1,4 +1,5 @@
 """Needs: which primal values the adjoint of a node mentions, after its partials have been taken."""
+
 from __future__ import annotations
 
 from sdgrad.analysis.activity import Activity
@@ -6,7 +7,7 @@ from sdgrad.analysis.paths import Path
 from sdgrad.program.tree import Leaf, Load, Store
 from sdgrad.symbolic.expr import free_names
 
-VALUE_MODES = ("prod", "max", "min")     # reductions whose adjoint compares or divides by the reduced values
+VALUE_MODES = ("prod", "max", "min")  # reductions whose adjoint compares or divides by the reduced values
 
 
 def active_stores(leaf: Leaf, path: Path, activity: Activity) -> tuple[Store, ...]:
@@ -19,14 +20,16 @@ def active_loads(leaf: Leaf, path: Path, activity: Activity) -> tuple[Load, ...]
 
 def leaf_needs(leaf: Leaf, path: Path, activity: Activity) -> frozenset[str]:
     """Local names whose values the leaf's adjoint uses: partials, guards, run-time indices."""
-    facts, needed = activity.facts[path], set()
+    facts = activity.facts[path]
+    needed: set[str] = set()
     for let in leaf.lets:
         if activity.active(path, let.name):
             for partial in facts.partials.get(let.name, ()):
                 if activity.active(path, partial.operand):
                     needed |= partial.needs
     local = {i.name for i in leaf.body if not isinstance(i, Store)}
-    for access in (*active_stores(leaf, path, activity), *active_loads(leaf, path, activity)):
+    accesses: list[Load | Store] = [*active_stores(leaf, path, activity), *active_loads(leaf, path, activity)]
+    for access in accesses:
         needed |= free_names(*access.index) | ({access.guard} if access.guard else set())
     for store in leaf.stores:
         # an overwritten adjoint is cleared even where the stored value itself is not active

@@ -1,4 +1,5 @@
 """Positions of nodes in the tree."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

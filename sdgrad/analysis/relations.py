@@ -3,6 +3,7 @@
 Affine parts are exact; everything else is over-approximated by the whole container. ``exact`` on a relation says
 whether it is.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -97,6 +98,7 @@ def relation(access: Load | Store, params: Sequence[Param], local: frozenset[str
 
 def _names_in(constraints: Iterable[str]) -> set[str]:
     import re
+
     return {t for c in constraints for t in re.findall(r"v_\w+", c)}
 
 
@@ -111,6 +113,7 @@ def loop_param(loop: Loop) -> Param | None:
     import ast
 
     from sdgrad.symbolic.expr import to_expr
+
     if any(v.loads for v in (loop.start, loop.stop, loop.step)):
         return None
     start, stop, step = (to_expr(ast.unparse(v.expr)) for v in (loop.start, loop.stop, loop.step))
@@ -127,9 +130,12 @@ def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Para
     if not params:
         return True
     rel = relation(access, params, frozenset(), rank)
-    return rel.exact and bool(rel.map.is_injective()) if access.guard is None else \
-        bool(relation(Load("x", access.container, access.index), params, frozenset(), rank).map.is_injective()) and \
-        _affine(access, params)
+    return (
+        rel.exact and bool(rel.map.is_injective())
+        if access.guard is None
+        else bool(relation(Load("x", access.container, access.index), params, frozenset(), rank).map.is_injective())
+        and _affine(access, params)
+    )
 
 
 def _affine(access: Load | Store, params: Sequence[Param]) -> bool:
@@ -168,14 +174,16 @@ def covers(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
         box = " and ".join(f"0 <= e{k} < {isl_text(n)}" for k, n in enumerate(shape))
     except NotAffine:
         return False
-    whole = isl.Set(f"[{', '.join(sorted(_names_in([box])))}] -> {{ [{', '.join(f'e{k}' for k in range(len(shape)))}] : {box} }}")
+    whole = isl.Set(
+        f"[{', '.join(sorted(_names_in([box])))}] -> {{ [{', '.join(f'e{k}' for k in range(len(shape)))}] : {box} }}"
+    )
     return bool(whole.is_subset(rel.elements))
 
 
 def _covers_by_position(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
     params = {p.name: p for p in leaf.params}
     used = set()
-    for expr, n in zip(access.index, shape):
+    for expr, n in zip(access.index, shape, strict=False):
         if n == 1 and expr == 0:
             continue
         p = params.get(getattr(expr, "name", ""))

@@ -1,7 +1,8 @@
 """Short ways to write nodes of the program tree, for rules."""
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import dace
@@ -48,8 +49,16 @@ class Builder:
     def dtype(self, region: Region) -> dace.typeclass:
         return self.context.container(region.container).dtype
 
-    def leaf(self, params: Sequence[Param], reads: dict[str, tuple[Region, Sequence[Expr]]], text: str, into: Region,
-             index: Sequence[Expr], mode: str = "set", fresh: bool = False) -> None:
+    def leaf(
+        self,
+        params: Sequence[Param],
+        reads: Mapping[str, tuple[Region, Sequence[Expr]]],
+        text: str,
+        into: Region,
+        index: Sequence[Expr],
+        mode: str = "set",
+        fresh: bool = False,
+    ) -> None:
         """``into[index] <mode> text``, where ``reads`` names elements of operands."""
         names = self.context.names
         local = {k: names.fresh(k) for k in reads}
@@ -77,8 +86,17 @@ class Builder:
         self.leaf((i, j), {"a": (region, [sym(j.name), sym(i.name)])}, text, result, [sym(i.name), sym(j.name)])
         return result
 
-    def product(self, a: Region, b: Region, into: Region, text: str = "a * b", mode: str = "sum", fresh: bool = True,
-                transpose_a: bool = False, transpose_b: bool = False) -> None:
+    def product(
+        self,
+        a: Region,
+        b: Region,
+        into: Region,
+        text: str = "a * b",
+        mode: str = "sum",
+        fresh: bool = True,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+    ) -> None:
         """``into (+)= a @ b`` for matrices, either one transposed."""
         rows, columns = extents(into)
         inner = extents(a)[0 if transpose_a else 1]

@@ -1,4 +1,5 @@
 """Discrete Fourier transforms: the adjoint of a transform is the opposite one with the same factor."""
+
 from __future__ import annotations
 
 import dace

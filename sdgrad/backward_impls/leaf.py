@@ -3,6 +3,7 @@
 For ``y = f(x)`` stored with ``set``: ``t = Y[i]; Y[i] = 0; X[j] += t * df/dx``, where ``X``, ``Y`` are the adjoint
 containers; a sum keeps ``Y``. The values the partials mention are replayed in registers.
 """
+
 from __future__ import annotations
 
 import ast
@@ -40,7 +41,7 @@ class LeafAdjoint:
     cotangents: dict[str, list[str]] = field(default_factory=dict)
     clears: list[Store] = field(default_factory=list)
     after: list[Node] = field(default_factory=list)
-    seeds: dict[str, str] = field(default_factory=dict)      # loads of cotangents, and the container they are of
+    seeds: dict[str, str] = field(default_factory=dict)  # loads of cotangents, and the container they are of
 
     def build(self) -> list[Node]:
         """Nodes that run the leaf backwards; empty where no cotangent arrives."""
@@ -74,7 +75,9 @@ class LeafAdjoint:
     def seed(self, store: Store) -> str | None:
         """Take the cotangent of what a store wrote; the container's name if its adjoint is zero from here on."""
         program = self.adjoints.program
-        if kind_of(program.containers[store.container].dtype) in ("bool", "int") or self.adjoints.is_zero(store.container):
+        if kind_of(program.containers[store.container].dtype) in ("bool", "int") or self.adjoints.is_zero(
+            store.container
+        ):
             return None
         defines = store.mode == "set" or store.fresh
         active = self.is_active(store.value)
@@ -128,7 +131,7 @@ class LeafAdjoint:
     def total(self, name: str) -> str:
         """One name for the sum of the cotangents of a value."""
         parts = self.cotangents[name]
-        result = code.name(parts[0])
+        result: ast.expr = code.name(parts[0])
         for part in parts[1:]:
             result = code.binary(ast.Add, result, code.name(part))
         total = self.let(result)
@@ -155,7 +158,11 @@ class LeafAdjoint:
         found: list[list[Load]] = []
         for load in loads:
             for group in found:
-                if group[0].container == load.container and group[0].guard == load.guard and same(group[0].index, load.index):
+                if (
+                    group[0].container == load.container
+                    and group[0].guard == load.guard
+                    and same(group[0].index, load.index)
+                ):
                     group.append(load)
                     break
             else:
@@ -169,15 +176,24 @@ class LeafAdjoint:
             self.before += adjoints.writable(load.container)
             self.redirect(load.container)
             return Store(adjoints.container(load.container).name, load.index, value, "set")
-        alone = all(program.root(x.container) != root or same(x.index, load.index) and x.container == load.container
-                    for x in wanted)
-        if root not in forgotten and adjoints.is_zero(load.container) and alone and load.container == root and load.guard is None:
+        alone = all(
+            program.root(x.container) != root or same(x.index, load.index) and x.container == load.container
+            for x in wanted
+        )
+        if (
+            root not in forgotten
+            and adjoints.is_zero(load.container)
+            and alone
+            and load.container == root
+            and load.guard is None
+        ):
             probe = Store(load.container, load.index, value)
             if covers(probe, self.leaf, program.containers[root].shape) and adjoints.may_forget(root):
                 adjoints.writable(load.container, zero=False)
                 once = injective(probe, self.leaf, len(load.index))
-                return Store(adjoints.container(load.container).name, load.index, value, "set" if once else "sum", None,
-                             not once)
+                return Store(
+                    adjoints.container(load.container).name, load.index, value, "set" if once else "sum", None, not once
+                )
         if root in forgotten:
             # the leaf overwrites the container as a whole and reads other elements of it: clear, then add
             self.clear_whole(root)
@@ -191,13 +207,17 @@ class LeafAdjoint:
         return Store(adjoint, load.index, value, "sum", load.guard)
 
     def overwritten_in_place(self, load: Load) -> bool:
-        return any(s.container == load.container and same(s.index, load.index) and s.guard is None for s in self.leaf.stores)
+        return any(
+            s.container == load.container and same(s.index, load.index) and s.guard is None for s in self.leaf.stores
+        )
 
     def redirect(self, container: str) -> None:
         """Reads of a seed go to its working copy once there is one."""
         name = self.adjoints.container(container).name
-        self.body = [replace(i, container=name) if isinstance(i, Load) and self.seeds.get(i.name) == container else i
-                     for i in self.body]
+        self.body = [
+            replace(i, container=name) if isinstance(i, Load) and self.seeds.get(i.name) == container else i
+            for i in self.body
+        ]
 
     def clear_whole(self, root: str) -> None:
         for store in self.leaf.stores:

@@ -4,6 +4,7 @@
 ``S = L^-H phi(L^H L') L^-1``, with ``phi`` the lower triangle with half the diagonal. The factorization reads the lower
 triangle of ``A`` only, as NumPy's does, so the gradient is ``S + S^H`` below the diagonal, ``S`` on it and zero above.
 """
+
 from __future__ import annotations
 
 import dace
@@ -82,7 +83,13 @@ def _cholesky(context: CallContext) -> list[Node]:
     i, j = build.params([n, n])
     x, y = sym(i.name), sym(j.name)
     masked = build.temporary("phi_lower", [n, n], dtype)
-    build.leaf((i, j), {"a": (p, [x, y])}, f"(a if {i.name} > {j.name} else (a / 2 if {i.name} == {j.name} else 0))", masked, [x, y])
+    build.leaf(
+        (i, j),
+        {"a": (p, [x, y])},
+        f"(a if {i.name} > {j.name} else (a / 2 if {i.name} == {j.name} else 0))",
+        masked,
+        [x, y],
+    )
     build.call(Inv("l_inverse"), {"_ain": lower}, {"_aout": inverse})
     build.product(inverse, masked, half, "conj(a) * b" if conj else "a * b", transpose_a=True)
     build.product(half, inverse, s)

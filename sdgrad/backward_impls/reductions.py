@@ -4,6 +4,7 @@
 ``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, which with one zero among them is the product
 of the rest, and with two is zero.
 """
+
 from __future__ import annotations
 
 import ast
@@ -42,8 +43,12 @@ def _reduce(build: LeafAdjoint, store: Store, into: Container, mode: str, of, ex
         build.before.append(Leaf(params, body, build.leaf.source))
         fresh = False
     name = build.names.fresh("r")
-    body = (*build.plan.replay, *extra, Let(name, of(code.name(store.value))),
-            Store(into.name, store.index, name, mode, store.guard, fresh))
+    body = (
+        *build.plan.replay,
+        *extra,
+        Let(name, of(code.name(store.value))),
+        Store(into.name, store.index, name, mode, store.guard, fresh),
+    )
     build.before.append(Leaf(build.leaf.params, body, build.leaf.source))
 
 
@@ -56,7 +61,13 @@ def _pass_to_initial(build: LeafAdjoint, store: Store, loads: list[Load], share)
     build.before += build.adjoints.writable(store.container)
     adjoint = build.adjoints.container(store.container).name
     g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
-    body = (*loads, load, Load(g, adjoint, store.index), *share(code.name(load.name), g, result), Store(adjoint, store.index, result))
+    body = (
+        *loads,
+        load,
+        Load(g, adjoint, store.index),
+        *share(code.name(load.name), g, result),
+        Store(adjoint, store.index, result),
+    )
     build.after.append(Leaf(params, body, build.leaf.source))
 
 
@@ -75,13 +86,20 @@ def extreme_cotangent(build: LeafAdjoint, store: Store) -> None:
     _pass_to_initial(build, store, [load_y, load_n], share)
     g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
     build.seeds[g] = store.container
-    build.body += [load_y, load_n, Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
-                   *share(code.name(store.value), g, result)]
+    build.body += [
+        load_y,
+        load_n,
+        Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
+        *share(code.name(store.value), g, result),
+    ]
     build.add(store.value, result)
 
 
 def product_cotangent(build: LeafAdjoint, store: Store) -> None:
-    zeros, rest = _scratch(build, store, f"zeros_{store.container}"), _scratch(build, store, f"nonzero_{store.container}")
+    zeros, rest = (
+        _scratch(build, store, f"zeros_{store.container}"),
+        _scratch(build, store, f"nonzero_{store.container}"),
+    )
     z, r = build.names.fresh("z"), build.names.fresh("rest")
     loads = [Load(z, zeros.name, store.index), Load(r, rest.name, store.index)]
     is_complex = build.activity.facts[build.path].kinds.get(store.value) == "complex"
@@ -92,17 +110,26 @@ def product_cotangent(build: LeafAdjoint, store: Store) -> None:
     def share(v: ast.expr, g: str, result: str) -> list[Let]:
         safe, others = build.names.fresh("safe"), build.names.fresh("others")
         single = ast.BoolOp(op=ast.And(), values=[code.parse(f"{z} == 1"), is_zero(v)])
-        product = code.choose(code.parse(f"{z} == 0"), code.binary(ast.Div, code.name(r), code.name(safe)),
-                              code.choose(single, code.name(r), code.constant(0)))
+        product = code.choose(
+            code.parse(f"{z} == 0"),
+            code.binary(ast.Div, code.name(r), code.name(safe)),
+            code.choose(single, code.name(r), code.constant(0)),
+        )
         factor: ast.expr = code.call("conj", code.name(others)) if is_complex else code.name(others)
-        return [Let(safe, code.choose(is_zero(v), code.constant(1), v)), Let(others, product),
-                Let(result, code.binary(ast.Mult, code.name(g), factor))]
+        return [
+            Let(safe, code.choose(is_zero(v), code.constant(1), v)),
+            Let(others, product),
+            Let(result, code.binary(ast.Mult, code.name(g), factor)),
+        ]
 
     _reduce(build, store, zeros, "sum", lambda v: code.choose(is_zero(v), code.constant(1), code.constant(0)), [])
     _reduce(build, store, rest, "prod", lambda v: code.choose(is_zero(v), code.constant(1), v), [])
     _pass_to_initial(build, store, loads, share)
     g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
     build.seeds[g] = store.container
-    build.body += [*loads, Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
-                   *share(code.name(store.value), g, result)]
+    build.body += [
+        *loads,
+        Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
+        *share(code.name(store.value), g, result),
+    ]
     build.add(store.value, result)

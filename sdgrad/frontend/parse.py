@@ -49,12 +49,14 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
     try:
         with rewriting(given):
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)
-    except Exception as error:   # the frontend raises errors of many kinds; all mean the same to a user
+    except Exception as error:  # the frontend raises errors of many kinds; all mean the same to a user
         raise ParseError(f"cannot turn '{name}' into a graph: {error}") from error
     if sdfg.callback_mapping:
         called = ", ".join(sorted({str(f) for f in sdfg.callback_mapping.values()}))
-        raise ParseError(f"'{name}' calls {called}, which is no function the graph can hold: DaCe would call back into "
-                         "Python. Write it with NumPy functions that are supported, or as a @dace.program")
+        raise ParseError(
+            f"'{name}' calls {called}, which is no function the graph can hold: DaCe would call back into "
+            "Python. Write it with NumPy functions that are supported, or as a @dace.program"
+        )
     return sdfg
 
 

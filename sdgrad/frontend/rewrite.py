@@ -7,6 +7,7 @@
 - ``A[::2, 1:] = B`` in several dimensions broadcasts ``B`` to the target's shape first (DaCe steps through it wrongly);
 - ``return a, a`` returns a copy the second time.
 """
+
 from __future__ import annotations
 
 import ast
@@ -19,7 +20,17 @@ import numpy as np
 from dace.frontend.python import astutils
 
 _patching = threading.RLock()
-NEW_ARRAY_CALLS = ("reshape", "transpose", "ravel", "view", "squeeze", "swapaxes", "moveaxis", "broadcast_to", "asarray")
+NEW_ARRAY_CALLS = (
+    "reshape",
+    "transpose",
+    "ravel",
+    "view",
+    "squeeze",
+    "swapaxes",
+    "moveaxis",
+    "broadcast_to",
+    "asarray",
+)
 
 
 @contextlib.contextmanager
@@ -51,7 +62,7 @@ class Rewriter:
 
     def __init__(self, arrays: set[str], masks: set[str]) -> None:
         self.arrays, self.masks = set(arrays), set(masks)
-        self.own: set[str] = set()       # locals that are arrays (or numbers) of their own, not views
+        self.own: set[str] = set()  # locals that are arrays (or numbers) of their own, not views
         self.count = 0
 
     def function(self, node: ast.FunctionDef) -> None:
@@ -78,11 +89,20 @@ class Rewriter:
         self.remember(target, node.value)
         if isinstance(node.value, ast.IfExp):
             choice = node.value
-            then, other = (ast.copy_location(ast.Assign(targets=[target], value=v), node) for v in (choice.body, choice.orelse))
-            return [ast.copy_location(ast.If(test=choice.test, body=self.assign(then, in_loop),
-                                             orelse=self.assign(other, in_loop)), node)]
-        if isinstance(target, ast.Subscript) and not in_loop and _strided(target.slice) and not isinstance(
-                node.value, ast.Constant):
+            then, other = (
+                ast.copy_location(ast.Assign(targets=[target], value=v), node) for v in (choice.body, choice.orelse)
+            )
+            return [
+                ast.copy_location(
+                    ast.If(test=choice.test, body=self.assign(then, in_loop), orelse=self.assign(other, in_loop)), node
+                )
+            ]
+        if (
+            isinstance(target, ast.Subscript)
+            and not in_loop
+            and _strided(target.slice)
+            and not isinstance(node.value, ast.Constant)
+        ):
             node.value = _broadcast(node.value, target)
         if isinstance(target, ast.Subscript) and self.is_mask(target.slice):
             node.value = _without_mask(node.value, ast.dump(target.slice))
@@ -136,7 +156,9 @@ def _callee(call: ast.Call) -> str:
 def _strided(index: ast.expr) -> bool:
     """Whether a subscript in several dimensions has a step above one."""
     parts = index.elts if isinstance(index, ast.Tuple) else []
-    return any(isinstance(p, ast.Slice) and isinstance(p.step, ast.Constant) and p.step.value not in (None, 1) for p in parts)
+    return any(
+        isinstance(p, ast.Slice) and isinstance(p.step, ast.Constant) and p.step.value not in (None, 1) for p in parts
+    )
 
 
 def _broadcast(value: ast.expr, target: ast.Subscript) -> ast.expr:

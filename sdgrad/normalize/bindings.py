@@ -2,6 +2,7 @@
 
 DaCe passes whole containers to nested SDFGs, so that only its views need offsets and strides of their own.
 """
+
 from __future__ import annotations
 
 import copy
@@ -40,7 +41,7 @@ class Window:
 
     def index(self, given: tuple[Expr, ...]) -> tuple[Expr, ...]:
         result = list(self.base)
-        for axis, k in zip(self.axes, given):
+        for axis, k in zip(self.axes, given, strict=False):
             if axis is not None:
                 result[axis.axis] = result[axis.axis] + k * axis.step
         return tuple(result)
@@ -48,7 +49,7 @@ class Window:
     def subset(self, given: subsets.Range) -> subsets.Range:
         """The container's subset for a subset of the window."""
         result = [(b, b, sympy.Integer(1)) for b in self.base]
-        for axis, (b, e, s) in zip(self.axes, given.ranges):
+        for axis, (b, e, s) in zip(self.axes, given.ranges, strict=False):
             if axis is not None:
                 start = self.base[axis.axis]
                 result[axis.axis] = (start + b * axis.step, start + e * axis.step, s * axis.step)
@@ -57,8 +58,11 @@ class Window:
     @property
     def whole(self) -> bool:
         """Whether the window is the container itself."""
-        return (all(b == 0 for b in self.base) and len(self.axes) == len(self.base)
-                and all(a is not None and a.axis == j and a.step == 1 for j, a in enumerate(self.axes)))
+        return (
+            all(b == 0 for b in self.base)
+            and len(self.axes) == len(self.base)
+            and all(a is not None and a.axis == j and a.step == 1 for j, a in enumerate(self.axes))
+        )
 
 
 @dataclass
@@ -108,8 +112,9 @@ def resolve_symbols(desc: dt.Data, env: Env) -> dt.Data:
     """The descriptor with the environment's values for its symbols."""
     new = copy.deepcopy(desc)
     if isinstance(new, dt.Array):
-        new.set_shape(tuple(env.expr(s) for s in desc.shape), tuple(env.expr(s) for s in desc.strides),
-                      env.expr(desc.total_size))
+        new.set_shape(
+            tuple(env.expr(s) for s in desc.shape), tuple(env.expr(s) for s in desc.strides), env.expr(desc.total_size)
+        )
     return new
 
 
@@ -134,7 +139,7 @@ def _as_window(inner: dt.Data, container: Container, subset: subsets.Range) -> W
         wide_outer = _axes_by_stride([inner.strides[j] for j in wide_inner], outer_strides)
     if len(wide_outer) != len(wide_inner):
         return None
-    for j, d in zip(wide_inner, wide_outer):
+    for j, d in zip(wide_inner, wide_outer, strict=False):
         step = subset.ranges[d][2]
         if sympy.simplify(inner.strides[j] - outer_strides[d] * step) != 0:
             return None
@@ -155,12 +160,14 @@ def _axes_by_stride(strides: list[Expr], outer: tuple[Expr, ...]) -> list[int]:
 def as_view(name: str, inner: dt.Data, container: Container, subset: subsets.Range, env: Env) -> Window:
     """A view container: the same memory under another shape."""
     if inner.dtype != container.dtype:
-        raise UnsupportedNode(f"{name} reinterprets {container.name} ({container.dtype.to_string()}) as "
-                              f"{inner.dtype.to_string()}")
+        raise UnsupportedNode(
+            f"{name} reinterprets {container.name} ({container.dtype.to_string()}) as {inner.dtype.to_string()}"
+        )
     shape = inner.shape if isinstance(inner, dt.Array) else (1,)
     strides = inner.strides if isinstance(inner, dt.Array) else (1,)
-    view = dt.ArrayView(inner.dtype, shape, strides=strides, storage=container.desc.storage, transient=True,
-                        debuginfo=inner.debuginfo)
+    view = dt.ArrayView(
+        inner.dtype, shape, strides=strides, storage=container.desc.storage, transient=True, debuginfo=inner.debuginfo
+    )
     chosen = env.names.fresh(name)
     env.containers[chosen] = Container(chosen, view, container.name, subset)
     return whole_window(chosen, view)
@@ -169,4 +176,4 @@ def as_view(name: str, inner: dt.Data, container: Container, subset: subsets.Ran
 def param_symbols(names: list[str], env: Env) -> tuple[dict[str, Expr], list[str]]:
     """Fresh program-wide names for map parameters or loop variables, and the values that rename them."""
     fresh = [env.names.fresh(n) for n in names]
-    return {old: sym(new) for old, new in zip(names, fresh)}, fresh
+    return {old: sym(new) for old, new in zip(names, fresh, strict=False)}, fresh

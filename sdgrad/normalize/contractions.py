@@ -1,4 +1,5 @@
 """Einsum nodes as leaves; DaCe's own lowering ignores the strides of its operands."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -17,8 +18,9 @@ ONE, ZERO = sympy.Integer(1), sympy.Integer(0)
 Operand = tuple[Window, subsets.Range]
 
 
-def einsum_leaf(text: str, alpha: object, inputs: Mapping[str, Operand], output: Operand, names: Names,
-                source: Source) -> Leaf:
+def einsum_leaf(
+    text: str, alpha: object, inputs: Mapping[str, Operand], output: Operand, names: Names, source: Source
+) -> Leaf:
     """``out[..] = alpha * sum of the products of the operands``; operands in the order of their connectors' names."""
     terms, result = text.replace(" ", "").split("->")
     letters = terms.split(",")
@@ -26,13 +28,13 @@ def einsum_leaf(text: str, alpha: object, inputs: Mapping[str, Operand], output:
     if "." in text or len(letters) != len(operands):
         raise UnsupportedNode(f"einsum '{text}' of {len(operands)} operands")
     sizes: dict[str, Expr] = {}
-    for term, (_, subset) in zip(letters, operands):
-        sizes.update(zip(term, map(sympy.sympify, subset.size())))
+    for term, (_, subset) in zip(letters, operands, strict=False):
+        sizes.update(zip(term, map(sympy.sympify, subset.size()), strict=False))
     order = [*dict.fromkeys(result), *(c for c in sizes if c not in result)]
     params = {c: Param(names.fresh(f"i_{c}"), ZERO, sizes[c] - 1, ONE) for c in order}
     body: list[Instr] = []
     factors = []
-    for term, (window, subset) in zip(letters, operands):
+    for term, (window, subset) in zip(letters, operands, strict=False):
         name = names.fresh(f"v_{window.container}")
         body.append(Load(name, window.container, _element(window, subset, [sym(params[c].name) for c in term])))
         factors.append(name)
@@ -55,4 +57,4 @@ def _element(window: Window, subset: subsets.Range, index: list[Expr]) -> tuple[
         else:
             remaining = iter(index)
             index = [next(remaining) if d in wide else ZERO for d in range(len(ranges))]
-    return window.index(tuple(b + k * s for (b, _, s), k in zip(ranges, index)))
+    return window.index(tuple(b + k * s for (b, _, s), k in zip(ranges, index, strict=False)))

@@ -1,4 +1,5 @@
 """Control flow of an SDFG as a program tree."""
+
 from __future__ import annotations
 
 import ast
@@ -18,6 +19,7 @@ from sdgrad.normalize.states import StateLifting, source_of
 from sdgrad.program.tree import (
     Block,
     Branch,
+    Instr,
     Leaf,
     Let,
     Load,
@@ -49,8 +51,9 @@ def lift_sdfg(sdfg: dace.SDFG) -> Program:
     except UnsupportedNode as error:
         raise DifferentiationError([Problem("program", str(error), where=str(source_of(sdfg)))]) from error
     arguments = tuple(n for n, d in sdfg.arrays.items() if not d.transient)
-    return Program(sdfg.name, env.containers, env.symbols, dict(sdfg.constants_prop), body, arguments,
-                   dict(sdfg.callback_mapping))
+    return Program(
+        sdfg.name, env.containers, env.symbols, dict(sdfg.constants_prop), body, arguments, dict(sdfg.callback_mapping)
+    )
 
 
 # --- control flow ------------------------------------------------------------------------------------------------
@@ -98,7 +101,7 @@ def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[N
             env.float_symbols[symbol] = env.declare(f"{symbol}_value", dt.Scalar(dtype, transient=True)).name
         result = env.names.fresh("v")
         zero = (sympy.Integer(0),)
-        body = (*value.loads, Let(result, value.expr), Store(env.float_symbols[symbol], zero, result))
+        body: tuple[Instr, ...] = (*value.loads, Let(result, value.expr), Store(env.float_symbols[symbol], zero, result))
         return [Leaf((), body, Source(label=symbol))]
     fresh = env.names.fresh(symbol) if symbol in env.values or symbol not in sdfg.free_symbols else symbol
     env.values[symbol] = sym(fresh)
@@ -180,6 +183,5 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     body = lift_region(loop, sdfg, env)
     if saved is not None:
         env.values[loop.loop_variable] = saved
-    return [Loop(fresh, *bounds, body, source)]
-
-
+    start_value, stop_value, step_value = bounds
+    return [Loop(fresh, start_value, stop_value, step_value, body, source)]

@@ -1,4 +1,5 @@
 """Copies and reductions as leaves."""
+
 from __future__ import annotations
 
 import ast
@@ -20,11 +21,18 @@ from sdgrad.symbolic.expr import Expr, sym, total
 ONE, ZERO = sympy.Integer(1), sympy.Integer(0)
 
 MODES = {
-    dtypes.ReductionType.Sum: "sum", dtypes.ReductionType.Product: "prod", dtypes.ReductionType.Min: "min",
-    dtypes.ReductionType.Max: "max", dtypes.ReductionType.Logical_And: "and", dtypes.ReductionType.Logical_Or: "or",
-    dtypes.ReductionType.Bitwise_And: "bitand", dtypes.ReductionType.Bitwise_Or: "bitor",
-    dtypes.ReductionType.Bitwise_Xor: "bitxor", dtypes.ReductionType.Logical_Xor: "xor",
-    dtypes.ReductionType.Sub: "sub", dtypes.ReductionType.Div: "div",
+    dtypes.ReductionType.Sum: "sum",
+    dtypes.ReductionType.Product: "prod",
+    dtypes.ReductionType.Min: "min",
+    dtypes.ReductionType.Max: "max",
+    dtypes.ReductionType.Logical_And: "and",
+    dtypes.ReductionType.Logical_Or: "or",
+    dtypes.ReductionType.Bitwise_And: "bitand",
+    dtypes.ReductionType.Bitwise_Or: "bitor",
+    dtypes.ReductionType.Bitwise_Xor: "bitxor",
+    dtypes.ReductionType.Logical_Xor: "xor",
+    dtypes.ReductionType.Sub: "sub",
+    dtypes.ReductionType.Div: "div",
 }
 
 
@@ -55,8 +63,15 @@ def counts(subset: subsets.Range) -> list[Expr]:
     return [sympy.sympify(n) for n in subset.size()]
 
 
-def copy_leaf(src: Container, src_subset: subsets.Range, dst: Container, dst_subset: subsets.Range, wcr: str | None,
-              names: Names, source: Source) -> Leaf:
+def copy_leaf(
+    src: Container,
+    src_subset: subsets.Range,
+    dst: Container,
+    dst_subset: subsets.Range,
+    wcr: str | None,
+    names: Names,
+    source: Source,
+) -> Leaf:
     """``dst[dst_subset] = src[src_subset]`` element by element, in row-major order of both."""
     src_n, dst_n = counts(src_subset), counts(dst_subset)
     wide = [n for n in dst_n if n != 1]
@@ -78,31 +93,45 @@ def _place(subset: subsets.Range, index: list[Expr], wide: list[Expr]) -> tuple[
         offsets = [next(remaining) if n != 1 else ZERO for n in sizes]
     else:
         offsets = _unflatten(_flatten(index, wide), sizes)
-    return tuple(b + k * s for (b, _, s), k in zip(subset.ranges, offsets))
+    return tuple(b + k * s for (b, _, s), k in zip(subset.ranges, offsets, strict=False))
 
 
 def _flatten(index: list[Expr], sizes: list[Expr]) -> Expr:
     linear: Expr = ZERO
-    for k, n in zip(index, sizes):
+    for k, n in zip(index, sizes, strict=False):
         linear = linear * n + k
     return linear
 
 
 def _unflatten(linear: Expr, sizes: list[Expr]) -> list[Expr]:
     strides = list(accumulate(reversed(sizes[1:]), mul, initial=ONE))[::-1]
-    return [(symbolic.int_floor(linear, s) if s != 1 else linear) % n if n != 1 else ZERO
-            for n, s in zip(sizes, strides)]
+    return [
+        (symbolic.int_floor(linear, s) if s != 1 else linear) % n if n != 1 else ZERO
+        for n, s in zip(sizes, strides, strict=False)
+    ]
 
 
-def reduce_leaves(src: Window, src_subset: subsets.Range, dst: Window, dst_subset: subsets.Range, dtype: dace.typeclass,
-                  axes: tuple[int, ...] | None, wcr: str, identity: object, names: Names, source: Source) -> list[Leaf]:
+def reduce_leaves(
+    src: Window,
+    src_subset: subsets.Range,
+    dst: Window,
+    dst_subset: subsets.Range,
+    dtype: dace.typeclass,
+    axes: tuple[int, ...] | None,
+    wcr: str,
+    identity: object,
+    names: Names,
+    source: Source,
+) -> list[Leaf]:
     """A reduction node: an accumulating leaf, fresh where the node starts from the reduction's own identity."""
     rank = len(src_subset.ranges)
     reduced = set(range(rank)) if axes is None else {a % rank for a in axes}
     params = [Param(names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(counts(src_subset))]
     kept = [sym(p.name) for k, p in enumerate(params) if k not in reduced]
-    read = src.index(tuple(b + sym(p.name) * s for (b, _, s), p in zip(src_subset.ranges, params)))
-    write = dst.index(_reduced_index(dst_subset, kept, [n for k, n in enumerate(counts(src_subset)) if k not in reduced]))
+    read = src.index(tuple(b + sym(p.name) * s for (b, _, s), p in zip(src_subset.ranges, params, strict=False)))
+    write = dst.index(
+        _reduced_index(dst_subset, kept, [n for k, n in enumerate(counts(src_subset)) if k not in reduced])
+    )
     value = names.fresh(f"v_{src.container}")
     mode = mode_of(wcr)
     leaves = []
@@ -110,22 +139,29 @@ def reduce_leaves(src: Window, src_subset: subsets.Range, dst: Window, dst_subse
     if identity is not None and not fresh:
         init = names.fresh("v_init")
         outer = [Param(p.name, p.start, p.stop, p.step) for k, p in enumerate(params) if k not in reduced]
-        leaves.append(Leaf(tuple(outer), (Let(init, code.parse(str(identity))), Store(dst.container, write, init)), source))
-    leaves.append(Leaf(tuple(params), (Load(value, src.container, read), Store(dst.container, write, value, mode, None, fresh)),
-                       source))
+        leaves.append(
+            Leaf(tuple(outer), (Let(init, code.parse(str(identity))), Store(dst.container, write, init)), source)
+        )
+    leaves.append(
+        Leaf(
+            tuple(params),
+            (Load(value, src.container, read), Store(dst.container, write, value, mode, None, fresh)),
+            source,
+        )
+    )
     return leaves
 
 
 def _reduced_index(subset: subsets.Range, kept: list[Expr], sizes: list[Expr]) -> tuple[Expr, ...]:
     ranges = subset.ranges
     if len(ranges) == len(kept):
-        return tuple(b + k * s for (b, _, s), k in zip(ranges, kept))
+        return tuple(b + k * s for (b, _, s), k in zip(ranges, kept, strict=False))
     wide = [d for d, n in enumerate(counts(subset)) if n != 1]
-    moving = [k for k, n in zip(kept, sizes) if n != 1]
+    moving = [k for k, n in zip(kept, sizes, strict=False) if n != 1]
     if len(wide) != len(moving):
         raise UnsupportedNode(f"a reduction whose output subset [{subset}] has another rank than what it keeps")
     index = [b for b, _, _ in ranges]
-    for d, k in zip(wide, moving):
+    for d, k in zip(wide, moving, strict=False):
         index[d] = index[d] + k * ranges[d][2]
     return tuple(index)
 

@@ -1,8 +1,10 @@
 """``/`` of two integers is a real number, as Python has it and C++ has not."""
+
 from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import TypeGuard
 
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, children, with_children
 from sdgrad.symbolic import code, kinds
@@ -10,6 +12,7 @@ from sdgrad.symbolic import code, kinds
 
 def divide_truly(program: Program) -> Program:
     """The program with the numerator of every quotient of integers converted."""
+
     def convert(node: Node) -> Node:
         node = with_children(node, tuple(block(b) for b in children(node)))
         if not isinstance(node, Leaf) or not any(_is_quotient(i) for i in node.body):
@@ -23,7 +26,7 @@ def divide_truly(program: Program) -> Program:
     return replace(program, body=block(program.body))
 
 
-def _is_quotient(instr: Instr) -> bool:
+def _is_quotient(instr: Instr) -> TypeGuard[Let]:
     return isinstance(instr, Let) and isinstance(instr.expr, ast.BinOp) and isinstance(instr.expr.op, ast.Div)
 
 

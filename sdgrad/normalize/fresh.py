@@ -1,4 +1,5 @@
 """``x = 0`` followed by ``x += ...`` is a sum that defines ``x``: one fresh reduction."""
+
 from __future__ import annotations
 
 import ast
@@ -32,8 +33,12 @@ def fold(block: Block, program: Program) -> Block:
 
 def starts(store: Store, leaf: Leaf, program: Program) -> bool:
     """Whether a store fills a whole container with a constant."""
-    return (store.mode == "set" and number(store, leaf) is not None and program.root(store.container) == store.container
-            and covers(store, leaf, program.containers[store.container].shape))
+    return (
+        store.mode == "set"
+        and number(store, leaf) is not None
+        and program.root(store.container) == store.container
+        and covers(store, leaf, program.containers[store.container].shape)
+    )
 
 
 def number(store: Store, leaf: Leaf) -> object:

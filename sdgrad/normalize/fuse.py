@@ -3,6 +3,7 @@
 Differentiating after fusion is the point: the intermediates of a fused leaf are scalars, its adjoint recomputes them
 in registers, and nothing of them is ever kept in memory.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
@@ -31,8 +32,8 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 
-LOOKBACK = 24        # how far back a leaf looks for a partner: keeps fusion linear in the program's length
-LARGEST_BODY = 300   # instructions of a fused leaf: beyond it compilers spill and compile times grow
+LOOKBACK = 24  # how far back a leaf looks for a partner: keeps fusion linear in the program's length
+LARGEST_BODY = 300  # instructions of a fused leaf: beyond it compilers spill and compile times grow
 
 
 def fuse(program: Program) -> Program:
@@ -73,7 +74,9 @@ def collapse_fused(node: Node, program: Program) -> Node:
     if isinstance(node, Scope) and not node.sequential and len(node.body) == 1 and isinstance(node.body[0], Leaf):
         locals_ = local_names(node)
         leaf = node.body[0]
-        kept = drop_stores(leaf, lambda s: s.container in locals_ and s.container not in {x.container for x in leaf.loads})
+        kept = drop_stores(
+            leaf, lambda s: s.container in locals_ and s.container not in {x.container for x in leaf.loads}
+        )
         if not locals_ & (reads(kept) | writes(kept)):
             return collapse(replace(node, body=(kept,), locals=()))
     return node
@@ -133,25 +136,28 @@ def fusable(first: Leaf, second: Leaf, program: Program) -> bool:
     loaded = [i for i in first.body if isinstance(i, Load)]
     later_loads = [i for i in moved if isinstance(i, Load)]
     later_stores = [i for i in moved if isinstance(i, Store)]
-    return (all(flows(s, x, first, program) for s in stored for x in later_loads)
-            and all(overwrites(s, x, first, program) for s in stored for x in later_stores)
-            and all(same_instance(s, x, first, program) for s in later_stores for x in loaded))
+    return (
+        all(flows(s, x, first, program) for s in stored for x in later_loads)
+        and all(overwrites(s, x, first, program) for s in stored for x in later_stores)
+        and all(same_instance(s, x, first, program) for s in later_stores for x in loaded)
+    )
 
 
 def same_domain(first: Leaf, second: Leaf) -> bool:
     if len(first.params) != len(second.params):
         return False
-    env = {b.name: sym(a.name) for a, b in zip(first.params, second.params)}
-    return all(same((a.start, a.stop, a.step), (substitute(x, env) for x in (b.start, b.stop, b.step)))
-               for a, b in zip(first.params, second.params))
+    env = {b.name: sym(a.name) for a, b in zip(first.params, second.params, strict=False)}
+    return all(
+        same((a.start, a.stop, a.step), (substitute(x, env) for x in (b.start, b.stop, b.step)))
+        for a, b in zip(first.params, second.params, strict=False)
+    )
 
 
 def same_instance(store: Store, other: Load | Store, leaf: Leaf, program: Program) -> bool:
     """Other memory, or the very same element, which no other instance touches."""
     if program.root(store.container) != program.root(other.container):
         return True
-    return (store.container == other.container and same(store.index, other.index)
-            and injective_by_position(store, leaf))
+    return store.container == other.container and same(store.index, other.index) and injective_by_position(store, leaf)
 
 
 def flows(store: Store, load: Load, leaf: Leaf, program: Program) -> bool:
@@ -164,10 +170,11 @@ def flows(store: Store, load: Load, leaf: Leaf, program: Program) -> bool:
 def overwrites(first: Store, second: Store, leaf: Leaf, program: Program) -> bool:
     """Whether two stores keep their order when their leaves are merged."""
     if program.root(first.container) == program.root(second.container) and first.mode == second.mode != "set":
-        return not (first.fresh or second.fresh)   # both only accumulate
+        return not (first.fresh or second.fresh)  # both only accumulate
     plain = first.mode == second.mode == "set"
     return same_instance(first, second, leaf, program) and (
-        plain or program.root(first.container) != program.root(second.container))
+        plain or program.root(first.container) != program.root(second.container)
+    )
 
 
 def injective_by_position(store: Store, leaf: Leaf) -> bool:
@@ -202,9 +209,9 @@ class Merging:
 
     program: Program
     body: list[Instr] = field(default_factory=list)
-    held: dict[tuple, str] = field(default_factory=dict)       # elements whose value is in a register
-    names: dict[str, str] = field(default_factory=dict)        # what names of the leaf being added are called here
-    defined: dict[str, str] = field(default_factory=dict)      # every name, with the text of its definition
+    held: dict[tuple, str] = field(default_factory=dict)  # elements whose value is in a register
+    names: dict[str, str] = field(default_factory=dict)  # what names of the leaf being added are called here
+    defined: dict[str, str] = field(default_factory=dict)  # every name, with the text of its definition
 
     def add(self, instr: Instr) -> None:
         if self.names and mentioned(instr) & self.names.keys():
@@ -240,14 +247,27 @@ class Merging:
             self.held = {k: v for k, v in self.held.items() if k[0] != instr.container}
             self.body.append(instr)
             return
-        earlier = next((i for i in self.body if isinstance(i, Store) and i.container == instr.container
-                        and i.mode == "set" and i.guard is None and same(i.index, instr.index)), None)
+        earlier = next(
+            (
+                i
+                for i in self.body
+                if isinstance(i, Store)
+                and i.container == instr.container
+                and i.mode == "set"
+                and i.guard is None
+                and same(i.index, instr.index)
+            ),
+            None,
+        )
         if instr.guard is not None and earlier is not None:
             instr = self.choice(instr, earlier)
         self.held = {k: v for k, v in self.held.items() if k[0] != instr.container}
         if instr.guard is None:
-            self.body = [i for i in self.body if not (isinstance(i, Store) and i.container == instr.container
-                                                      and same(i.index, instr.index))]
+            self.body = [
+                i
+                for i in self.body
+                if not (isinstance(i, Store) and i.container == instr.container and same(i.index, instr.index))
+            ]
             self.body.append(instr)
             self.held[key] = converted(instr, self.body, self.program)
         else:
@@ -257,7 +277,9 @@ class Merging:
         """A guarded store over an unconditional one: one unconditional store of either value."""
         name = next(n for k in range(len(self.defined) + 1) if (n := f"{guarded.value}_or{k}") not in self.defined)
         assert guarded.guard is not None
-        self.define(Let(name, code.choose(code.name(guarded.guard), code.name(guarded.value), code.name(earlier.value))))
+        self.define(
+            Let(name, code.choose(code.name(guarded.guard), code.name(guarded.value), code.name(earlier.value)))
+        )
         return replace(guarded, value=name, guard=None)
 
 

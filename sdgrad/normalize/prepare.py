@@ -1,4 +1,5 @@
 """A graph made ready to be read."""
+
 from __future__ import annotations
 
 import copy
@@ -13,14 +14,14 @@ from dace.transformation.passes.simplification.control_flow_raising import Contr
 from sdgrad.errors import InvalidGraph
 from sdgrad.rules import RULES
 
-LIFTED = ("Reduce", "Einsum")     # library nodes read as leaves
+LIFTED = ("Reduce", "Einsum")  # library nodes read as leaves
 
 
 def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     """A copy of an SDFG to read: library nodes without a rule expanded, connectors with their types.
 
-    DaCe's ``simplify`` is left out: it turns floats into symbols, captures parameters of nested SDFGs and drops views that
-    nested SDFGs need; what it is good for, fusion does. With ``own``, the graph itself may be changed.
+    DaCe's ``simplify`` is left out: it turns floats into symbols, captures parameters of nested SDFGs and drops
+    views that nested SDFGs need; what it is good for, fusion does. With ``own``, the graph itself may be changed.
     """
     try:
         sdfg.validate()
@@ -39,19 +40,24 @@ def is_unstructured(region: object) -> bool:
     """Whether a region is anything but a chain of blocks."""
     return isinstance(region, ControlFlowRegion) and (
         any(region.out_degree(b) > 1 or region.in_degree(b) > 1 for b in region.nodes())
-        or any(not e.data.is_unconditional() for e in region.edges()))
+        or any(not e.data.is_unconditional() for e in region.edges())
+    )
 
 
 def expand_calls(sdfg: dace.SDFG) -> None:
     """Expand library nodes into maps until only those are left that are read as leaves or have a rule of their own."""
     while True:
-        found = [(n, s) for s in sdfg.all_sdfgs_recursive() for st in s.states() for n in st.nodes() for s in [st]
-                 if isinstance(n, nd.LibraryNode) and type(n).__name__ not in LIFTED and type(n).__name__ not in RULES]
+        found = [
+            (n, s)
+            for s in sdfg.all_sdfgs_recursive()
+            for st in s.states()
+            for n in st.nodes()
+            for s in [st]
+            if isinstance(n, nd.LibraryNode) and type(n).__name__ not in LIFTED and type(n).__name__ not in RULES
+        ]
         if not found:
             return
         for node, state in found:
             choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
             node.implementation = choices[0] if choices else node.default_implementation
             node.expand(state)
-
-

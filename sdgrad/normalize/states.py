@@ -1,9 +1,11 @@
 """One state of an SDFG, its scopes and nodes, as nodes of the program tree."""
+
 from __future__ import annotations
 
 import ast
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import dace
 import sympy
@@ -20,6 +22,7 @@ from sdgrad.normalize.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.normalize.tasklets import ArrayOperand, Operand, Output, ScalarOperand, lift_code
 from sdgrad.program.tree import (
     Block,
+    Instr,
     Leaf,
     Let,
     Load,
@@ -43,7 +46,6 @@ def source_of(element: object, label: str = "") -> Source:
     info = getattr(element, "debuginfo", None)
     label = label or getattr(element, "label", getattr(element, "name", ""))
     return Source(info.filename, info.start_line, label) if info is not None else Source(label=label)
-
 
 
 class StateLifting:
@@ -112,11 +114,15 @@ class StateLifting:
         subset = self.env.range(subset) if subset is not None else subsets.Range.from_array(viewed.desc(self.sdfg))
         return self.window(viewed).subset(subset)
 
-    def is_view_edge(self, edge: object) -> bool:
-        return any(isinstance(n, nd.AccessNode) and isinstance(n.desc(self.sdfg), dt.View)
-                   and sdutil.get_view_edge(self.state, n) is edge for n in (edge.src, edge.dst))
+    def is_view_edge(self, edge: Any) -> bool:
+        return any(
+            isinstance(n, nd.AccessNode)
+            and isinstance(n.desc(self.sdfg), dt.View)
+            and sdutil.get_view_edge(self.state, n) is edge
+            for n in (edge.src, edge.dst)
+        )
 
-    def outer(self, edge: object) -> tuple[Window, subsets.Range | None]:
+    def outer(self, edge: Any) -> tuple[Window, subsets.Range | None]:
         """The window a memlet path ends in on the data side, and the memlet's subset of it."""
         path = self.state.memlet_path(edge)
         src, dst = path[0].src, path[-1].dst
@@ -146,13 +152,19 @@ class StateLifting:
                 out.append(self.copy(edge, node, target))
         return out
 
-    def copy(self, edge: object, src: nd.AccessNode, dst: nd.AccessNode) -> Node:
+    def copy(self, edge: Any, src: nd.AccessNode, dst: nd.AccessNode) -> Node:
         memlet = edge.data
         src_subset, dst_subset = _both_subsets(memlet, src, dst, self.sdfg)
         a, b = self.window(src), self.window(dst)
-        return copy_leaf(self.env.containers[a.container], a.subset(self.env.range(src_subset)),
-                         self.env.containers[b.container], b.subset(self.env.range(dst_subset)),
-                         memlet.wcr, self.env.names, source_of(src))
+        return copy_leaf(
+            self.env.containers[a.container],
+            a.subset(self.env.range(src_subset)),
+            self.env.containers[b.container],
+            b.subset(self.env.range(dst_subset)),
+            memlet.wcr,
+            self.env.names,
+            source_of(src),
+        )
 
     # -- maps
     def map_scope(self, entry: nd.MapEntry) -> list[Node]:
@@ -163,7 +175,7 @@ class StateLifting:
                 prelude += self.dynamic_bound(edge)
         renamed, fresh = param_symbols(entry.map.params, env)
         params = []
-        for old, new, (b, e, s) in zip(entry.map.params, fresh, entry.map.range.ranges):
+        for old, new, (b, e, s) in zip(entry.map.params, fresh, entry.map.range.ranges, strict=False):
             params.append(Param(new, env.expr(b), env.expr(e), env.expr(s)))
             env.values[old] = renamed[old]
         before = set(env.containers)
@@ -173,8 +185,14 @@ class StateLifting:
         env.values = saved
         env.windows.update(hidden)
         inner = {c.name for n in walk(tuple(body)) if isinstance(n, Scope) for c in n.locals}
-        scope = Scope(tuple(params), tuple(body), tuple(c for c in made if c.name not in inner), source_of(entry),
-                      entry.map.schedule == dace.ScheduleType.Sequential, entry.map.schedule)
+        scope = Scope(
+            tuple(params),
+            tuple(body),
+            tuple(c for c in made if c.name not in inner),
+            source_of(entry),
+            entry.map.schedule == dace.ScheduleType.Sequential,
+            entry.map.schedule,
+        )
         return [*prelude, scope]
 
     def hide_locals(self, entry: nd.MapEntry) -> dict[str, Window]:
@@ -190,7 +208,7 @@ class StateLifting:
                 self.env.declare(name, desc)
         return hidden
 
-    def dynamic_bound(self, edge: object) -> list[Node]:
+    def dynamic_bound(self, edge: Any) -> list[Node]:
         window, subset = self.outer(edge)
         index = window.index(tuple(b for b, _, _ in self.env.range(subset).ranges))
         target = self.env.names.fresh(f"v_{window.container}")
@@ -216,7 +234,9 @@ class StateLifting:
             if edge.dst_conn is None:
                 continue
             if edge.src_conn is not None and isinstance(edge.src, nd.Tasklet):
-                loads.append(Load(names.fresh(f"v_{edge.dst_conn}"), self.pipes[edge.src, edge.src_conn], (sympy.Integer(0),)))
+                loads.append(
+                    Load(names.fresh(f"v_{edge.dst_conn}"), self.pipes[edge.src, edge.src_conn], (sympy.Integer(0),))
+                )
                 inputs[edge.dst_conn] = ScalarOperand(loads[-1].name)
                 continue
             window, subset = self.outer(edge)
@@ -235,9 +255,11 @@ class StateLifting:
         body = node.code.code if isinstance(node.code.code, list) else ast.parse(node.code.as_string).body
         instrs, values = lift_code(body, inputs, outputs, symbols, names)
         used = {n for i in instrs for n in _mentioned(i)}
-        stores = [Store(container, index, values[conn], mode) for conn, container, index, mode in extra if conn in values]
+        stores = [
+            Store(container, index, values[conn], mode) for conn, container, index, mode in extra if conn in values
+        ]
         used |= {s.value for s in stores}
-        return Leaf((), (*(l for l in loads if l.name in used), *instrs, *stores), source_of(node))
+        return Leaf((), (*(x for x in loads if x.name in used), *instrs, *stores), source_of(node))
 
     def outputs(self, node: nd.Tasklet) -> tuple[dict[str, Output], list[tuple]]:
         outputs: dict[str, Output] = {}
@@ -248,7 +270,9 @@ class StateLifting:
             if isinstance(edge.dst, nd.Tasklet):
                 if (node, edge.src_conn) not in self.pipes:
                     dtype = node.out_connectors[edge.src_conn]
-                    pipe = self.env.declare(f"{node.label}_{edge.src_conn}", dt.Scalar(dtype or dace.float64, transient=True))
+                    pipe = self.env.declare(
+                        f"{node.label}_{edge.src_conn}", dt.Scalar(dtype or dace.float64, transient=True)
+                    )
                     self.pipes[node, edge.src_conn] = pipe.name
                     outputs.setdefault(edge.src_conn, Output(None))
                     extra.append((edge.src_conn, pipe.name, (sympy.Integer(0),), "set"))
@@ -292,16 +316,37 @@ class StateLifting:
                 return [self.call(node, f"write-conflict resolution '{node.wcr}'")]
             axes = tuple(node.axes) if node.axes is not None else None
             dtype = self.env.containers[a.container].dtype
-            return list(reduce_leaves(a, self.env.range(src), b, self.env.range(dst), dtype, axes, node.wcr, node.identity,
-                                      self.env.names, source_of(node)))
+            return list(
+                reduce_leaves(
+                    a,
+                    self.env.range(src),
+                    b,
+                    self.env.range(dst),
+                    dtype,
+                    axes,
+                    node.wcr,
+                    node.identity,
+                    self.env.names,
+                    source_of(node),
+                )
+            )
         if type(node).__name__ == "Einsum" and symbolic.equal_valued(0, node.beta):
-            def operand(edge: object) -> tuple:
+
+            def operand(edge: Any) -> tuple:
                 window, subset = self.outer(edge)
                 return window, self.env.range(subset)
 
             inputs = {e.dst_conn: operand(e) for e in self.state.in_edges(node)}
-            return [einsum_leaf(node.einsum_str, node.alpha, inputs, operand(self.state.out_edges(node)[0]), self.env.names,
-                                source_of(node))]
+            return [
+                einsum_leaf(
+                    node.einsum_str,
+                    node.alpha,
+                    inputs,
+                    operand(self.state.out_edges(node)[0]),
+                    self.env.names,
+                    source_of(node),
+                )
+            ]
         return [self.call(node, "")]
 
     def call(self, node: nd.CodeNode, reason: str) -> NodeCall:
@@ -309,24 +354,35 @@ class StateLifting:
         inputs, outputs = {}, {}
         for edge in self.state.in_edges(node):
             if not edge.data.is_empty():
-                inputs[edge.dst_conn] = self.region(edge)
+                inputs[_named(edge.dst_conn, node)] = self.region(edge)
         for edge in self.state.out_edges(node):
             if not edge.data.is_empty():
-                outputs[edge.src_conn] = self.region(edge)
+                outputs[_named(edge.src_conn, node)] = self.region(edge)
         return NodeCall(node, inputs, outputs, source_of(node), reason)
 
-    def region(self, edge: object) -> Region:
+    def region(self, edge: Any) -> Region:
         """An operand of a call. A view stays a view: the node wants an array of that shape."""
         window, subset = self.outer(edge)
         path = self.state.memlet_path(edge)
         node = path[0].src if isinstance(path[0].src, nd.AccessNode) else path[-1].dst
         if isinstance(node.desc(self.sdfg), dt.View) and not window.whole:
-            window = as_view(node.data, resolve_symbols(node.desc(self.sdfg), self.env),
-                             self.env.containers[window.container], self.viewed_subset(node), self.env)
+            window = as_view(
+                node.data,
+                resolve_symbols(node.desc(self.sdfg), self.env),
+                self.env.containers[window.container],
+                self.viewed_subset(node),
+                self.env,
+            )
         return Region(window.container, window.subset(self.env.range(subset)), edge.data.wcr)
 
 
-def _mentioned(instr: object) -> set[str]:
+def _named(connector: str | None, node: nd.CodeNode) -> str:
+    if connector is None:
+        raise UnsupportedNode(f"{type(node).__name__} '{node.label}' with an operand without a connector")
+    return connector
+
+
+def _mentioned(instr: Instr) -> set[str]:
     if isinstance(instr, Let):
         return code.names_in(instr.expr)
     names = {s.name for i in instr.index for s in i.free_symbols}
@@ -343,8 +399,9 @@ def _array_operand(window: Window, ranges: subsets.Range) -> ArrayOperand:
     return ArrayOperand(window.container, window.subset(ranges))
 
 
-def _both_subsets(memlet: dace.Memlet, src: nd.AccessNode, dst: nd.AccessNode,
-                  sdfg: dace.SDFG) -> tuple[subsets.Range, subsets.Range]:
+def _both_subsets(
+    memlet: dace.Memlet, src: nd.AccessNode, dst: nd.AccessNode, sdfg: dace.SDFG
+) -> tuple[subsets.Range, subsets.Range]:
     """Source and destination subsets of a copy, the missing one filled in from the other's size."""
     if memlet.data == src.data:
         src_subset, dst_subset = memlet.subset, memlet.other_subset

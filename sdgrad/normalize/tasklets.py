@@ -3,12 +3,12 @@
 Function calls, divisions, powers and choices get a name of their own, so that each has one row of the rule table;
 sums and products stay together as polynomials, whose partials SymPy takes whole.
 """
+
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Union
 
 import sympy
 from dace import subsets
@@ -20,6 +20,8 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, to_expr
 
 UNROLL_LIMIT = 256
+# Python's names for functions that C++ calls otherwise
+SPELLINGS = {"gamma": "tgamma", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,12 @@ class ArrayOperand:
                 return tuple(b for b, _, _ in ranges)
             raise UnsupportedNode(f"a tasklet subscripts {self.container}[{self.subset}] with {len(given)} indices")
         result = [b for b, _, _ in ranges]
-        for axis, k in zip(axes, given):
+        for axis, k in zip(axes, given, strict=False):
             result[axis] = result[axis] + k
         return tuple(result)
 
 
-Operand = Union[ScalarOperand, ArrayOperand]
+Operand = ScalarOperand | ArrayOperand
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class _Lifting:
     symbols: Mapping[str, ast.expr]
     instrs: list[Instr] = field(default_factory=list)
     env: dict[str, ast.expr] = field(default_factory=dict)
-    partial: dict[str, ast.expr | None] = field(default_factory=dict)   # outputs set only under a condition
+    partial: dict[str, ast.expr | None] = field(default_factory=dict)  # outputs set only under a condition
 
     # -- expressions
     def let(self, expr: ast.expr, stem: str = "v") -> ast.expr:
@@ -102,7 +104,8 @@ class _Lifting:
             return self.let(code.choose(test, then, other))
         if isinstance(expr, ast.Call):
             args = [self.atom(a, guard) for a in expr.args]
-            return self.let(ast.Call(func=expr.func, args=args, keywords=[]))
+            spelling = SPELLINGS.get(code.callee(expr))
+            return self.let(ast.Call(func=code.name(spelling) if spelling else expr.func, args=args, keywords=[]))
         if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, (ast.USub, ast.UAdd)):
             return ast.UnaryOp(op=expr.op, operand=self.value(expr.operand, guard))
         if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub, ast.Mult)):
@@ -191,7 +194,7 @@ class _Lifting:
     def assign(self, target: ast.expr, value: ast.expr, guard: ast.expr | None) -> None:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             parts = [self.atom(v, guard) for v in value.elts]
-            for t, v in zip(target.elts, parts):
+            for t, v in zip(target.elts, parts, strict=False):
                 self.bind(t, v, guard)
             return
         self.bind(target, self.atom(value, guard), guard)
@@ -219,8 +222,16 @@ class _Lifting:
         output = self.outputs.get(connector)
         if output is None or output.operand is None:
             raise UnsupportedNode(f"a tasklet writes elements of '{connector}'")
-        self.instrs.append(Store(output.operand.container, output.operand.index(index), self.named(value), output.mode,
-                                 guard.id if isinstance(guard, ast.Name) else None, output.fresh))
+        self.instrs.append(
+            Store(
+                output.operand.container,
+                output.operand.index(index),
+                self.named(value),
+                output.mode,
+                guard.id if isinstance(guard, ast.Name) else None,
+                output.fresh,
+            )
+        )
 
     def named(self, value: ast.expr) -> str:
         atom = value if isinstance(value, ast.Name) else self.let(value)
@@ -263,8 +274,13 @@ def _as_load(target: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(target), mode="eval").body
 
 
-def lift_code(body: list[ast.stmt], inputs: Mapping[str, Operand], outputs: Mapping[str, Output],
-              symbols: Mapping[str, ast.expr], names: Names) -> tuple[list[Instr], dict[str, str]]:
+def lift_code(
+    body: list[ast.stmt],
+    inputs: Mapping[str, Operand],
+    outputs: Mapping[str, Output],
+    symbols: Mapping[str, ast.expr],
+    names: Names,
+) -> tuple[list[Instr], dict[str, str]]:
     """Instructions of a tasklet, and the name of the value on each output connector that leads to no container."""
     lifting = _Lifting(names, inputs, outputs, symbols)
     lifting.run(body)
@@ -276,6 +292,14 @@ def lift_code(body: list[ast.stmt], inputs: Mapping[str, Operand], outputs: Mapp
         values[connector] = value
         if output.operand is not None:
             start = tuple(b for b, _, _ in output.operand.subset.ranges)
-            lifting.instrs.append(Store(output.operand.container, start, value, output.mode,
-                                        guard.id if isinstance(guard, ast.Name) else None, output.fresh))
+            lifting.instrs.append(
+                Store(
+                    output.operand.container,
+                    start,
+                    value,
+                    output.mode,
+                    guard.id if isinstance(guard, ast.Name) else None,
+                    output.fresh,
+                )
+            )
     return as_sums_and_products(lifting.instrs, names), values

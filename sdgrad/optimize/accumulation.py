@@ -3,6 +3,7 @@
 A leaf may accumulate into one element from many instances. Here such leaves become: a parallel map with a sequential
 reduction inside (where the reduced parameters are the innermost), or a sequential nest.
 """
+
 from __future__ import annotations
 
 import ast
@@ -108,8 +109,10 @@ class Scheduler:
         for s in sums:
             if self.is_injective(s, leaf):
                 for g in groups:
-                    if all(self.is_injective(o, leaf) and self.program.root(o.container) != self.program.root(s.container)
-                           for o in g):
+                    if all(
+                        self.is_injective(o, leaf) and self.program.root(o.container) != self.program.root(s.container)
+                        for o in g
+                    ):
                         g.append(s)
                         break
                 else:
@@ -150,8 +153,12 @@ class Scheduler:
         kept = tuple(p for p in leaf.params if p.name in used)
         reduced = tuple(p for p in leaf.params if p.name not in used)
         bounds = {n for p in kept for n in free_names(p.start, p.stop, p.step)}
-        regular = (not used & local and not bounds & {p.name for p in reduced} and store.guard is None
-                   and injective(store, leaf, len(store.index), kept))
+        regular = (
+            not used & local
+            and not bounds & {p.name for p in reduced}
+            and store.guard is None
+            and injective(store, leaf, len(store.index), kept)
+        )
         if regular and reduced and leaf.params[-1] in reduced:
             return [self.inner_reduction(leaf, store, kept, reduced)]
         return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
@@ -159,7 +166,9 @@ class Scheduler:
     def inner_reduction(self, leaf: Leaf, store: Store, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Scope:
         """``map kept: acc = identity; for reduced: acc += value; target += acc``."""
         target = self.program.containers[store.container]
-        acc = Container(self.names.fresh(f"acc_{store.container}"), dt.Scalar(wide(target.dtype, store.mode), transient=True))
+        acc = Container(
+            self.names.fresh(f"acc_{store.container}"), dt.Scalar(wide(target.dtype, store.mode), transient=True)
+        )
         self.made[acc.name] = acc
         zero, v, total = (self.names.fresh(n) for n in ("v", "v", "v"))
         start = Leaf((), (Let(zero, identity(store.mode, target.dtype)), Store(acc.name, (ZERO,), zero)), leaf.source)
@@ -188,8 +197,10 @@ def _alone(store: Store, params: tuple[Param, ...]) -> set[str]:
 
 def unfresh(leaf: Leaf) -> Leaf:
     """Fresh reductions that never meet themselves are assignments; others have been started already."""
-    body = tuple(replace(i, fresh=False, mode="set" if _single(i, leaf) else i.mode)
-                 if isinstance(i, Store) and i.fresh else i for i in leaf.body)
+    body = tuple(
+        replace(i, fresh=False, mode="set" if _single(i, leaf) else i.mode) if isinstance(i, Store) and i.fresh else i
+        for i in leaf.body
+    )
     return replace(leaf, body=body)
 
 

@@ -1,8 +1,9 @@
 """Matrix products, recognised from what they compute: a sum over a parameter of a product of two elements.
 
-Every contraction in the program, primal or adjoint, written as ``@``, ``einsum`` or loops, is a leaf of that form; those
-that BLAS takes become matrix product nodes, with transposes and strides in the operands' views.
+Every contraction in the program, primal or adjoint, written as ``@``, ``einsum`` or loops, is a leaf of that form;
+those that BLAS takes become matrix product nodes, with transposes and strides in the operands' views.
 """
+
 from __future__ import annotations
 
 import ast
@@ -36,7 +37,7 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
-SMALLEST_WORK = 4096        # multiplications below which loops are faster than a call
+SMALLEST_WORK = 4096  # multiplications below which loops are faster than a call
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def _factors(value: Let) -> list[ast.expr] | None:
         if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
             return flatten(expr.left) + flatten(expr.right)
         return [expr]
+
     factors = [f for f in flatten(value.expr) if not (isinstance(f, ast.Constant) and f.value == 1)]
     plain = all(isinstance(f, (ast.Name, ast.Constant)) for f in factors)
     return factors if plain and len(factors) <= 3 else None
@@ -90,7 +92,7 @@ class Matcher:
 
     def node(self, node: Node) -> list[Node]:
         if isinstance(node, Scope):
-            return [node]                       # inside a map the loops stay
+            return [node]  # inside a map the loops stay
         if isinstance(node, Leaf):
             found = recognise(node)
             return (self.product(found) if found is not None else None) or [node]
@@ -102,7 +104,11 @@ class Matcher:
             return None
         batch, m, n, k = roles
         containers = [self.program.containers[x.container] for x in (c.store, c.a, c.b)]
-        if len({x.dtype for x in containers}) != 1 or containers[0].dtype not in BLAS_TYPES or not self.worth(c.leaf.params):
+        if (
+            len({x.dtype for x in containers}) != 1
+            or containers[0].dtype not in BLAS_TYPES
+            or not self.worth(c.leaf.params)
+        ):
             return None
         a = self.operand(c.a, (*batch, *m, *k))
         b = self.operand(c.b, (*batch, *k, *n))
@@ -116,12 +122,20 @@ class Matcher:
     def roles(self, c: Contraction) -> tuple[list[Param], ...] | None:
         """Parameters by role: batch, rows, columns, summed; None where BLAS has no such product."""
         used = {x: free_names(*x.index) for x in (c.store, c.a, c.b)}
-        batch, m, n, k = [], [], [], []
+        batch: list[Param] = []
+        m: list[Param] = []
+        n: list[Param] = []
+        k: list[Param] = []
         for p in c.leaf.params:
             if p.step != 1 or free_names(p.start, p.stop) & {q.name for q in c.leaf.params}:
                 return None
-            where = tuple(p.name in used[x] for x in (c.store, c.a, c.b))
-            role = {(True, True, True): batch, (True, True, False): m, (True, False, True): n, (False, True, True): k}.get(where)
+            where = (p.name in used[c.store], p.name in used[c.a], p.name in used[c.b])
+            role = {
+                (True, True, True): batch,
+                (True, True, False): m,
+                (True, False, True): n,
+                (False, True, True): k,
+            }.get(where)
             if role is None:
                 return None
             role.append(p)
@@ -152,7 +166,7 @@ class Matcher:
         start = [sympy.expand(i.subs(first)) for i in access.index]
         last = {sym(p.name): p.stop for p in params}
         stop = [sympy.expand(i.subs(last)) for i in access.index]
-        subset = subsets.Range([(b, e, 1) for b, e in zip(start, stop)])
+        subset = subsets.Range([(b, e, 1) for b, e in zip(start, stop, strict=False)])
         if list(container.shape) == shape and strides == steps and all(s == 0 for s in start):
             return Region(container.name, subset)
         view = dt.ArrayView(container.dtype, shape, strides=steps, storage=container.desc.storage, transient=True)

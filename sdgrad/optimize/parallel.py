@@ -1,4 +1,5 @@
 """Threads where the work pays for them: small maps run in one."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -9,8 +10,8 @@ import sympy
 from sdgrad.program.tree import Block, Expr, Leaf, Node, Program, Scope, children, with_children
 from sdgrad.symbolic.expr import free_names
 
-SMALLEST_PARALLEL_WORK = 50_000     # instructions below which waking a second thread costs more than it saves
-UNKNOWN_TRIPS = 16                  # assumed for ranges that depend on other parameters or on symbols inside a body
+SMALLEST_PARALLEL_WORK = 50_000  # instructions below which waking a second thread costs more than it saves
+UNKNOWN_TRIPS = 16  # assumed for ranges that depend on other parameters or on symbols inside a body
 
 
 def choose_threads(program: Program) -> Program:

@@ -1,4 +1,5 @@
 """The ordered list of passes."""
+
 from __future__ import annotations
 
 from sdgrad.config import config

@@ -1,10 +1,12 @@
 """A program tree as an SDFG: one state a node, exact memlets at the tasklets, whole arrays outside of maps."""
+
 from __future__ import annotations
 
 import ast
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import dace
 from dace import data as dt
@@ -38,10 +40,19 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, to_ast
 
+MATH_HEADER = Path(__file__).parent.parent / "runtime" / "include" / "sdgrad_math.h"
+OWN_FUNCTIONS = "sdgrad_"     # functions of generated code that the header above defines
+
 WCR = {
-    "sum": "lambda x, y: x + y", "prod": "lambda x, y: x * y", "max": "lambda x, y: max(x, y)",
-    "min": "lambda x, y: min(x, y)", "and": "lambda x, y: x and y", "or": "lambda x, y: x or y",
-    "bitand": "lambda x, y: x & y", "bitor": "lambda x, y: x | y", "bitxor": "lambda x, y: x ^ y",
+    "sum": "lambda x, y: x + y",
+    "prod": "lambda x, y: x * y",
+    "max": "lambda x, y: max(x, y)",
+    "min": "lambda x, y: min(x, y)",
+    "and": "lambda x, y: x and y",
+    "or": "lambda x, y: x or y",
+    "bitand": "lambda x, y: x & y",
+    "bitor": "lambda x, y: x | y",
+    "bitxor": "lambda x, y: x ^ y",
     "xor": "lambda x, y: x != y",
 }
 
@@ -53,12 +64,16 @@ def emit(program: Program) -> dace.SDFG:
         sdfg.add_constant(name, value, desc)
     sdfg.callback_mapping.update(program.callback_mapping)
     local = {c for node in walk(program.body) for c in local_names(node)}
-    used = set(program.arguments).union(*(_touched(n) for n in program.body)) if program.body else set(program.arguments)
+    used = (
+        set(program.arguments).union(*(_touched(n) for n in program.body)) if program.body else set(program.arguments)
+    )
     for name in _with_bases(used, program):
         if name not in local:
             sdfg.add_datadesc(name, copy.deepcopy(program.containers[name].desc))
     emitter = Emitter(program, sdfg)
     emitter.block(program.body, sdfg)
+    if any(OWN_FUNCTIONS in ast.unparse(i.expr) for n in walk(program.body) if isinstance(n, Leaf) for i in n.lets):
+        sdfg.append_global_code(f'#include "{MATH_HEADER}"')
     declare_symbols(sdfg, program)
     return sdfg
 
@@ -96,7 +111,7 @@ class Emitter:
     program: Program
     sdfg: dace.SDFG
     last: dict[int, object] = field(default_factory=dict)
-    info: dace.dtypes.DebugInfo = field(default_factory=lambda: dace.dtypes.DebugInfo(0))   # of the node being written
+    info: dace.dtypes.DebugInfo = field(default_factory=lambda: dace.dtypes.DebugInfo(0))  # of the node being written
 
     # -- control flow
     def block(self, block: Block, region: ControlFlowRegion) -> None:
@@ -160,13 +175,21 @@ class Emitter:
             test = f"{node.symbol} {relation} {stop}"
         except ValueError:
             test = f"(({step}) > 0 and {node.symbol} <= {stop}) or (({step}) < 0 and {node.symbol} >= {stop})"
-        loop = LoopRegion(f"loop_{node.symbol}", test, node.symbol, f"{node.symbol} = {start}",
-                          f"{node.symbol} = {node.symbol} + ({step})", sdfg=self.sdfg)
+        loop = LoopRegion(
+            f"loop_{node.symbol}",
+            test,
+            node.symbol,
+            f"{node.symbol} = {start}",
+            f"{node.symbol} = {node.symbol} + ({step})",
+            sdfg=self.sdfg,
+        )
         self.append(loop, region)
         self.block(node.body, loop)
 
     # -- data
-    def access(self, state: SDFGState, name: str, write: bool, cache: dict[tuple[str, bool], nd.AccessNode]) -> nd.AccessNode:
+    def access(
+        self, state: SDFGState, name: str, write: bool, cache: dict[tuple[str, bool], nd.AccessNode]
+    ) -> nd.AccessNode:
         """The access node of a container in a state, with the chain of views that leads to it."""
         if (name, write) in cache:
             return cache[name, write]
@@ -187,13 +210,22 @@ class Emitter:
         return dace.Memlet(data=name, subset=subsets.Range.from_array(self.sdfg.arrays[name]), debuginfo=self.info)
 
     # -- maps around something
-    def enter(self, state: SDFGState, params: tuple[Param, ...], schedule: dace.ScheduleType,
-              label: str) -> tuple[nd.MapEntry, nd.MapExit]:
+    def enter(
+        self, state: SDFGState, params: tuple[Param, ...], schedule: dace.ScheduleType, label: str
+    ) -> tuple[nd.MapEntry, nd.MapExit]:
         ranges = {p.name: subsets.Range([(p.start, p.stop, p.step)]) for p in params}
         return state.add_map(_identifier(label) or "map", ranges, schedule=schedule, debuginfo=self.info)
 
-    def connect_in(self, state: SDFGState, cache: dict, name: str, scope: nd.MapEntry | None, dst: nd.Node,
-                   connector: str | None, memlet: dace.Memlet) -> None:
+    def connect_in(
+        self,
+        state: SDFGState,
+        cache: dict,
+        name: str,
+        scope: nd.MapEntry | None,
+        dst: nd.Node,
+        connector: str | None,
+        memlet: dace.Memlet,
+    ) -> None:
         outer = self.access(state, name, False, cache)
         if scope is None:
             state.add_edge(outer, None, dst, connector, memlet)
@@ -203,8 +235,16 @@ class Emitter:
             state.add_edge(outer, None, scope, f"IN_{name}", self.whole(name))
         state.add_edge(scope, f"OUT_{name}", dst, connector, memlet)
 
-    def connect_out(self, state: SDFGState, cache: dict, name: str, scope: nd.MapExit | None, src: nd.Node,
-                    connector: str | None, memlet: dace.Memlet) -> None:
+    def connect_out(
+        self,
+        state: SDFGState,
+        cache: dict,
+        name: str,
+        scope: nd.MapExit | None,
+        src: nd.Node,
+        connector: str | None,
+        memlet: dace.Memlet,
+    ) -> None:
         outer = self.access(state, name, True, cache)
         if scope is None:
             state.add_edge(src, connector, outer, None, memlet)
@@ -240,8 +280,9 @@ class Emitter:
         outs = {n for n in _roots(outs, self.program)}
         declare_symbols(inner, self.program)
         mapping = {s: s for s in sorted(map(str, inner.free_symbols)) if s not in inner.constants_prop}
-        nested = state.add_nested_sdfg(inner, {n: None for n in sorted(ins)}, {n: None for n in sorted(outs)}, mapping,
-                                        debuginfo=self.info)
+        nested = state.add_nested_sdfg(
+            inner, {n: None for n in sorted(ins)}, {n: None for n in sorted(outs)}, mapping, debuginfo=self.info
+        )
         entry = exit_ = None
         if node.params:
             entry, exit_ = self.enter(state, node.params, _schedule(node), node.source.label)
@@ -264,8 +305,12 @@ class Emitter:
 
 
 def _inner_views(node: Node, program: Program) -> set[str]:
-    return {n for inner in walk((node,)) for n in reads(inner) | writes(inner)
-            if not isinstance(inner, Scope) and program.containers[n].view_of is not None}
+    return {
+        n
+        for inner in walk((node,))
+        for n in reads(inner) | writes(inner)
+        if not isinstance(inner, Scope) and program.containers[n].view_of is not None
+    }
 
 
 def _roots(names: set[str], program: Program) -> set[str]:
@@ -280,7 +325,9 @@ def _schedule(node: Leaf | Scope) -> dace.ScheduleType:
     return dace.ScheduleType.Sequential if node.sequential else node.schedule
 
 
-def close(state: SDFGState, entry: nd.MapEntry, exit_: nd.MapExit, inside: nd.Node, has_in: bool, has_out: bool) -> None:
+def close(
+    state: SDFGState, entry: nd.MapEntry, exit_: nd.MapExit, inside: nd.Node, has_in: bool, has_out: bool
+) -> None:
     """Empty edges where a map body has nothing to read or nothing to write."""
     if not has_in:
         state.add_edge(entry, None, inside, None, dace.Memlet())
@@ -326,12 +373,18 @@ class LeafWriter:
                 self.local.add(instr.name)
             else:
                 self.store(instr)
-        tasklet = self.state.add_tasklet(_identifier(self.leaf.source.label) or "compute", {k: None for k in self.inputs},
-                                         {k: None for k in self.outputs}, "\n".join(self.text),
-                                         debuginfo=self.emitter.info)
+        tasklet = self.state.add_tasklet(
+            _identifier(self.leaf.source.label) or "compute",
+            {k: None for k in self.inputs},
+            {k: None for k in self.outputs},
+            "\n".join(self.text),
+            debuginfo=self.emitter.info,
+        )
         entry = exit_ = None
         if self.leaf.params:
-            entry, exit_ = self.emitter.enter(self.state, self.leaf.params, _schedule(self.leaf), self.leaf.source.label)
+            entry, exit_ = self.emitter.enter(
+                self.state, self.leaf.params, _schedule(self.leaf), self.leaf.source.label
+            )
         cache: dict = {}
         for connector, (container, memlet) in self.inputs.items():
             self.emitter.connect_in(self.state, cache, container, entry, tasklet, connector, memlet)
@@ -344,8 +397,9 @@ class LeafWriter:
         return bool(free_names(*index) & self.local) or guard is not None
 
     def element(self, container: str, index: tuple) -> dace.Memlet:
-        return dace.Memlet(data=container, subset=subsets.Range([(i, i, 1) for i in index]),
-                           debuginfo=self.emitter.info)
+        return dace.Memlet(
+            data=container, subset=subsets.Range([(i, i, 1) for i in index]), debuginfo=self.emitter.info
+        )
 
     def load(self, instr: Load) -> None:
         self.local.add(instr.name)
@@ -355,7 +409,9 @@ class LeafWriter:
         connector = f"all_{instr.container}"
         self.inputs[connector] = (instr.container, self.emitter.whole(instr.container))
         read = f"{connector}[{_subscript(instr.index)}]"
-        self.text.append(f"{instr.name} = ({read} if {instr.guard} else 0)" if instr.guard else f"{instr.name} = {read}")
+        self.text.append(
+            f"{instr.name} = ({read} if {instr.guard} else 0)" if instr.guard else f"{instr.name} = {read}"
+        )
 
     def store(self, instr: Store) -> None:
         wcr = None if instr.mode == "set" else WCR[instr.mode]

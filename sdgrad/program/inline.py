@@ -1,4 +1,5 @@
 """One program inside another: containers renamed, arguments bound."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -37,8 +38,10 @@ def inline(program: Program, bound: Mapping[str, str], names: Names) -> tuple[Bl
     mapping = dict(bound)
     for name in program.containers:
         if name not in mapping:
-            mapping[name] = names.fresh(name.replace("__return", "returned"))   # DaCe reserves the prefix
-    symbols = {s: sym(names.fresh(s)) for n in walk(program.body) if isinstance(n, (SymbolAssign, Loop)) for s in [n.symbol]}
+            mapping[name] = names.fresh(name.replace("__return", "returned"))  # DaCe reserves the prefix
+    symbols = {
+        s: sym(names.fresh(s)) for n in walk(program.body) if isinstance(n, (SymbolAssign, Loop)) for s in [n.symbol]
+    }
     brought = {}
     for name, container in program.containers.items():
         if name not in bound:
@@ -55,8 +58,12 @@ def rename_containers(node: Node, mapping: Mapping[str, str], symbols: Mapping) 
     node = with_children(node, tuple(tuple(rename_containers(n, mapping, symbols) for n in b) for b in children(node)))
     if isinstance(node, Leaf):
         moved = tuple(rename_instr(i, {}, symbols) for i in node.body) if symbols else node.body
-        return replace(node, body=tuple(replace(i, container=mapping[i.container]) if isinstance(i, (Load, Store)) else i
-                                        for i in moved))
+        return replace(
+            node,
+            body=tuple(
+                replace(i, container=mapping[i.container]) if isinstance(i, (Load, Store)) else i for i in moved
+            ),
+        )
     if isinstance(node, NodeCall):
         return replace(node, inputs=_regions(node.inputs, mapping), outputs=_regions(node.outputs, mapping))
     if isinstance(node, Scope):
@@ -76,7 +83,7 @@ def _new(symbol: str, symbols: Mapping) -> str:
     return symbols[symbol].name if symbol in symbols else symbol
 
 
-def _regions(regions: Mapping[str | None, Region], mapping: Mapping[str, str]) -> dict[str | None, Region]:
+def _regions(regions: Mapping[str, Region], mapping: Mapping[str, str]) -> dict[str, Region]:
     return {c: replace(r, container=mapping[r.container]) for c, r in regions.items()}
 
 

@@ -1,6 +1,8 @@
 """Operations on leaves and their straight-line code: renaming, slicing, cleaning."""
+
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -20,7 +22,7 @@ def mentioned(instr: Instr) -> set[str]:
 def rename_instr(instr: Instr, names: Mapping[str, str], symbols: Mapping[str, Expr]) -> Instr:
     """An instruction with local names renamed and symbols (parameters) replaced by expressions."""
     if isinstance(instr, Let):
-        env = {old: code.name(new) for old, new in names.items()}
+        env: dict[str, ast.expr] = {old: code.name(new) for old, new in names.items()}
         env |= {s: to_ast(e) for s, e in symbols.items()}
         return Let(names.get(instr.name, instr.name), code.rename(instr.expr, env))
     values = {**{old: sym(new) for old, new in names.items()}, **symbols}
@@ -33,7 +35,7 @@ def rename_instr(instr: Instr, names: Mapping[str, str], symbols: Mapping[str, E
 
 def rename_params(leaf: Leaf, params: tuple[Param, ...]) -> tuple[Instr, ...]:
     """The leaf's body over other parameters, position by position."""
-    env = {old.name: sym(new.name) for old, new in zip(leaf.params, params) if old.name != new.name}
+    env = {old.name: sym(new.name) for old, new in zip(leaf.params, params, strict=False) if old.name != new.name}
     return tuple(rename_instr(i, {}, env) for i in leaf.body) if env else leaf.body
 
 

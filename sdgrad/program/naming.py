@@ -1,4 +1,5 @@
 """The names a program uses."""
+
 from __future__ import annotations
 
 from sdgrad.names import Names

@@ -5,12 +5,13 @@ scalar code; everything an SDFG does element by element becomes one. Library cal
 with structured bodies are the other nodes. The tree is read off an SDFG by :mod:`sdgrad.normalize` and turned
 back into one by :mod:`sdgrad.program.emit`; in between nobody touches an SDFG.
 """
+
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 import dace
 import sympy
@@ -129,7 +130,7 @@ class Store:
         return f"{self.container}[{', '.join(map(str, self.index))}] {op} {self.value}{guard}{fresh}"
 
 
-Instr = Union[Load, Let, Store]
+Instr = Load | Let | Store
 
 
 # --- nodes -----------------------------------------------------------------------------------------------------
@@ -176,8 +177,8 @@ class NodeCall:
     """A node the engine does not look into: library node, C++ tasklet, nested SDFG without a lifting."""
 
     node: dace.nodes.CodeNode
-    inputs: Mapping[str | None, Region]
-    outputs: Mapping[str | None, Region]
+    inputs: Mapping[str, Region]
+    outputs: Mapping[str, Region]
     source: Source = Source()
     reason: str = ""
 
@@ -249,7 +250,7 @@ class While:
     source: Source = Source()
 
 
-Node = Union[Leaf, NodeCall, Scope, SymbolAssign, Branch, Loop, While]
+Node = Leaf | NodeCall | Scope | SymbolAssign | Branch | Loop | While
 Block = tuple[Node, ...]
 
 
@@ -289,7 +290,7 @@ def with_children(node: Node, blocks: tuple[Block, ...]) -> Node:
     if isinstance(node, (Scope, Loop, While)):
         return replace(node, body=blocks[0])
     if isinstance(node, Branch):
-        return replace(node, arms=tuple((c, b) for (c, _), b in zip(node.arms, blocks)))
+        return replace(node, arms=tuple((c, b) for (c, _), b in zip(node.arms, blocks, strict=False)))
     return node
 
 
@@ -341,6 +342,7 @@ def local_names(node: Node) -> set[str]:
 # --- printing --------------------------------------------------------------------------------------------------
 def lines(node: Node) -> list[str]:
     """A node as text, one statement a line."""
+
     def indent(block: Block) -> list[str]:
         return [f"  {line}" for inner in block for line in lines(inner)]
 

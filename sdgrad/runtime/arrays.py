@@ -1,4 +1,5 @@
 """Arguments of a compiled program: NumPy arrays, torch tensors and numbers in, the same kind out."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,6 +25,7 @@ def like(result: np.ndarray, original: Any) -> Any:
     """A result in the kind of the argument it belongs to."""
     if is_tensor(original):
         import torch
+
         return torch.from_numpy(np.ascontiguousarray(result))
     return result if isinstance(original, np.ndarray) else result[()] if result.shape == () else result
 
@@ -42,13 +44,16 @@ def check(name: str, value: Any, desc: dt.Data) -> Any:
     if isinstance(desc, dt.Scalar) or tuple(desc.shape) == (1,) and np.ndim(array) == 0:
         if np.ndim(array) != 0 and np.size(array) != 1:
             raise ArgumentError(f"argument '{name}': expected a {wanted} scalar, found a {describe(value)}")
-        return wanted.type(np.asarray(array).reshape(())[()]) if isinstance(desc, dt.Scalar) else np.full(1, array, wanted)
+        return (
+            wanted.type(np.asarray(array).reshape(())[()]) if isinstance(desc, dt.Scalar) else np.full(1, array, wanted)
+        )
     if not isinstance(array, np.ndarray):
         array = np.asarray(array)
     if array.dtype != wanted or array.ndim != len(desc.shape):
-        raise ArgumentError(f"argument '{name}': expected a {wanted} array with {len(desc.shape)} dimensions, found a "
-                            f"{describe(value)}")
-    for found, expected in zip(array.shape, desc.shape):
+        raise ArgumentError(
+            f"argument '{name}': expected a {wanted} array with {len(desc.shape)} dimensions, found a {describe(value)}"
+        )
+    for found, expected in zip(array.shape, desc.shape, strict=False):
         if not dace.symbolic.issymbolic(expected) and found != int(expected):
             shape = tuple(map(str, desc.shape))
             raise ArgumentError(f"argument '{name}': expected shape ({', '.join(shape)}), found {array.shape}")
@@ -57,8 +62,12 @@ def check(name: str, value: Any, desc: dt.Data) -> Any:
 
 def evaluate_shape(desc: dt.Data, symbols: dict[str, int]) -> tuple[int, ...]:
     """A shape with values for its symbols."""
-    return tuple(int(dace.symbolic.evaluate(s, {dace.symbolic.symbol(k): v for k, v in symbols.items()}))
-                 if dace.symbolic.issymbolic(s) else int(s) for s in desc.shape)
+    return tuple(
+        int(dace.symbolic.evaluate(s, {dace.symbolic.symbol(k): v for k, v in symbols.items()}))
+        if dace.symbolic.issymbolic(s)
+        else int(s)
+        for s in desc.shape
+    )
 
 
 def solve_symbols(descs: dict[str, dt.Data], values: dict[str, Any]) -> dict[str, int]:
@@ -69,8 +78,9 @@ def solve_symbols(descs: dict[str, dt.Data], values: dict[str, Any]) -> dict[str
         for k, extent in enumerate(desc.shape):
             if dace.symbolic.issymbolic(extent) and isinstance(value, np.ndarray) and k < value.ndim:
                 symbol = str(extent)
-                if symbol.isidentifier():
-                    if found.setdefault(symbol, value.shape[k]) != value.shape[k]:
-                        raise ArgumentError(f"argument '{name}': dimension {k} is {value.shape[k]}, but {symbol} is "
-                                            f"{found[symbol]} elsewhere")
+                if symbol.isidentifier() and found.setdefault(symbol, value.shape[k]) != value.shape[k]:
+                    raise ArgumentError(
+                        f"argument '{name}': dimension {k} is {value.shape[k]}, but {symbol} is "
+                        f"{found[symbol]} elsewhere"
+                    )
     return found

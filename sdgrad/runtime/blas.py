@@ -63,9 +63,7 @@ def _wheel_folder() -> str:
 def library_path() -> str:
     """The path of the OpenBLAS library in the wheel."""
     folder = os.path.join(_wheel_folder(), "lib")
-    names = sorted(
-        n for n in os.listdir(folder) if n.startswith("libscipy_openblas") and not n.endswith(".a")
-    )
+    names = sorted(n for n in os.listdir(folder) if n.startswith("libscipy_openblas") and not n.endswith(".a"))
     if not names:
         raise ImportError(f"no OpenBLAS library in {folder}: reinstall scipy-openblas32")
     return os.path.join(folder, names[0])
@@ -285,9 +283,7 @@ class ExpandBatchedMatMulLoops(ExpandTransformation):
             return dace.Memlet(f"{name}[{', '.join([*kept, row, column])}]", **more)
 
         clear = inner.add_state("clear")
-        clear.add_mapped_tasklet(
-            "clear", ranges, {}, "c = 0", {"c": element("_c", "__m", "__n")}, external_edges=True
-        )
+        clear.add_mapped_tasklet("clear", ranges, {}, "c = 0", {"c": element("_c", "__m", "__n")}, external_edges=True)
         inner.add_state_after(clear, "multiply").add_mapped_tasklet(
             "multiply",
             ranges | {"__k": f"0:{sizes['_a'][-1]}"},

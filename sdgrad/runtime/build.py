@@ -2,6 +2,7 @@
 
 DaCe builds through CMake, whose configuration takes longer than most compilations here. The flags are DaCe's own.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -60,8 +61,19 @@ def precompiled_header(options: list[str]) -> list[str]:
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 part = target.with_suffix(".part")
-                run([compiler_name(), *options, f"-I{DACE_INCLUDE}", "-x", "c++-header",
-                     str(DACE_INCLUDE / "dace" / "dace.h"), "-o", str(part)], "dace.h")
+                run(
+                    [
+                        compiler_name(),
+                        *options,
+                        f"-I{DACE_INCLUDE}",
+                        "-x",
+                        "c++-header",
+                        str(DACE_INCLUDE / "dace" / "dace.h"),
+                        "-o",
+                        str(part),
+                    ],
+                    "dace.h",
+                )
                 part.replace(target)
     return [f"-I{folder}"]
 
@@ -71,7 +83,9 @@ def run(command: list[str], what: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
-        raise CompilationFailed(f"cannot compile {what}:\n" + "\n".join(lines[:10]) + f"\ncommand: {shlex.join(command)}")
+        raise CompilationFailed(
+            f"cannot compile {what}:\n" + "\n".join(lines[:10]) + f"\ncommand: {shlex.join(command)}"
+        )
 
 
 def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
@@ -87,8 +101,22 @@ def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
         links += [*_value(env.cmake_libraries), *_value(env.cmake_link_flags)]
     sources = sorted(str(p) for p in (folder / "src").rglob("*.cpp") if "sample" not in p.parts)
     part = target.with_suffix(".part")
-    run([compiler_name(), *precompiled_header(flags()), *options, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}",
-         f"-I{folder / 'include'}", "-shared", *sources, "-o", str(part), *links], sdfg.name)
+    run(
+        [
+            compiler_name(),
+            *precompiled_header(flags()),
+            *options,
+            f"-I{DACE_INCLUDE}",
+            f"-I{INCLUDE}",
+            f"-I{folder / 'include'}",
+            "-shared",
+            *sources,
+            "-o",
+            str(part),
+            *links,
+        ],
+        sdfg.name,
+    )
     part.replace(target)
 
 

@@ -1,4 +1,5 @@
 """Compiled programs, cached on disk by content and shared by processes."""
+
 from __future__ import annotations
 
 import ctypes
@@ -37,8 +38,9 @@ class Library:
 
     def __call__(self, values: Mapping[str, Any]) -> None:
         """Run with one value for each argument; arrays must have the right dtype and layout."""
-        marshalled = {n: dt.make_ctypes_argument(values[n], desc, n, allow_views=True)
-                      for n, desc in self.arguments.items()}
+        marshalled = {
+            n: dt.make_ctypes_argument(values[n], desc, n, allow_views=True) for n, desc in self.arguments.items()
+        }
         if self._handle is None:
             with self._starting:
                 if self._handle is None:

@@ -1,4 +1,5 @@
 """A compiled gradient and how it is called."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,9 @@ class CompiledProgram:
     descs: Mapping[str, Any] = field(default_factory=dict)
     closure: Mapping[str, Any] = field(default_factory=dict)
 
-    def __call__(self, arguments: Mapping[str, Any], results: Sequence[str], inplace: bool = False) -> dict[str, np.ndarray]:
+    def __call__(
+        self, arguments: Mapping[str, Any], results: Sequence[str], inplace: bool = False
+    ) -> dict[str, np.ndarray]:
         """Run on ``arguments``; returns fresh arrays for ``results``, and the arguments written, by name."""
         call: dict[str, Any] = {}
         given = {**self.closure, **arguments}

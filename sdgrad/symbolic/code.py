@@ -1,9 +1,11 @@
 """Small tools on Python expression trees."""
+
 from __future__ import annotations
 
 import ast
 import copy
 from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def names_in(expr: ast.AST) -> set[str]:
@@ -55,7 +57,7 @@ def name(identifier: str) -> ast.Name:
     return ast.Name(id=identifier, ctx=ast.Load())
 
 
-def constant(value: object) -> ast.Constant:
+def constant(value: Any) -> ast.Constant:
     return ast.Constant(value=value)
 
 
@@ -90,6 +92,7 @@ def callee(expr: ast.Call) -> str:
 
 def bottom_up(expr: ast.expr, visit: Callable[[ast.expr], ast.expr]) -> ast.expr:
     """Rebuild an expression from its leaves with ``visit``."""
+
     class Visitor(ast.NodeTransformer):
         def generic_visit(self, node: ast.AST) -> ast.AST:
             super().generic_visit(node)

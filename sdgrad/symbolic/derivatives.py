@@ -1,4 +1,5 @@
 """Derivatives of one instruction: polynomials by SymPy, functions by their row, choices by their guard."""
+
 from __future__ import annotations
 
 import ast
@@ -125,14 +126,19 @@ def _number(expr: ast.expr) -> int | float | None:
 
 
 def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, str]) -> list[Partial]:
-    env: dict[str, ast.expr] = {**dict(zip(rule.arguments, args)), "y": code.name(name)}
+    env: dict[str, ast.expr] = {**dict(zip(rule.arguments, args, strict=False)), "y": code.name(name)}
     found = []
-    for arg, partial in zip(args, rule.partials):
+    for arg, partial in zip(args, rule.partials, strict=False):
         if not isinstance(arg, ast.Name):
             continue
         if rule.complex_vjp is not None and kind.get(arg.id) == "complex":
-            found.append(Partial(arg.id, vjp=code.rename(code.parse(rule.complex_vjp), env),
-                                 jvp=code.rename(code.parse(rule.complex_jvp or ""), env)))
+            found.append(
+                Partial(
+                    arg.id,
+                    vjp=code.rename(code.parse(rule.complex_vjp), env),
+                    jvp=code.rename(code.parse(rule.complex_jvp or ""), env),
+                )
+            )
         elif partial is not None:
             factor = code.rename(code.parse(partial), env)
             constant = factor if not isinstance(factor, ast.Constant) or factor.value != 1 else None
@@ -166,7 +172,13 @@ def _to_sympy(expr: ast.expr, names: dict[str, sympy.Symbol], literals: list[ast
         return -inner if isinstance(expr.op, ast.USub) else inner
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub, ast.Mult)):
         left, right = _to_sympy(expr.left, names, literals), _to_sympy(expr.right, names, literals)
-        return left + right if isinstance(expr.op, ast.Add) else left - right if isinstance(expr.op, ast.Sub) else left * right
+        return (
+            left + right
+            if isinstance(expr.op, ast.Add)
+            else left - right
+            if isinstance(expr.op, ast.Sub)
+            else left * right
+        )
     literals.append(expr)
     return names.setdefault(f"__literal{len(literals) - 1}", sympy.Symbol(f"__literal{len(literals) - 1}"))
 
@@ -184,8 +196,11 @@ def _from_sympy(expr: sympy.Expr, literals: list[ast.expr]) -> ast.expr:
             result = code.binary(ast.Mult, result, base)
         return result
     op = ast.Add if isinstance(expr, sympy.Add) else ast.Mult
-    terms = [_from_sympy(a, literals) for a in expr.as_ordered_terms() if op is ast.Add] if op is ast.Add else \
-        [_from_sympy(a, literals) for a in expr.as_ordered_factors()]
+    terms = (
+        [_from_sympy(a, literals) for a in expr.as_ordered_terms() if op is ast.Add]
+        if op is ast.Add
+        else [_from_sympy(a, literals) for a in expr.as_ordered_factors()]
+    )
     result = terms[0]
     for term in terms[1:]:
         result = code.binary(op, result, term)
@@ -193,8 +208,14 @@ def _from_sympy(expr: sympy.Expr, literals: list[ast.expr]) -> ast.expr:
 
 
 # --- products with cotangents and tangents -----------------------------------------------------------------------
-def pull(p: Partial, g: ast.expr, kind: Mapping[str, str], result: str, strong_zero: bool = True,
-         complex_type: str = "dace.complex128") -> ast.expr:
+def pull(
+    p: Partial,
+    g: ast.expr,
+    kind: Mapping[str, str],
+    result: str,
+    strong_zero: bool = True,
+    complex_type: str = "dace.complex128",
+) -> ast.expr:
     """The contribution of the result's cotangent ``g`` to the operand's: ``conj(partial) * g``, guarded."""
     complex_result, real_operand = kind.get(result) == "complex", kind.get(p.operand) != "complex"
     involved = complex_result or not real_operand
@@ -217,6 +238,7 @@ def pull(p: Partial, g: ast.expr, kind: Mapping[str, str], result: str, strong_z
 
 def complex_literals(expr: ast.expr, complex_type: str) -> ast.expr:
     """Numbers as complex numbers of the right precision: C++ mixes complex with nothing else. Exponents stay."""
+
     class Literals(ast.NodeTransformer):
         def visit_Constant(self, node: ast.Constant) -> ast.expr:
             if isinstance(node.value, bool) or not isinstance(node.value, (int, float, complex)):

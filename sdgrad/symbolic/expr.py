@@ -1,9 +1,11 @@
 """Index expressions: SymPy expressions over integer symbols, addressed by name."""
+
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import TypeAlias
 
 import sympy
 from dace import subsets, symbolic
@@ -55,7 +57,7 @@ def is_zero(expr: Expr) -> bool:
 def same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:
     """Whether two tuples of expressions are provably equal."""
     a, b = tuple(a), tuple(b)
-    return len(a) == len(b) and all(x == y or is_zero(x - y) for x, y in zip(a, b))
+    return len(a) == len(b) and all(x == y or is_zero(x - y) for x, y in zip(a, b, strict=False))
 
 
 def to_ast(expr: Expr) -> ast.expr:

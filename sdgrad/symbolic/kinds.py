@@ -1,4 +1,5 @@
 """What kind of number each local name of straight-line code holds: bool < int < float < complex."""
+
 from __future__ import annotations
 
 import ast
@@ -12,10 +13,14 @@ from sdgrad.symbolic.scalar_rules import RULES
 
 ORDER = ("bool", "int", "float", "complex")
 CASTS = {
-    **{n: "int" for n in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "int", "intp", "long")},
+    **{
+        n: "int"
+        for n in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "int", "intp", "long")
+    },
     **{n: "float" for n in ("float16", "float32", "float64", "float", "double", "half")},
     **{n: "complex" for n in ("complex64", "complex128", "complex")},
-    "bool": "bool", "bool_": "bool",
+    "bool": "bool",
+    "bool_": "bool",
 }
 
 
@@ -78,4 +83,8 @@ def call(expr: ast.Call, kinds: Mapping[str, str]) -> str:
 def complex_type(body: Iterable[Instr], containers: Mapping[str, Container]) -> str:
     """The complex type that straight-line code computes in."""
     found = {containers[i.container].dtype for i in body if hasattr(i, "container")}
-    return "dace.complex64" if dace.complex64 in found and not found & {dace.complex128, dace.float64} else "dace.complex128"
+    return (
+        "dace.complex64"
+        if dace.complex64 in found and not found & {dace.complex128, dace.float64}
+        else "dace.complex128"
+    )

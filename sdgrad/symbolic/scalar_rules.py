@@ -7,6 +7,7 @@ exactly zero they contribute zero (the *strong zero* of algorithmic differentiat
 where a function is not holomorphic; ``g`` is the cotangent of the result, ``dx`` the tangent of the argument. The
 convention is PyTorch's: the cotangent of ``z`` is the direction of steepest ascent, ``conj(dy/dz) * g``.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ class ScalarRule:
     aliases: tuple[str, ...] = ()
     complex_vjp: str | None = None
     complex_jvp: str | None = None
-    kind: str = "float"        # of the result: float (at least), same (as the arguments), real, int, bool
+    kind: str = "float"  # of the result: float (at least), same (as the arguments), real, int, bool
     extra: dict = field(default_factory=dict, compare=False)
 
     @property
@@ -39,14 +40,16 @@ class ScalarRule:
 
 
 ANY, POSITIVE, UNIT, ABOVE1 = (-3.0, 3.0), (0.2, 4.0), (-0.9, 0.9), (1.1, 4.0)
-AWAY = (0.3, 3.0)     # away from zero
+AWAY = (0.3, 3.0)  # away from zero
 
 
 def _unary(name: str, partial: str | None, domain: Interval = ANY, **kw) -> ScalarRule:
     return ScalarRule(name, (partial,), (domain,), **kw)
 
 
-def _binary(name: str, da: str | None, db: str | None, first: Interval = ANY, second: Interval = ANY, **kw) -> ScalarRule:
+def _binary(
+    name: str, da: str | None, db: str | None, first: Interval = ANY, second: Interval = ANY, **kw
+) -> ScalarRule:
     return ScalarRule(name, (da, db), (first, second), **kw)
 
 
@@ -62,10 +65,26 @@ ROWS = (
     _unary("log2", "1.4426950408889634 / x", POSITIVE, singular=True),
     _unary("log10", "0.4342944819032518 / x", POSITIVE, singular=True),
     _unary("log1p", "1 / (x + 1)", (-0.7, 3.0), singular=True),
-    _binary("pow", "b * a ** (b - 1) if b != 0 else 0", "y * log(a) if a != 0 else 0", POSITIVE, ANY, singular=True,
-            kink="d/db is 0 at a = 0", aliases=("power",)),
-    _binary("np_float_pow", "b * a ** (b - 1) if b != 0 else 0", "y * log(a) if a != 0 else 0", POSITIVE, ANY,
-            singular=True, kink="d/db is 0 at a = 0", aliases=("float_power",)),
+    _binary(
+        "pow",
+        "b * a ** (b - 1) if b != 0 else 0",
+        "y * log(a) if a != 0 else 0",
+        POSITIVE,
+        ANY,
+        singular=True,
+        kink="d/db is 0 at a = 0",
+        aliases=("power",),
+    ),
+    _binary(
+        "np_float_pow",
+        "b * a ** (b - 1) if b != 0 else 0",
+        "y * log(a) if a != 0 else 0",
+        POSITIVE,
+        ANY,
+        singular=True,
+        kink="d/db is 0 at a = 0",
+        aliases=("float_power",),
+    ),
     # roots, quotients
     _binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True),
     _unary("sqrt", "0.5 / y", POSITIVE, singular=True),
@@ -96,8 +115,15 @@ ROWS = (
     _unary("tgamma", "y * sdgrad_polygamma(0, x)", POSITIVE, singular=True),
     ScalarRule("sdgrad_polygamma", (None, "sdgrad_polygamma(a + 1, b)"), ((0, 0), POSITIVE), singular=True),
     # magnitude, sign, rounding
-    _unary("abs", "sign(x)", kink="0 at 0", kind="real", aliases=("fabs", "absolute"),
-           complex_vjp="g * x / y if y != 0 else 0", complex_jvp="real(conj(x) * dx) / y if y != 0 else 0"),
+    _unary(
+        "abs",
+        "sign(x)",
+        kink="0 at 0",
+        kind="real",
+        aliases=("fabs", "absolute"),
+        complex_vjp="g * x / y if y != 0 else 0",
+        complex_jvp="real(conj(x) * dx) / y if y != 0 else 0",
+    ),
     _binary("copysign", "sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
     _unary("sign", None, kind="same", aliases=("sgn", "sign_numpy_2")),
     _binary("heaviside", None, None),
@@ -107,10 +133,22 @@ ROWS = (
     _binary("py_floor", None, None, ANY, AWAY, kind="same", aliases=("int_floor", "int_ceil", "int_floor_ni")),
     _binary("nextafter", "1", None),
     # choices
-    _binary("max", _HALF_A.format(op=">"), _HALF_B.format(op=">"), kind="same", kink="one half each at a tie",
-            aliases=("maximum", "fmax", "Max")),
-    _binary("min", _HALF_A.format(op="<"), _HALF_B.format(op="<"), kind="same", kink="one half each at a tie",
-            aliases=("minimum", "fmin", "Min")),
+    _binary(
+        "max",
+        _HALF_A.format(op=">"),
+        _HALF_B.format(op=">"),
+        kind="same",
+        kink="one half each at a tie",
+        aliases=("maximum", "fmax", "Max"),
+    ),
+    _binary(
+        "min",
+        _HALF_A.format(op="<"),
+        _HALF_B.format(op="<"),
+        kind="same",
+        kink="one half each at a tie",
+        aliases=("minimum", "fmin", "Min"),
+    ),
     # complex numbers
     _unary("conj", "1", kind="same", aliases=("conjugate",), complex_vjp="conj(g)", complex_jvp="conj(dx)"),
     _unary("real", "1", kind="real", complex_vjp="g", complex_jvp="real(dx)"),

@@ -4,6 +4,7 @@ Facts come from the analysis (what is needed, what survives in memory); this mod
 container where it survives, recomputed from values that survive, taken from a container the program stored it in, or
 kept on the tape.
 """
+
 from __future__ import annotations
 
 import ast
@@ -53,9 +54,9 @@ class Kept:
     load: Load
     tape: Container
     index: tuple[sympy.Expr, ...]
-    owner: Path | None      # the scope whose replay fills the tape; None: the primal program
+    owner: Path | None  # the scope whose replay fills the tape; None: the primal program
     params: tuple[Param, ...] = ()
-    inline: bool = False    # kept by the leaf itself: only its instances know the index
+    inline: bool = False  # kept by the leaf itself: only its instances know the index
 
     @property
     def leaf(self) -> Leaf:
@@ -73,9 +74,11 @@ class LeafPlan:
 
     replay: tuple[Instr, ...] = ()
     kept: tuple[Kept, ...] = ()
-    results: Mapping[str, tuple[str, tuple[sympy.Expr, ...]]] = field(default_factory=dict)  # final values of reductions
-    after: tuple[Kept, ...] = ()    # results to keep, read when the leaf is done
-    initial: Mapping[str, Kept] = field(default_factory=dict)    # what a reduction that is not fresh started from
+    results: Mapping[str, tuple[str, tuple[sympy.Expr, ...]]] = field(
+        default_factory=dict
+    )  # final values of reductions
+    after: tuple[Kept, ...] = ()  # results to keep, read when the leaf is done
+    initial: Mapping[str, Kept] = field(default_factory=dict)  # what a reduction that is not fresh started from
 
 
 @dataclass(frozen=True)
@@ -136,8 +139,11 @@ class Planner:
             found = tuple(k for v in values(node) for load in v.loads if (k := self.value_load(load, path)) is not None)
             if found:
                 kept[path] = found
-        replays = {path: self.replay(node, path, leaves) for path, node in nodes_with_paths(self.program.body)
-                   if isinstance(node, Scope)}
+        replays = {
+            path: self.replay(node, path, leaves)
+            for path, node in nodes_with_paths(self.program.body)
+            if isinstance(node, Scope)
+        }
         return TapePlan(leaves, kept, regions, replays)
 
     # -- maps with structured bodies
@@ -162,9 +168,13 @@ class Planner:
                 return Replay(frozenset(needed), {w: k for w, k in loads.items() if k})
 
     def replay_loads(self, leaf: Leaf, path: Path, mine: set[str]) -> dict[str, Kept]:
-        return {x.name: self.keep(x, leaf, path) for x in leaf.loads
-                if x.container not in mine and self.owner(x.container, self.memory.places[path]) is None
-                and not self.memory.survives(x, leaf, path)}
+        return {
+            x.name: self.keep(x, leaf, path)
+            for x in leaf.loads
+            if x.container not in mine
+            and self.owner(x.container, self.memory.places[path]) is None
+            and not self.memory.survives(x, leaf, path)
+        }
 
     # -- leaves
     def leaf(self, leaf: Leaf, path: Path, needed: frozenset[str]) -> LeafPlan:
@@ -201,8 +211,11 @@ class Planner:
         order = {i.name: k for k, i in enumerate(leaf.body) if not isinstance(i, Store)}
         replay = tuple(chosen[n] for n in sorted(chosen, key=order.__getitem__))
         results, after = self.results(leaf, path)
-        initial = {s.container: self.keep(Load(self.names.fresh("x0"), s.container, s.index), leaf, path)
-                   for s in leaf.stores if s.mode in VALUE_MODES and not s.fresh and self.activity.active(path, s.value)}
+        initial = {
+            s.container: self.keep(Load(self.names.fresh("x0"), s.container, s.index), leaf, path)
+            for s in leaf.stores
+            if s.mode in VALUE_MODES and not s.fresh and self.activity.active(path, s.value)
+        }
         return LeafPlan(replay, (*kept, *initial.values()), results, after, initial)
 
     def results(self, leaf: Leaf, path: Path) -> tuple[dict, tuple[Kept, ...]]:
@@ -225,8 +238,13 @@ class Planner:
         local = {i.name for i in leaf.body if not isinstance(i, Store)}
         for store in leaf.stores:
             container = self.program.containers[store.container]
-            if store.mode != "set" or store.guard or free_names(*store.index) & local or container.dtype not in (
-                    dace.float64, dace.complex128) or self.is_local(store.container, place):
+            if (
+                store.mode != "set"
+                or store.guard
+                or free_names(*store.index) & local
+                or container.dtype not in (dace.float64, dace.complex128)
+                or self.is_local(store.container, place)
+            ):
                 continue
             if injective(store, leaf, len(store.index)) and self.store_survives(store, leaf, path):
                 found.setdefault(store.value, Load(store.value, store.container, store.index))
@@ -241,8 +259,11 @@ class Planner:
         same_root = [s for s in others.stores if self.program.root(s.container) == self.program.root(store.container)]
         if same_root or self.memory.places[path].loops:
             return False
-        later = [w for w in self.memory.writes.get(self.program.root(store.container), ()) if w.place.path != path
-                 and self.memory._may_follow(w, self.memory.places[path])]
+        later = [
+            w
+            for w in self.memory.writes.get(self.program.root(store.container), ())
+            if w.place.path != path and self.memory._may_follow(w, self.memory.places[path])
+        ]
         mine = self.memory._leaf_elements(store, leaf, self.memory.places[path])
         return all(w.container == store.container and mine.is_disjoint(w.elements) for w in later)
 
@@ -306,9 +327,16 @@ class Planner:
             elif isinstance(node, Loop) and (p := loop_param(node)) is not None:
                 found.append(p)
             elif isinstance(node, (Loop, While)):
-                raise DifferentiationError([Problem(
-                    "loop", "a value must be kept in a loop whose trip count is not known on entry", str(node.source),
-                    "give the loop bounds that do not depend on data")])
+                raise DifferentiationError(
+                    [
+                        Problem(
+                            "loop",
+                            "a value must be kept in a loop whose trip count is not known on entry",
+                            str(node.source),
+                            "give the loop bounds that do not depend on data",
+                        )
+                    ]
+                )
         return found
 
     # -- control values and operands of calls
@@ -327,4 +355,5 @@ class Planner:
 
 def _is_cast(expr: ast.Call) -> bool:
     from sdgrad.symbolic import code, kinds
+
     return code.callee(expr) in kinds.CASTS

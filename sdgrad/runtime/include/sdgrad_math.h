@@ -1,0 +1,29 @@
+// Functions of generated code that neither C++ nor DaCe's runtime has.
+#pragma once
+#include <cmath>
+
+// The n-th derivative of the digamma function, for x > 0 and, by reflection, n = 0 for x < 0.
+// Recurrence up to x >= 10 + n, then the asymptotic series (DLMF 5.11.2, 5.15.8, 5.5.2, 5.5.4).
+inline double sdgrad_polygamma_double(int n, double x) {
+    static const double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6,
+                                       -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
+    if (x <= 0 && n == 0) {
+        if (x == std::floor(x)) return NAN;
+        const double pi = 3.14159265358979323846;
+        return sdgrad_polygamma_double(0, 1 - x) - pi / std::tan(pi * x);
+    }
+    if (x <= 0) return NAN;
+    double sum = 0, factorial = std::tgamma(n + 1.0), sign = n % 2 ? 1 : -1;
+    for (; x < 12 + n; x += 1) sum += n == 0 ? -1 / x : sign * factorial / std::pow(x, n + 1);
+    if (n == 0) {
+        double result = std::log(x) - 0.5 / x;
+        for (int k = 1; k <= 10; ++k) result -= bernoulli[k - 1] / (2 * k * std::pow(x, 2 * k));
+        return sum + result;
+    }
+    double result = std::tgamma(double(n)) / std::pow(x, n) + factorial / (2 * std::pow(x, n + 1));
+    for (int k = 1; k <= 10; ++k)
+        result += bernoulli[k - 1] * std::tgamma(2.0 * k + n) / (std::tgamma(2.0 * k + 1) * std::pow(x, 2 * k + n));
+    return sum + sign * result;
+}
+
+template <typename T> inline T sdgrad_polygamma(int n, T x) { return T(sdgrad_polygamma_double(n, double(x))); }
