@@ -3,7 +3,7 @@
 import sdgrad.backward_impls.fft
 import sdgrad.backward_impls.linalg  # noqa: F401
 from sdgrad import errors, testing
-from sdgrad.api import grad, value_and_grad, vjp
+from sdgrad.api import compile_forward, grad, value_and_grad, vjp
 from sdgrad.backward import (
     BackwardContext,
     BackwardImplementation,
@@ -26,6 +26,7 @@ __all__ = [
     "ScalarRule",
     "SdgradError",
     "add_backward_pass",
+    "compile_forward",
     "config",
     "errors",
     "grad",

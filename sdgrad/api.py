@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from typing import Any
 
 import dace
 import numpy as np
@@ -19,10 +19,10 @@ from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, is_tensor, like
 from sdgrad.runtime.compile import compile_sdfg
-from sdgrad.runtime.program import CompiledProgram
+from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.symbolic.kinds import kind_of
 
-Wrt = Union[int, str, Sequence[int | str]]
+Wrt = int | str | Sequence[int | str]
 
 
 def value_and_grad(
@@ -76,7 +76,7 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
     if not outputs:
         raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
     primal = signature.primal()
-    values = primal(signature.arguments(saved), outputs)
+    values = primal(signature.arguments(saved))
     results = [signature.output_value(o, values, arguments) for o in outputs]
 
     def pullback(*cotangents: Any) -> tuple:
@@ -92,6 +92,23 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
         return tuple(program.gradient(n, found, arguments[n]) if n in wanted else None for n in names)
 
     return (results[0] if len(results) == 1 else tuple(results)), pullback
+
+
+def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
+    """``f`` itself as generated code, from the same pipeline without a gradient: what a gradient's time is measured by.
+
+    :returns: a callable with ``f``'s arguments that returns its outputs in fresh arrays.
+    """
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        arguments = bind_arguments(f, args, kwargs)
+        signature = Signature.of(f, arguments)
+        found = signature.primal()(signature.arguments(arguments), inplace)
+        results = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
+        return results[0] if len(results) == 1 else results
+
+    forward.__name__ = python_function(f).__name__
+    return forward
 
 
 def _cotangent(value: Any, result: Any, output: str) -> np.ndarray:
@@ -113,7 +130,7 @@ class CompiledGradient:
         return self.result.normalized
 
     def __call__(self, arguments: Mapping[str, Any], inplace: bool = False) -> dict[str, np.ndarray]:
-        return self.program(arguments, (), inplace)
+        return self.program(arguments, inplace)
 
     def gradient(self, name: str, found: Mapping[str, np.ndarray], original: Any) -> Any:
         """The gradient of an argument, in its kind and shape."""
@@ -200,8 +217,8 @@ def _compile(program: Program) -> CompiledProgram:
     sdfg = emit(ready)
     written = frozenset(ready.root(w) for node in ready.body for w in writes(node))
     compiled = compile_sdfg(sdfg)
-    descs = {n: d for n, d in sdfg.arglist().items() if n in sdfg.arrays}
-    return CompiledProgram(sdfg, compiled, written, descs)
+    slots = tuple(Slot.of(n, d, n in written) for n, d in sdfg.arglist().items() if n in sdfg.arrays)
+    return CompiledProgram(sdfg, compiled, slots)
 
 
 def _key(value: Any) -> Any:

@@ -127,13 +127,25 @@ def compare(found, wanted, dtype, what):
         assert_close(found, wanted, tolerance, what)
 
 
-BATCHES = [CALLABLE[k::3] for k in range(3)]
+GAMMA = ("lgamma", "tgamma", "sdgrad_polygamma")
+
+
+def batches(names):
+    """The names in a few parts; those that need the library's own C++ are the last."""
+    others = [n for n in names if n not in GAMMA]
+    return [others[0::2], others[1::2], [n for n in names if n in GAMMA]]
+
+
+BATCHES = batches(CALLABLE)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=lambda d: d.to_string())
 @pytest.mark.parametrize("batch", range(len(BATCHES)))
 def test_first_derivatives(batch, dtype):
     names = [n for n in BATCHES[batch] if dtype is not dace.float16 or n not in NOT_IN_HALF]
+    if not names:
+        assert dtype is dace.float16
+        return
     columns = {n: samples(n, dtype) for n in names}
     rows = {n: (f"out = {n}({', '.join(RULES[n].arguments)})", RULES[n].arity) for n in names}
     found = run(rows, columns, {n: differentiable(n) for n in names}, dtype)
@@ -159,7 +171,7 @@ def row_text(name: str, k: int) -> str:
 
 @pytest.mark.parametrize("batch", range(3))
 def test_second_derivatives(batch):
-    cases = {f"{n}_{k}": (n, k) for n in SMOOTH[batch::3] for k in differentiable(n) if RULES[n].partials[k]}
+    cases = {f"{n}_{k}": (n, k) for n in batches(SMOOTH)[batch] for k in differentiable(n) if RULES[n].partials[k]}
     columns = {c: samples(n, dace.float64) for c, (n, _) in cases.items()}
     rows = {c: (row_text(n, k), RULES[n].arity) for c, (n, k) in cases.items()}
     found = run(rows, columns, {c: differentiable(n) for c, (n, _) in cases.items()}, dace.float64)

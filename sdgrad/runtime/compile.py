@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import dace
+import numpy as np
 from dace import data as dt
 from rich.console import Console
 
@@ -38,14 +39,19 @@ class Library:
 
     def __call__(self, values: Mapping[str, Any]) -> None:
         """Run with one value for each argument; arrays must have the right dtype and layout."""
-        marshalled = {
-            n: dt.make_ctypes_argument(values[n], desc, n, allow_views=True) for n, desc in self.arguments.items()
-        }
+        marshalled = {n: _marshal(values[n], desc, n) for n, desc in self.arguments.items()}
         if self._handle is None:
             with self._starting:
                 if self._handle is None:
                     self._handle = ctypes.c_void_p(self._start(*(marshalled[n] for n in self.initial)))
         self._program(self._handle, *marshalled.values())
+
+
+def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
+    """An array as its address, which is all the program takes of it; everything else as DaCe has it."""
+    if type(value) is np.ndarray and isinstance(desc, dt.Array):
+        return ctypes.c_void_p(value.__array_interface__["data"][0])
+    return dt.make_ctypes_argument(value, desc, name, allow_views=True)
 
 
 def content_key(sdfg: dace.SDFG) -> str:

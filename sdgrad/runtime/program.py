@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import dace
 import numpy as np
+from dace import data as dt
 
 from sdgrad.runtime.arrays import check, evaluate_shape, solve_symbols
 from sdgrad.runtime.compile import Library
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One argument of a compiled program, with what a call must know of it; ``shape`` is None where it has symbols."""
+
+    name: str
+    desc: dt.Data
+    dtype: np.dtype
+    shape: tuple[int, ...] | None
+    copied: bool
+
+    @staticmethod
+    def of(name: str, desc: dt.Data, written: bool) -> Slot:
+        symbolic = any(dace.symbolic.issymbolic(s) for s in desc.shape)
+        shape = None if symbolic else tuple(int(s) for s in desc.shape)
+        return Slot(name, desc, np.dtype(desc.dtype.type), shape, written)
+
+    def accept(self, value: Any) -> Any:
+        """A given value as the program takes it; an array that fits already is taken as it is."""
+        fits = type(value) is np.ndarray and value.dtype == self.dtype and value.shape == self.shape
+        if fits and value.flags.c_contiguous and isinstance(self.desc, dt.Array):
+            return value
+        return check(self.name, value, self.desc)
 
 
 @dataclass(frozen=True)
@@ -19,26 +44,26 @@ class CompiledProgram:
 
     sdfg: dace.SDFG
     library: Library
-    written: frozenset[str]
-    descs: Mapping[str, Any] = field(default_factory=dict)
-    closure: Mapping[str, Any] = field(default_factory=dict)
+    slots: tuple[Slot, ...]
 
-    def __call__(
-        self, arguments: Mapping[str, Any], results: Sequence[str], inplace: bool = False
-    ) -> dict[str, np.ndarray]:
-        """Run on ``arguments``; returns fresh arrays for ``results``, and the arguments written, by name."""
+    @property
+    def descs(self) -> dict[str, dt.Data]:
+        """Descriptors of the data arguments, by name."""
+        return {slot.name: slot.desc for slot in self.slots}
+
+    def __call__(self, given: Mapping[str, Any], inplace: bool = False) -> dict[str, np.ndarray]:
+        """Run; returns every array the program was called with, those that were not given fresh and zero."""
         call: dict[str, Any] = {}
-        given = {**self.closure, **arguments}
-        symbols = solve_symbols(dict(self.descs), given)
-        for name, desc in self.descs.items():
-            if name in given:
-                value = check(name, given[name], desc)
-                if name in self.written and not inplace and isinstance(value, np.ndarray):
-                    value = value.copy()
-                call[name] = value
-            elif name in results or name not in given:
-                call[name] = np.zeros(evaluate_shape(desc, symbols), desc.dtype.type)
-        free = {s: v for s, v in symbols.items() if s in self.sdfg.symbols}
-        free |= {k: v for k, v in given.items() if k in self.sdfg.symbols}
-        self.library({**call, **free})
+        static = all(slot.shape is not None for slot in self.slots)
+        symbols = {} if static else solve_symbols(self.descs, given)
+        for slot in self.slots:
+            if slot.name not in given:
+                shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, symbols)
+                call[slot.name] = np.zeros(shape, slot.dtype)
+                continue
+            value = slot.accept(given[slot.name])
+            copied = slot.copied and not inplace and isinstance(value, np.ndarray)
+            call[slot.name] = value.copy() if copied else value
+        extra = {k: v for k, v in {**symbols, **given}.items() if k in self.sdfg.symbols}
+        self.library({**call, **extra})
         return call

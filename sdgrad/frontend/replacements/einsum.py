@@ -5,7 +5,7 @@ from collections import Counter
 from sdgrad.frontend.replacements.emit import Emitter, element_count, same_size
 from sdgrad.frontend.replacements.indexing import gather
 from sdgrad.frontend.replacements.linalg import matmul
-from sdgrad.frontend.replacements.operands import Operand
+from sdgrad.frontend.replacements.operands import Operand, Size
 from sdgrad.frontend.replacements.promotion import common_type
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.shaping import transpose
@@ -26,14 +26,14 @@ def _parse(emitter: Emitter, subscripts, count: int) -> tuple[list[str], str]:
     return inputs, result
 
 
-def _sizes(emitter: Emitter, inputs, operands) -> dict[str, object]:
-    sizes = {}
-    for letters, operand in zip(inputs, operands, strict=False):
+def _sizes(emitter: Emitter, inputs, operands) -> dict[str, Size]:
+    sizes: dict[str, Size] = {}
+    for letters, operand in zip(inputs, operands, strict=True):
         if len(letters) != len(operand.shape):
             raise ValueError(
                 f"{emitter.function}: subscripts {letters!r} for an operand of {len(operand.shape)} dimensions"
             )
-        for letter, size in zip(letters, operand.shape, strict=False):
+        for letter, size in zip(letters, operand.shape, strict=True):
             if not same_size(sizes.setdefault(letter, size), size):
                 raise ValueError(f"{emitter.function}: subscript {letter!r} has sizes {sizes[letter]} and {size}")
     return sizes
@@ -85,7 +85,7 @@ def einsum(emitter, subscripts, *operands):
     inputs, result = _parse(emitter, subscripts, len(operands))
     dtype = common_type([o.kind for o in operands])
     sizes = _sizes(emitter, inputs, operands)
-    terms = list(zip(inputs, (emitter.cast(o, dtype) for o in operands), strict=False))
+    terms = list(zip(inputs, (emitter.cast(o, dtype) for o in operands), strict=True))
     terms = [
         _sum_out(emitter, p, o, {*result, *"".join(inputs[:k] + inputs[k + 1 :])}) for k, (p, o) in enumerate(terms)
     ]

@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from dace import Memlet, data, subsets, symbolic
 
-from sdgrad.frontend.replacements.operands import Operand, read_operand
+from sdgrad.frontend.replacements.operands import Operand, Size, read_operand
 from sdgrad.frontend.replacements.promotion import dace_dtype
 
 
@@ -16,7 +17,7 @@ def same_size(a, b) -> bool:
 
 def broadcast_shape(shapes, function: str) -> tuple:
     """The shape that operands of these shapes broadcast to; sizes that cannot be proved equal are refused."""
-    result = []
+    result: list[Size] = []
     for position in range(1, max(map(len, shapes), default=0) + 1):
         sizes = [shape[-position] for shape in shapes if len(shape) >= position]
         wide = [size for size in sizes if not same_size(size, 1)]
@@ -39,10 +40,10 @@ def element_count(shape):
 class Emitter:
     """Appends operations to the program under translation, wherever its visitor stands (loop bodies included)."""
 
-    visitor: object
+    visitor: Any  # DaCe's ProgramVisitor, whose attributes have no types
     function: str
-    _unused_state: object = None
-    _states: list = field(default_factory=list)
+    _unused_state: Any = None
+    _states: list[Any] = field(default_factory=list)
 
     @property
     def sdfg(self):
@@ -89,7 +90,7 @@ class Emitter:
             shape = broadcast_shape([o.shape for o in operands], self.function)
         types = loop_types or [dtype] * len(operands)
         code = template.format(
-            *(o.code(f"__in{k + 1}", t) for k, (o, t) in enumerate(zip(operands, types, strict=False)))
+            *(o.code(f"__in{k + 1}", t) for k, (o, t) in enumerate(zip(operands, types, strict=True)))
         )
         out = out or self.new(shape, dtype)
         params = parameters(shape)

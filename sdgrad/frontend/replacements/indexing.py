@@ -4,7 +4,7 @@ import numpy as np
 from dace import symbolic
 
 from sdgrad.frontend.replacements.emit import Emitter
-from sdgrad.frontend.replacements.operands import Operand, static_axes, static_axis, static_int, static_shape
+from sdgrad.frontend.replacements.operands import Operand, Size, static_axes, static_axis, static_int, static_shape
 from sdgrad.frontend.replacements.promotion import numpy_dtype
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten
@@ -112,15 +112,15 @@ def fliplr(emitter, m):
     return flip(emitter, m, 1)
 
 
-def _shift_of_axes(emitter: Emitter, shift, axis, ndim: int) -> dict[int, object]:
+def _shift_of_axes(emitter: Emitter, shift, axis, ndim: int) -> dict[int, Size]:
     shifts = list(shift) if isinstance(shift, (list, tuple)) else [shift]
     axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
     if len(shifts) != len(axes):
         shifts, axes = shifts * (len(axes) if len(shifts) == 1 else 1), axes * (len(shifts) if len(axes) == 1 else 1)
     if len(shifts) != len(axes):
         raise ValueError(f"{emitter.function}: shift and axis must have as many entries")
-    total = {}
-    for amount, k in zip(shifts, axes, strict=False):
+    total: dict[int, Size] = {}
+    for amount, k in zip(shifts, axes, strict=True):
         k = static_axis(k, ndim, emitter.function)
         total[k] = total.get(k, 0) + static_shape(amount, emitter.function, "shift")[0]
     return total

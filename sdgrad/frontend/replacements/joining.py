@@ -26,7 +26,7 @@ def concatenate(emitter, arrays, axis=0, dtype=None):
     axis = static_axis(axis, len(shape), emitter.function)
     for o in operands[1:]:
         if len(o.shape) != len(shape) or any(
-            k != axis and not same_size(m, n) for k, (m, n) in enumerate(zip(o.shape, shape, strict=False))
+            k != axis and not same_size(m, n) for k, (m, n) in enumerate(zip(o.shape, shape, strict=True))
         ):
             raise ValueError(
                 f"{emitter.function}: arrays of shapes {shape} and {o.shape} do not join along axis {axis}"
@@ -95,8 +95,8 @@ def _leaves(item):
 def _from_list(emitter: Emitter, items, dtype) -> str:
     if dtype is None:
         dtype = common_type([emitter.operand(leaf, "object").kind for leaf in _leaves(items)])
-    parts = [_from_list(emitter, i, dtype) if isinstance(i, (list, tuple)) else emitter.operand(i) for i in items]
-    parts = [emitter.operand(part) for part in parts]
+    nested = [_from_list(emitter, i, dtype) if isinstance(i, (list, tuple)) else emitter.operand(i) for i in items]
+    parts = [emitter.operand(part) for part in nested]
     shape = parts[0].shape
     if any(len(p.shape) != len(shape) or not all(map(same_size, p.shape, shape)) for p in parts):
         raise ValueError(f"{emitter.function}: object must not be ragged")
@@ -211,7 +211,7 @@ def pad(emitter, array, pad_width, mode="constant", constant_values=0):
         raise ValueError(f"{emitter.function}: mode={mode!r} is not supported")
     widths = _pad_widths(emitter, pad_width, len(operand.shape))
     room = {"reflect": 1, "symmetric": 0, "wrap": 0}.get(mode)
-    for (before, after), size in zip(widths, operand.shape, strict=False):
+    for (before, after), size in zip(widths, operand.shape, strict=True):
         if room is not None and any((w > size - room) == True for w in (before, after)):  # noqa: E712, may be symbolic
             raise ValueError(f"{emitter.function}: pad_width exceeds what mode={mode!r} can repeat once")
     for axis, (before, after) in enumerate(widths):

@@ -21,7 +21,7 @@ def _same_type(emitter: Emitter, *arguments) -> list[Operand]:
 
 def _contiguous(emitter: Emitter, operand: Operand) -> Operand:
     """The library nodes take the strides of a batch from its shape alone."""
-    return emitter.operand(emitter.view(operand.container, operand.shape))
+    return emitter.operand(emitter.view(operand.name, operand.shape))
 
 
 def _library_call(emitter: Emitter, node, connectors, operands, shape) -> str:
@@ -30,7 +30,7 @@ def _library_call(emitter: Emitter, node, connectors, operands, shape) -> str:
     state = emitter.state(node.name)
     state.add_node(node)
     *inputs, output = connectors
-    for connector, operand in zip(inputs, operands, strict=False):
+    for connector, operand in zip(inputs, operands, strict=True):
         memlet = Memlet.from_array(operand.container, emitter.sdfg.arrays[operand.container])
         state.add_edge(state.add_read(operand.container), None, node, connector, memlet)
     state.add_edge(node, output, state.add_write(out), None, Memlet.from_array(out, emitter.sdfg.arrays[out]))
@@ -73,8 +73,8 @@ def _matmul_batched(emitter: Emitter, a: Operand, b: Operand) -> str:
     if any(same_size(n, 1) for n in (*a.shape, *b.shape)):
         return _sum_of_products(emitter, a, b)
     count = element_count(batch)
-    flat = [emitter.operand(emitter.view(o.container, (count, *o.shape[-2:]))) for o in (a, b)]
-    product = _matmul_node(emitter, *flat, (count, a.shape[-2], b.shape[-1]))
+    first, second = (emitter.operand(emitter.view(o.name, (count, *o.shape[-2:]))) for o in (a, b))
+    product = _matmul_node(emitter, first, second, (count, a.shape[-2], b.shape[-1]))
     return emitter.view(product, (*batch, a.shape[-2], b.shape[-1]))
 
 
@@ -89,7 +89,7 @@ def _sum_of_products(emitter: Emitter, a: Operand, b: Operand) -> str:
 
 def _rows_times(emitter: Emitter, a: Operand, b: Operand) -> str:
     """A stack of matrices times one vector or matrix is one product of all their rows."""
-    rows = emitter.operand(emitter.view(a.container, (element_count(a.shape[:-1]), a.shape[-1])))
+    rows = emitter.operand(emitter.view(a.name, (element_count(a.shape[:-1]), a.shape[-1])))
     return emitter.view(_matmul_small(emitter, rows, b), a.shape[:-1] + b.shape[1:])
 
 
@@ -174,7 +174,7 @@ def tensordot(emitter, a, b, axes=2):
     """Transposed and viewed as one product of two matrices."""
     a, b = _same_type(emitter, a, b)
     left, right = _summed_axes(emitter, axes, a, b)
-    for m, n in zip(left, right, strict=False):
+    for m, n in zip(left, right, strict=True):
         _check_inner(emitter, a.shape[m], b.shape[n])
     rows = [k for k in range(len(a.shape)) if k not in left]
     columns = [k for k in range(len(b.shape)) if k not in right]
@@ -191,7 +191,7 @@ def _as_matrix(emitter: Emitter, operand: Operand, rows, columns) -> Operand:
     """``operand`` with ``rows`` and ``columns`` each merged to one dimension; an empty side disappears."""
     ordered = emitter.operand(transpose(emitter, operand, [*rows, *columns])) if len(operand.shape) > 1 else operand
     sides = [element_count([operand.shape[k] for k in side]) for side in (rows, columns) if side]
-    return emitter.operand(emitter.view(ordered.container, tuple(sides)))
+    return emitter.operand(emitter.view(ordered.name, tuple(sides)))
 
 
 @numpy_function("linalg.solve", "dace.linalg.solve")
@@ -231,13 +231,13 @@ def kron(emitter, a, b):
     left, right = _same_type(emitter, a, b)
     ndim = max(len(left.shape), len(right.shape))
     left, right = (
-        emitter.operand(emitter.view(o.container, (1,) * (ndim - len(o.shape)) + o.shape)) if len(o.shape) < ndim else o
+        emitter.operand(emitter.view(o.name, (1,) * (ndim - len(o.shape)) + o.shape)) if len(o.shape) < ndim else o
         for o in (left, right)
     )
-    pairs = tuple(n for sizes in zip(left.shape, right.shape, strict=False) for n in sizes)
+    pairs = tuple(n for sizes in zip(left.shape, right.shape, strict=True) for n in sizes)
     reads = [o.read_at(*(f"__i{2 * k + side}" for k in range(ndim))) for side, o in enumerate((left, right))]
     product = emitter.compute("kron", "{0} * {1}", reads, shape=pairs)
-    return emitter.view(product, tuple(m * n for m, n in zip(left.shape, right.shape, strict=False)))
+    return emitter.view(product, tuple(m * n for m, n in zip(left.shape, right.shape, strict=True)))
 
 
 @numpy_function("cross", "linalg.cross")

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Number
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
 from dace import data, dtypes, symbolic
 
-from sdgrad.frontend.replacements.promotion import dace_dtype, numpy_dtype
+from sdgrad.frontend.replacements.promotion import Kind, dace_dtype, numpy_dtype
+
+# An integer or a symbolic expression: the two share arithmetic, but no type that says so
+Size: TypeAlias = Any
 
 
 @dataclass(frozen=True)
@@ -19,14 +23,21 @@ class Operand:
     """
 
     shape: tuple
-    kind: object  # a numpy.dtype, or a Python type that promotes weakly
+    kind: Kind  # a numpy.dtype, or a Python type that promotes weakly
     container: str | None = None
-    value: object = None  # the number or symbolic expression when there is no container
+    value: Any = None  # the number or symbolic expression when there is no container
     at: tuple[str, ...] | None = None
 
     @property
     def dtype(self) -> np.dtype:
         return np.dtype(self.kind)
+
+    @property
+    def name(self) -> str:
+        """The container's name, of an operand that has one."""
+        if self.container is None:
+            raise TypeError(f"{self.value!r} is not a container")
+        return self.container
 
     @property
     def is_number(self) -> bool:

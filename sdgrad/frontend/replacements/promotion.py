@@ -5,8 +5,12 @@ weakly (NEP 50): a float32 array times ``2.0`` stays float32. Loop indices and s
 because that is what they are when the same program runs in Python.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from dace import dtypes
+
+Kind: TypeAlias = np.dtype | type[int] | type[float] | type[complex]
 
 _SAMPLE_OF_WEAK = {int: 1, float: 1.0, complex: 1j}
 
@@ -30,7 +34,9 @@ def common_type(kinds) -> np.dtype:
 
 def loop_types(ufunc: np.ufunc, kinds, dtype=None) -> tuple[list[np.dtype], list[np.dtype]]:
     """The types in which ``ufunc`` computes on operands of these kinds, and the types of its results."""
-    wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy_dtype(dtype),) * ufunc.nout}
+    wanted: dict[str, Any] = {}
+    if dtype is not None:
+        wanted["signature"] = (None,) * ufunc.nin + (numpy_dtype(dtype),) * ufunc.nout
     found = [numpy_dtype(t) for t in ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **wanted)]
     return found[: ufunc.nin], found[ufunc.nin :]
 

@@ -36,7 +36,7 @@ def _cumulative(emitter: Emitter, label: str, template: str, a, axis, dtype):
 
 
 def flatten(emitter: Emitter, operand: Operand) -> str:
-    return emitter.view(operand.container, (element_count(operand.shape),))
+    return emitter.view(operand.name, (element_count(operand.shape),))
 
 
 @numpy_function("cumsum", method="cumsum")

@@ -47,7 +47,7 @@ def reshape(emitter, a, shape=None, order="C", *, newshape=None):
     shape = newshape if shape is None else shape
     sizes = _known_shape(emitter, shape, element_count(operand.shape))
     if not _check_order(emitter, order):
-        return emitter.view(operand.container, sizes)
+        return emitter.view(operand.name, sizes)
     # Column-major order is row-major order of the transposes
     columns = emitter.view(transpose(emitter, operand), sizes[::-1])
     return transpose(emitter, columns)
@@ -80,9 +80,7 @@ def squeeze(emitter, a, axis=None):
         raise ValueError(f"{emitter.function}: axis={axis} has a size other than one")
     kept = tuple(n for k, n in enumerate(operand.shape) if k not in axes)
     return (
-        emitter.view(operand.container, kept)
-        if kept
-        else gather(emitter, "squeeze", operand, (), "0" * len(operand.shape))
+        emitter.view(operand.name, kept) if kept else gather(emitter, "squeeze", operand, (), "0" * len(operand.shape))
     )
 
 
@@ -94,7 +92,7 @@ def expand_dims(emitter, a, axis):
     sizes = list(operand.shape)
     for k in axes:
         sizes.insert(k, 1)
-    return emitter.view(operand.container, tuple(sizes))
+    return emitter.view(operand.name, tuple(sizes))
 
 
 def _at_least(emitter: Emitter, arrays, ndim: int):
@@ -102,9 +100,7 @@ def _at_least(emitter: Emitter, arrays, ndim: int):
     for a in arrays:
         operand = emitter.array(a, "arys")
         missing = max(0, ndim - len(operand.shape))
-        results.append(
-            emitter.view(operand.container, (1,) * missing + operand.shape) if missing else operand.container
-        )
+        results.append(emitter.view(operand.name, (1,) * missing + operand.shape) if missing else operand.container)
     return results[0] if len(results) == 1 else results
 
 
@@ -170,12 +166,12 @@ def moveaxis(emitter, a, source, destination):
     lists = [axes if isinstance(axes, (list, tuple)) else [axes] for axes in (source, destination)]
     sources, targets = (
         [static_axis(k, ndim, emitter.function, n) for k in axes]
-        for axes, n in zip(lists, ("source", "destination"), strict=False)
+        for axes, n in zip(lists, ("source", "destination"), strict=True)
     )
     if len(sources) != len(targets):
         raise ValueError(f"{emitter.function}: source and destination must have as many entries")
     order = [k for k in range(ndim) if k not in sources]
-    for target, origin in sorted(zip(targets, sources, strict=False)):
+    for target, origin in sorted(zip(targets, sources, strict=True)):
         order.insert(target, origin)
     return transpose(emitter, a, order)
 
@@ -188,7 +184,7 @@ def broadcast_to(emitter, array, shape):
     operand = emitter.array(array, "array")
     sizes = static_shape(shape, emitter.function)
     wide = broadcast_shape([operand.shape, sizes], emitter.function)
-    if len(wide) != len(sizes) or any(not same_size(m, n) for m, n in zip(wide, sizes, strict=False)):
+    if len(wide) != len(sizes) or any(not same_size(m, n) for m, n in zip(wide, sizes, strict=True)):
         raise ValueError(f"{emitter.function}: array of shape {operand.shape} does not broadcast to shape {sizes}")
     return emitter.compute("broadcast", "{0}", [operand], shape=sizes)
 
@@ -197,7 +193,7 @@ def _interleave(emitter: Emitter, operand: Operand, counts, repeats_inside: bool
     """Every axis split in two, element and repetition, so that indices stay affine; then merged by a view."""
     ndim = len(operand.shape)
     split, index = [], []
-    for k, (size, count) in enumerate(zip(operand.shape, counts, strict=False)):
+    for k, (size, count) in enumerate(zip(operand.shape, counts, strict=True)):
         split += [size, count] if repeats_inside else [count, size]
         index.append(f"__i{2 * k + (not repeats_inside)}")
     spread = gather(emitter, "repeat", operand, tuple(split), index)
@@ -233,11 +229,11 @@ def meshgrid(emitter, *xi, indexing="xy"):
     if str(getattr(indexing, "value", indexing)) == "xy" and len(vectors) > 1:
         places[:2] = 1, 0
     shape = [vectors[0].shape[0]] * len(vectors)
-    for vector, place in zip(vectors, places, strict=False):
+    for vector, place in zip(vectors, places, strict=True):
         shape[place] = vector.shape[0]
     return [
         gather(emitter, "meshgrid", vector, tuple(shape), [f"__i{place}"])
-        for vector, place in zip(vectors, places, strict=False)
+        for vector, place in zip(vectors, places, strict=True)
     ]
 
 

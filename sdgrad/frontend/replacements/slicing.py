@@ -14,6 +14,7 @@ from dace.frontend.python.newast import ProgramVisitor
 
 from sdgrad.frontend.replacements.emit import Emitter
 from sdgrad.frontend.replacements.indexing import text
+from sdgrad.frontend.replacements.operands import Size
 
 _MARK = "handles_negative_steps"
 
@@ -84,9 +85,11 @@ def _bound(visitor, node, size, default, step):
     return value
 
 
-def _positions(visitor, entry: ast.Slice, size) -> tuple[object, object, int]:
+def _positions(visitor, entry: ast.expr, size: Size) -> tuple[Size, Size, int]:
     """First position, number of positions, and step of a decreasing slice."""
     step = _step(entry)
+    if not isinstance(entry, ast.Slice) or step is None:
+        raise TypeError(f"{ast.unparse(entry)} is not a slice with a constant negative step")
     size = int(size) if getattr(size, "is_Integer", False) else size
     start, stop = _bound(visitor, entry.lower, size, size - 1, step), _bound(visitor, entry.upper, size, -1, step)
     extent = start - stop
@@ -133,13 +136,13 @@ def read_decreasing(visitor, visit, node: ast.Subscript) -> str:
         zip(
             _kept_axes(entries, ndim),
             (desc.shape[d] if d is not None else None for d in _dimensions(entries, ndim)),
-            strict=False,
+            strict=True,
         )
     )
     decreasing = {
         axis: _positions(visitor, e, sizes[axis])
-        for axis, e in zip(_kept_axes(entries, ndim), entries, strict=False)
-        if _step(e) is not None
+        for axis, e in zip(_kept_axes(entries, ndim), entries, strict=True)
+        if axis is not None and _step(e) is not None
     }
     result = _reversed(emitter, name, decreasing)
     emitter.finish()
@@ -148,12 +151,14 @@ def read_decreasing(visitor, visit, node: ast.Subscript) -> str:
 
 def write_decreasing(visitor, assign, node, target: ast.Subscript, op, *args, **kwargs):
     """``x[decreasing] = value`` as ``x[the same, increasing] = value reversed``."""
+    if not isinstance(target.value, ast.Name):
+        raise TypeError(f"assignment to {ast.unparse(target)}: name the sliced array first to use a negative step")
     entries = _entries(target)
     shape = visitor.defined[visitor.visit(ast.Name(id=target.value.id, ctx=ast.Load()))].shape
     ((value, _),) = visitor._gettype(node.value)
     increasing, mirrored = [], set()
     for entry, dimension, axis in zip(
-        entries, _dimensions(entries, len(shape)), _kept_axes(entries, len(shape)), strict=False
+        entries, _dimensions(entries, len(shape)), _kept_axes(entries, len(shape)), strict=True
     ):
         if _step(entry) is None:
             increasing.append(entry)
@@ -182,7 +187,7 @@ def _mirror(visitor, value, axes, rank: int, total: int):
     own = [k - lead for k in axes if k >= lead and operand.shape[k - lead] != 1]
     if not own:
         return value
-    result = _reversed(emitter, operand.container, {k: (operand.shape[k] - 1, operand.shape[k], -1) for k in own})
+    result = _reversed(emitter, operand.name, {k: (operand.shape[k] - 1, operand.shape[k], -1) for k in own})
     emitter.finish()
     return result
 
@@ -200,7 +205,8 @@ def _is_slice(entry) -> bool:
 
 def _result_dimensions(entries, ndim: int) -> list[int | None]:
     """For every axis of a subscript's value, the dimension it comes from, or None where it is new."""
-    result, position = [], 0
+    result: list[int | None] = []
+    position = 0
     indexed = sum(not _is_new_axis(e) and not _is_ellipsis(e) for e in entries)
     for entry in [*entries, *([] if any(map(_is_ellipsis, entries)) else [ast.Constant(Ellipsis)])]:
         if _is_new_axis(entry):

@@ -21,10 +21,13 @@ from sdgrad.frontend.replacements.ufunc_table import (
 )
 
 
-def expression(name: str, dtype: np.dtype) -> str | None:
+def expression(name: str, dtype: np.dtype) -> str:
     """The tasklet expression of a universal function in a loop of type ``dtype``."""
     special = {"b": BOOLEAN_UFUNCS, "i": INTEGER_UFUNCS, "u": INTEGER_UFUNCS, "f": REAL_UFUNCS}.get(dtype.kind, {})
-    return special.get(name, UFUNCS.get(name))
+    template = special.get(name, UFUNCS.get(name))
+    if template is None:
+        raise TypeError(f"numpy.{name}: operands of type {dtype} are not supported")
+    return template
 
 
 def _power(emitter: Emitter, base: Operand, exponent: Operand):
@@ -96,7 +99,7 @@ def _apply_pair(emitter: Emitter, name: str, arguments, dtype=None):
     operands = [emitter.operand(a) for a in arguments]
     types, results = loop_types(getattr(np, name), [o.kind for o in operands], dtype)
     templates = PAIR_UFUNCS[name]
-    return [emitter.compute(name, t, operands, r, None, types) for t, r in zip(templates, results, strict=False)]
+    return [emitter.compute(name, t, operands, r, None, types) for t, r in zip(templates, results, strict=True)]
 
 
 def _flat(arguments) -> list:
