@@ -21,6 +21,7 @@ from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
 from sdgrad.normalize.copies import copy_leaf
 from sdgrad.normalize.fuse import drop_stores
+from sdgrad.program.leaves import scope_overwrites_itself
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -175,7 +176,7 @@ class Reversal:
             body=tuple(self.block(node.body, (*path, 0))),
         )
 
-    def scope(self, node: Scope, path: Path) -> Scope:
+    def scope(self, node: Scope, path: Path) -> Node:
         replay = self.replay(node, path)
         backwards = self.block(node.body, (*path, 0))
         locals_ = {c.name: c for c in node.locals}
@@ -187,7 +188,8 @@ class Reversal:
         known = {**locals_, **{c.name: c for c in owned}, **self.scratch_of(body, used, path)}
         for name in locals_:
             self.adjoints.state.pop(name, None)
-        return replace(node, body=body, locals=tuple(c for n, c in known.items() if n in used))
+        result = replace(node, body=body, locals=tuple(c for n, c in known.items() if n in used))
+        return backwards_loop(result) if scope_overwrites_itself(node) else result
 
     def scratch_of(self, body: Block, used: set[str], path: Path) -> dict:
         """Scratch containers that rules made for nodes of this body: they are local to it."""
@@ -249,6 +251,15 @@ def keep_writes(node: Node, names: Set[str]) -> Node | None:
     if children(node) and not any(blocks):
         return None
     return with_children(node, blocks) if blocks else node
+
+
+def backwards_loop(scope: Scope) -> Node:
+    """A map's instances one after another, the last one first."""
+    node: Node = replace(scope, params=())
+    for p in reversed(scope.params):
+        start, stop, step = (Value((), to_ast(sympy.sympify(x))) for x in (p.start, p.stop, p.step))
+        node = Loop(p.name, last_value(start, stop, step), start, negated(step), (node,), scope.source)
+    return node
 
 
 def last_value(start: Value, stop: Value, step: Value) -> Value:

@@ -138,6 +138,17 @@ def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Para
     )
 
 
+def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence[Param], local: frozenset[str]) -> bool:
+    """Whether instances that differ in ``params`` touch different elements, whatever ``inner`` is. False where unknown."""
+    if _alone(access, params):
+        return True
+    plain = Load("x", access.container, access.index)
+    rel = relation(plain, (*params, *inner), local, len(access.index))
+    if not rel.exact:
+        return False
+    return bool(rel.map.project_out(isl.dim_type.in_, len(params), len(inner)).is_injective())
+
+
 def _affine(access: Load | Store, params: Sequence[Param]) -> bool:
     return relation(Load("x", access.container, access.index), params, frozenset(), len(access.index)).exact
 

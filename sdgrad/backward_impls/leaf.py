@@ -16,7 +16,7 @@ from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import covers, injective
 from sdgrad.backward_impls.reductions import extreme_cotangent, product_cotangent
 from sdgrad.names import Names
-from sdgrad.program.leaves import dedupe, live
+from sdgrad.program.leaves import backwards, dedupe, live, overwrites_itself
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Node, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import pull
@@ -56,6 +56,8 @@ class LeafAdjoint:
             return [*self.before, *self.after]
         kept = dedupe(live((*self.body, *stores), set()))
         main = Leaf(self.leaf.params, kept, self.leaf.source, schedule=self.leaf.schedule)
+        if overwrites_itself(self.leaf):
+            main = backwards(main)
         return [*self.before, main, *self.after]
 
     def is_active(self, name: str) -> bool:

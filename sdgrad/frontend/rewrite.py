@@ -1,8 +1,8 @@
 """Source rewrites before DaCe parses: constructs its frontend refuses or gets wrong, as ones it has.
 
 - ``x = a if c else b`` becomes an ``if`` statement;
-- ``A[1:9:3] *= B`` and ``A *= row`` outside of maps become assignments of the whole expression (DaCe takes the operand of
-  an augmented assignment to have the target's shape, and ignores its step);
+- ``A[1:9:3] *= B`` and ``A *= row`` outside of maps become assignments of the whole expression (DaCe takes the operand
+  of an augmented assignment to have the target's shape, and ignores its step);
 - ``A[mask] = f(B[mask])`` becomes ``A[mask] = f(B)``, which is the same where the mask holds;
 - ``A[::2, 1:] = B`` in several dimensions broadcasts ``B`` to the target's shape first (DaCe steps through it wrongly);
 - ``return a, a`` returns a copy the second time.

@@ -101,7 +101,8 @@ def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[N
             env.float_symbols[symbol] = env.declare(f"{symbol}_value", dt.Scalar(dtype, transient=True)).name
         result = env.names.fresh("v")
         zero = (sympy.Integer(0),)
-        body: tuple[Instr, ...] = (*value.loads, Let(result, value.expr), Store(env.float_symbols[symbol], zero, result))
+        store = Store(env.float_symbols[symbol], zero, result)
+        body: tuple[Instr, ...] = (*value.loads, Let(result, value.expr), store)
         return [Leaf((), body, Source(label=symbol))]
     fresh = env.names.fresh(symbol) if symbol in env.values or symbol not in sdfg.free_symbols else symbol
     env.values[symbol] = sym(fresh)

@@ -6,6 +6,7 @@ import copy
 
 import dace
 from dace import nodes as nd
+from dace import subsets
 from dace.sdfg import InvalidSDFGError, infer_types
 from dace.sdfg.state import ControlFlowRegion
 from dace.transformation.interstate.loop_lifting import LoopLifting
@@ -23,6 +24,7 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     DaCe's ``simplify`` is left out: it turns floats into symbols, captures parameters of nested SDFGs and drops
     views that nested SDFGs need; what it is good for, fusion does. With ``own``, the graph itself may be changed.
     """
+    clamp_indirect(sdfg)
     try:
         sdfg.validate()
     except (InvalidSDFGError, ValueError) as error:
@@ -34,6 +36,20 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     expand_calls(work)
     infer_types.infer_connector_types(work)
     return work
+
+
+def clamp_indirect(sdfg: dace.SDFG) -> None:
+    """Keep memlets of indirect accesses inside their containers: the frontend gives them the index array's extent."""
+    for state, graph in ((st, g) for g in sdfg.all_sdfgs_recursive() for st in g.states()):
+        for edge in state.edges():
+            memlet = edge.data
+            summary = isinstance(edge.src, nd.MapExit) or isinstance(edge.dst, nd.MapEntry)
+            if memlet.data is None or not isinstance(memlet.subset, subsets.Range) or memlet.volume != 1 and not summary:
+                continue
+            shape = graph.arrays[memlet.data].shape
+            for d, (begin, end, step) in enumerate(memlet.subset.ranges):
+                if begin == 0 and end != 0 and d < len(shape) and (end >= shape[d]) == True:  # noqa: E712 (symbolic)
+                    memlet.subset.ranges[d] = (begin, shape[d] - 1, step)
 
 
 def is_unstructured(region: object) -> bool:

@@ -15,7 +15,7 @@ from dace import data as dt
 
 from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
-from sdgrad.program.leaves import live
+from sdgrad.program.leaves import live, overwrites_itself, scope_overwrites_itself
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
@@ -73,6 +73,8 @@ class Scheduler:
         inner = with_children(node, (self.block(node.body, node.params),))
         local = {c for n in walk((node,)) for c in local_names(n)}
         assert isinstance(inner, Scope)
+        if scope_overwrites_itself(node):
+            return replace(inner, sequential=True)
         for n in walk(node.body):
             if isinstance(n, Leaf):
                 for s in n.stores:
@@ -85,6 +87,8 @@ class Scheduler:
         return {p.name for p in outer} <= _alone(store, outer)
 
     def leaf(self, leaf: Leaf) -> list[Node]:
+        if overwrites_itself(leaf):
+            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
         conflicts = [s for s in leaf.stores if s.mode != "set" and not self.is_injective(s, leaf)]
         plain = [s for s in leaf.stores if s not in conflicts]
         if not leaf.params or not conflicts and not self.overlapping(plain):

@@ -6,7 +6,25 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from sdgrad.program.tree import Expr, Instr, Leaf, Let, Load, Param, Store
+from dace.symbolic import int_floor
+
+from sdgrad.analysis.relations import distinct_over, injective
+from sdgrad.program.tree import (
+    Block,
+    Expr,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Param,
+    Scope,
+    Store,
+    SymbolAssign,
+    children,
+    local_names,
+    walk,
+)
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, substitute, sym, to_ast
 
@@ -37,6 +55,43 @@ def rename_params(leaf: Leaf, params: tuple[Param, ...]) -> tuple[Instr, ...]:
     """The leaf's body over other parameters, position by position."""
     env = {old.name: sym(new.name) for old, new in zip(leaf.params, params, strict=False) if old.name != new.name}
     return tuple(rename_instr(i, {}, env) for i in leaf.body) if env else leaf.body
+
+
+def overwrites_itself(leaf: Leaf) -> bool:
+    """Whether instances may assign to the same element, so that the last one in order counts (``B[idx] = A``)."""
+    return any(s.mode == "set" and not injective(s, leaf, len(s.index)) for s in leaf.stores)
+
+
+def scope_overwrites_itself(scope: Scope) -> bool:
+    """The same for a map with a structured body: instances of the map may assign to the same element."""
+    names = frozenset(n.symbol for n in walk(scope.body) if isinstance(n, (SymbolAssign, Loop)))
+    local = {c for n in walk((scope,)) for c in local_names(n)}
+
+    def meets(block: Block, inner: tuple[Param, ...]) -> bool:
+        for node in block:
+            deeper = inner + (node.params if isinstance(node, (Leaf, Scope)) else ())
+            if isinstance(node, Leaf):
+                values = names | {i.name for i in node.body if not isinstance(i, Store)}
+                stores = [s for s in node.stores if s.mode == "set" and s.container not in local]
+                if not all(distinct_over(s, scope.params, deeper, values) for s in stores):
+                    return True
+            elif any(meets(b, deeper) for b in children(node)):
+                return True
+        return False
+
+    return meets(scope.body, ())
+
+
+def backwards(leaf: Leaf) -> Leaf:
+    """The leaf's instances one after another, in reverse order: ``i`` becomes ``start + stop - i``."""
+    env: dict[str, Expr] = {}
+    params = []
+    for p in leaf.params:
+        start, stop, step = (substitute(x, env) for x in (p.start, p.stop, p.step))
+        last = start + int_floor(stop - start, step) * step if step != 1 else stop
+        params.append(Param(p.name, start, stop, step))
+        env[p.name] = start + last - sym(p.name)
+    return replace(leaf, params=tuple(params), body=tuple(rename_instr(i, {}, env) for i in leaf.body), sequential=True)
 
 
 def live(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:

@@ -55,7 +55,7 @@ class CompiledProgram:
         """Run; returns every array the program was called with, those that were not given fresh and zero."""
         call: dict[str, Any] = {}
         static = all(slot.shape is not None for slot in self.slots)
-        symbols = {} if static else solve_symbols(self.descs, given)
+        symbols = {} if static else solve_symbols(self.descs, dict(given))
         for slot in self.slots:
             if slot.name not in given:
                 shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, symbols)
