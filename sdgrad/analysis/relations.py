@@ -139,7 +139,7 @@ def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Para
 
 
 def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence[Param], local: frozenset[str]) -> bool:
-    """Whether instances that differ in ``params`` touch different elements, whatever ``inner`` is. False where unknown."""
+    """Whether instances that differ in ``params`` touch different elements. False where unknown."""
     if _alone(access, params):
         return True
     plain = Load("x", access.container, access.index)

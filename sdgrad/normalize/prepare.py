@@ -44,7 +44,9 @@ def clamp_indirect(sdfg: dace.SDFG) -> None:
         for edge in state.edges():
             memlet = edge.data
             summary = isinstance(edge.src, nd.MapExit) or isinstance(edge.dst, nd.MapEntry)
-            if memlet.data is None or not isinstance(memlet.subset, subsets.Range) or memlet.volume != 1 and not summary:
+            if memlet.data is None or not isinstance(memlet.subset, subsets.Range):
+                continue
+            if memlet.volume != 1 and not summary:
                 continue
             shape = graph.arrays[memlet.data].shape
             for d, (begin, end, step) in enumerate(memlet.subset.ranges):
