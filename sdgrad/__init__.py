@@ -1,5 +1,7 @@
 """sdgrad: symbolic differentiation of dataflow graphs."""
 
+import warnings
+
 import sdgrad.backward_impls.fft
 import sdgrad.backward_impls.linalg  # noqa: F401
 from sdgrad import errors, testing
@@ -16,6 +18,9 @@ from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.graph_api import add_backward_pass
 from sdgrad.symbolic.scalar_rules import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
+
+# DaCe warns of its own frontend, at every array slice; nothing a user could change.
+warnings.filterwarnings("ignore", message="Using sets for connectors")
 
 __version__ = "0.1.0"
 

@@ -45,7 +45,7 @@ def run(content, start, file, namespace):
         if announced is None:
             exec(code, namespace)
         else:
-            with pytest.raises(getattr(sdgrad.errors, announced[1]), match=re.escape(announced[2] or "")):
+            with pytest.raises(getattr(sdgrad.errors, announced[1]), match=re.escape(announced[2]) if announced[2] else None):
                 exec(code, namespace)
     return printed.getvalue()
 
