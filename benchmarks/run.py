@@ -129,18 +129,8 @@ class _Forward:
     def _compile(self) -> Callable[[], Any]:
         import sdgrad
 
-        if hasattr(sdgrad, "compile_forward"):
-            compiled = sdgrad.compile_forward(self.kernel.numpy_version, *self.args)
-            return lambda: compiled(*self.args)
-        import dace
-
-        from sdgrad.config import config
-
-        with config.compiling():
-            program = dace.program(self.kernel.numpy_version).compile(*self.args)
-        names = self.kernel.numpy_version.__code__.co_varnames
-        named = dict(zip(names, self.args, strict=False))
-        return lambda: program(**named)
+        compiled = sdgrad.compile_forward(self.kernel.numpy_version)
+        return lambda: compiled(*self.args)
 
 
 def check(kernel: Kernel, engines: dict[str, Engine]) -> None:

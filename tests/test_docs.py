@@ -45,8 +45,9 @@ def run(content, start, file, namespace):
         if announced is None:
             exec(code, namespace)
         else:
-            with pytest.raises(getattr(sdgrad.errors, announced[1]), match=re.escape(announced[2]) if announced[2] else None):
+            with pytest.raises(getattr(sdgrad.errors, announced[1])) as caught:
                 exec(code, namespace)
+            assert (announced[2] or "") in str(caught.value)
     return printed.getvalue()
 
 
@@ -68,13 +69,6 @@ def test_page(page, tmp_path, monkeypatch):
                     assert printed == found[k + 1][2]
 
 
-def test_no_page_announces_what_it_does_not_show():
-    for page in PAGES:
-        found = blocks(page.read_text())
-        for (_, _, content), (kind, _, _) in zip(found, [*found[1:], ("", 0, "")], strict=True):
-            assert kind == "text" or not content.startswith("# prints")
-
-
 def test_kinks_are_those_of_the_table():
     rows = [f"| {', '.join(f'`{n}`' for n in (r.name, *r.aliases))} | {r.kink} |" for r in ROWS if r.kink]
     table = "\n".join(["| function | at the kink |", "|---|---|", *rows])
@@ -82,6 +76,6 @@ def test_kinks_are_those_of_the_table():
 
 
 def test_links_lead_somewhere():
-    for page in PAGES:
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -23,7 +23,8 @@ NOT_IN_CPP = frozenset(
     "PyMod Mod mod CMod int_floor_ni maximum minimum logical_not conjugate div".split()
 )
 COMPLEX = frozenset({"conj", "real", "imag"})  # tested with complex numbers below
-NOT_IN_HALF = frozenset("py_mod fmod remainder iround c_mod py_floor int_floor int_ceil sdgrad_polygamma lgamma tgamma nextafter".split())
+INTEGER = frozenset({"ceiling", "int_ceil", "int_floor"})  # of symbols: for floats their C++ values mean nothing
+NOT_IN_HALF = frozenset("heaviside py_mod fmod remainder iround c_mod py_floor int_floor int_ceil sdgrad_polygamma lgamma tgamma nextafter".split())
 
 
 def _quotient(towards):
@@ -130,9 +131,11 @@ def wrong(found, names, columns, dtype) -> list[str]:
     bad = []
     for n in names:
         zeros = (0,) * RULES[n].arity
+        values = {} if n in INTEGER else {n: (found[f"out_{n}"], zeros)}
         orders = {k: (*zeros[:k], 1, *zeros[k + 1 :]) for k in differentiable(n)}
-        pairs = {n: (found[f"out_{n}"], zeros)} | {f"d{n}/d{k}": (found[f"gradient_in{k}_{n}"], o) for k, o in orders.items()}
-        bad += [what for what, (got, o) in pairs.items() if differs(got, table(n, columns[n], o), dtype)]
+        slopes = {f"d{n}/d{k}": (found[f"gradient_in{k}_{n}"], o) for k, o in orders.items()}
+        pairs = (values | slopes).items()
+        bad += [what for what, (got, o) in pairs if differs(got, table(n, columns[n], o), dtype)]
     return bad
 
 

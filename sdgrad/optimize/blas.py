@@ -16,6 +16,7 @@ from dace import subsets
 from dace.libraries.blas import MatMul
 
 from sdgrad.names import Names
+from sdgrad.program.leaves import live
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -94,9 +95,28 @@ class Matcher:
         if isinstance(node, Scope):
             return [node]  # inside a map the loops stay
         if isinstance(node, Leaf):
-            found = recognise(node)
-            return (self.product(found) if found is not None else None) or [node]
+            return self.leaf(node)
         return [with_children(node, tuple(self.block(b) for b in children(node)))]
+
+    def leaf(self, leaf: Leaf) -> list[Node]:
+        """The products among a leaf's accumulations as calls, and the leaf with what is left."""
+        touched = {self.program.root(s.container) for s in leaf.stores}
+        if touched & {self.program.root(x.container) for x in leaf.loads}:
+            return [leaf]
+        out: list[Node] = []
+        rest = list(leaf.stores)
+        for store in leaf.stores:
+            alone = replace(
+                leaf, body=live((i for i in leaf.body if i is store or not isinstance(i, Store)), set())
+            )
+            found = recognise(alone)
+            product = self.product(found) if found is not None else None
+            if product:
+                out += product
+                rest.remove(store)
+        if rest:
+            out.append(replace(leaf, body=live((i for i in leaf.body if i in rest or not isinstance(i, Store)), set())))
+        return out
 
     def product(self, c: Contraction) -> list[Node] | None:
         roles = self.roles(c)
