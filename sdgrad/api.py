@@ -42,21 +42,28 @@ def value_and_grad(
     :raises NotScalarError: ``f`` returns several values or an array (use :func:`vjp`).
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     """
-    return GradFunction(f, wrt, inplace, strong_zero, unused)
+    return GradFunction(_differentiable(f), wrt, inplace, strong_zero, unused)
+
+
+def _differentiable(f: Callable) -> Callable:
+    if isinstance(f, GradFunction) or hasattr(f, "gradient_of"):
+        raise ArgumentError("a gradient is not differentiated again yet; differentiate a function or a @dace.program")
+    as_program(f)
+    return f
 
 
 def grad(
     f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True, unused: str = "zero"
 ) -> Callable:
     """A function that returns the gradient of ``f``; see :func:`value_and_grad`."""
-    both = GradFunction(f, wrt, inplace, strong_zero, unused)
+    both = GradFunction(_differentiable(f), wrt, inplace, strong_zero, unused)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[1]
 
     gradient.__name__ = f"grad_{python_function(f).__name__}"
     gradient.__doc__ = f"The gradient of {python_function(f).__name__}."
-    gradient.function = both  # type: ignore[attr-defined]
+    gradient.gradient_of = f  # type: ignore[attr-defined]
     return gradient
 
 

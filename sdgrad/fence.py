@@ -53,14 +53,15 @@ def check_program(program: Program, request: Request, found: Activity) -> None:
                 find_rule(node, program)
             except DifferentiationError as error:
                 problems += error.problems
-        elif isinstance(node, While) and any(found.names.get(p) for p, _ in nodes_with_paths((node,), path)):
-            inner = [p for p in found.names if p[: len(path)] == path and found.names[p]]
-            if inner:
-                problems.append(
-                    Problem(
-                        "while loop", "is not differentiated yet", str(node.source), "use a for loop with known bounds"
-                    )
+        elif isinstance(node, While) and any(found.names[p] for p in found.names if p[: len(path)] == path):
+            problems.append(
+                Problem(
+                    "while loop",
+                    "carries a derivative, and is not differentiated yet",
+                    str(node.source),
+                    "use a for loop with known bounds",
                 )
+            )
     if problems:
         raise DifferentiationError(problems)
     if request.unused == "error":

@@ -96,7 +96,7 @@ class Reversal:
         """The adjoint of a block: its integer symbols again, then its nodes' adjoints in reverse order."""
         out: list[Node] = []
         if path:
-            out += [self.symbol(n, (*path, k)) for k, n in enumerate(block) if isinstance(n, SymbolAssign)]
+            out += [x for k, n in enumerate(block) for x in self.symbols(n, (*path, k))]
         for k in range(len(block) - 1, -1, -1):
             out += self.node(block[k], (*path, k))
         return out
@@ -156,8 +156,17 @@ class Reversal:
         )
         return replace(value, loads=loads)
 
-    def symbol(self, node: SymbolAssign, path: Path) -> SymbolAssign:
-        return replace(node, value=self.value(node.value, path))
+    def symbols(self, node: Node, path: Path) -> list[Node]:
+        """The part of a node that assigns integer symbols, to run again before the adjoint."""
+        if isinstance(node, SymbolAssign):
+            return [replace(node, value=self.value(node.value, path))]
+        if isinstance(node, Branch) and any(isinstance(n, SymbolAssign) for n in walk((node,))):
+            arms = []
+            for arm, (condition, body) in enumerate(node.arms):
+                kept = [x for k, n in enumerate(body) for x in self.symbols(n, (*path, arm, k))]
+                arms.append((self.value(condition, path) if condition is not None else None, tuple(kept)))
+            return [replace(node, arms=tuple(arms))]
+        return []
 
     def branch(self, node: Branch, path: Path) -> Branch:
         arms = tuple(

@@ -90,7 +90,8 @@ def find_rule(call: NodeCall, program: Program) -> Rule:
 
 def no_rule(call: NodeCall, declined: list[str]) -> Problem:
     what = "tasklet" if isinstance(call.node, nd.Tasklet) else "node"
-    message = call.reason or ("; ".join(declined) if declined else "has no backward implementation")
+    reasons = ([call.reason] if call.reason else []) + declined
+    message = "; ".join(reasons) or "has no backward implementation"
     return Problem(
         f"{call.kind} {what} '{call.node.label}'",
         message,

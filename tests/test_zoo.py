@@ -92,8 +92,8 @@ def test_graph_in_the_words_of_daceml(program):
     """``state`` and access nodes mean the containers of these nodes."""
     values, cotangents, result, wanted = _start(program)
     sdfg = program.build()
-    nodes = {n.data: n for state in sdfg.all_states() for n in state.data_nodes()}
-    state = next(iter(sdfg.all_states()))
+    nodes = {n.data: n for state in sdfg.states() for n in state.data_nodes()}
+    state = next(iter(sdfg.states()))
     sdgrad.add_backward_pass(
         sdfg=sdfg,
         state=state,

@@ -51,8 +51,10 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)
     except Exception as error:  # the frontend raises errors of many kinds; all mean the same to a user
         raise ParseError(f"cannot turn '{name}' into a graph: {error}") from error
-    if sdfg.callback_mapping:
-        called = ", ".join(sorted({str(f) for f in sdfg.callback_mapping.values()}))
+    callbacks = {str(f) for f in sdfg.callback_mapping.values()}
+    callbacks |= {name for name, dtype in sdfg.symbols.items() if isinstance(dtype, dace.callback)}
+    if callbacks:
+        called = ", ".join(sorted(callbacks))
         raise ParseError(
             f"'{name}' calls {called}, which is no function the graph can hold: DaCe would call back into "
             "Python. Write it with NumPy functions that are supported, or as a @dace.program"

@@ -31,10 +31,9 @@ from sdgrad.program.tree import (
     SymbolAssign,
     Value,
     While,
-    walk,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import sym, to_ast, to_expr
+from sdgrad.symbolic.expr import Expr, sym, to_ast, to_expr
 
 FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
 
@@ -145,28 +144,35 @@ def lift_value(text: str | ast.expr, env: Env) -> Value:
 
 
 def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node]:
-    arms = []
+    """A conditional. Symbols that an arm assigns get one name for the value they have after it, whatever the arm."""
     before = dict(env.values)
+    arms: list[tuple[Value | None, Block]] = []
+    ends: list[dict[str, Expr]] = []
     for condition, region in block.branches:
         value = lift_value(condition.as_string, env) if condition is not None else None
         env.values = dict(before)
         arms.append((value, lift_region(region, sdfg, env)))
-    changed = {s for _, body in arms for n in walk(body) if isinstance(n, SymbolAssign) for s in [n.symbol]}
+        ends.append(env.values)
     env.values = before
-    if changed & _symbols_after(block, sdfg):
-        raise UnsupportedNode(f"a symbol assigned in a branch is used after it, at {source_of(block)}")
-    return [Branch(tuple(arms), source_of(block))]
+    changed = sorted({s for end in ends for s, value in end.items() if before.get(s) != value})
+    if changed and all(condition is not None for condition, _ in arms):
+        arms.append((None, ()))
+        ends.append(before)
+    joined = {s: env.names.fresh(s) for s in changed}
+    full = tuple((c, body + joins(joined, end, env)) for (c, body), end in zip(arms, ends, strict=True))
+    env.values = {**before, **{s: sym(name) for s, name in joined.items()}}
+    return [Branch(full, source_of(block))]
 
 
-def _symbols_after(block: ConditionalBlock, sdfg: dace.SDFG) -> set[str]:
-    """Symbols read anywhere outside a conditional block."""
-    outside: set[str] = set()
-    for other in block.parent_graph.nodes():
-        if other is not block:
-            outside |= {str(s) for s in other.free_symbols}
-    for edge in block.parent_graph.edges():
-        outside |= {str(s) for s in edge.data.free_symbols}
-    return outside
+def joins(joined: dict[str, str], end: dict[str, Expr], env: Env) -> Block:
+    """Assignments of the common names at the end of one arm; a symbol without a value there keeps its own."""
+    out = []
+    for symbol, name in joined.items():
+        dtype = env.symbols.get(symbol, dace.int64)
+        env.symbols[name] = dtype
+        if symbol in end or symbol in env.symbols:
+            out.append(SymbolAssign(name, Value((), to_ast(end.get(symbol, sym(symbol)))), dtype))
+    return tuple(out)
 
 
 def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 
 import dace
@@ -31,8 +32,10 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
         raise InvalidGraph(f"the graph '{sdfg.name}' is not valid: {error}") from error
     work = sdfg if own else copy.deepcopy(sdfg)
     if any(is_unstructured(r) for r in work.all_control_flow_regions(recursive=True)):
-        ControlFlowRaising().apply_pass(work, {})
-        work.apply_transformations_repeated(LoopLifting, validate=False)
+        # irreducible graphs make the pass fail in several ways; reading them reports them with their source
+        with contextlib.suppress(TypeError, KeyError, ValueError):
+            ControlFlowRaising().apply_pass(work, {})
+            work.apply_transformations_repeated(LoopLifting, validate=False)
     expand_calls(work)
     infer_types.infer_connector_types(work)
     return work

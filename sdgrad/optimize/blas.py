@@ -13,7 +13,7 @@ import dace
 import sympy
 from dace import data as dt
 from dace import subsets
-from dace.libraries.blas import MatMul
+from dace.libraries.blas import Gemv, MatMul
 
 from sdgrad.names import Names
 from sdgrad.program.leaves import live
@@ -106,9 +106,7 @@ class Matcher:
         out: list[Node] = []
         rest = list(leaf.stores)
         for store in leaf.stores:
-            alone = replace(
-                leaf, body=live((i for i in leaf.body if i is store or not isinstance(i, Store)), set())
-            )
+            alone = replace(leaf, body=live((i for i in leaf.body if i is store or not isinstance(i, Store)), set()))
             found = recognise(alone)
             product = self.product(found) if found is not None else None
             if product:
@@ -130,14 +128,37 @@ class Matcher:
             or not self.worth(c.leaf.params)
         ):
             return None
+        if batch and not (m and n):
+            return None
+        if m and not n or n and not m:
+            return self.matrix_vector(c, (c.a, c.b) if m else (c.b, c.a), (m or n)[0], k[0])
         a = self.operand(c.a, (*batch, *m, *k))
         b = self.operand(c.b, (*batch, *k, *n))
-        if a is None or b is None or not m and not n and batch:
+        if a is None or b is None:
             return None
         if not c.store.fresh:
             return self.added(c, a, b, (*batch, *m, *n))
         out = self.operand(c.store, (*batch, *m, *n)) if (*batch, *m, *n) else self.scalar(c.store)
         return [self.call(a, b, out, c)] if out is not None else None
+
+    def matrix_vector(self, c: Contraction, factors: tuple[Load, Load], row: Param, column: Param) -> list[Node] | None:
+        """A matrix times a vector. The matrix is passed as it lies in memory, with a flag if that is its transpose."""
+        matrix, vector = (self.operand(x, p) for x, p in zip(factors, ((row, column), (column,)), strict=True))
+        transposed = False
+        if matrix is None or self.unit_rows(matrix) is False:
+            matrix, transposed = self.operand(factors[0], (column, row)), True
+        if matrix is None or vector is None or not self.unit_rows(matrix):
+            return None
+        node = Gemv("matvec", transA=transposed)
+        if c.store.fresh:
+            out = self.operand(c.store, (row,))
+            return [self.call(matrix, vector, out, c, node)] if out is not None else None
+        return self.added(c, matrix, vector, (row,), node)
+
+    def unit_rows(self, region: Region) -> bool:
+        """Whether the last dimension of an operand is contiguous."""
+        container = self.made.get(region.container) or self.program.containers[region.container]
+        return container.desc.strides[-1] == 1
 
     def roles(self, c: Contraction) -> tuple[list[Param], ...] | None:
         """Parameters by role: batch, rows, columns, summed; None where BLAS has no such product."""
@@ -197,11 +218,14 @@ class Matcher:
     def scalar(self, store: Store) -> Region | None:
         return Region(store.container, subsets.Range([(i, i, 1) for i in store.index]))
 
-    def call(self, a: Region, b: Region, out: Region, c: Contraction) -> NodeCall:
-        node = MatMul("matmul")
-        return NodeCall(node, {"_a": a, "_b": b}, {"_c": out}, c.leaf.source)
+    def call(self, a: Region, b: Region, out: Region, c: Contraction, node: Gemv | None = None) -> NodeCall:
+        if node is not None:
+            return NodeCall(node, {"_A": a, "_x": b}, {"_y": out}, c.leaf.source)
+        return NodeCall(MatMul("matmul"), {"_a": a, "_b": b}, {"_c": out}, c.leaf.source)
 
-    def added(self, c: Contraction, a: Region, b: Region, params: tuple[Param, ...]) -> list[Node] | None:
+    def added(
+        self, c: Contraction, a: Region, b: Region, params: tuple[Param, ...], node: Gemv | None = None
+    ) -> list[Node] | None:
         """A product that is added to what is there: into a temporary, then one pass."""
         dtype = self.program.containers[c.store.container].dtype
         shape = [p.count for p in params] or [sympy.Integer(1)]
@@ -211,7 +235,7 @@ class Matcher:
         v = self.names.fresh("v")
         index = tuple(sym(p.name) - p.start for p in params) or (sympy.Integer(0),)
         add = Leaf(params, (Load(v, tmp.name, index), Store(c.store.container, c.store.index, v, "sum")), c.leaf.source)
-        return [self.call(a, b, whole, c), add]
+        return [self.call(a, b, whole, c, node), add]
 
 
 def use_blas(program: Program, names: Names) -> Program:

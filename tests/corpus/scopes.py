@@ -1,0 +1,21 @@
+"""What maps read, write and leave behind."""
+
+import dace
+import numpy as np
+from programs._base import arrays, program
+
+
+# A copy that leaves the scope of a map.
+@program(arrays((3, 4)), "corpus", scalar=False)
+def copy_out_of_a_map(A):
+    B = np.zeros((3, 4))
+    for i in dace.map[0:3]:
+        B[i, :] = A[i, :]
+    return B * A
+
+
+@program(arrays((3, 4), 4), "corpus", scalar=False, mutates="A")
+def copy_into_and_out_of_a_map(A, x):
+    for i in dace.map[0:3]:
+        t = A[i, :] * x
+        A[i, :] = t
