@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import dace
@@ -319,5 +319,3 @@ class GradFunction:
 def _zero(value: Any) -> Any:
     return like(np.zeros_like(np.asarray(as_array(value))), value)
 
-
-__all__ = ["grad", "replace", "value_and_grad", "vjp"]

@@ -11,9 +11,10 @@ from typing import Any
 import sympy
 from dace import data as dt
 from dace import nodes as nd
+from dace import subsets
 
 from sdgrad import rules
-from sdgrad.backward_impls.building import Builder, extents
+from sdgrad.backward_impls.building import Builder, extents, spent
 from sdgrad.errors import NameNotFound
 from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.program.inline import inline
@@ -121,7 +122,6 @@ def _context(call: NodeCall, program: Program) -> BackwardContext:
 
 def _apply(context: CallContext, function: Callable) -> list[Node]:
     """The function's program in place of the node's adjoint."""
-    from sdgrad.backward_impls.linalg import spent
     from sdgrad.pipeline import normalize
 
     build = Builder(context)
@@ -176,7 +176,5 @@ def _accumulate(build: Builder, gradient: Container, target: Region) -> None:
     params = build.params(extents(target))
     index = [sym(p.name) for p in params]
     whole = build.context.adjoints.made[gradient.name]
-    from dace import subsets
-
     source = Region(whole.name, subsets.Range([(0, n - 1, 1) for n in whole.shape]))
     build.leaf(params, {"a": (source, index)}, "a", target, index, "sum")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInputError
-from sdgrad.program.tree import Leaf, NodeCall, Program, While, reads, walk, writes
+from sdgrad.program.tree import Leaf, NodeCall, Program, While
 from sdgrad.request import Request
 from sdgrad.rules import find_rule
 from sdgrad.symbolic.kinds import kind_of
@@ -85,5 +85,3 @@ def operand_needs(program: Program, found: Activity) -> Mapping[Path, tuple[str,
             needs[path] = find_rule(node, program).needs(node, program, wanted)
     return needs
 
-
-__all__ = ["check_program", "check_request", "operand_needs", "reads", "walk", "writes"]

@@ -64,5 +64,3 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     whole = gradients.assemble(program, request, adjoints, plan, (*forward, *backward))
     return Differentiated(request, program, found, plan, whole, forward, backward)
 
-
-__all__ = ["Differentiated", "differentiate", "differentiate_program", "normalize"]

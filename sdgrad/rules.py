@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dace import nodes as nd
+from dace import subsets
 
 from sdgrad.adjoints import Adjoints
 from sdgrad.analysis.paths import Path
@@ -38,8 +39,6 @@ class CallContext:
 
     def primal(self, connector: str) -> Region:
         """The primal value of an operand or result, as it was at the call."""
-        from dace import subsets
-
         region = {**self.call.inputs, **self.call.outputs}[connector]
         tape = self.plan.regions.get((self.path, connector))
         if tape is None:

@@ -141,8 +141,11 @@ def reference(run: Run) -> dict:
 def _inner(cotangents, result):
     """``Re(sum(conj(v) * y))`` in double precision."""
     assert len(result) == len(cotangents)
-    wide = [(c.astype(np.complex128 if c.dtype.kind == "c" else np.float64), r)
-            for c, r in zip(cotangents, result, strict=True) if c is not None]
+    wide = [
+        (c.astype(np.complex128 if c.dtype.kind == "c" else np.float64), r)
+        for c, r in zip(cotangents, result, strict=True)
+        if c is not None
+    ]
     return sum(jnp.real(jnp.sum(jnp.conj(c) * r)) for c, r in wide)
 
 

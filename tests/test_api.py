@@ -173,7 +173,10 @@ def scalar_square(a):
     return a * a * a
 
 
-@pytest.mark.parametrize("value", [1.5, np.float64(1.5), np.array(1.5), np.float32(1.5)], ids=lambda v: type(v).__name__)
+SCALARS = [1.5, np.float64(1.5), np.array(1.5), np.float32(1.5)]
+
+
+@pytest.mark.parametrize("value", SCALARS, ids=lambda v: type(v).__name__)
 def test_scalars(value):
     result, gradient = sdgrad.value_and_grad(scalar_square)(value)
     assert np.shape(result) == ()

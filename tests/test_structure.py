@@ -1,4 +1,4 @@
-"""What differentiated programs look like: what is fused, kept, created and called, and how long differentiation takes."""
+"""What differentiated programs look like (fused, kept, created, called), and how long differentiation takes."""
 
 import importlib.util
 import time

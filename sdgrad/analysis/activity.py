@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.analysis.relations import covers
 from sdgrad.errors import Problem
 from sdgrad.program.tree import (
@@ -188,8 +189,6 @@ def activity(program: Program, inputs: tuple[str, ...], outputs: tuple[str, ...]
 
 def unknown_functions(program: Program, found: Activity) -> list[Problem]:
     """A problem for each active instruction whose function has no derivative."""
-    from sdgrad.analysis.paths import nodes_with_paths
-
     problems = []
     for path, node in nodes_with_paths(program.body):
         facts = found.facts.get(path)

@@ -6,6 +6,8 @@ whether it is.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +17,7 @@ import sympy
 from dace import symbolic
 
 from sdgrad.program.tree import Expr, Leaf, Load, Loop, Param, Store
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import free_names, sym, to_expr
 
 
 class NotAffine(Exception):
@@ -97,8 +99,6 @@ def relation(access: Load | Store, params: Sequence[Param], local: frozenset[str
 
 
 def _names_in(constraints: Iterable[str]) -> set[str]:
-    import re
-
     return {t for c in constraints for t in re.findall(r"v_\w+", c)}
 
 
@@ -110,10 +110,6 @@ def leaf_relation(access: Load | Store, leaf: Leaf, rank: int, outer: Sequence[P
 
 def loop_param(loop: Loop) -> Param | None:
     """A loop's variable as a parameter, where its bounds are free of data."""
-    import ast
-
-    from sdgrad.symbolic.expr import to_expr
-
     if any(v.loads for v in (loop.start, loop.stop, loop.step)):
         return None
     start, stop, step = (to_expr(ast.unparse(v.expr)) for v in (loop.start, loop.stop, loop.step))
@@ -164,12 +160,6 @@ def _alone(access: Load | Store, params: Sequence[Param]) -> bool:
             if expr == sym(name) or not free_names(expr - sym(name)) & names:
                 alone.add(name)
     return alone == names
-
-
-def disjoint(a: Relation, b: Relation) -> bool:
-    """Whether two accesses of one container can never meet. False where unknown."""
-    x, y = isl.align_params(a.elements, b.elements.get_space()) if False else a.elements, b.elements
-    return bool(x.is_disjoint(y))
 
 
 def covers(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:

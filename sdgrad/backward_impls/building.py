@@ -104,3 +104,17 @@ class Builder:
         x, y, z = sym(i.name), sym(j.name), sym(k.name)
         reads = {"a": (a, [z, x] if transpose_a else [x, z]), "b": (b, [y, z] if transpose_b else [z, y])}
         self.leaf((i, j, k), reads, text, into, [x, y], mode, fresh)
+
+
+def spent(build: Builder, context: CallContext, connector: str) -> None:
+    """The result was overwritten by the call: what it held before has no cotangent."""
+    region = context.call.outputs[connector]
+    root = context.program.root(region.container)
+    whole = list(region.subset.size()) == list(context.program.containers[root].shape)
+    if whole and context.adjoints.may_forget(root):
+        context.adjoints.forget(root)
+        return
+    build.nodes += context.adjoints.writable(root)
+    target = context.cotangent(connector)
+    params = build.params(extents(target))
+    build.leaf(params, {}, "0", target, [sym(p.name) for p in params])

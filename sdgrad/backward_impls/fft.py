@@ -5,8 +5,7 @@ from __future__ import annotations
 import dace
 from dace.libraries.fft import FFT, IFFT
 
-from sdgrad.backward_impls.building import Builder, extents
-from sdgrad.backward_impls.linalg import spent
+from sdgrad.backward_impls.building import Builder, extents, spent
 from sdgrad.program.tree import Node
 from sdgrad.rules import CallContext, Rule, register_rule
 from sdgrad.symbolic.expr import sym

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dace
 from dace.libraries.linalg import Inv, Solve
 
-from sdgrad.backward_impls.building import Builder, extents
+from sdgrad.backward_impls.building import Builder, extents, spent
 from sdgrad.program.tree import Node, NodeCall, Program
 from sdgrad.rules import CallContext, Rule, register_rule
 from sdgrad.symbolic.expr import sym
@@ -45,20 +45,6 @@ def _add(build: Builder, source, target) -> None:
     params = build.params(extents(target))
     index = [sym(p.name) for p in params]
     build.leaf(params, {"a": (source, index)}, "a", target, index, "sum")
-
-
-def spent(build: Builder, context: CallContext, connector: str) -> None:
-    """The result was overwritten by the call: what it held before has no cotangent."""
-    region = context.call.outputs[connector]
-    root = context.program.root(region.container)
-    whole = list(region.subset.size()) == list(context.program.containers[root].shape)
-    if whole and context.adjoints.may_forget(root):
-        context.adjoints.forget(root)
-        return
-    build.nodes += context.adjoints.writable(root)
-    target = context.cotangent(connector)
-    params = build.params(extents(target))
-    build.leaf(params, {}, "0", target, [sym(p.name) for p in params])
 
 
 def _inverse(context: CallContext) -> list[Node]:

@@ -34,7 +34,6 @@ from sdgrad.program.tree import (
     children,
     with_children,
 )
-from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
@@ -244,5 +243,3 @@ def use_blas(program: Program, names: Names) -> Program:
     body = matcher.block(program.body)
     return replace(program, body=body, containers={**program.containers, **matcher.made})
 
-
-__all__ = ["Contraction", "code", "recognise", "use_blas"]

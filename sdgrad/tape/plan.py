@@ -44,6 +44,7 @@ from sdgrad.program.tree import (
     values,
     writes,
 )
+from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.expr import free_names, sym
 
 
@@ -354,6 +355,4 @@ class Planner:
 
 
 def _is_cast(expr: ast.Call) -> bool:
-    from sdgrad.symbolic import code, kinds
-
     return code.callee(expr) in kinds.CASTS
