@@ -195,13 +195,9 @@ class Signature:
     def output_value(self, name: str, values: Mapping[str, np.ndarray], arguments: Mapping[str, Any]) -> Any:
         like_what = next((v for v in arguments.values() if is_tensor(v)), None)
         array = values[name]
-        if name.startswith("__return") and array.shape == (1,) and self.program.containers[name].shape == (1,):
-            array = array.reshape(()) if self.is_scalar_return(name) else array
+        if name.startswith("__return") and self.program.containers[name].shape == (1,):
+            array = array.reshape(())       # DaCe returns scalars as arrays of one element
         return like(array, like_what) if like_what is not None else array[()] if array.shape == () else array
-
-    def is_scalar_return(self, name: str) -> bool:
-        """DaCe returns scalars as arrays of one element; so they are taken to be scalars."""
-        return True
 
     def primal(self) -> CompiledProgram:
         """The function itself, compiled."""

@@ -5,12 +5,29 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
+import sympy
 from dace import data as dt
 
 from sdgrad.adjoints import WIDER, Adjoints, assign, fill
 from sdgrad.names import Names
-from sdgrad.program.tree import Block, Container, Node, Program, reads, walk, writes
+from sdgrad.normalize.fuse import used_symbols
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    Program,
+    Store,
+    SymbolAssign,
+    Value,
+    reads,
+    walk,
+    writes,
+)
 from sdgrad.request import Request
+from sdgrad.symbolic import code
 from sdgrad.tape.plan import TapePlan
 
 
@@ -88,6 +105,9 @@ def assemble(program: Program, request: Request, adjoints: Adjoints, plan: TapeP
 def split(program: Program, forward: Block, backward: Block) -> tuple[Program, Program]:
     """The two halves as programs; what both use becomes an argument of each."""
 
+    forward, backward, carried = carry_symbols(program, forward, backward)
+    program = replace(program, containers={**program.containers, **carried})
+
     def used(block: Block) -> set[str]:
         return {program.root(n) for node in block for n in reads(node) | writes(node)}
 
@@ -104,3 +124,21 @@ def split(program: Program, forward: Block, backward: Block) -> tuple[Program, P
         )
 
     return half(forward, "forward"), half(backward, "backward")
+
+
+def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Block, Block, dict[str, Container]]:
+    """Integer symbols that the forward half assigns and the backward half uses, carried over in containers."""
+    needed = {s for node in backward for s in used_symbols(node)}
+    needed -= {n.symbol for n in walk(backward) if isinstance(n, SymbolAssign)}
+    assigned = {n.symbol: n for n in walk(forward) if isinstance(n, SymbolAssign) and n.symbol in needed}
+    names, made = Names(program.containers), {}
+    stores: list[Node] = []
+    loads: list[Node] = []
+    zero = (sympy.Integer(0),)
+    for symbol, node in sorted(assigned.items()):
+        kept = Container(names.fresh(f"symbol_{symbol}"), dt.Array(node.dtype, (1,), transient=True))
+        made[kept.name] = kept
+        v = names.fresh(f"v_{symbol}")
+        stores.append(Leaf((), (Let(v, code.name(symbol)), Store(kept.name, zero, v)), node.source))
+        loads.append(replace(node, value=Value((Load(v, kept.name, zero),), code.name(v))))
+    return (*forward, *stores), (*loads, *backward), made

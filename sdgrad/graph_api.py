@@ -62,6 +62,10 @@ def take_over(sdfg: dace.SDFG, new: dace.SDFG) -> None:
     for name, dtype in new.symbols.items():
         if name not in sdfg.symbols:
             sdfg.add_symbol(name, dtype)
+    for name, (desc, value) in new.constants_prop.items():
+        sdfg.add_constant(name, value, desc)
+    for location, text in new.global_code.items():
+        sdfg.append_global_code(text.as_string, location)
     for block in new.nodes():
         sdfg.add_node(block, is_start_block=block is new.start_block)
     for edge in new.edges():

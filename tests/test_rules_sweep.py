@@ -19,14 +19,16 @@ TOLERANCES = {dace.float64: 1e-9, dace.float32: 1e-4, dace.float16: 2e-2}
 
 # Names of NumPy or SymPy that no C++ function has (the frontend and DaCe's code generator replace them), and operators.
 NOT_IN_CPP = {
-    "power", "float_power", "square", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "radians",
+    "power", "float_power", "square", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh",
+    "radians",
     "degrees", "gammaln", "absolute", "fix", "PyMod", "Mod", "mod", "CMod", "int_floor_ni", "maximum", "minimum",
     "logical_not", "conjugate", "div",
 }  # fmt: skip
 COMPLEX = {"conj", "real", "imag"}  # tested with complex numbers below
 INTEGER = {"ceiling", "int_ceil", "int_floor"}  # of symbols: for floats their C++ values mean nothing
 NOT_IN_HALF = {
-    "heaviside", "py_mod", "fmod", "remainder", "iround", "c_mod", "py_floor", "int_floor", "int_ceil", "sdgrad_polygamma",
+    "heaviside", "py_mod", "fmod", "remainder", "iround", "c_mod", "py_floor", "int_floor", "int_ceil",
+    "sdgrad_polygamma",
     "lgamma", "tgamma", "nextafter",
 }  # fmt: skip
 

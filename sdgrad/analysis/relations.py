@@ -125,13 +125,9 @@ def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Para
         return not params
     if not params:
         return True
-    rel = relation(access, params, frozenset(), rank)
-    return (
-        rel.exact and bool(rel.map.is_injective())
-        if access.guard is None
-        else bool(relation(Load("x", access.container, access.index), params, frozenset(), rank).map.is_injective())
-        and _affine(access, params)
-    )
+    rel = relation(Load("x", access.container, access.index), params, frozenset(), rank)
+    # over no instances at all everything is injective, but nothing is written either: callers rely on a write
+    return rel.exact and bool(rel.map.is_injective()) and not rel.map.is_empty()
 
 
 def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence[Param], local: frozenset[str]) -> bool:
@@ -143,10 +139,6 @@ def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence
     if not rel.exact:
         return False
     return bool(rel.map.project_out(isl.dim_type.in_, len(params), len(inner)).is_injective())
-
-
-def _affine(access: Load | Store, params: Sequence[Param]) -> bool:
-    return relation(Load("x", access.container, access.index), params, frozenset(), len(access.index)).exact
 
 
 def _alone(access: Load | Store, params: Sequence[Param]) -> bool:

@@ -8,6 +8,7 @@ import copy
 import dace
 import sympy
 from dace import data as dt
+from dace import nodes as nd
 from dace import symbolic
 from dace.sdfg.state import ConditionalBlock, ControlFlowBlock, ControlFlowRegion, LoopRegion, NamedRegion, SDFGState
 from dace.transformation.passes.analysis import loop_analysis
@@ -175,8 +176,14 @@ def joins(joined: dict[str, str], end: dict[str, Expr], env: Env) -> Block:
     return tuple(out)
 
 
+def source_inside(region: ControlFlowRegion) -> Source:
+    """Where a region comes from: its own line, or that of the first node in it that has one."""
+    found = [source_of(n, region.label) for n, _ in region.all_nodes_recursive() if isinstance(n, nd.Node)]
+    return next((s for s in (source_of(region), *found) if s.line), source_of(region))
+
+
 def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
-    source = source_of(loop)
+    source = source_inside(loop)
     if not loop.loop_variable or loop.init_statement is None:
         return [While(lift_value(loop.loop_condition.as_string, env), lift_region(loop, sdfg, env), source)]
     start, stop = loop_analysis.get_init_assignment(loop), loop_analysis.get_loop_end(loop)

@@ -26,7 +26,7 @@ def like(result: np.ndarray, original: Any) -> Any:
     if is_tensor(original):
         import torch
 
-        return torch.from_numpy(np.ascontiguousarray(result))
+        return torch.from_numpy(result if result.ndim == 0 else np.ascontiguousarray(result))
     return result if isinstance(original, np.ndarray) else result[()] if result.shape == () else result
 
 

@@ -128,9 +128,10 @@ ROWS = (
     _unary("sign", None, kind="same", aliases=("sgn", "sign_numpy_2")),
     _binary("heaviside", None, None),
     _unary("floor", None, aliases=("ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND")),
-    _binary("py_mod", "1", "-floor(a / b)", ANY, AWAY, kind="same", aliases=("PyMod", "Mod", "mod", "remainder")),
+    _binary("py_mod", "1", "-floor(a / b)", ANY, AWAY, kind="same", aliases=("PyMod", "Mod", "mod")),
     _binary("c_mod", "1", "-trunc(a / b)", ANY, AWAY, kind="same", aliases=("CMod", "fmod")),
     _binary("py_floor", None, None, ANY, AWAY, kind="same", aliases=("int_floor", "int_ceil", "int_floor_ni")),
+    _binary("remainder", "1", "-rint(a / b)", ANY, AWAY),
     _binary("nextafter", "1", None),
     # choices
     _binary(
@@ -164,10 +165,11 @@ def register(rule: ScalarRule) -> None:
     """Add a row to the table. A row without a test domain, or under a name already taken, is refused."""
     if len(rule.domain) != rule.arity:
         raise ValueError(f"scalar rule {rule.name!r} needs a test domain for each of its {rule.arity} arguments")
-    for name in (rule.name, *rule.aliases):
+    names = (rule.name, *rule.aliases)
+    for name in names:
         if name in RULES:
             raise ValueError(f"scalar rule {name!r} is registered twice")
-        RULES[name] = rule
+    RULES.update(dict.fromkeys(names, rule))
 
 
 for _row in ROWS:
