@@ -29,6 +29,11 @@ Path = tuple[int, ...]
 DIFFERENTIABLE_MODES = ("set", "sum", "prod", "max", "min")
 
 
+def carried(store: Store) -> str:
+    """A name, no instruction's, for what a reduction's container held before: it may carry a derivative by itself."""
+    return f"={store.container}"
+
+
 @dataclass(frozen=True)
 class LeafFacts:
     """Derivative facts of one leaf: kinds, partials by instruction name, and functions without a derivative."""
@@ -125,6 +130,7 @@ class _Sweep:
                     operands = names_in(instr.expr)
                 if operands & varied:
                     varied.add(instr.name)
+        varied |= {carried(s) for s in leaf.stores if s.mode != "set" and self.root(s.container) in state}
         for store in leaf.stores:
             state = self.forward_store(store, leaf, varied, state)
         return state
@@ -159,6 +165,7 @@ class _Sweep:
         facts = self.facts[path]
         useful = self.useful.setdefault(path, set())
         useful |= {s.value for s in leaf.stores if self.root(s.container) in state and self.is_float(s.container)}
+        useful |= {carried(s) for s in leaf.stores if s.mode != "set" and self.root(s.container) in state}
         after = set(state)
         for s in leaf.stores:
             root = self.root(s.container)

@@ -134,6 +134,8 @@ class Memory:
         common = 0
         while common < min(len(write.place.path), len(place.path)) and write.place.path[common] == place.path[common]:
             common += 1
+        if common == len(place.path):  # the write is inside the node, whose condition or bounds were read before
+            return True
         if common % 2 == 1:  # paths alternate position, arm, position: they part in different arms of a branch
             return False
         return write.place.path[common:] > place.path[common:]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.activity import Activity, carried
 from sdgrad.analysis.paths import Path
 from sdgrad.program.tree import Leaf, Load, Store
 from sdgrad.symbolic.expr import free_names
 
 VALUE_MODES = ("prod", "max", "min")  # reductions whose adjoint compares or divides by the reduced values
+
+
+def reduces(store: Store, path: Path, activity: Activity) -> bool:
+    """Whether a derivative passes a product, max or min: from its operands, or from what it started with."""
+    started = not store.fresh and activity.active(path, carried(store))
+    return store.mode in VALUE_MODES and (started or activity.active(path, store.value))
 
 
 def active_stores(leaf: Leaf, path: Path, activity: Activity) -> tuple[Store, ...]:
@@ -35,6 +41,6 @@ def leaf_needs(leaf: Leaf, path: Path, activity: Activity) -> frozenset[str]:
         # an overwritten adjoint is cleared even where the stored value itself is not active
         if not activity.active(path, store.value):
             needed |= free_names(*store.index) | ({store.guard} if store.guard else set())
-        elif store.mode in VALUE_MODES:
+        if reduces(store, path, activity):
             needed.add(store.value)
     return frozenset(needed & local)

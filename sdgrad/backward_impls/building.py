@@ -80,7 +80,7 @@ class Builder:
     def transposed(self, region: Region, conjugate: bool) -> Region:
         """A transposed (for complex numbers: adjoint) copy of a matrix."""
         rows, columns = extents(region)
-        result = self.temporary(f"{region.container}_T", [columns, rows], self.dtype(region))
+        result = self.temporary(f"transposed_{region.container}", [columns, rows], self.dtype(region))
         i, j = self.params([columns, rows])
         text = "conj(a)" if conjugate else "a"
         self.leaf((i, j), {"a": (region, [sym(j.name), sym(i.name)])}, text, result, [sym(i.name), sym(j.name)])

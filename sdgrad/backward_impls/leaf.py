@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sdgrad.adjoints import Adjoints
 from sdgrad.analysis.activity import Activity
-from sdgrad.analysis.needs import active_loads
+from sdgrad.analysis.needs import active_loads, reduces
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import covers, injective
 from sdgrad.backward_impls.reductions import extreme_cotangent, product_cotangent
@@ -82,8 +82,7 @@ class LeafAdjoint:
         ):
             return None
         defines = store.mode == "set" or store.fresh
-        active = self.is_active(store.value)
-        if active:
+        if self.is_active(store.value) or reduces(store, self.path, self.activity):
             self.take(store)
         if not defines:
             return None

@@ -53,22 +53,29 @@ def _reduce(build: LeafAdjoint, store: Store, into: Container, mode: str, of, ex
 
 
 def _pass_to_initial(build: LeafAdjoint, store: Store, loads: list[Load], share) -> None:
-    """The cotangent of what the reduction started from takes the place of the result's."""
+    """The cotangent of what the reduction started from takes the place of the result's.
+
+    Several instances may stand for one element, so the shares are computed aside before any cotangent is replaced.
+    """
     initial = _initial(build, store)
     if initial is None:
         return
     load, params = initial
     build.before += build.adjoints.writable(store.container)
     adjoint = build.adjoints.container(store.container).name
+    passed = _scratch(build, store, f"passed_{store.container}")
     g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
     body = (
         *loads,
         load,
         Load(g, adjoint, store.index),
         *share(code.name(load.name), g, result),
-        Store(adjoint, store.index, result),
+        Store(passed.name, store.index, result),
     )
     build.after.append(Leaf(params, body, build.leaf.source))
+    moved = build.names.fresh("g")
+    back = (Load(moved, passed.name, store.index), Store(adjoint, store.index, moved))
+    build.after.append(Leaf(params, back, build.leaf.source))
 
 
 def extreme_cotangent(build: LeafAdjoint, store: Store) -> None:

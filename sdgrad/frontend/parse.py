@@ -49,6 +49,8 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
     try:
         with rewriting(given):
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)
+    except ParseError:
+        raise
     except Exception as error:  # the frontend raises errors of many kinds; all mean the same to a user
         raise ParseError(f"cannot turn '{name}' into a graph: {error}") from error
     callbacks = {str(f) for f in sdfg.callback_mapping.values()}

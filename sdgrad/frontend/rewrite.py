@@ -3,6 +3,7 @@
 - ``x = a if c else b`` becomes an ``if`` statement;
 - ``A[1:9:3] *= B`` and ``A *= row`` outside of maps become assignments of the whole expression (DaCe takes the operand
   of an augmented assignment to have the target's shape, and ignores its step);
+- ``A[idx] += B`` becomes ``A[idx] = A[idx] + B``: with an index twice the last one counts, as NumPy has it;
 - ``A[mask] = f(B[mask])`` becomes ``A[mask] = f(B)``, which is the same where the mask holds;
 - ``A[::2, 1:] = B`` in several dimensions broadcasts ``B`` to the target's shape first (DaCe steps through it wrongly);
 - ``return a, a`` returns a copy the second time.
@@ -18,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from dace.frontend.python import astutils
+
+from sdgrad.errors import ParseError
 
 _patching = threading.RLock()
 NEW_ARRAY_CALLS = (
@@ -46,7 +49,8 @@ def rewriting(arguments: Mapping[str, Any]) -> Iterator[None]:
                     names = {a.arg for a in node.args.args}
                     arrays = {n for n, v in arguments.items() if n in names and np.ndim(v) > 0}
                     masks = {n for n, v in arguments.items() if n in names and getattr(v, "dtype", None) == np.bool_}
-                    Rewriter(arrays, masks).function(node)
+                    indices = {n for n in arrays if np.issubdtype(getattr(arguments[n], "dtype", None), np.integer)}
+                    Rewriter(arrays, masks, indices).function(node)
             ast.fix_missing_locations(tree)
             return (tree, *rest)
 
@@ -60,8 +64,8 @@ def rewriting(arguments: Mapping[str, Any]) -> Iterator[None]:
 class Rewriter:
     """Rewrites the statements of one function, outside of maps and tasklets."""
 
-    def __init__(self, arrays: set[str], masks: set[str]) -> None:
-        self.arrays, self.masks = set(arrays), set(masks)
+    def __init__(self, arrays: set[str], masks: set[str], indices: set[str]) -> None:
+        self.arrays, self.masks, self.indices = set(arrays), set(masks), set(indices)
         self.own: set[str] = set()  # locals that are arrays (or numbers) of their own, not views
         self.count = 0
 
@@ -86,6 +90,7 @@ class Rewriter:
 
     def assign(self, node: ast.Assign, in_loop: bool) -> list[ast.stmt]:
         target = node.targets[0]
+        _refuse_swap(target, node.value)
         self.remember(target, node.value)
         if isinstance(node.value, ast.IfExp):
             choice = node.value
@@ -131,7 +136,9 @@ class Rewriter:
             store: ast.expr = ast.Subscript(value=ast.Name(target.id, ast.Load()), slice=ast.Slice(), ctx=ast.Store())
         elif isinstance(target, ast.Name) and target.id in self.own:
             store = ast.Name(target.id, ast.Store())
-        elif isinstance(target, ast.Subscript) and any(isinstance(n, ast.Slice) for n in ast.walk(target.slice)):
+        elif isinstance(target, ast.Subscript) and any(
+            isinstance(n, ast.Slice) or isinstance(n, ast.Name) and n.id in self.indices for n in ast.walk(target.slice)
+        ):
             store = target
         else:
             return node
@@ -147,6 +154,18 @@ class Rewriter:
             elements.append(ast.UnaryOp(op=ast.UAdd(), operand=e) if again else e)
             seen |= {e.id} if isinstance(e, ast.Name) else set()
         return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), value)
+
+
+def _refuse_swap(target: ast.expr, value: ast.expr) -> None:
+    """``a, b = b, a``: DaCe binds one name after the other, and the second sees the first."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for k, element in enumerate(value.elts):
+            earlier = {t.id for t in target.elts[:k] if isinstance(t, ast.Name)}
+            if earlier & {n.id for n in ast.walk(element) if isinstance(n, ast.Name)}:
+                raise ParseError(
+                    f"line {target.lineno}: '{ast.unparse(target)} = {ast.unparse(value)}' swaps names; "
+                    "assign through a third one"
+                )
 
 
 def _callee(call: ast.Call) -> str:

@@ -210,7 +210,7 @@ class Matcher:
         if list(container.shape) == shape and strides == steps and all(s == 0 for s in start):
             return Region(container.name, subset)
         view = dt.ArrayView(container.dtype, shape, strides=steps, storage=container.desc.storage, transient=True)
-        name = self.names.fresh(f"{container.name}_operand")
+        name = self.names.fresh(f"operand_{container.name}")
         self.made[name] = Container(name, view, container.name, subset)
         return Region(name, subsets.Range([(0, s - 1, 1) for s in shape]))
 

@@ -89,7 +89,12 @@ def _with_bases(names: Iterable[str], program: Program) -> list[str]:
         while (base := program.containers[name].view_of) is not None:
             found.add(base)
             name = base
-    return [n for n in program.containers if n in found]
+    # DaCe wants returned values in the order of their numbers
+    return sorted((n for n in program.containers if n in found), key=lambda n: int(n[9:]) if _is_numbered(n) else -1)
+
+
+def _is_numbered(name: str) -> bool:
+    return name.startswith("__return_") and name[9:].isdigit()
 
 
 def declare_symbols(sdfg: dace.SDFG, program: Program) -> None:

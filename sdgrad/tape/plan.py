@@ -18,7 +18,7 @@ from dace import symbolic
 
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.memory import Memory, Place, extent
-from sdgrad.analysis.needs import VALUE_MODES, leaf_needs
+from sdgrad.analysis.needs import leaf_needs, reduces
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.relations import injective, loop_param
 from sdgrad.errors import DifferentiationError, Problem
@@ -215,7 +215,7 @@ class Planner:
         initial = {
             s.container: self.keep(Load(self.names.fresh("x0"), s.container, s.index), leaf, path)
             for s in leaf.stores
-            if s.mode in VALUE_MODES and not s.fresh and self.activity.active(path, s.value)
+            if not s.fresh and reduces(s, path, self.activity)
         }
         return LeafPlan(replay, (*kept, *initial.values()), results, after, initial)
 
@@ -224,7 +224,7 @@ class Planner:
         found: dict[str, tuple[str, tuple[sympy.Expr, ...]]] = {}
         after: list[Kept] = []
         for store in leaf.stores:
-            if store.mode in ("max", "min") and self.activity.active(path, store.value):
+            if store.mode != "prod" and reduces(store, path, self.activity):
                 found[store.container] = (store.container, store.index)
                 if not self.store_survives(store, leaf, path):
                     keep = self.keep(Load(self.names.fresh("y"), store.container, store.index), leaf, path)
