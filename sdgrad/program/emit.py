@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +41,7 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, to_ast
 
 MATH_HEADER = Path(__file__).parent.parent / "runtime" / "include" / "sdgrad_math.h"
-OWN_FUNCTIONS = "sdgrad_"     # functions of generated code that the header above defines
+OWN_FUNCTIONS = "sdgrad_"  # functions of generated code that the header above defines
 
 WCR = {
     "sum": "lambda x, y: x + y",
@@ -116,7 +116,12 @@ class Emitter:
     program: Program
     sdfg: dace.SDFG
     last: dict[int, object] = field(default_factory=dict)
+    nested: bool = False
     info: dace.dtypes.DebugInfo = field(default_factory=lambda: dace.dtypes.DebugInfo(0))  # of the node being written
+
+    def spelled(self, name: str) -> str:
+        """A container's name in this SDFG: DaCe reserves ``__return`` for the outermost one."""
+        return name.replace("__return", "returned") if self.nested else name
 
     # -- control flow
     def block(self, block: Block, region: ControlFlowRegion) -> None:
@@ -144,13 +149,13 @@ class Emitter:
 
     def node(self, node: Node, region: ControlFlowRegion) -> None:
         if isinstance(node, SymbolAssign):
-            self.state(region, f"set_{node.symbol}", {node.symbol: print_value(node.value, self.program)})
+            self.state(region, f"set_{node.symbol}", {node.symbol: self.text(node.value)})
         elif isinstance(node, Branch):
             self.branch(node, region)
         elif isinstance(node, Loop):
             self.loop(node, region)
         elif isinstance(node, While):
-            loop = LoopRegion("while", print_value(node.condition, self.program), sdfg=self.sdfg)
+            loop = LoopRegion("while", self.text(node.condition), sdfg=self.sdfg)
             self.append(loop, region)
             self.block(node.body, loop)
         else:
@@ -169,12 +174,12 @@ class Emitter:
         self.append(block, region)
         for k, (condition, body) in enumerate(node.arms):
             arm = ControlFlowRegion(f"{block.label}_arm{k}", self.sdfg)
-            text = print_value(condition, self.program) if condition is not None else None
+            text = self.text(condition) if condition is not None else None
             block.add_branch(CodeBlock(text) if text is not None else None, arm)
             self.block(body, arm)
 
     def loop(self, node: Loop, region: ControlFlowRegion) -> None:
-        start, stop, step = (print_value(v, self.program) for v in (node.start, node.stop, node.step))
+        start, stop, step = (self.text(v) for v in (node.start, node.stop, node.step))
         try:
             relation = "<=" if int(step) > 0 else ">="
             test = f"{node.symbol} {relation} {stop}"
@@ -191,6 +196,9 @@ class Emitter:
         self.append(loop, region)
         self.block(node.body, loop)
 
+    def text(self, value: Value) -> str:
+        return print_value(value, self.program, self.spelled)
+
     # -- data
     def access(
         self, state: SDFGState, name: str, write: bool, cache: dict[tuple[str, bool], nd.AccessNode]
@@ -198,11 +206,11 @@ class Emitter:
         """The access node of a container in a state, with the chain of views that leads to it."""
         if (name, write) in cache:
             return cache[name, write]
-        node = cache[name, write] = state.add_access(name, debuginfo=self.info)
+        node = cache[name, write] = state.add_access(self.spelled(name), debuginfo=self.info)
         container = self.program.containers[name]
         if container.view_of is not None:
             base = self.access(state, container.view_of, write, cache)
-            memlet = dace.Memlet(data=container.view_of, subset=copy.deepcopy(container.view_subset))
+            memlet = dace.Memlet(data=self.spelled(container.view_of), subset=copy.deepcopy(container.view_subset))
             if write:
                 state.add_edge(node, "views", base, None, memlet)
                 node.add_out_connector("views")
@@ -212,7 +220,9 @@ class Emitter:
         return node
 
     def whole(self, name: str) -> dace.Memlet:
-        return dace.Memlet(data=name, subset=subsets.Range.from_array(self.sdfg.arrays[name]), debuginfo=self.info)
+        spelled = self.spelled(name)
+        subset = subsets.Range.from_array(self.sdfg.arrays[spelled])
+        return dace.Memlet(data=spelled, subset=subset, debuginfo=self.info)
 
     # -- maps around something
     def enter(
@@ -264,6 +274,7 @@ class Emitter:
     def scope(self, node: Scope, state: SDFGState) -> None:
         """A structured map: its body becomes a nested SDFG that sees the containers whole, under their own names."""
         inner = dace.SDFG(_identifier(node.source.label) or "body")
+        emitter = Emitter(self.program, inner, nested=True)
         ins, outs = reads(node), writes(node)
         bases = {b for n in ins | outs for b in _with_bases([n], self.program)}
         locals_ = {c.name for c in node.locals}
@@ -272,11 +283,11 @@ class Emitter:
                 continue
             desc = copy.deepcopy(self.program.containers[name].desc)
             desc.transient = isinstance(desc, dt.View)
-            inner.add_datadesc(name, desc)
+            inner.add_datadesc(emitter.spelled(name), desc)
         for container in node.locals:
-            if container.name not in inner.arrays:
-                inner.add_datadesc(container.name, copy.deepcopy(container.desc))
-        emitter = Emitter(self.program, inner)
+            spelled = emitter.spelled(container.name)
+            if spelled not in inner.arrays:
+                inner.add_datadesc(spelled, copy.deepcopy(container.desc))
         emitter.block(node.body, inner)
         for name, (desc, value) in self.program.constants.items():
             if name in inner.free_symbols:
@@ -285,28 +296,30 @@ class Emitter:
         outs = {n for n in _roots(outs, self.program)}
         declare_symbols(inner, self.program)
         mapping = {s: s for s in sorted(map(str, inner.free_symbols)) if s not in inner.constants_prop}
-        nested = state.add_nested_sdfg(
-            inner, {n: None for n in sorted(ins)}, {n: None for n in sorted(outs)}, mapping, debuginfo=self.info
-        )
+        inputs, outputs = ({emitter.spelled(n): None for n in sorted(names)} for names in (ins, outs))
+        nested = state.add_nested_sdfg(inner, inputs, outputs, mapping, debuginfo=self.info)
         entry = exit_ = None
         if node.params:
             entry, exit_ = self.enter(state, node.params, _schedule(node), node.source.label)
         cache: dict = {}
         for name in sorted(ins):
-            self.connect_in(state, cache, name, entry, nested, name, self.whole(name))
+            self.connect_in(state, cache, name, entry, nested, emitter.spelled(name), self.whole(name))
         for name in sorted(outs):
-            self.connect_out(state, cache, name, exit_, nested, name, self.whole(name))
+            self.connect_out(state, cache, name, exit_, nested, emitter.spelled(name), self.whole(name))
         if entry is not None:
             close(state, entry, exit_, nested, bool(ins), bool(outs))
+
+    def operand(self, region: Region) -> dace.Memlet:
+        return dace.Memlet(data=self.spelled(region.container), subset=copy.deepcopy(region.subset), wcr=region.wcr)
 
     def call(self, node: NodeCall, state: SDFGState) -> None:
         copied = copy.deepcopy(node.node)
         state.add_node(copied)
         cache: dict = {}
         for connector, region in node.inputs.items():
-            self.connect_in(state, cache, region.container, None, copied, connector, _region_memlet(region))
+            self.connect_in(state, cache, region.container, None, copied, connector, self.operand(region))
         for connector, region in node.outputs.items():
-            self.connect_out(state, cache, region.container, None, copied, connector, _region_memlet(region))
+            self.connect_out(state, cache, region.container, None, copied, connector, self.operand(region))
 
 
 def _inner_views(node: Node, program: Program) -> set[str]:
@@ -320,10 +333,6 @@ def _inner_views(node: Node, program: Program) -> set[str]:
 
 def _roots(names: set[str], program: Program) -> set[str]:
     return {program.root(n) for n in names}
-
-
-def _region_memlet(region: Region) -> dace.Memlet:
-    return dace.Memlet(data=region.container, subset=copy.deepcopy(region.subset), wcr=region.wcr)
 
 
 def _schedule(node: Leaf | Scope) -> dace.ScheduleType:
@@ -344,16 +353,16 @@ def _identifier(text: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in text).strip("_")[:40]
 
 
-def print_value(value: Value, program: Program) -> str:
+def print_value(value: Value, program: Program, spelled: Callable[[str], str]) -> str:
     """A value as DaCe's interstate code has it: loads in place."""
     env: dict[str, ast.expr] = {}
     for load in value.loads:
         if isinstance(program.containers[load.container].desc, dt.Scalar):
-            env[load.name] = code.name(load.container)
+            env[load.name] = code.name(spelled(load.container))
             continue
         index = [code.rename(to_ast(i), env) for i in load.index]
         subscript = index[0] if len(index) == 1 else ast.Tuple(elts=index, ctx=ast.Load())
-        env[load.name] = ast.Subscript(value=code.name(load.container), slice=subscript, ctx=ast.Load())
+        env[load.name] = ast.Subscript(value=code.name(spelled(load.container)), slice=subscript, ctx=ast.Load())
     return ast.unparse(code.rename(value.expr, env))
 
 
@@ -403,7 +412,9 @@ class LeafWriter:
 
     def element(self, container: str, index: tuple) -> dace.Memlet:
         return dace.Memlet(
-            data=container, subset=subsets.Range([(i, i, 1) for i in index]), debuginfo=self.emitter.info
+            data=self.emitter.spelled(container),
+            subset=subsets.Range([(i, i, 1) for i in index]),
+            debuginfo=self.emitter.info,
         )
 
     def load(self, instr: Load) -> None:
