@@ -17,7 +17,7 @@ from sdgrad.pipeline import Differentiated, differentiate_program, normalize
 from sdgrad.program.emit import emit
 from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
-from sdgrad.runtime.arrays import as_array, is_tensor, like
+from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import compile_sdfg
 from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.symbolic.kinds import kind_of
@@ -169,7 +169,7 @@ class Signature:
     @staticmethod
     def parse(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         program = as_program(f)
-        sdfg = parse(program, {k: as_array(v) for k, v in arguments.items()})
+        sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
         sdfg.name = python_function(f).__name__
         closure = {k: v for k, v in _closure(program, sdfg).items()}
         tree = normalize(sdfg, own=True)

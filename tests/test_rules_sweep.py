@@ -72,7 +72,7 @@ def samples(name: str, dtype: dace.typeclass) -> list[np.ndarray]:
     """Points of a row's domain; the first argument of polygamma functions is their order."""
     rule, rng = RULES[name], np.random.default_rng(len(name) + ord(name[0]))
     columns = [rng.uniform(low, high, POINTS).astype(dtype.type) for low, high in rule.domain]
-    return [columns[0] + np.arange(POINTS) % 3, columns[1]] if name == "sdgrad_polygamma" else columns
+    return [columns[0] + np.arange(POINTS, dtype=dtype.type) % 3, columns[1]] if name == "sdgrad_polygamma" else columns
 
 
 def differentiable(name: str) -> tuple[int, ...]:

@@ -21,6 +21,12 @@ def as_array(value: Any) -> Any:
     return value.detach().numpy() if is_tensor(value) else value
 
 
+def as_value(value: Any) -> Any:
+    """A value as DaCe's frontend knows it: an array without dimensions is the number it holds."""
+    array = as_array(value)
+    return array[()] if isinstance(array, np.ndarray) and array.ndim == 0 else array
+
+
 def like(result: np.ndarray, original: Any) -> Any:
     """A result in the kind of the argument it belongs to."""
     if is_tensor(original):
