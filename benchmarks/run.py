@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from benchmarks.kernels import Kernel
+    from benchmarks.npbench import Kernel
 
 ENGINES = ("sdgrad", "jax")
 RESULTS = Path(__file__).parent / "results"
@@ -174,7 +174,7 @@ def run_kernel(name: str, size: str, engine_names: Sequence[str], reps: int) -> 
     """Measure one kernel at one size. What fails is written in the row, and the other kernels go on."""
     import numpy as np
 
-    from benchmarks.kernels import load
+    from benchmarks.npbench import load
 
     row = Row(name, size, {}, {}, {}, {})
     try:
@@ -286,9 +286,9 @@ def _choices(known: Sequence[str]) -> Callable[[str], list[str]]:
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
-    from benchmarks.kernels import MODULES
+    from benchmarks.npbench import KERNELS
 
-    kernels = list(MODULES)
+    kernels = list(KERNELS)
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__.split("\n")[0])
     parser.add_argument("--kernels", type=_choices(kernels), default=kernels, help=f"of {', '.join(kernels)}")
     parser.add_argument(

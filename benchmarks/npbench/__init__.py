@@ -13,21 +13,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-MODULES = {
-    "gemm": "gemm",
-    "2mm": "mm2",
-    "3mm": "mm3",
-    "atax": "atax",
-    "bicg": "bicg",
-    "gesummv": "gesummv",
-    "mvt": "mvt",
-    "gemver": "gemver",
-    "softmax": "softmax",
-    "mlp": "mlp",
-    "arc_distance": "arc_distance",
-    "hdiff": "hdiff",
-}
-"""The names of the kernels as they are published, and their modules."""
+KERNELS = (
+    "arc_distance",
+    "atax",
+    "bicg",
+    "gemm",
+    "gemver",
+    "gesummv",
+    "hdiff",
+    "k2mm",
+    "k3mm",
+    "mlp",
+    "mvt",
+    "softmax",
+)
+"""The kernels, each the name of a module and of the function in it."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Kernel:
 
 
 def load(name: str) -> Kernel:
-    """A kernel by its published name."""
-    module = importlib.import_module(f"benchmarks.kernels.{MODULES[name]}")
-    function = getattr(module, MODULES[name])
+    """A kernel by its name."""
+    module = importlib.import_module(f"benchmarks.npbench.{name}")
+    function = getattr(module, name)
     return Kernel(name, function, module.jax_version, module.inputs, module.SIZES, module.WRT)

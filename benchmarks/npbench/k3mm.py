@@ -12,7 +12,7 @@ def inputs(size, rng):
     return rng.random((n, k)), rng.random((k, m)), rng.random((m, q)), rng.random((q, p))
 
 
-def mm3(A, B, C, D):
+def k3mm(A, B, C, D):
     return np.sum((A @ B) @ (C @ D))
 
 
