@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInputError
-from sdgrad.program.tree import Leaf, NodeCall, Program, While
+from sdgrad.program.tree import Leaf, NodeCall, Program
 from sdgrad.request import Request
 from sdgrad.rules import find_rule
 from sdgrad.symbolic.kinds import kind_of
@@ -53,15 +53,6 @@ def check_program(program: Program, request: Request, found: Activity) -> None:
                 find_rule(node, program)
             except DifferentiationError as error:
                 problems += error.problems
-        elif isinstance(node, While) and any(found.names[p] for p in found.names if p[: len(path)] == path):
-            problems.append(
-                Problem(
-                    "while loop",
-                    "carries a derivative, and is not differentiated yet",
-                    str(node.source),
-                    "use a for loop with known bounds",
-                )
-            )
     if problems:
         raise DifferentiationError(problems)
     if request.unused == "error":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 
 import sympy
@@ -90,9 +91,16 @@ def deliver(program: Program, request: Request, adjoints: Adjoints, names: Names
     return out
 
 
-def assemble(program: Program, request: Request, adjoints: Adjoints, plan: TapePlan, body: Block) -> Program:
+def assemble(
+    program: Program,
+    request: Request,
+    adjoints: Adjoints,
+    plan: TapePlan,
+    scratch: Mapping[str, Container],
+    body: Block,
+) -> Program:
     """The program of both halves, with every container it uses."""
-    containers = {**program.containers, **{c.name: c for c in plan.containers}, **adjoints.made}
+    containers = {**program.containers, **{c.name: c for c in plan.containers}, **adjoints.made, **scratch}
     for node in walk(body):
         for local in getattr(node, "locals", ()):
             containers[local.name] = local

@@ -8,15 +8,15 @@ import dace
 
 from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
-from sdgrad.analysis.memory import Memory
-from sdgrad.normalize import divide_truly, fuse, lift_sdfg, prepare, start_fresh
+from sdgrad.normalize import divide_truly, fuse, known_integers, lift_sdfg, prepare, remember_trips, start_fresh
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Block, Program
 from sdgrad.request import Request
 from sdgrad.reverse import Reversal
-from sdgrad.tape.plan import Planner, TapePlan
+from sdgrad.tape.choose import plan_tape
+from sdgrad.tape.plan import TapePlan
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Differentiated:
 
 def normalize(sdfg: dace.SDFG, own: bool = False) -> Program:
     """A graph as a fused program tree; ``own``: the graph may be changed on the way."""
-    return start_fresh(fuse(divide_truly(lift_sdfg(prepare(sdfg, own)))))
+    return start_fresh(fuse(remember_trips(known_integers(divide_truly(lift_sdfg(prepare(sdfg, own)))))))
 
 
 def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:
@@ -56,11 +56,11 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     found = activity(program, request.inputs, request.outputs)
     fence.check_program(program, request, found)
     names = all_names(program)
-    plan = Planner(program, found, Memory.of(program), names).plan(fence.operand_needs(program, found))
+    plan = plan_tape(program, found, fence.operand_needs(program, found), names)
     adjoints = gradients.seed(program, request, names)
     reversal = Reversal(program, found, plan, adjoints, names, request.strong_zero)
     forward = reversal.record(program.body)
     backward = (*reversal.block(program.body), *gradients.deliver(program, request, adjoints, names))
-    whole = gradients.assemble(program, request, adjoints, plan, (*forward, *backward))
+    whole = gradients.assemble(program, request, adjoints, plan, reversal.scratch, (*forward, *backward))
     return Differentiated(request, program, found, plan, whole, forward, backward)
 

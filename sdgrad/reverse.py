@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+import dace
 import sympy
-from dace import subsets, symbolic
+from dace import data as dt
+from dace import symbolic
 
-from sdgrad.adjoints import Adjoints
+from sdgrad.adjoints import Adjoints, over
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
-from sdgrad.normalize.copies import copy_leaf
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.leaves import scope_overwrites_itself
 from sdgrad.program.tree import (
@@ -27,12 +29,12 @@ from sdgrad.program.tree import (
     Branch,
     Container,
     Leaf,
+    Let,
     Load,
     Loop,
     Node,
     NodeCall,
     Program,
-    Region,
     Scope,
     Source,
     Store,
@@ -43,12 +45,17 @@ from sdgrad.program.tree import (
     reads,
     walk,
     with_children,
+    with_values,
     writes,
 )
 from sdgrad.rules import CallContext, find_rule
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import to_ast, to_expr
-from sdgrad.tape.plan import Kept, LeafPlan, TapePlan
+from sdgrad.symbolic.expr import sym, to_ast, to_expr
+from sdgrad.tape.count import count_trips
+from sdgrad.tape.plan import Kept, KeptRegion, LeafPlan, TapePlan
+
+
+ZERO = (sympy.Integer(0),)
 
 
 @dataclass
@@ -61,6 +68,8 @@ class Reversal:
     adjoints: Adjoints
     names: Names
     strong_zero: bool = True
+    scratch: dict[str, Container] = field(default_factory=dict)  # containers that counting trips needs
+    allocated: set[str] = field(default_factory=set)
 
     # -- the primal program, keeping what the plan says
     def record(self, block: Block, path: Path = (), owner: Path | None = None) -> Block:
@@ -68,28 +77,83 @@ class Reversal:
         out: list[Node] = []
         for k, node in enumerate(block):
             here = (*path, k)
-            node = with_children(
-                node, tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node)))
-            )
-            plan = self.plan.leaves.get(here, LeafPlan())
-            replayed = [k for r in self.plan.replays.values() for k in r.loads.get(here, {}).values()]
-            kept_here = (*plan.kept, *self.plan.values.get(here, ()), *replayed)
-            out += [kept.leaf for kept in kept_here if kept.owner == owner and not kept.inline]
-            if isinstance(node, Leaf):
-                inline = [x for x in kept_here if x.inline and x.owner == owner]
-                node = replace(node, body=node.body + tuple(Store(x.tape.name, x.index, x.load.name) for x in inline))
-            operands = [(c, t) for (where, c), t in self.plan.regions.items() if where == here and owner is None]
-            inputs, outputs = (node.inputs, node.outputs) if isinstance(node, NodeCall) else ({}, {})
-            out += [self.copy_region(inputs[c], tape) for c, tape in operands if c in inputs]
-            out.append(node)
-            out += [self.copy_region(outputs[c], tape) for c, tape in operands if c in outputs]
-            out += [kept.leaf for kept in plan.after if kept.owner == owner]
+            if not path:
+                out += self.start_counting(node, here)
+            arms = tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node)))
+            before, after = self.kept_at(here, owner)
+            out += [kept.leaf for kept in before if not kept.inline]
+            recording = self.recording(with_children(node, arms), here, before)
+            if not path:
+                out += self.make_room(recording, after)
+            out.append(recording)
+            out += [kept.leaf for kept in after]
+            if here in self.plan.symbols and isinstance(node, SymbolAssign):
+                out.append(self.plan.symbols[here].keep(node.symbol))
         return tuple(out)
 
-    def copy_region(self, region: Region, tape: Container) -> Leaf:
-        whole = subsets.Range([(0, n - 1, 1) for n in tape.shape])
-        source = self.program.containers[region.container]
-        return copy_leaf(source, region.subset, tape, whole, None, self.names, Source(label=tape.name))
+    def kept_at(self, path: Path, owner: Path | None) -> tuple[list[Kept], list[Kept]]:
+        """What is kept before a node (or by it), and after it."""
+        plan = self.plan.leaves.get(path, LeafPlan())
+        replayed = [k for r in self.plan.replays.values() for k in r.loads.get(path, {}).values()]
+        before = [*plan.kept, *self.plan.values.get(path, ()), *replayed]
+        after = [*plan.after, *([self.plan.lasts[path]] if path in self.plan.lasts else [])]
+        for (where, connector), region in self.plan.regions.items():
+            if where == path:
+                (after if connector in self.results_of(path) else before).append(region.kept)
+        return [k for k in before if k.owner == owner], [k for k in after if k.owner == owner]
+
+    def results_of(self, path: Path) -> Set[str]:
+        call = self.calls[path]
+        return call.outputs.keys() - call.inputs.keys()
+
+    @cached_property
+    def assigned(self) -> set[str]:
+        """Symbols that the program, or its counting of trips, gives a value."""
+        own = {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)}
+        return own | {c.total for c in self.plan.counters.values()}
+
+    @cached_property
+    def calls(self) -> dict[Path, NodeCall]:
+        return {p: n for p, n in nodes_with_paths(self.program.body) if isinstance(n, NodeCall)}
+
+    def recording(self, node: Node, path: Path, kept: list[Kept]) -> Node:
+        """A node that keeps by itself what only it can: values in its registers, the arm it takes, its trips."""
+        if isinstance(node, Leaf):
+            return replace(node, body=node.body + tuple(k.store for k in kept if k.inline))
+        if isinstance(node, Branch) and path in self.plan.decisions:
+            arm = self.plan.decisions[path]
+            arms = node.arms if node.arms[-1][0] is None else (*node.arms, (None, ()))
+            return replace(node, arms=tuple((c, (arm.keep(str(k)), *b)) for k, (c, b) in enumerate(arms)))
+        if isinstance(node, Loop) and path in self.plan.counters:
+            count = self.plan.counters[path].count
+            return replace(node, body=(*node.body, assign(count, f"{count} + 1")))
+        return node
+
+    def make_room(self, node: Node, after: list[Kept]) -> list[Node]:
+        """Before a node of the program: one store to each tape whose size is a symbol that the program assigns.
+
+        DaCe allocates such an array in the scope that uses it first, and would do so in every trip of a loop.
+        """
+        out: list[Node] = []
+        names = writes(node) | {k.tape.name for k in after}
+        for tape in self.plan.containers:
+            if tape.name in names - self.allocated and {str(s) for s in tape.desc.free_symbols} & self.assigned:
+                self.allocated.add(tape.name)
+                params, index = over(tape, self.names)
+                few = tuple(replace(p, stop=sympy.Min(p.stop, 0)) for p in params)
+                v = self.names.fresh("v")
+                body = (Let(v, code.constant(0)), Store(tape.name, index, v))
+                out.append(Leaf(few, body, Source(label=f"allocate_{tape.name}")))
+        return out
+
+    def start_counting(self, node: Node, path: Path) -> list[Node]:
+        """Before a node of the program: how many trips its loops will make, where the tape has to know."""
+        counters = {p: c for p, c in self.plan.counters.items() if p[:1] == path}
+        if not counters:
+            return []
+        counted, made = count_trips(node, path, counters, self.program, self.names)
+        self.scratch |= made
+        return [*counted, *(assign(c.count, "0") for c in counters.values())]
 
     # -- backwards
     def block(self, block: Block, path: Path = ()) -> list[Node]:
@@ -97,6 +161,8 @@ class Reversal:
         out: list[Node] = []
         if path:
             out += [x for k, n in enumerate(block) for x in self.symbols(n, (*path, k))]
+        else:
+            out += [assign(c.count, c.total) for c in self.plan.counters.values()]
         for k in range(len(block) - 1, -1, -1):
             out += self.node(block[k], (*path, k))
         return out
@@ -113,9 +179,9 @@ class Reversal:
         if not touched:
             return before
         if isinstance(node, Branch):
-            return [*before, self.inside(node, path, lambda: self.branch(node, path))]
+            return [*before, *self.inside(node, path, lambda: self.branch(node, path))]
         if isinstance(node, Loop):
-            return [*before, self.inside(node, path, lambda: self.loop(node, path))]
+            return [*before, *self.inside(node, path, lambda: self.loop(node, path))]
         assert isinstance(node, Scope)
         return [*before, self.inside(node, path, lambda: self.scope(node, path))]
 
@@ -148,50 +214,95 @@ class Reversal:
         finally:
             self.adjoints.straight = saved
 
-    def value(self, value: Value, path: Path) -> Value:
-        """A control value when the adjoint runs: loads of overwritten elements go to the tape."""
-        kept = {k.load.name: k for k in self.plan.values.get(path, ())}
-        loads = tuple(
-            Load(x.name, kept[x.name].tape.name, kept[x.name].index) if x.name in kept else x for x in value.loads
-        )
-        return replace(value, loads=loads)
+    def fetch(self, tape: Container, index: tuple[sympy.Expr, ...]) -> tuple[Leaf, Load]:
+        """A number from the tape in a scalar of its own, and the load of that: control flow reads no tape by itself.
+
+        (DaCe frees an array after the last state that uses it, and does not look into conditions.)
+        """
+        scalar = Container(self.names.fresh(f"{tape.name}_now"), dt.Scalar(tape.dtype, transient=True))
+        self.adjoints.made[scalar.name] = scalar
+        v, w = self.names.fresh("v"), self.names.fresh("v")
+        body = (Load(v, tape.name, index), Store(scalar.name, ZERO, v))
+        return Leaf((), body, Source(label=scalar.name)), Load(w, scalar.name, ZERO)
+
+    def value(self, value: Value, path: Path, owned: bool = True) -> tuple[list[Node], Value]:
+        """A control value when the adjoint runs: loads of overwritten elements come from the tape."""
+        kept = {k.load: k for k in self.plan.values.get(path, ()) if owned or k.owner is None}
+        before: list[Node] = []
+        loads = []
+        for load in value.loads:
+            if load in kept:
+                leaf, now = self.fetch(kept[load].tape, kept[load].index)
+                before.append(leaf)
+                load = replace(now, name=load.name)
+            loads.append(load)
+        return before, replace(value, loads=tuple(loads))
+
+    def conditions(self, node: Branch, path: Path) -> tuple[list[Node], list[Value | None]]:
+        """The conditions of a branch when the adjoint runs; where they are gone, the arm it took is on the tape."""
+        before: list[Node] = []
+        if path in self.plan.decisions:
+            leaf, load = self.fetch(self.plan.decisions[path].tape, self.plan.decisions[path].index)
+            return [leaf], [Value((load,), code.parse(f"{load.name} == {k}")) for k in range(len(node.arms))]
+        found: list[Value | None] = []
+        for condition, _ in node.arms:
+            first, value = self.value(condition, path) if condition is not None else ([], None)
+            before += first
+            found.append(value)
+        return before, found
 
     def symbols(self, node: Node, path: Path) -> list[Node]:
         """The part of a node that assigns integer symbols, to run again before the adjoint."""
+        if isinstance(node, SymbolAssign) and path in self.plan.symbols:
+            leaf, load = self.fetch(self.plan.symbols[path].tape, self.plan.symbols[path].index)
+            return [leaf, replace(node, value=Value((load,), code.name(load.name)))]
         if isinstance(node, SymbolAssign):
-            return [replace(node, value=self.value(node.value, path))]
+            before, value = self.value(node.value, path)
+            return [*before, replace(node, value=value)]
         if isinstance(node, Branch) and any(isinstance(n, SymbolAssign) for n in walk((node,))):
-            arms = []
-            for arm, (condition, body) in enumerate(node.arms):
+            before, conditions = self.conditions(node, path)
+            arms: list[tuple[Value | None, Block]] = []
+            for arm, (condition, (_, body)) in enumerate(zip(conditions, node.arms, strict=True)):
                 kept = [x for k, n in enumerate(body) for x in self.symbols(n, (*path, arm, k))]
-                arms.append((self.value(condition, path) if condition is not None else None, tuple(kept)))
-            return [replace(node, arms=tuple(arms))]
+                arms.append((condition, tuple(kept)))
+            return [*before, replace(node, arms=tuple(arms))]
         return []
 
-    def branch(self, node: Branch, path: Path) -> Branch:
-        arms = tuple(
-            (self.value(c, path) if c is not None else None, tuple(self.block(b, (*path, k))))
-            for k, (c, b) in enumerate(node.arms)
-        )
-        return replace(node, arms=arms)
+    def branch(self, node: Branch, path: Path) -> list[Node]:
+        before, conditions = self.conditions(node, path)
+        blocks = (tuple(self.block(b, (*path, k))) for k, (_, b) in enumerate(node.arms))
+        return [*before, replace(node, arms=tuple(zip(conditions, blocks, strict=True)))]
 
-    def loop(self, node: Loop, path: Path) -> Loop:
-        start, stop, step = (self.value(v, path) for v in (node.start, node.stop, node.step))
-        return replace(
-            node,
-            start=last_value(start, stop, step),
-            stop=start,
-            step=negated(step),
-            body=tuple(self.block(node.body, (*path, 0))),
-        )
+    def loop(self, node: Loop, path: Path) -> list[Node]:
+        (one, start), (two, step) = self.value(node.start, path), self.value(node.step, path)
+        before = [*one, *two]
+        if node.last is not None:
+            more, last = self.last(node.last, path)
+        else:
+            assert node.stop is not None
+            more, stop = self.value(node.stop, path)
+            last = last_value(start, stop, step)
+        body = tuple(self.block(node.body, (*path, 0)))
+        if path in self.plan.counters:
+            count = self.plan.counters[path].count
+            body = (assign(count, f"{count} - 1"), *body)
+        return [*before, *more, Loop(node.symbol, last, start, negated(step), body, node.source)]
+
+    def last(self, container: str, path: Path) -> tuple[list[Node], Value]:
+        """The symbol of a loop's last trip, from where the loop left it or from the tape."""
+        kept = self.plan.lasts.get(path)
+        if kept is not None:
+            leaf, load = self.fetch(kept.tape, kept.index)
+            return [leaf], Value((load,), code.name(load.name))
+        v = self.names.fresh("v")
+        return [], Value((Load(v, container, ZERO),), code.name(v))
 
     def scope(self, node: Scope, path: Path) -> Node:
         replay = self.replay(node, path)
         backwards = self.block(node.body, (*path, 0))
         locals_ = {c.name: c for c in node.locals}
         owned = [self.adjoints.made[self.adjoints.of[n]] for n in locals_ if n in self.adjoints.of]
-        owned += [k.tape for plan in self.plan.leaves.values() for k in (*plan.kept, *plan.after) if k.owner == path]
-        owned += [k.tape for ks in self.plan.values.values() for k in ks if k.owner == path]
+        owned += [k.tape for k in self.plan.all_kept() if k.owner == path]
         body = tuple(n for n in replay if not isinstance(n, SymbolAssign)) if not backwards else (*replay, *backwards)
         used = {n for inner in walk(body) for n in reads(inner) | writes(inner)}
         known = {**locals_, **{c.name: c for c in owned}, **self.scratch_of(body, used, path)}
@@ -217,7 +328,10 @@ class Reversal:
         out: list[Node] = []
         for k, node in enumerate(block):
             here = (*path, k)
-            if isinstance(node, Leaf) and here in loads:
+            if not isinstance(node, Leaf):
+                before, node = self.values_from_tape(node, here)
+                out += before
+            elif here in loads:
                 kept = loads[here]
                 node = replace(
                     node,
@@ -235,6 +349,18 @@ class Reversal:
             )
         return tuple(out)
 
+    def values_from_tape(self, node: Node, path: Path) -> tuple[list[Node], Node]:
+        """A control node with the values that the primal program kept for it; those of locals are computed again."""
+        before: list[Node] = []
+
+        def change(value: Value) -> Value:
+            first, new = self.value(value, path, owned=False)
+            before.extend(first)
+            return new
+
+        changed = with_values(node, change)
+        return before, changed
+
     def call(self, node: NodeCall, path: Path) -> list[Node]:
         wanted = tuple(c for c, r in node.inputs.items() if self.activity.active(path, r.container))
         given = tuple(
@@ -246,7 +372,19 @@ class Reversal:
             return []
         rule = find_rule(node, self.program)
         context = CallContext(node, path, self.program, self.adjoints, self.plan, self.names, given, wanted)
-        return rule.reverse(context)
+        operands = [r for (where, _), r in self.plan.regions.items() if where == path]
+        return [*(self.put_back(r) for r in operands), *rule.reverse(context)]
+
+    def put_back(self, region: KeptRegion) -> Leaf:
+        """An operand from the tape, as the array the rule of its call works on."""
+        v = self.names.fresh("v")
+        index = tuple(sym(p.name) - p.start for p in region.kept.params) or (sympy.Integer(0),)
+        body = (region.kept.back(v), Store(region.scratch.name, index, v))
+        return Leaf(region.kept.params, body, Source(label=region.scratch.name))
+
+
+def assign(symbol: str, text: str) -> SymbolAssign:
+    return SymbolAssign(symbol, Value((), code.parse(text)), dace.int64)
 
 
 def keep_writes(node: Node, names: Set[str]) -> Node | None:

@@ -40,10 +40,10 @@ class CallContext:
     def primal(self, connector: str) -> Region:
         """The primal value of an operand or result, as it was at the call."""
         region = {**self.call.inputs, **self.call.outputs}[connector]
-        tape = self.plan.regions.get((self.path, connector))
-        if tape is None:
+        kept = self.plan.regions.get((self.path, connector))
+        if kept is None:
             return region
-        return Region(tape.name, subsets.Range([(0, n - 1, 1) for n in tape.shape]))
+        return Region(kept.scratch.name, subsets.Range([(0, n - 1, 1) for n in kept.scratch.shape]))
 
     def cotangent(self, connector: str) -> Region:
         """The adjoint of a result."""

@@ -18,7 +18,6 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
-    While,
     children,
     local_names,
 )
@@ -103,7 +102,7 @@ class _Sweep:
     def through(self, node, path: Path, state: set[str], sweep, hidden: set[str]) -> set[str]:
         """Pass a control node: arms join, loops and maps go round until nothing changes."""
         blocks = children(node)
-        if isinstance(node, (Loop, While, Scope)):
+        if isinstance(node, (Loop, Scope)):
             while True:
                 after = sweep(blocks[0], (*path, 0), set(state)) | state
                 if after == state:

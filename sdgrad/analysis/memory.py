@@ -2,60 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
-import sympy
+from dace import subsets
 
+from sdgrad.analysis.order import follows
 from sdgrad.analysis.paths import Path
-from sdgrad.analysis.relations import loop_param, relation
+from sdgrad.analysis.places import Place, places
+from sdgrad.analysis.relations import access_relation
 from sdgrad.program.tree import (
     Block,
+    Expr,
     Leaf,
     Load,
     Loop,
-    Node,
     NodeCall,
     Param,
     Program,
     Region,
     Scope,
     Store,
-    While,
-    children,
+    SymbolAssign,
+    walk,
 )
 from sdgrad.symbolic.expr import sym
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a node stands: enclosing control nodes, their parameters, and the scope that owns its locals."""
+class Access:
+    """Elements that the instances of a node touch: an index over the dimensions of its place and its own."""
 
-    path: Path
-    outer: tuple[tuple[Path, Node], ...]
-
-    @property
-    def params(self) -> tuple[Param, ...]:
-        """Parameters of the enclosing maps and counted loops, outermost first."""
-        found: list[Param] = []
-        for _, node in self.outer:
-            if isinstance(node, Scope):
-                found += node.params
-            elif isinstance(node, Loop) and (p := loop_param(node)) is not None:
-                found.append(p)
-        return tuple(found)
-
-    @property
-    def loops(self) -> set[Path]:
-        return {path for path, node in self.outer if isinstance(node, (Loop, While))}
-
-
-@dataclass(frozen=True)
-class Write:
     place: Place
     container: str
-    elements: isl.Set
+    index: tuple[Expr, ...]
+    own: tuple[Param, ...] = ()
+    unknown: frozenset[str] = frozenset()  # names whose value only the instance knows
+    mode: str = "set"
+
+    @property
+    def path(self) -> Path:
+        return self.place.path
 
 
 @dataclass
@@ -63,104 +50,91 @@ class Memory:
     """All writes of a program by the memory they touch, in program order."""
 
     program: Program
-    writes: dict[str, list[Write]] = field(default_factory=dict)
+    writes: dict[str, list[Access]] = field(default_factory=dict)
     places: dict[Path, Place] = field(default_factory=dict)
+    loops: list[tuple[Path, Loop]] = field(default_factory=list)
+    varying: frozenset[str] = frozenset()  # symbols that have more than one value in the course of the program
+    _maps: dict[tuple, isl.Map] = field(default_factory=dict)
 
     @staticmethod
     def of(program: Program) -> Memory:
-        memory = Memory(program)
-        memory._collect(program.body, (), ())
+        memory = Memory(program, varying=varying_symbols(program.body))
+        for place, node in places(program.body):
+            memory.places[place.path] = place
+            if isinstance(node, Loop):
+                memory.loops.append((place.path, node))
+            for access in memory.written(node, place):
+                memory.writes.setdefault(program.root(access.container), []).append(access)
         return memory
 
-    def _collect(self, block: Block, path: Path, outer: tuple[tuple[Path, Node], ...]) -> None:
-        for k, node in enumerate(block):
-            here = (*path, k)
-            place = self.places[here] = Place(here, outer)
-            if isinstance(node, Leaf):
-                for store in node.stores:
-                    self._add(place, store.container, self._leaf_elements(store, node, place))
-            elif isinstance(node, NodeCall):
-                for region in node.outputs.values():
-                    self._add(place, region.container, self.region_elements(region))
-            for arm, inner in enumerate(children(node)):
-                self._collect(inner, (*here, arm), (*outer, (here, node)))
+    def written(self, node: object, place: Place) -> list[Access]:
+        if isinstance(node, Leaf):
+            return [self.element(s, node, place) for s in node.stores]
+        if isinstance(node, NodeCall):
+            return [self.region(r, place) for r in node.outputs.values()]
+        return []
 
-    def _add(self, place: Place, container: str, elements: isl.Set) -> None:
-        self.writes.setdefault(self.program.root(container), []).append(Write(place, container, elements))
+    def element(self, access: Load | Store, leaf: Leaf | None, place: Place) -> Access:
+        """The elements a load or store touches; without a leaf, one of a control value."""
+        local = frozenset(i.name for i in leaf.body if not isinstance(i, Store)) if leaf is not None else frozenset()
+        mode = access.mode if isinstance(access, Store) else "set"
+        return Access(place, access.container, access.index, leaf.params if leaf is not None else (), local, mode)
 
-    def rank(self, container: str) -> int:
-        return len(self.program.containers[container].shape)
-
-    def _leaf_elements(self, access: Load | Store, leaf: Leaf, place: Place) -> isl.Set:
-        local = frozenset(i.name for i in leaf.body if not isinstance(i, Store))
-        return relation(access, (*place.params, *leaf.params), local, self.rank(access.container)).elements
-
-    def region_elements(self, region: Region, params: Sequence[Param] = ()) -> isl.Set:
+    def region(self, region: Region, place: Place) -> Access:
         """The elements of a rectangular operand."""
-        names = [Param(f"r{k}", b, e, s) for k, (b, e, s) in enumerate(region.subset.ranges)]
-        box = Load("x", region.container, tuple(sym(p.name) for p in names))
-        return relation(box, (*params, *names), frozenset(), len(names)).elements
+        names = tuple(Param(f"r{k}", b, e, s) for k, (b, e, s) in enumerate(_range(region.subset)))
+        return Access(place, region.container, tuple(sym(p.name) for p in names), names)
+
+    def relation(self, access: Access) -> isl.Map:
+        """``{ [dimensions of the place, of the node] -> [element] }``."""
+        key = (access.path, access.container, access.index, access.own)
+        if key not in self._maps:
+            dims = [(d.name, d.param) for d in access.place.dims] + [(p.name, p) for p in access.own]
+            unknown = access.unknown | (self.varying - {n for n, _ in dims})
+            rank = len(self.program.containers[access.container].shape)
+            self._maps[key] = access_relation(access.index, dims, unknown, rank).map
+        return self._maps[key]
+
+    def clobbers(self, read: Access, after: bool = False) -> list[Access]:
+        """The writes that may overwrite what an access touches before its adjoint runs.
+
+        :param after: the access is a result of its node, complete when the node is done.
+        """
+        later = self.writes.get(self.program.root(read.container), ())
+        return [w for w in later if self._overwrites(read, w, after)]
+
+    def _overwrites(self, read: Access, write: Access, after: bool) -> bool:
+        private = read.place.owner(self.program.root(read.container))
+        later = follows(read.place, write.place, (len(read.own), len(write.own)), after, private)
+        if later is None:
+            return False
+        if read.container != write.container:  # views of one memory, shaped differently
+            return True
+        meeting = self.relation(read).apply_range(self.relation(write).reverse())
+        return not meeting.is_disjoint(later)
 
     def survives(self, load: Load, leaf: Leaf | None, path: Path) -> bool:
-        """Whether what ``load`` reads is still there after the whole program (after its scope, for locals)."""
-        place, container = self.places[path], self.program.containers[load.container]
-        later = [w for w in self.writes.get(self.program.root(load.container), ()) if self._may_follow(w, place)]
-        if not later:
-            return True
-        owner = leaf if leaf is not None else Leaf((), (load,))
-        mine = self._leaf_elements(load, owner, place)
-        return all(w.container == container.name and mine.is_disjoint(w.elements) for w in later)
+        """Whether what ``load`` reads is still there after the whole program (after its map, for a map's locals)."""
+        return not self.clobbers(self.element(load, leaf, self.places[path]))
 
     def region_survives(self, region: Region, path: Path, result: bool) -> bool:
         """The same for an operand of a call, or for one of its results."""
-        place = self.places[path]
-        later = [
-            w
-            for w in self.writes.get(self.program.root(region.container), ())
-            if self._may_follow(w, place) and not (result and w.place.path == path and not place.loops)
-        ]
-        if not later:
-            return True
-        mine = self.region_elements(region, place.params)
-        return all(w.container == region.container and mine.is_disjoint(w.elements) for w in later)
-
-    def _may_follow(self, write: Write, place: Place) -> bool:
-        """Whether some instance of the write may run after some instance of the node at ``place``."""
-        shared = write.place.loops & place.loops
-        if shared:
-            return True
-        if write.place.path == place.path:
-            return True
-        common = 0
-        while common < min(len(write.place.path), len(place.path)) and write.place.path[common] == place.path[common]:
-            common += 1
-        if common == len(place.path):  # the write is inside the node, whose condition or bounds were read before
-            return True
-        if common % 2 == 1:  # paths alternate position, arm, position: they part in different arms of a branch
-            return False
-        return write.place.path[common:] > place.path[common:]
+        return not self.clobbers(self.region(region, self.places[path]), after=result)
 
 
-def extent(params: Sequence[Param], k: int) -> tuple[sympy.Expr, sympy.Expr]:
-    """The least and greatest value parameter ``k`` takes over all values of the parameters before it."""
-    p = params[k]
-    low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)
-    for j in range(k - 1, -1, -1):
-        q_low, q_high = extent(params, j)
-        low, high = (
-            _extreme(low, params[j].name, q_low, q_high, False),
-            _extreme(high, params[j].name, q_low, q_high, True),
-        )
-    return low, high
+def _range(subset: subsets.Range) -> list[tuple]:
+    return list(subset.ranges)
 
 
-def _extreme(expr: sympy.Expr, name: str, low: sympy.Expr, high: sympy.Expr, largest: bool) -> sympy.Expr:
-    """The extreme of an expression, monotone in one parameter, over that parameter's range."""
-    symbol = next((s for s in expr.free_symbols if s.name == name), None)
-    if symbol is None:
-        return expr
-    slope = sympy.diff(expr, symbol)
-    if slope.is_number:
-        return expr.subs(symbol, high if (slope > 0) == largest else low)
-    pick = sympy.Max if largest else sympy.Min
-    return pick(expr.subs(symbol, low), expr.subs(symbol, high))
+def varying_symbols(block: Block) -> frozenset[str]:
+    """Symbols that loops count, and those assigned inside of loops and maps."""
+    found: set[str] = set()
+    for node in walk(block):
+        if isinstance(node, Loop):
+            found.add(node.symbol)
+        elif isinstance(node, (Leaf, Scope)):
+            found |= {p.name for p in node.params}
+    for place, node in places(block):
+        if isinstance(node, SymbolAssign) and (place.loops or place.dims):
+            found.add(node.symbol)
+    return frozenset(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ import islpy as isl
 import sympy
 from dace import symbolic
 
-from sdgrad.program.tree import Expr, Leaf, Load, Loop, Param, Store
+from sdgrad.program.tree import Expr, Leaf, Load, Loop, Param, Store, Value
 from sdgrad.symbolic.expr import free_names, sym, to_expr
 
 
@@ -61,41 +61,57 @@ class Relation:
         return str(self.map)
 
 
-def domain_constraints(params: Iterable[Param]) -> list[str]:
-    """The values a nest's parameters take."""
-    found = []
-    for p in params:
-        step = int(p.step) if isinstance(p.step, sympy.Integer) else None
-        if step is None:
-            raise NotAffine(p.step)
-        lower, upper = (p.start, p.stop) if step > 0 else (p.stop, p.start)
-        found.append(f"{isl_text(lower)} <= v_{p.name} <= {isl_text(upper)}")
-        if abs(step) != 1:
-            found.append(f"(v_{p.name} - {isl_text(p.start)}) mod {abs(step)} = 0")
+def domain_constraint(p: Param) -> list[str]:
+    """The values one parameter takes, given those before it."""
+    if not isinstance(p.step, sympy.Integer):
+        raise NotAffine(p.step)
+    step = int(p.step)
+    lower, upper = (p.start, p.stop) if step > 0 else (p.stop, p.start)
+    found = [f"{bound} <= v_{p.name}" for bound in _lower_bounds(lower)]
+    found += [f"v_{p.name} <= {bound}" for bound in _upper_bounds(upper)]
+    if abs(step) != 1:
+        found.append(f"(v_{p.name} - {isl_text(p.start)}) mod {abs(step)} = 0")
     return found
+
+
+def _lower_bounds(expr: Expr) -> list[str]:
+    return [isl_text(e) for e in (expr.args if isinstance(expr, sympy.Max) else (expr,))]
+
+
+def _upper_bounds(expr: Expr) -> list[str]:
+    return [isl_text(e) for e in (expr.args if isinstance(expr, sympy.Min) else (expr,))]
+
+
+def access_relation(
+    index: Sequence[Expr], dims: Sequence[tuple[str, Param | None]], unknown: Set[str], rank: int
+) -> Relation:
+    """``{ [dims] -> [element] }``. A dimension without a parameter may have any value, and so has an index that
+    mentions an ``unknown`` name or is not affine."""
+    exact, constraints = True, []
+    for name, p in dims:
+        try:
+            if p is None or free_names(p.start, p.stop, p.step) & unknown:
+                raise NotAffine(name)
+            constraints += domain_constraint(p)
+        except NotAffine:
+            exact = False
+    for k in range(rank):
+        try:
+            if free_names(index[k]) & unknown:
+                raise NotAffine(index[k])
+            constraints.append(f"e{k} = {isl_text(index[k])}")
+        except NotAffine:
+            exact = False
+    text = f"{{ [{', '.join(f'v_{n}' for n, _ in dims)}] -> [{', '.join(f'e{k}' for k in range(rank))}]"
+    text += (" : " + " and ".join(constraints) if constraints else "") + " }"
+    symbols = sorted(_names_in(constraints) - {f"v_{n}" for n, _ in dims})
+    return Relation(isl.Map(f"[{', '.join(symbols)}] -> {text}"), exact)
 
 
 def relation(access: Load | Store, params: Sequence[Param], local: frozenset[str], rank: int) -> Relation:
     """The relation of one access in a nest; ``local`` names values known only at run time."""
-    names = [p.name for p in params]
-    exact, constraints = True, []
-    try:
-        constraints += domain_constraints(params)
-    except NotAffine:
-        exact = False
-    for k in range(rank):
-        try:
-            if free_names(access.index[k]) & local:
-                raise NotAffine
-            constraints.append(f"e{k} = {isl_text(access.index[k])}")
-        except NotAffine:
-            exact = False
-    if access.guard is not None:
-        exact = False
-    text = f"{{ [{', '.join('v_' + n for n in names)}] -> [{', '.join(f'e{k}' for k in range(rank))}]"
-    text += (" : " + " and ".join(constraints) if constraints else "") + " }"
-    symbols = sorted(_names_in(constraints) - {f"v_{n}" for n in names})
-    return Relation(isl.Map(f"[{', '.join(symbols)}] -> {text}"), exact)
+    found = access_relation(access.index, [(p.name, p) for p in params], local, rank)
+    return Relation(found.map, found.exact and access.guard is None)
 
 
 def _names_in(constraints: Iterable[str]) -> set[str]:
@@ -108,12 +124,15 @@ def leaf_relation(access: Load | Store, leaf: Leaf, rank: int, outer: Sequence[P
     return relation(access, (*outer, *leaf.params), local, rank)
 
 
+def value_expr(value: Value | None) -> Expr | None:
+    """A control value as an index expression; None where it depends on data."""
+    return None if value is None or value.loads else to_expr(ast.unparse(value.expr))
+
+
 def loop_param(loop: Loop) -> Param | None:
     """A loop's variable as a parameter, where its bounds are free of data."""
-    if any(v.loads for v in (loop.start, loop.stop, loop.step)):
-        return None
-    start, stop, step = (to_expr(ast.unparse(v.expr)) for v in (loop.start, loop.stop, loop.step))
-    return Param(loop.symbol, start, stop, step)
+    start, stop, step = (value_expr(v) for v in (loop.start, loop.stop, loop.step))
+    return None if start is None or stop is None or step is None else Param(loop.symbol, start, stop, step)
 
 
 def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Param] | None = None) -> bool:

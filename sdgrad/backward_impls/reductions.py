@@ -30,7 +30,7 @@ def _scratch(build: LeafAdjoint, store: Store, stem: str) -> Container:
 def _initial(build: LeafAdjoint, store: Store) -> tuple[Load, tuple[Param, ...]] | None:
     """What the reduction started from, and the parameters that run over the elements reduced into."""
     kept = build.plan.initial.get(store.container)
-    return (Load(kept.load.name, kept.tape.name, kept.index), kept.params) if kept is not None else None
+    return (Load(kept.name, kept.tape.name, kept.index), kept.params) if kept is not None else None
 
 
 def _reduce(build: LeafAdjoint, store: Store, into: Container, mode: str, of, extra: list) -> None:

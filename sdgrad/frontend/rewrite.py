@@ -21,6 +21,7 @@ import numpy as np
 from dace.frontend.python import astutils
 
 from sdgrad.errors import ParseError
+from sdgrad.frontend.returns import single_return
 
 _patching = threading.RLock()
 NEW_ARRAY_CALLS = (
@@ -50,6 +51,7 @@ def rewriting(arguments: Mapping[str, Any]) -> Iterator[None]:
                     arrays = {n for n, v in arguments.items() if n in names and np.ndim(v) > 0}
                     masks = {n for n, v in arguments.items() if n in names and getattr(v, "dtype", None) == np.bool_}
                     indices = {n for n in arrays if np.issubdtype(getattr(arguments[n], "dtype", None), np.integer)}
+                    single_return(node)
                     Rewriter(arrays, masks, indices).function(node)
             ast.fix_missing_locations(tree)
             return (tree, *rest)

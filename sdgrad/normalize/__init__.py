@@ -4,6 +4,8 @@ from sdgrad.normalize.control import lift_sdfg
 from sdgrad.normalize.division import divide_truly
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
+from sdgrad.normalize.integers import known_integers
 from sdgrad.normalize.prepare import prepare
+from sdgrad.normalize.trips import remember_trips
 
-__all__ = ["divide_truly", "fuse", "lift_sdfg", "prepare", "start_fresh"]
+__all__ = ["divide_truly", "fuse", "known_integers", "lift_sdfg", "prepare", "remember_trips", "start_fresh"]

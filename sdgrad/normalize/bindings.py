@@ -75,6 +75,7 @@ class Env:
     windows: dict[str, Window] = field(default_factory=dict)
     values: dict[str, Expr] = field(default_factory=dict)
     float_symbols: dict[str, str] = field(default_factory=dict)
+    carried: dict[str, str] = field(default_factory=dict)  # symbols that loops hand on, and their containers
     counted: Counter[str] | None = None
 
     def uses(self, sdfg: dace.SDFG) -> Counter[str]:

@@ -10,12 +10,23 @@ import sympy
 from dace import data as dt
 from dace import nodes as nd
 from dace import symbolic
-from dace.sdfg.state import ConditionalBlock, ControlFlowBlock, ControlFlowRegion, LoopRegion, NamedRegion, SDFGState
+from dace.sdfg.state import (
+    BreakBlock,
+    ConditionalBlock,
+    ContinueBlock,
+    ControlFlowBlock,
+    ControlFlowRegion,
+    LoopRegion,
+    NamedRegion,
+    ReturnBlock,
+    SDFGState,
+)
 from dace.transformation.passes.analysis import loop_analysis
 
 from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
 from sdgrad.names import Names
 from sdgrad.normalize.bindings import Env
+from sdgrad.normalize.jumps import Jump, set_flag, without_jumps
 from sdgrad.normalize.states import StateLifting, source_of
 from sdgrad.program.tree import (
     Block,
@@ -31,11 +42,12 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
-    While,
+    walk,
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, sym, to_ast, to_expr
 
+JUMPS = {BreakBlock: "break", ContinueBlock: "continue", ReturnBlock: "return"}
 FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
 
 
@@ -47,7 +59,7 @@ def lift_sdfg(sdfg: dace.SDFG) -> Program:
         if not isinstance(desc, (dt.View, dt.Reference)):
             env.declare(name, desc, free_name=False)
     try:
-        body = lift_region(sdfg, sdfg, env)
+        body = lift_body(sdfg, sdfg, env)
     except UnsupportedNode as error:
         raise DifferentiationError([Problem("program", str(error), where=str(source_of(sdfg)))]) from error
     arguments = tuple(n for n, d in sdfg.arrays.items() if not d.transient)
@@ -80,15 +92,22 @@ def lift_region(region: ControlFlowRegion, sdfg: dace.SDFG, env: Env) -> Block:
     return tuple(out)
 
 
+def lift_body(region: ControlFlowRegion, sdfg: dace.SDFG, env: Env) -> Block:
+    """The body of an SDFG, without jumps."""
+    return without_jumps(lift_region(region, sdfg, env), env)
+
+
 def lift_block(block: ControlFlowBlock, sdfg: dace.SDFG, env: Env) -> list[Node]:
     if isinstance(block, SDFGState):
-        return StateLifting(block, sdfg, env, lift_region).scope(None)
+        return StateLifting(block, sdfg, env, lift_body).scope(None)
     if isinstance(block, LoopRegion):
         return lift_loop(block, sdfg, env)
     if isinstance(block, ConditionalBlock):
         return lift_branch(block, sdfg, env)
     if type(block) is ControlFlowRegion or isinstance(block, NamedRegion):
         return list(lift_region(block, sdfg, env))
+    if type(block) in JUMPS:
+        return [Jump(JUMPS[type(block)], source_of(block))]  # type: ignore[list-item]
     raise UnsupportedNode(f"{type(block).__name__} at {source_of(block)}")
 
 
@@ -104,6 +123,10 @@ def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[N
         store = Store(env.float_symbols[symbol], zero, result)
         body: tuple[Instr, ...] = (*value.loads, Let(result, value.expr), store)
         return [Leaf((), body, Source(label=symbol))]
+    if symbol in env.carried:
+        result = env.names.fresh("v")
+        store = Store(env.carried[symbol], (sympy.Integer(0),), result)
+        return [Leaf((), (*value.loads, Let(result, value.expr), store), Source(label=symbol)), *reload({symbol}, env)]
     fresh = env.names.fresh(symbol) if symbol in env.values or symbol not in sdfg.free_symbols else symbol
     env.values[symbol] = sym(fresh)
     env.symbols[fresh] = dtype
@@ -183,19 +206,98 @@ def source_inside(region: ControlFlowRegion) -> Source:
 
 
 def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
+    """A loop. Symbols that its trips hand on to each other live in containers while it runs."""
     source = source_inside(loop)
-    if not loop.loop_variable or loop.init_statement is None:
-        return [While(lift_value(loop.loop_condition.as_string, env), lift_region(loop, sdfg, env), source)]
-    start, stop = loop_analysis.get_init_assignment(loop), loop_analysis.get_loop_end(loop)
-    step = loop_analysis.get_loop_stride(loop)
-    if start is None or stop is None or step is None:
-        raise UnsupportedNode(f"a loop whose bounds cannot be read, at {source}")
-    bounds = [lift_value(symbolic.symstr(x), env) for x in (start, stop, step)]
-    fresh = env.names.fresh(loop.loop_variable)
-    saved = env.values.get(loop.loop_variable)
-    env.values[loop.loop_variable], env.symbols[fresh] = sym(fresh), dace.int64
-    body = lift_region(loop, sdfg, env)
-    if saved is not None:
-        env.values[loop.loop_variable] = saved
-    start_value, stop_value, step_value = bounds
-    return [Loop(fresh, start_value, stop_value, step_value, body, source)]
+    counted = _bounds(loop)
+    variable = loop.loop_variable if loop.loop_variable and counted is None else None
+    before: list[Node] = []
+    if variable is not None:
+        start = loop_analysis.get_init_assignment(loop)
+        before += lift_assignment(variable, symbolic.symstr(start), sdfg, env)
+    carried = {s for s in assigned_in(loop) | ({variable} if variable else set()) if s in env.values}
+    carried = {s for s in carried if s not in env.float_symbols}
+    before += [x for s in sorted(carried) for x in carry(s, env)]
+    if counted is not None:
+        bounds = [lift_value(symbolic.symstr(x), env) for x in counted]
+        saved = env.values.get(loop.loop_variable)
+        fresh = env.names.fresh(loop.loop_variable)
+        env.values[loop.loop_variable], env.symbols[fresh] = sym(fresh), dace.int64
+        start_value, stop_value, step_value = bounds
+        body = (*reload(carried, env), *lift_region(loop, sdfg, env))
+        if saved is not None:
+            env.values[loop.loop_variable] = saved
+        out: Node = Loop(fresh, start_value, stop_value, step_value, body, source)
+    else:
+        out, first = lift_while(loop, variable, carried, sdfg, env, source)
+        before += first
+    after = reload(carried, env)
+    for s in carried:
+        del env.carried[s]
+    return [*before, out, *after]
+
+
+def lift_while(
+    loop: LoopRegion, variable: str | None, carried: set[str], sdfg: dace.SDFG, env: Env, source: Source
+) -> tuple[Loop, list[Node]]:
+    """A loop that runs while a condition holds, and what comes before it. Its own symbol counts trips."""
+    trip = env.names.fresh("trip")
+    env.symbols[trip] = dace.int64
+    condition = lift_value(loop.loop_condition.as_string, env)
+    first: list[Node] = []
+    body: list[Node] = list(reload(carried, env))
+    if loop.inverted:
+        # the first trip is not asked
+        flag = env.declare("first_flag", dt.Scalar(dace.int32, transient=True)).name
+        first.append(set_flag(flag, 1))
+        body.append(set_flag(flag, 0))
+        asked = Load(f"v_{flag}", flag, (sympy.Integer(0),))
+        either = ast.BoolOp(op=ast.Or(), values=[code.parse(f"{asked.name} != 0"), condition.expr])
+        condition = Value((asked, *condition.loads), either)
+    body += lift_region(loop, sdfg, env)
+    if variable is not None and loop.update_statement is not None:
+        if loop.inverted and not loop.update_before_condition:
+            raise UnsupportedNode(f"a loop that tests its condition before it counts, at {source}")
+        if any(isinstance(n, Jump) and n.kind == "continue" for n in walk(tuple(body))):
+            raise UnsupportedNode(f"'continue' in a loop without plain bounds, at {source}")
+        for statement in loop.update_statement.code:
+            assert isinstance(statement, ast.Assign)
+            body += lift_assignment(variable, ast.unparse(statement.value), sdfg, env)
+    one, zero = (Value((), code.constant(k)) for k in (1, 0))
+    return Loop(trip, zero, None, one, tuple(body), source, also=condition), first
+
+
+def _bounds(loop: LoopRegion) -> tuple | None:
+    """Start, stop and step of a loop that counts; None for any other."""
+    if not loop.loop_variable or loop.init_statement is None or loop.inverted:
+        return None
+    found = (
+        loop_analysis.get_init_assignment(loop),
+        loop_analysis.get_loop_end(loop),
+        loop_analysis.get_loop_stride(loop),
+    )
+    return None if any(x is None for x in found) else found
+
+
+def assigned_in(region: ControlFlowRegion) -> set[str]:
+    """Symbols that interstate edges of a region assign, nested programs aside."""
+    return {s for e in region.all_interstate_edges() for s in e.data.assignments}
+
+
+def carry(symbol: str, env: Env) -> list[Node]:
+    """Put a symbol into a container, which assignments of it update from here on."""
+    name = env.declare(f"{symbol}_value", dt.Scalar(env.symbols.get(symbol, dace.int64), transient=True)).name
+    env.carried[symbol] = name
+    v = env.names.fresh("v")
+    return [Leaf((), (Let(v, to_ast(env.values[symbol])), Store(name, (sympy.Integer(0),), v)), Source(label=symbol))]
+
+
+def reload(symbols: set[str], env: Env) -> list[Node]:
+    """New symbols for what the containers of carried ones hold."""
+    out: list[Node] = []
+    for symbol in sorted(symbols):
+        fresh, v = env.names.fresh(symbol), env.names.fresh("v")
+        dtype = env.symbols[fresh] = env.symbols.get(symbol, dace.int64)
+        value = Value((Load(v, env.carried[symbol], (sympy.Integer(0),)),), code.name(v))
+        env.values[symbol] = sym(fresh)
+        out.append(SymbolAssign(fresh, value, dtype))
+    return out

@@ -18,11 +18,13 @@ from sdgrad.program.tree import (
     Let,
     Load,
     Node,
+    NodeCall,
     Program,
     Scope,
     Store,
     children,
     local_names,
+    own_reads,
     reads,
     values,
     walk,
@@ -111,6 +113,9 @@ def used_symbols(node: Node) -> set[str]:
             found |= {s for p in n.params for s in free_names(p.start, p.stop, p.step)}
         if isinstance(n, Leaf):
             found |= {s for i in n.body for s in mentioned(i)}
+        if isinstance(n, NodeCall):
+            found |= {str(s) for r in (*n.inputs.values(), *n.outputs.values()) for s in r.subset.free_symbols}
+            found |= {str(s) for s in n.node.free_symbols}
         for v in values(n):
             found |= {s for load in v.loads for s in free_names(*load.index)}
             found |= {x for x in mentioned_value(v)}
@@ -139,7 +144,7 @@ def fusable(first: Leaf, second: Leaf, program: Program) -> bool:
     return (
         all(flows(s, x, first, program) for s in stored for x in later_loads)
         and all(overwrites(s, x, first, program) for s in stored for x in later_stores)
-        and all(same_instance(s, x, first, program) for s in later_stores for x in loaded)
+        and (not first.params or all(same_instance(s, x, first, program) for s in later_stores for x in loaded))
     )
 
 
@@ -312,7 +317,7 @@ def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
 
 
 def _own_reads(node: Node) -> set[str]:
-    return reads(node) if not children(node) else {load.container for v in values(node) for load in v.loads}
+    return reads(node) if not children(node) else own_reads(node)
 
 
 def _without_dead(node: Node, alive: set[str], program: Program) -> Node | None:

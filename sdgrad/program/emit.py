@@ -31,7 +31,6 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
-    While,
     local_names,
     reads,
     walk,
@@ -67,7 +66,10 @@ def emit(program: Program) -> dace.SDFG:
     used = (
         set(program.arguments).union(*(_touched(n) for n in program.body)) if program.body else set(program.arguments)
     )
-    for name in _with_bases(used, program):
+    names = _with_bases(used, program)
+    for symbol in sorted({str(s) for n in names for s in program.containers[n].desc.free_symbols}):
+        sdfg.add_symbol(symbol, program.symbols.get(symbol, dace.int64))
+    for name in names:
         if name not in local:
             sdfg.add_datadesc(name, copy.deepcopy(program.containers[name].desc))
     emitter = Emitter(program, sdfg)
@@ -154,10 +156,6 @@ class Emitter:
             self.branch(node, region)
         elif isinstance(node, Loop):
             self.loop(node, region)
-        elif isinstance(node, While):
-            loop = LoopRegion("while", self.text(node.condition), sdfg=self.sdfg)
-            self.append(loop, region)
-            self.block(node.body, loop)
         else:
             state = self.state(region, node.source.label)
             line = node.source.line or 0
@@ -179,22 +177,34 @@ class Emitter:
             self.block(body, arm)
 
     def loop(self, node: Loop, region: ControlFlowRegion) -> None:
-        start, stop, step = (self.text(v) for v in (node.start, node.stop, node.step))
-        try:
-            relation = "<=" if int(step) > 0 else ">="
-            test = f"{node.symbol} {relation} {stop}"
-        except ValueError:
-            test = f"(({step}) > 0 and {node.symbol} <= {stop}) or (({step}) < 0 and {node.symbol} >= {stop})"
-        loop = LoopRegion(
-            f"loop_{node.symbol}",
-            test,
-            node.symbol,
-            f"{node.symbol} = {start}",
-            f"{node.symbol} = {node.symbol} + ({step})",
-            sdfg=self.sdfg,
-        )
+        start, step = self.text(node.start), self.text(node.step)
+        following = f"{node.symbol} + ({step})"
+        tests = [f"({self.bound(node.symbol, self.text(node.stop), step)})"] if node.stop is not None else []
+        if node.also is None:
+            loop = LoopRegion(
+                f"loop_{node.symbol}",
+                " and ".join(tests),
+                node.symbol,
+                f"{node.symbol} = {start}",
+                f"{node.symbol} = {following}",
+                sdfg=self.sdfg,
+            )
+            self.append(loop, region)
+            self.block(node.body, loop)
+            return
+        # DaCe wants a loop with a variable to end where the variable does
+        self.state(region, f"start_{node.symbol}", {node.symbol: start})
+        tests.append(f"({self.text(node.also)})")
+        loop = LoopRegion(f"while_{node.symbol}", " and ".join(tests), sdfg=self.sdfg)
         self.append(loop, region)
         self.block(node.body, loop)
+        self.state(loop, f"next_{node.symbol}", {node.symbol: following})
+
+    def bound(self, symbol: str, stop: str, step: str) -> str:
+        try:
+            return f"{symbol} {'<=' if int(step) > 0 else '>='} {stop}"
+        except ValueError:
+            return f"(({step}) > 0 and {symbol} <= {stop}) or (({step}) < 0 and {symbol} >= {stop})"
 
     def text(self, value: Value) -> str:
         return print_value(value, self.program, self.spelled)

@@ -22,7 +22,6 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
-    While,
     children,
     walk,
     with_children,
@@ -72,11 +71,11 @@ def rename_containers(node: Node, mapping: Mapping[str, str], symbols: Mapping) 
         return replace(node, symbol=_new(node.symbol, symbols), value=_value(node.value, mapping))
     if isinstance(node, Branch):
         return replace(node, arms=tuple((_value(c, mapping) if c else None, b) for c, b in node.arms))
-    if isinstance(node, Loop):
-        start, stop, step = (_value(v, mapping) for v in (node.start, node.stop, node.step))
-        return replace(node, symbol=_new(node.symbol, symbols), start=start, stop=stop, step=step)
-    assert isinstance(node, While)
-    return replace(node, condition=_value(node.condition, mapping))
+    assert isinstance(node, Loop)
+    start, stop, step, also = (_value(v, mapping) if v else None for v in (node.start, node.stop, node.step, node.also))
+    assert start is not None and step is not None
+    last = mapping[node.last] if node.last else None
+    return Loop(_new(node.symbol, symbols), start, stop, step, node.body, node.source, also, last)
 
 
 def _new(symbol: str, symbols: Mapping) -> str:

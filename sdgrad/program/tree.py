@@ -9,7 +9,7 @@ back into one by :mod:`sdgrad.program.emit`; in between nobody touches an SDFG.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -231,26 +231,23 @@ class Branch:
 
 @dataclass(frozen=True)
 class Loop:
-    """``for symbol = start; while symbol <= stop (>= if step < 0); symbol += step``, in order."""
+    """``for symbol = start; while symbol <= stop (>= if step < 0) and also; symbol += step``, in order.
+
+    A ``while`` loop has no ``stop``: its symbol counts trips. Where a loop may stop early, ``last`` names the
+    container that holds the symbol of the last trip that ran.
+    """
 
     symbol: str
     start: Value
-    stop: Value
+    stop: Value | None
     step: Value
     body: tuple[Node, ...]
     source: Source = Source()
+    also: Value | None = None
+    last: str | None = None
 
 
-@dataclass(frozen=True)
-class While:
-    """``while condition: body``."""
-
-    condition: Value
-    body: tuple[Node, ...]
-    source: Source = Source()
-
-
-Node = Leaf | NodeCall | Scope | SymbolAssign | Branch | Loop | While
+Node = Leaf | NodeCall | Scope | SymbolAssign | Branch | Loop
 Block = tuple[Node, ...]
 
 
@@ -280,14 +277,14 @@ class Program:
 # --- walking ---------------------------------------------------------------------------------------------------
 def children(node: Node) -> tuple[Block, ...]:
     """The blocks a node holds, in program order."""
-    if isinstance(node, (Scope, Loop, While)):
+    if isinstance(node, (Scope, Loop)):
         return (node.body,)
     return tuple(block for _, block in node.arms) if isinstance(node, Branch) else ()
 
 
 def with_children(node: Node, blocks: tuple[Block, ...]) -> Node:
     """The node with other blocks in place of its own."""
-    if isinstance(node, (Scope, Loop, While)):
+    if isinstance(node, (Scope, Loop)):
         return replace(node, body=blocks[0])
     if isinstance(node, Branch):
         return replace(node, arms=tuple((c, b) for (c, _), b in zip(node.arms, blocks, strict=False)))
@@ -308,14 +305,27 @@ def values(node: Node) -> tuple[Value, ...]:
         return tuple(c for c, _ in node.arms if c is not None)
     if isinstance(node, SymbolAssign):
         return (node.value,)
-    if isinstance(node, While):
-        return (node.condition,)
-    return (node.start, node.stop, node.step) if isinstance(node, Loop) else ()
+    if isinstance(node, Loop):
+        return tuple(v for v in (node.start, node.stop, node.step, node.also) if v is not None)
+    return ()
+
+
+def with_values(node: Node, change: Callable[[Value], Value]) -> Node:
+    """The node with other values in place of those it evaluates by itself."""
+    if isinstance(node, Branch):
+        return replace(node, arms=tuple((change(c) if c is not None else None, b) for c, b in node.arms))
+    if isinstance(node, SymbolAssign):
+        return replace(node, value=change(node.value))
+    if isinstance(node, Loop):
+        stop = change(node.stop) if node.stop is not None else None
+        also = change(node.also) if node.also is not None else None
+        return replace(node, start=change(node.start), stop=stop, step=change(node.step), also=also)
+    return node
 
 
 def reads(node: Node) -> set[str]:
     """Containers that a node, or a node in it, reads (a reduction that is not fresh reads what it updates)."""
-    found = {load.container for value in values(node) for load in value.loads}
+    found = own_reads(node)
     if isinstance(node, Leaf):
         found |= {load.container for load in node.loads}
         found |= {s.container for s in node.stores if s.mode != "set" and not s.fresh}
@@ -323,6 +333,12 @@ def reads(node: Node) -> set[str]:
         found |= {r.container for r in node.inputs.values()}
         found |= {r.container for r in node.outputs.values() if r.wcr}
     return found.union(*(reads(n) for block in children(node) for n in block)) - local_names(node)
+
+
+def own_reads(node: Node) -> set[str]:
+    """Containers that a control node reads by itself: in conditions and bounds, and where it stopped."""
+    last = {node.last} if isinstance(node, Loop) and node.last is not None else set()
+    return last.union(load.container for value in values(node) for load in value.loads)
 
 
 def writes(node: Node) -> set[str]:
@@ -365,6 +381,6 @@ def lines(node: Node) -> list[str]:
         for k, (cond, block) in enumerate(node.arms):
             out += [f"{'if' if k == 0 else 'elif'} {cond}:" if cond is not None else "else:"] + indent(block)
         return out
-    if isinstance(node, Loop):
-        return [f"loop {node.symbol} = {node.start} .. {node.stop} step {node.step}:"] + indent(node.body)
-    return [f"while {node.condition}:"] + indent(node.body)
+    stop = f" .. {node.stop}" if node.stop is not None else " ..."
+    also = f" while {node.also}" if node.also is not None else ""
+    return [f"loop {node.symbol} = {node.start}{stop} step {node.step}{also}:"] + indent(node.body)

@@ -1,0 +1,297 @@
+"""Choosing the tape: for every value an adjoint mentions, where it comes from when the adjoint runs.
+
+Facts come from the analysis (what is needed, what survives in memory); this module decides. A value is read from its
+container where it survives, recomputed from values that survive, taken from a container the program stored it in, or
+kept on the tape. Of the values of a leaf the fewest are kept that the others can be recomputed from.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import dace
+import sympy
+from dace import data as dt
+
+from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.memory import Memory
+from sdgrad.analysis.needs import leaf_needs, reduces
+from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.analysis.relations import injective
+from sdgrad.names import Names
+from sdgrad.program.leaves import mentioned
+from sdgrad.program.tree import (
+    Branch,
+    Container,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    Scope,
+    Store,
+    SymbolAssign,
+    children,
+    reads,
+    values,
+    writes,
+)
+from sdgrad.symbolic import code, kinds
+from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.tape.cut import cheapest_cut
+from sdgrad.tape.keep import Keeper, varying
+from sdgrad.tape.plan import Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
+
+ZERO = (sympy.Integer(0),)
+
+
+def plan_tape(
+    program: Program, activity: Activity, operand_needs: Mapping[Path, tuple[str, ...]], names: Names
+) -> TapePlan:
+    """The tape plan of a program. ``operand_needs``: connectors whose primal values the adjoint of a call mentions."""
+    return Planner.of(program, activity, names).plan(operand_needs)
+
+
+@dataclass
+class Planner:
+    """Makes the plan of one program."""
+
+    program: Program
+    activity: Activity
+    memory: Memory
+    names: Names
+    keeper: Keeper
+    leaves: dict[Path, LeafPlan] = field(default_factory=dict)
+    kept: dict[Path, tuple[Kept, ...]] = field(default_factory=dict)
+    lasts: dict[Path, Kept] = field(default_factory=dict)
+    regions: dict[tuple[Path, str], KeptRegion] = field(default_factory=dict)
+    decisions: dict[Path, KeptSymbol] = field(default_factory=dict)
+    symbols: dict[Path, KeptSymbol] = field(default_factory=dict)
+
+    @staticmethod
+    def of(program: Program, activity: Activity, names: Names) -> Planner:
+        memory = Memory.of(program)
+        return Planner(program, activity, memory, names, Keeper(program, memory, names))
+
+    def plan(self, operand_needs: Mapping[Path, tuple[str, ...]]) -> TapePlan:
+        nodes = list(nodes_with_paths(self.program.body))
+        for path, node in nodes:
+            if isinstance(node, Leaf):
+                needed = leaf_needs(node, path, self.activity)
+                if needed:
+                    self.leaves[path] = self.leaf(node, path, needed)
+            elif isinstance(node, NodeCall):
+                for connector in operand_needs.get(path, ()):
+                    self.operand(node, connector, path)
+            else:
+                self.control(node, path)
+        replays = {path: self.replay(node, path) for path, node in nodes if isinstance(node, Scope)}
+        return TapePlan(
+            self.leaves,
+            self.kept,
+            self.regions,
+            replays,
+            self.lasts,
+            self.decisions,
+            self.symbols,
+            self.keeper.counters,
+        )
+
+    # -- control values
+    def control(self, node: Node, path: Path) -> None:
+        loads = [x for v in values(node) for x in v.loads]
+        lost = [x for x in loads if not self.memory.survives(x, None, path)]
+        in_map = any(isinstance(n, Scope) for _, n in self.memory.places[path].outer)
+        if lost and isinstance(node, Branch) and not in_map:
+            self.decisions[path] = self.keeper.keep_integer("arm", dace.int8, path)
+        elif lost and isinstance(node, SymbolAssign) and not in_map:
+            self.symbols[path] = self.keeper.keep_integer(node.symbol, node.dtype, path)
+        elif lost and isinstance(node, Loop) and node.last is not None:
+            # the last trip says where the loop ended: of its bounds only the first matters, and the step
+            again = {x for v in (node.start, node.step) for x in v.loads}
+            self.kept[path] = tuple(self.keeper.keep(x, None, path) for x in lost if x in again)
+        elif lost:
+            self.kept[path] = tuple(self.keeper.keep(x, None, path) for x in lost)
+        if isinstance(node, Loop) and node.last is not None:
+            last = Load(self.names.fresh("v"), node.last, ZERO)
+            if self.memory.clobbers(self.memory.element(last, None, self.memory.places[path]), after=True):
+                self.lasts[path] = self.keeper.keep(last, None, path)
+
+    # -- operands of calls
+    def operand(self, call: NodeCall, connector: str, path: Path) -> None:
+        region = {**call.inputs, **call.outputs}[connector]
+        if self.memory.region_survives(region, path, connector in call.outputs):
+            return
+        access = self.memory.region(region, self.memory.places[path])
+        load = Load(self.names.fresh("v"), region.container, tuple(sym(p.name) for p in access.own))
+        kept = self.keeper.keep(load, Leaf(access.own, (load,)), path)
+        desc = dt.Array(self.program.containers[region.container].dtype, list(region.subset.size()), transient=True)
+        scratch = Container(self.names.fresh(f"operand_{region.container}"), desc)
+        self.regions[path, connector] = KeptRegion(kept, scratch)
+
+    # -- maps with structured bodies
+    def replay(self, scope: Scope, path: Path) -> Replay:
+        """The locals a map's adjoint needs, and the loads they are computed from that must come from the tape."""
+        inside = [((*path, *where[1:]), node) for where, node in nodes_with_paths((scope,)) if len(where) > 1]
+        mine = {c.name for c in scope.locals}
+        needed = {x.container for where, node in inside for v in values(node) for x in v.loads} & mine
+        for where, _ in inside:
+            plan = self.leaves.get(where, LeafPlan())
+            needed |= {i.container for i in plan.replay if isinstance(i, Load)} & mine
+            needed |= {container for container, _ in plan.results.values()} & mine
+        loads: dict[Path, dict[str, Kept]] = {}
+        while True:
+            before = len(needed)
+            for where, node in inside:
+                if needed & {self.program.root(w) for w in writes(node)} and not children(node):
+                    needed |= {self.program.root(r) for r in reads(node)} & mine
+                    if isinstance(node, Leaf) and where not in loads:
+                        loads[where] = self.replay_loads(node, where, mine)
+            if len(needed) == before:
+                return Replay(frozenset(needed), {w: k for w, k in loads.items() if k})
+
+    def replay_loads(self, leaf: Leaf, path: Path, mine: set[str]) -> dict[str, Kept]:
+        return {
+            x.name: self.keeper.keep(x, leaf, path)
+            for x in leaf.loads
+            if x.container not in mine
+            and self.memory.places[path].owner(x.container) is None
+            and not self.memory.survives(x, leaf, path)
+        }
+
+    # -- leaves
+    def leaf(self, leaf: Leaf, path: Path, needed: frozenset[str]) -> LeafPlan:
+        definitions = {i.name: i for i in leaf.body if not isinstance(i, Store)}
+        stored = self.stored_values(leaf, path)
+        lost = {x.name for x in leaf.loads if not self.memory.survives(x, leaf, path)}
+        tainted = derived(lost, definitions)
+        tape: dict[str, Kept] = {}
+        for name in self.cut(leaf, path, needed, definitions, tainted, stored):
+            if name not in stored:
+                tape[name] = self.keep(name, definitions, leaf, path)
+        chosen: dict[str, Instr] = {}
+
+        def resolve(name: str) -> None:
+            instr = definitions.get(name)
+            if instr is None or name in chosen:
+                return
+            if name in tape:
+                chosen[name] = tape[name].back()
+            elif name in stored and (name in tainted or _is_function(instr)):
+                chosen[name] = stored[name]
+            else:
+                for other in sorted(mentioned(instr)):
+                    resolve(other)
+                chosen[name] = instr
+
+        for name in sorted(needed):
+            resolve(name)
+        order = {i.name: k for k, i in enumerate(leaf.body) if not isinstance(i, Store)}
+        replay = tuple(chosen[n] for n in sorted(chosen, key=order.__getitem__))
+        results, after = self.results(leaf, path)
+        initial = {
+            s.container: self.keeper.keep(Load(self.names.fresh("x0"), s.container, s.index), leaf, path)
+            for s in leaf.stores
+            if not s.fresh and reduces(s, path, self.activity)
+        }
+        return LeafPlan(replay, (*tape.values(), *initial.values()), results, after, initial)
+
+    def keep(self, name: str, definitions: Mapping[str, Instr], leaf: Leaf, path: Path) -> Kept:
+        instr = definitions[name]
+        if isinstance(instr, Load):
+            return self.keeper.keep(instr, leaf, path)
+        return self.keeper.keep_name(name, self.dtype_of(name, leaf, path), leaf, path)
+
+    def dtype_of(self, name: str, leaf: Leaf, path: Path) -> dace.typeclass:
+        kind = self.activity.facts[path].kinds.get(name, "float")
+        if kind in ("int", "bool"):
+            return dace.int64 if kind == "int" else dace.bool_
+        dtypes = {self.program.containers[x.container].dtype for x in leaf.loads}
+        wide = not dtypes & {dace.float32, dace.complex64} or dtypes & {dace.float64, dace.complex128}
+        if kind == "complex":
+            return dace.complex128 if wide else dace.complex64
+        return dace.float64 if wide else dace.float32
+
+    def cut(
+        self,
+        leaf: Leaf,
+        path: Path,
+        needed: frozenset[str],
+        definitions: Mapping[str, Instr],
+        tainted: set[str],
+        stored: Mapping[str, Load],
+    ) -> set[str]:
+        """The cheapest names to keep, from which everything needed can be had."""
+        local = any(self.memory.places[path].owner(x.container) is not None for x in leaf.loads)
+        uses = {n: mentioned(i) & tainted for n, i in definitions.items() if n in tainted}
+
+        def cost(name: str) -> int | None:
+            if name in stored:
+                return 1
+            instr = definitions[name]
+            if isinstance(instr, Load):
+                return 16 ** (1 + len(varying(instr, leaf)[0]))
+            # locals of a map are computed again by its replay, which has loads to keep
+            return None if local else 16 ** (1 + len(leaf.params))
+
+        return cheapest_cut(uses, needed & tainted, cost)
+
+    def results(self, leaf: Leaf, path: Path) -> tuple[dict, tuple[Kept, ...]]:
+        """Where the final values of active max and min reductions are when the adjoint runs."""
+        found: dict[str, tuple[str, tuple[sympy.Expr, ...]]] = {}
+        after: list[Kept] = []
+        for store in leaf.stores:
+            if store.mode != "prod" and reduces(store, path, self.activity):
+                found[store.container] = (store.container, store.index)
+                if not self.store_survives(store, leaf, path):
+                    keep = self.keeper.keep(Load(self.names.fresh("y"), store.container, store.index), leaf, path)
+                    after.append(keep)
+                    found[store.container] = (keep.tape.name, keep.index)
+        return found, tuple(after)
+
+    def stored_values(self, leaf: Leaf, path: Path) -> dict[str, Load]:
+        """Values of the leaf that can be loaded back from where it stored them."""
+        found: dict[str, Load] = {}
+        place = self.memory.places[path]
+        local = {i.name for i in leaf.body if not isinstance(i, Store)}
+        for store in leaf.stores:
+            container = self.program.containers[store.container]
+            if (
+                store.mode != "set"
+                or store.guard
+                or free_names(*store.index) & local
+                or container.dtype not in (dace.float64, dace.complex128)
+                or place.owner(store.container) is not None
+            ):
+                continue
+            if injective(store, leaf, len(store.index)) and self.store_survives(store, leaf, path):
+                found.setdefault(store.value, Load(store.value, store.container, store.index))
+        return found
+
+    def store_survives(self, store: Store, leaf: Leaf, path: Path) -> bool:
+        """Whether nothing after the leaf, and no other store in it, overwrites what it stored."""
+        root = self.program.root(store.container)
+        if any(s is not store and self.program.root(s.container) == root for s in leaf.stores):
+            return False
+        return not self.memory.clobbers(self.memory.element(store, leaf, self.memory.places[path]), after=True)
+
+
+def derived(names: set[str], definitions: Mapping[str, Instr]) -> set[str]:
+    """The names, and everything computed from them."""
+    found = set(names)
+    for name, instr in definitions.items():
+        if mentioned(instr) & found:
+            found.add(name)
+    return found
+
+
+def _is_function(instr: Instr) -> bool:
+    """Whether loading a stored result back beats recomputing it."""
+    return isinstance(instr, Let) and isinstance(instr.expr, ast.Call) and code.callee(instr.expr) not in kinds.CASTS
+
+

@@ -1,0 +1,148 @@
+"""Trips of loops, counted ahead: the control flow of a node, run once on copies of what it writes.
+
+A tape inside a loop whose trips are not known on entry needs its size before the loop runs. What decides about
+trips (conditions, bounds, and all they depend on) is a slice of the program; it runs first, and leaves every
+container as it was.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Set
+from dataclasses import replace
+
+import dace
+import sympy
+from dace import data as dt
+
+from sdgrad.adjoints import assign as copy_of
+from sdgrad.analysis.paths import Path
+from sdgrad.names import Names
+from sdgrad.normalize.fuse import drop_stores, used_symbols
+from sdgrad.program.inline import rename_containers
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    Scope,
+    Store,
+    SymbolAssign,
+    Value,
+    children,
+    local_names,
+    own_reads,
+    reads,
+    walk,
+    with_children,
+    writes,
+)
+from sdgrad.symbolic import code
+from sdgrad.tape.plan import Counter
+
+ZERO = (sympy.Integer(0),)
+
+
+def count_trips(
+    node: Node, path: Path, counters: Mapping[Path, Counter], program: Program, names: Names
+) -> tuple[list[Node], dict[str, Container]]:
+    """Nodes that give every counter's ``total`` its value, and the containers they work on."""
+    totals = {p: Container(names.fresh(c.total), dt.Scalar(dace.int64, transient=True)) for p, c in counters.items()}
+    needed = decisive(node, path, counters.keys(), program)
+    control = _slice(node, path, needed, {p: c.name for p, c in totals.items()}, program)
+    assert control is not None
+    written = sorted({program.root(w) for w in writes(control)} - {c.name for c in totals.values()})
+    views = [c for c in program.containers.values() if c.view_of is not None and program.root(c.name) in written]
+    copies = {n: _copy(program.containers[n], names) for n in written}
+    for view in views:
+        copies[view.name] = replace(view, name=names.fresh(f"trial_{view.name}"))
+    for view in views:
+        base = copies[view.view_of or ""].name
+        copies[view.name] = replace(copies[view.name], view_of=base)
+    mapping = {n: copies[n].name if n in copies else n for n in (*program.containers, *_locals(node))}
+    mapping |= {c.name: c.name for c in totals.values()}
+    before = [copy_of(copies[n], program.containers[n], "set", names, f"trial_{n}") for n in written]
+    zeros = [Leaf((), (Let("v", code.constant(0)), Store(c.name, ZERO, "v"))) for c in totals.values()]
+    after = [
+        SymbolAssign(counters[p].total, Value((Load("v", c.name, ZERO),), code.name("v")), dace.int64)
+        for p, c in totals.items()
+    ]
+    made = {c.name: c for c in (*totals.values(), *copies.values())}
+    return [*zeros, *before, rename_containers(control, mapping, {}), *after], made
+
+
+def _copy(container: Container, names: Names) -> Container:
+    desc = container.desc.clone()
+    desc.transient = True
+    return Container(names.fresh(f"trial_{container.name}"), desc)
+
+
+def _locals(node: Node) -> set[str]:
+    return {c for n in walk((node,)) for c in local_names(n)}
+
+
+def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> set[str]:
+    """Containers whose values decide how often the counted loops run."""
+    needed: set[str] = set()
+    while True:
+        before = len(needed)
+        control = _slice(node, path, needed, dict.fromkeys(counted, ""), program)
+        if control is not None:
+            symbols = {s for n in walk((control,)) for s in used_symbols(n)}
+            for n in walk((control,)):
+                found = own_reads(n) if children(n) else set()
+                if isinstance(n, Leaf | NodeCall):
+                    found = reads(n)
+                elif isinstance(n, SymbolAssign) and n.symbol in symbols:
+                    found = own_reads(n)
+                needed |= {program.root(c) for c in found}
+        if len(needed) == before:
+            return needed
+
+
+def _slice(
+    node: Node, path: Path, needed: Set[str], counted: Mapping[Path, str], program: Program
+) -> Node | None:
+    """The part of a node that writes ``needed`` containers, assigns symbols, or is a counted loop.
+
+    Counted loops count into the container named for them, if it has a name.
+    """
+    if isinstance(node, Leaf):
+        kept = drop_stores(node, lambda s: program.root(s.container) not in needed)
+        return kept if kept.stores else None
+    if isinstance(node, NodeCall):
+        return node if {program.root(w) for w in writes(node)} & needed else None
+    if isinstance(node, SymbolAssign):
+        return node
+    blocks: list[Block] = []
+    for arm, block in enumerate(children(node)):
+        inner = (_slice(n, (*path, arm, k), needed, counted, program) for k, n in enumerate(block))
+        blocks.append(tuple(n for n in inner if n is not None))
+    matters = any(not isinstance(n, SymbolAssign) for b in blocks for n in walk(b))
+    if path in counted:
+        assert isinstance(node, Loop)
+        if not matters and node.also is None and node.stop is not None:
+            return _trips(node, counted[path])
+        return replace(node, body=(*blocks[0], _increment(counted[path])))
+    if not matters or isinstance(node, Scope) and not blocks[0]:
+        return None
+    return with_children(node, tuple(blocks))
+
+
+def _increment(total: str) -> Leaf:
+    one = Let("w", code.parse("v + 1"))
+    return Leaf((), (Load("v", total, ZERO), one, Store(total, ZERO, "w")))
+
+
+def _trips(loop: Loop, total: str) -> Leaf:
+    """``total += max(0, (stop - start) // step + 1)``: a loop that decides nothing need not run to be counted."""
+    assert loop.stop is not None
+    start, stop, step = (ast.unparse(v.expr) for v in (loop.start, loop.stop, loop.step))
+    trips = code.parse(f"v + max(0, int_floor(({stop}) - ({start}), {step}) + 1)")
+    loads = (*loop.start.loads, *loop.stop.loads, *loop.step.loads)
+    return Leaf((), (Load("v", total, ZERO), *loads, Let("w", trips), Store(total, ZERO, "w")))

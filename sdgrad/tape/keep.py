@@ -1,0 +1,160 @@
+"""Where a value is kept: a tape container with a dimension for each loop the value varies with.
+
+A loop whose trips are known on entry gives a dimension counted from its first trip. Where they are not (``while``,
+bounds read from data), one counter runs through all trips of the loop in the whole program, and stands for that loop
+and for everything around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import dace
+import sympy
+from dace import data as dt
+from dace import symbolic
+
+from sdgrad.analysis.memory import Memory
+from sdgrad.analysis.paths import Path
+from sdgrad.analysis.places import Place, dims_of, extent
+from sdgrad.errors import DifferentiationError, Problem
+from sdgrad.names import Names
+from sdgrad.program.tree import Container, Leaf, Load, Loop, Param, Program, Store
+from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.tape.plan import Counter, Kept, KeptSymbol
+
+Dimension = tuple[sympy.Expr, sympy.Expr]  # extent, index
+LARGEST_GUESS = 1 << 20  # trips up to which a loop that may stop early gets room for all it could make
+
+
+@dataclass
+class Keeper:
+    """Makes tape containers for the values of one program."""
+
+    program: Program
+    memory: Memory
+    names: Names
+    counters: dict[Path, Counter] = field(default_factory=dict)
+
+    def keep(self, load: Load, leaf: Leaf | None, path: Path) -> Kept:
+        """A tape for what a load reads."""
+        place = self.memory.places[path]
+        owner = place.owner(load.container)
+        own, inline = varying(load, leaf)
+        dims = self.dimensions(place, owner, own, leaf)
+        desc = self.program.containers[load.container].desc
+        tape, index = self.container(load.container, desc.dtype, dims)
+        return Kept(load.name, load, tape, index, owner, tuple(own), inline)
+
+    def keep_name(self, name: str, dtype: dace.typeclass, leaf: Leaf, path: Path) -> Kept:
+        """A tape for a value that a leaf computes: the leaf itself keeps it."""
+        dims = self.dimensions(self.memory.places[path], None, leaf.params, leaf)
+        tape, index = self.container(name, dtype, dims)
+        return Kept(name, None, tape, index, None, leaf.params, True)
+
+    def keep_integer(self, stem: str, dtype: dace.typeclass, path: Path) -> KeptSymbol:
+        """A tape for an integer of a control node."""
+        return KeptSymbol(*self.container(stem, dtype, self.dimensions(self.memory.places[path], None, (), None)))
+
+    def container(
+        self, stem: str, dtype: dace.typeclass, dims: Sequence[Dimension]
+    ) -> tuple[Container, tuple[sympy.Expr, ...]]:
+        shape, index = [n for n, _ in dims], tuple(i for _, i in dims)
+        desc = dt.Array(dtype, shape, transient=True) if shape else dt.Scalar(dtype, transient=True)
+        return Container(self.names.fresh(f"tape_{stem}"), desc), index or (sympy.Integer(0),)
+
+    # -- dimensions
+    def dimensions(
+        self, place: Place, owner: Path | None, own: Sequence[Param], leaf: Leaf | None
+    ) -> list[Dimension]:
+        """Extent and index of the loops and maps between the tape's owner and the node, and of the leaf itself."""
+        found: list[Dimension] = []
+        known: list[Param] = []
+        for path, node in place.outer:
+            if owner is not None and len(path) <= len(owner):
+                continue
+            for dim in dims_of(node):
+                if dim.param is not None and self.is_known(dim.param, known) and not self.may_stop(node):
+                    known.append(dim.param)
+                    found.append(count_from_first(known))
+                elif isinstance(node, Loop):
+                    counter = self.counter(path)
+                    known, found = [], [(sym(counter.total), sym(counter.count))]
+                else:
+                    found.append(self.by_element(dim.param, leaf, place))
+        for p in own:
+            if self.is_known(p, known):
+                known.append(p)
+                found.append(count_from_first(known))
+            else:
+                found.append(self.by_element(p, leaf, place))
+        return found
+
+    def is_known(self, p: Param, known: Sequence[Param]) -> bool:
+        """Whether the extent of a parameter is an expression of symbols that never change."""
+        if not p.step.is_number:
+            return False
+        return not (free_names(p.start, p.stop) & self.memory.varying) - {q.name for q in known}
+
+    def may_stop(self, node: object) -> bool:
+        """Whether a loop can end long before its last trip, so that room for all trips would be a waste."""
+        if not isinstance(node, Loop) or node.also is None:
+            return False
+        (dim,) = dims_of(node)
+        count = dim.param.count if dim.param is not None else None
+        return count is None or not count.is_number or int(count) > LARGEST_GUESS
+
+    def counter(self, loop: Path) -> Counter:
+        if loop not in self.counters:
+            node_symbol = next(n.symbol for p, n in self.memory.loops if p == loop)
+            self.counters[loop] = Counter(
+                self.names.fresh(f"count_{node_symbol}"), self.names.fresh(f"total_{node_symbol}")
+            )
+        return self.counters[loop]
+
+    def by_element(self, p: Param | None, leaf: Leaf | None, place: Place) -> Dimension:
+        """A dimension for a parameter whose range is not known on entry: one it runs along in some container."""
+        accesses: tuple[Load | Store, ...] = () if leaf is None else (*leaf.loads, *leaf.stores)
+        for access in accesses if p is not None else ():
+            for k, expr in enumerate(access.index):
+                shape = self.program.containers[access.container].shape[k]
+                alone = p is not None and not (free_names(expr) & self.memory.varying) - {p.name}
+                constant = not free_names(shape) & self.memory.varying
+                if alone and constant and expr.coeff(sym(p.name)) in (1, -1):  # type: ignore[union-attr]
+                    return shape, expr
+        name = p.name if p is not None else "?"
+        raise DifferentiationError(
+            [
+                Problem(
+                    f"map parameter {name}",
+                    "has a range known only at run time, and indexes no array by itself: what to keep has no bound",
+                    str(leaf.source) if leaf is not None else str(place.path),
+                    "write the map as a for loop",
+                )
+            ]
+        )
+
+
+def count_from_first(params: Sequence[Param]) -> Dimension:
+    """Extent and index of the last of some parameters, counted from the first value it can have."""
+    p = params[-1]
+    low, high = extent(tuple(params), len(params) - 1)
+    step = abs(p.step)
+    if step == 1:
+        return (high - low) + 1, sym(p.name) - low
+    return symbolic.int_floor(high - low, step) + 1, symbolic.int_floor(sym(p.name) - low, step)
+
+
+def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:
+    """The leaf's parameters that a load varies with, and whether it must be kept inside the leaf."""
+    if leaf is None:
+        return (), False
+    local = {i.name for i in leaf.body if not isinstance(i, Store)}
+    used = free_names(*load.index)
+    own = tuple(p for p in leaf.params if p.name in used)
+    dropped = {p.name for p in leaf.params} - {p.name for p in own}
+    bounds = {n for p in own for n in free_names(p.start, p.stop, p.step)}
+    if used & local or load.guard is not None or bounds & dropped:
+        return leaf.params, True
+    return own, False
