@@ -54,7 +54,6 @@ from sdgrad.symbolic.expr import sym, to_ast, to_expr
 from sdgrad.tape.count import count_trips
 from sdgrad.tape.plan import Kept, KeptRegion, LeafPlan, TapePlan
 
-
 ZERO = (sympy.Integer(0),)
 
 

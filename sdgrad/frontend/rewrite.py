@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from dace.frontend.python import astutils
 
-from sdgrad.errors import ParseError
+from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.returns import single_return
 
 _patching = threading.RLock()
@@ -52,6 +52,7 @@ def rewriting(arguments: Mapping[str, Any]) -> Iterator[None]:
                     masks = {n for n, v in arguments.items() if n in names and getattr(v, "dtype", None) == np.bool_}
                     indices = {n for n in arrays if np.issubdtype(getattr(arguments[n], "dtype", None), np.integer)}
                     single_return(node)
+                    separate_names(node)
                     Rewriter(arrays, masks, indices).function(node)
             ast.fix_missing_locations(tree)
             return (tree, *rest)
@@ -92,7 +93,6 @@ class Rewriter:
 
     def assign(self, node: ast.Assign, in_loop: bool) -> list[ast.stmt]:
         target = node.targets[0]
-        _refuse_swap(target, node.value)
         self.remember(target, node.value)
         if isinstance(node.value, ast.IfExp):
             choice = node.value
@@ -156,18 +156,6 @@ class Rewriter:
             elements.append(ast.UnaryOp(op=ast.UAdd(), operand=e) if again else e)
             seen |= {e.id} if isinstance(e, ast.Name) else set()
         return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), value)
-
-
-def _refuse_swap(target: ast.expr, value: ast.expr) -> None:
-    """``a, b = b, a``: DaCe binds one name after the other, and the second sees the first."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        for k, element in enumerate(value.elts):
-            earlier = {t.id for t in target.elts[:k] if isinstance(t, ast.Name)}
-            if earlier & {n.id for n in ast.walk(element) if isinstance(n, ast.Name)}:
-                raise ParseError(
-                    f"line {target.lineno}: '{ast.unparse(target)} = {ast.unparse(value)}' swaps names; "
-                    "assign through a third one"
-                )
 
 
 def _callee(call: ast.Call) -> str:

@@ -250,7 +250,7 @@ def _is_affine(part: ast.AST) -> bool:
     if isinstance(part, ast.BinOp):
         return isinstance(part.op, AFFINE)
     if isinstance(part, ast.UnaryOp):
-        return isinstance(part.op, ast.USub)
+        return isinstance(part.op, (ast.USub, ast.UAdd))
     if isinstance(part, ast.Call):
         return code.callee(part) in EXTREMES
     return isinstance(part, (ast.Name, ast.expr_context, ast.unaryop, ast.operator))

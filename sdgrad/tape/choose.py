@@ -293,5 +293,3 @@ def derived(names: set[str], definitions: Mapping[str, Instr]) -> set[str]:
 def _is_function(instr: Instr) -> bool:
     """Whether loading a stored result back beats recomputing it."""
     return isinstance(instr, Let) and isinstance(instr.expr, ast.Call) and code.callee(instr.expr) not in kinds.CASTS
-
-

@@ -105,9 +105,7 @@ def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> se
             return needed
 
 
-def _slice(
-    node: Node, path: Path, needed: Set[str], counted: Mapping[Path, str], program: Program
-) -> Node | None:
+def _slice(node: Node, path: Path, needed: Set[str], counted: Mapping[Path, str], program: Program) -> Node | None:
     """The part of a node that writes ``needed`` containers, assigns symbols, or is a counted loop.
 
     Counted loops count into the container named for them, if it has a name.

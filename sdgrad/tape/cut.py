@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 import networkx as nx
 
 
-def cheapest_cut(
-    uses: Mapping[str, Set[str]], needed: Iterable[str], cost: Callable[[str], int | None]
-) -> set[str]:
+def cheapest_cut(uses: Mapping[str, Set[str]], needed: Iterable[str], cost: Callable[[str], int | None]) -> set[str]:
     """Names to keep so that every needed one can be computed again.
 
     :param uses: for every name that is lost, or computed from what is, the names of that kind it is computed from.

@@ -65,9 +65,7 @@ class Keeper:
         return Container(self.names.fresh(f"tape_{stem}"), desc), index or (sympy.Integer(0),)
 
     # -- dimensions
-    def dimensions(
-        self, place: Place, owner: Path | None, own: Sequence[Param], leaf: Leaf | None
-    ) -> list[Dimension]:
+    def dimensions(self, place: Place, owner: Path | None, own: Sequence[Param], leaf: Leaf | None) -> list[Dimension]:
         """Extent and index of the loops and maps between the tape's owner and the node, and of the leaf itself."""
         found: list[Dimension] = []
         known: list[Param] = []

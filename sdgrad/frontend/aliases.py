@@ -1,0 +1,150 @@
+"""Names bound to names: ``c = b`` and ``a, b = b, a``.
+
+DaCe's frontend makes ``c`` another name of ``b``'s array, and a later ``c = c * 2`` then writes into it. Where either
+name is bound more than once, the assignment becomes a copy. A copy differs from Python's second name where one of them
+is written in place while the other is still read; that is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sdgrad.errors import ParseError
+
+
+@dataclass(frozen=True)
+class Event:
+    """A name bound, written in place, or read, in the order of the text."""
+
+    kind: str
+    name: str
+    node: ast.AST
+
+
+def separate_names(function: ast.FunctionDef) -> None:
+    """Rewrite a function so that no name that is bound more than once shares an array with another."""
+    function.body = _swaps(function.body)
+    bound = Counter(a.arg for a in function.args.args)
+    bound.update(e.name for e in _events(function.body) if e.kind == "bind")
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and (pair := _pair(node)) and max(bound[n] for n in pair) > 1:
+            _refuse_shared_writes(function, node, pair)
+            node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
+
+
+def _pair(node: ast.Assign) -> tuple[str, str] | None:
+    """Target and value of an assignment of one name to another."""
+    target = node.targets[0]
+    if len(node.targets) == 1 and isinstance(target, ast.Name) and isinstance(node.value, ast.Name):
+        return target.id, node.value.id
+    return None
+
+
+def _swaps(body: list[ast.stmt]) -> list[ast.stmt]:
+    """``a, b = x, y`` as single assignments, through temporaries where a value reads a target before it."""
+    out: list[ast.stmt] = []
+    for node in body:
+        for field in ("body", "orelse"):
+            if isinstance(inner := getattr(node, field, None), list):
+                setattr(node, field, _swaps(inner))
+        out += _one_by_one(node) if isinstance(node, ast.Assign) else [node]
+    return out
+
+
+def _one_by_one(node: ast.Assign) -> list[ast.stmt]:
+    target, value = node.targets[0], node.value
+    if len(node.targets) != 1 or not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return [node]
+    if len(target.elts) != len(value.elts) or any(isinstance(e, ast.Starred) for e in (*target.elts, *value.elts)):
+        return [node]
+    first: list[ast.stmt] = []
+    then: list[ast.stmt] = []
+    for k, (t, v) in enumerate(zip(target.elts, value.elts, strict=True)):
+        earlier = {n.id for e in target.elts[:k] for n in ast.walk(e) if isinstance(n, ast.Name)}
+        if earlier & {n.id for n in ast.walk(v) if isinstance(n, ast.Name)}:
+            name = f"held_{node.lineno}_{k}"
+            fresh = ast.UnaryOp(op=ast.UAdd(), operand=v) if isinstance(v, (ast.Name, ast.Subscript)) else v
+            first.append(ast.Assign(targets=[ast.Name(name, ast.Store())], value=fresh))
+            v = ast.UnaryOp(op=ast.UAdd(), operand=ast.Name(name, ast.Load()))
+        then.append(ast.Assign(targets=[t], value=v))
+    return [ast.copy_location(s, node) for s in (*first, *then)]
+
+
+def _events(body: list[ast.stmt]) -> Iterator[Event]:
+    for node in body:
+        yield from _events_of(node)
+
+
+def _events_of(node: ast.AST) -> Iterator[Event]:
+    """Reads before writes within a statement; loops and branches once through."""
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        if node.value is not None:
+            yield from _events_of(node.value)
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            yield from _target(target, isinstance(node, ast.AugAssign))
+        yield Event("done", "", node)
+    elif isinstance(node, ast.For):
+        yield from _events_of(node.iter)
+        yield from _target(node.target, False)
+        yield from _events(node.body)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield Event("read", node.id, node)
+    elif not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
+        for child in ast.iter_child_nodes(node):
+            yield from _events_of(child)
+
+
+def _target(target: ast.expr, augmented: bool) -> Iterator[Event]:
+    if isinstance(target, ast.Name):
+        yield Event("write" if augmented else "bind", target.id, target)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _target(element, augmented)
+    elif isinstance(target, ast.Subscript):
+        yield from _events_of(target.slice)
+        base: ast.expr = target
+        while isinstance(base, (ast.Subscript, ast.Attribute)):
+            base = base.value
+        if isinstance(base, ast.Name):
+            yield Event("write", base.id, target)
+
+
+def _refuse_shared_writes(function: ast.FunctionDef, node: ast.Assign, pair: tuple[str, str]) -> None:
+    written: set[str] = set()
+    for event in _after(function, node):
+        if event.kind == "bind" and event.name in pair:
+            return
+        if event.kind == "write" and event.name in pair:
+            written.add(event.name)
+        if event.kind == "read" and event.name in pair and written - {event.name}:
+            (other,) = written - {event.name}
+            raise ParseError(
+                f"line {node.lineno}: '{ast.unparse(node)}' gives one array two names; '{other}' is written in place "
+                f"and '{event.name}' is read after that. Copy it: {pair[0]} = {pair[1]}.copy()"
+            )
+
+
+def _after(function: ast.FunctionDef, node: ast.Assign) -> Iterator[Event]:
+    """What happens after an assignment: the rest of the loop it is in, the loop from its start, what follows."""
+    loop = _innermost_loop(function, node)
+    body = loop.body if loop is not None else function.body
+    events = list(_events(body))
+    here = next(k for k, e in enumerate(events) if e.kind == "done" and e.node is node)
+    yield from events[here + 1 :]
+    if loop is not None:
+        yield from events[: here + 1]
+        last = events[-1].node
+        everything = list(_events(function.body))
+        end = max(k for k, e in enumerate(everything) if e.node is last)
+        yield from everything[end + 1 :]
+
+
+def _innermost_loop(function: ast.FunctionDef, node: ast.AST) -> ast.For | ast.While | None:
+    found = None
+    for loop in ast.walk(function):
+        if isinstance(loop, (ast.For, ast.While)) and any(n is node for n in ast.walk(loop)):
+            found = loop  # breadth first: the last one found is the innermost
+    return found
