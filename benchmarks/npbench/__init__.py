@@ -1,8 +1,9 @@
-"""The kernels: each module has the kernel in NumPy, as sdgrad takes it, and in JAX.
+"""The kernels of NPBench: each module has the kernel in NumPy, as sdgrad takes it, and in JAX.
 
 A module defines ``SIZES`` (by name), ``WRT`` (the arguments to differentiate), ``inputs(size, rng)``,
 ``jax_version``, and a NumPy function named like the module. Both functions return the sum of the kernel's
-results, so that one gradient goes through all of it.
+results, so that one gradient goes through all of it; of complex results a real number is taken. The NumPy function
+may write its arguments.
 """
 
 from __future__ import annotations
@@ -14,18 +15,56 @@ from dataclasses import dataclass
 from typing import Any
 
 KERNELS = (
+    "adi",
     "arc_distance",
     "atax",
+    "azimint_hist",
+    "azimint_naive",
     "bicg",
+    "cavity_flow",
+    "channel_flow",
+    "cholesky",
+    "cholesky2",
+    "compute",
+    "contour_integral",
+    "conv2d_bias",
+    "correlation",
+    "covariance",
+    "deriche",
+    "doitgen",
+    "durbin",
+    "fdtd_2d",
+    "floyd_warshall",
     "gemm",
     "gemver",
     "gesummv",
+    "go_fast",
+    "gramschmidt",
     "hdiff",
+    "heat_3d",
+    "jacobi_1d",
+    "jacobi_2d",
     "k2mm",
     "k3mm",
+    "lenet",
+    "lu",
+    "ludcmp",
+    "mandelbrot1",
     "mlp",
     "mvt",
+    "nbody",
+    "resnet",
+    "scattering_self_energies",
+    "seidel_2d",
     "softmax",
+    "spmv",
+    "stockham_fft",
+    "symm",
+    "syr2k",
+    "syrk",
+    "trisolv",
+    "trmm",
+    "vadv",
 )
 """The kernels, each the name of a module and of the function in it."""
 
@@ -46,6 +85,11 @@ class Kernel:
         """Where the arguments in `wrt` stand."""
         names = list(inspect.signature(self.numpy_version).parameters)
         return tuple(names.index(name) for name in self.wrt)
+
+    @staticmethod
+    def counts(args: tuple) -> tuple[int, ...]:
+        """Where integers stand that are no arrays: JAX differentiates loops if it knows them when it compiles."""
+        return tuple(i for i, a in enumerate(args) if isinstance(a, int))
 
 
 def load(name: str) -> Kernel:

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (20_000,), "medium": (1_000_000,)}
+SIZES = {"small": (20_000,), "medium": (1_000_000,), "large": (4_000_000,)}
 WRT = ("theta1", "phi1", "theta2", "phi2")
 
 

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (400, 500), "medium": (2500, 3000)}
+SIZES = {"small": (400, 500), "medium": (2500, 3000), "large": (5000, 6000)}
 WRT = ("A", "x")
 
 

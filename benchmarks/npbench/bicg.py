@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (500, 400), "medium": (3000, 2500)}
+SIZES = {"small": (500, 400), "medium": (3000, 2500), "large": (6000, 5000)}
 WRT = ("A", "p", "r")
 
 

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (200, 220, 240), "medium": (1000, 1100, 1200)}
+SIZES = {"small": (200, 220, 240), "medium": (1000, 1100, 1200), "large": (1800, 2000, 2200)}
 WRT = ("A", "B", "C")
 
 

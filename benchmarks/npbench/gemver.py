@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (400,), "medium": (2000,)}
+SIZES = {"small": (400,), "medium": (2000,), "large": (4000,)}
 WRT = ("A", "u1", "v1", "u2", "v2", "w", "x", "y", "z")
 
 

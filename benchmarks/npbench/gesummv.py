@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (400,), "medium": (2500,)}
+SIZES = {"small": (400,), "medium": (2500,), "large": (5000,)}
 WRT = ("A", "B", "x")
 
 

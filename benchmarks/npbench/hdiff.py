@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (32, 32, 16), "medium": (128, 128, 64)}
+SIZES = {"small": (32, 32, 16), "medium": (128, 128, 64), "large": (256, 256, 80)}
 WRT = ("u", "coefficient")
 
 

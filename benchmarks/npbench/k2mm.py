@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (160, 180, 200, 220), "medium": (800, 850, 900, 950)}
+SIZES = {"small": (160, 180, 200, 220), "medium": (800, 850, 900, 950), "large": (1400, 1500, 1600, 1700)}
 WRT = ("A", "B", "C", "D")
 
 

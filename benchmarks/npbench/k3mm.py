@@ -3,7 +3,11 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (160, 170, 180, 190, 200), "medium": (700, 750, 800, 850, 900)}
+SIZES = {
+    "small": (160, 170, 180, 190, 200),
+    "medium": (700, 750, 800, 850, 900),
+    "large": (1200, 1300, 1400, 1500, 1600),
+}
 WRT = ("A", "B", "C", "D")
 
 

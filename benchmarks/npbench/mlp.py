@@ -6,7 +6,7 @@ The sum of a softmax is constant, so the sum of its squares is taken.
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (16, 100, 80, 60, 10), "medium": (64, 2000, 1000, 1000, 100)}
+SIZES = {"small": (16, 100, 80, 60, 10), "medium": (64, 2000, 1000, 1000, 100), "large": (128, 4000, 2000, 2000, 200)}
 WRT = ("x", "W1", "b1", "W2", "b2", "W3", "b3")
 
 

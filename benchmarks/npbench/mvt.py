@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (400,), "medium": (2800,)}
+SIZES = {"small": (400,), "medium": (2800,), "large": (5600,)}
 WRT = ("A", "x1", "x2", "y1", "y2")
 
 

@@ -6,7 +6,7 @@ The sum of a softmax is constant, so the sum of its squares is taken.
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = {"small": (4, 4, 64, 64), "medium": (16, 8, 128, 128)}
+SIZES = {"small": (4, 4, 64, 64), "medium": (16, 8, 128, 128), "large": (32, 8, 256, 128)}
 WRT = ("x",)
 
 
