@@ -10,7 +10,7 @@ import dace
 import numpy as np
 
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
-from sdgrad.frontend.parse import as_program, bind_arguments, parse, python_function
+from sdgrad.frontend.parse import as_program, bind_arguments, parse, python_function, sizes
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.optimize import optimize
 from sdgrad.pipeline import Differentiated, differentiate_program, normalize
@@ -160,7 +160,8 @@ class Signature:
     @staticmethod
     def of(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         """The signature of a call, from the cache where it was seen before."""
-        key = tuple((name, _key(value)) for name, value in arguments.items())
+        fixed = sizes(f, arguments)
+        key = tuple((name, fixed.get(name, _key(value))) for name, value in arguments.items())
         cache = _signatures.setdefault(python_function(f), {})
         if key not in cache:
             cache[key] = Signature.parse(f, arguments)

@@ -8,7 +8,16 @@ import dace
 
 from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
-from sdgrad.normalize import divide_truly, fuse, known_integers, lift_sdfg, prepare, remember_trips, start_fresh
+from sdgrad.normalize import (
+    bound_sizes,
+    divide_truly,
+    fuse,
+    known_integers,
+    lift_sdfg,
+    prepare,
+    remember_trips,
+    start_fresh,
+)
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import all_names
@@ -42,7 +51,8 @@ class Differentiated:
 
 def normalize(sdfg: dace.SDFG, own: bool = False) -> Program:
     """A graph as a fused program tree; ``own``: the graph may be changed on the way."""
-    return start_fresh(fuse(remember_trips(known_integers(divide_truly(lift_sdfg(prepare(sdfg, own)))))))
+    program = divide_truly(lift_sdfg(prepare(sdfg, own)))
+    return start_fresh(bound_sizes(fuse(remember_trips(known_integers(program)))))
 
 
 def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:

@@ -32,7 +32,7 @@ def contour_integral(slab_per_bc, Ham, int_pts, Y):
             zz = np.power(z, slab_per_bc / 2 - n)
             Tz += zz * Ham[n]
         X = np.linalg.solve(Tz, Y)
-        if abs(z) < 1.0:
+        if np.abs(z) < 1.0:
             X[:] = -X
         P0 += X
         P1 += z * X

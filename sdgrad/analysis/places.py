@@ -83,13 +83,13 @@ def extent(params: tuple[Param, ...], k: int) -> tuple[sympy.Expr, sympy.Expr]:
     for j in range(k - 1, -1, -1):
         q_low, q_high = extent(params, j)
         low, high = (
-            _extreme(low, params[j].name, q_low, q_high, False),
-            _extreme(high, params[j].name, q_low, q_high, True),
+            extreme(low, params[j].name, q_low, q_high, False),
+            extreme(high, params[j].name, q_low, q_high, True),
         )
     return low, high
 
 
-def _extreme(expr: sympy.Expr, name: str, low: sympy.Expr, high: sympy.Expr, largest: bool) -> sympy.Expr:
+def extreme(expr: sympy.Expr, name: str, low: sympy.Expr, high: sympy.Expr, largest: bool) -> sympy.Expr:
     """The extreme of an expression, monotone in one parameter, over that parameter's range."""
     symbol = next((s for s in expr.free_symbols if s.name == name), None)
     if symbol is None:

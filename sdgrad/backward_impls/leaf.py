@@ -16,7 +16,7 @@ from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import covers, injective
 from sdgrad.backward_impls.reductions import extreme_cotangent, product_cotangent
 from sdgrad.names import Names
-from sdgrad.program.leaves import backwards, dedupe, live, overwrites_itself
+from sdgrad.program.leaves import backwards, dedupe, live, overwrites_itself, params_of
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Node, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import pull
@@ -114,6 +114,12 @@ class LeafAdjoint:
         self.before += self.adjoints.writable(store.container)
         adjoint = self.adjoints.container(store.container)
         self.redirect(store.container)
+        if store.fresh and not injective(store, self.leaf, len(store.index)):
+            # every instance reads the cotangent of the sum: it is cleared when all have
+            zero = self.names.fresh("g")
+            body = (Let(zero, code.constant(0)), Store(adjoint.name, store.index, zero))
+            self.after.append(Leaf(params_of(store, self.leaf), body, self.leaf.source))
+            return
         self.clears.append(Store(adjoint.name, store.index, "0", "set", store.guard))
 
     # -- chain rule through the body

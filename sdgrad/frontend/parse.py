@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import inspect
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import dace
+import numpy as np
 from dace.frontend.python.parser import DaceProgram
 
 import sdgrad.frontend.replacements  # noqa: F401  (registers NumPy functions with DaCe's frontend)
 from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.frontend.rewrite import rewriting
+from sdgrad.frontend.sizes import sizing_arguments
 
 
 def as_program(f: Callable) -> DaceProgram:
@@ -39,6 +44,22 @@ def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[
     return dict(bound.arguments)
 
 
+@functools.cache
+def _sizing(function: Callable) -> frozenset[str]:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):  # no source: DaCe says so when it parses
+        return frozenset()
+    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+    return frozenset(sizing_arguments(found)) if found is not None else frozenset()
+
+
+def sizes(f: Callable, arguments: Mapping[str, Any]) -> dict[str, int]:
+    """The integer arguments that a function makes shapes of: another value is another program."""
+    names = _sizing(python_function(f))
+    return {n: int(v) for n, v in arguments.items() if n in names and isinstance(v, (int, np.integer))}
+
+
 def parse(f: Callable, arguments: Mapping[str, Any]) -> dace.SDFG:
     """The SDFG of a function for arguments of these shapes and dtypes."""
     return _to_sdfg(as_program(f), arguments)
@@ -47,7 +68,7 @@ def parse(f: Callable, arguments: Mapping[str, Any]) -> dace.SDFG:
 def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
     name = program.f.__name__
     try:
-        with rewriting(given):
+        with rewriting(program.f, given, sizes(program.f, given)):
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)
     except ParseError:
         raise

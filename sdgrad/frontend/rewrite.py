@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from dace.frontend.python import astutils
 
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.returns import single_return
+from sdgrad.frontend.sizes import fix_arguments, inline_sizes
 
 _patching = threading.RLock()
 NEW_ARRAY_CALLS = (
@@ -38,8 +39,11 @@ NEW_ARRAY_CALLS = (
 
 
 @contextlib.contextmanager
-def rewriting(arguments: Mapping[str, Any]) -> Iterator[None]:
-    """While this is entered, functions DaCe reads are rewritten first. ``arguments`` are those of the outermost one."""
+def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapping[str, int]) -> Iterator[None]:
+    """While this is entered, functions DaCe reads are rewritten first.
+
+    ``arguments`` are those of the outermost one; ``constants`` those of them that are put in place by value.
+    """
     with _patching:
         read = astutils.function_to_ast
 
@@ -51,6 +55,9 @@ def rewriting(arguments: Mapping[str, Any]) -> Iterator[None]:
                     arrays = {n for n, v in arguments.items() if n in names and np.ndim(v) > 0}
                     masks = {n for n, v in arguments.items() if n in names and getattr(v, "dtype", None) == np.bool_}
                     indices = {n for n in arrays if np.issubdtype(getattr(arguments[n], "dtype", None), np.integer)}
+                    if function is outermost:
+                        fix_arguments(node, constants)
+                    inline_sizes(node)
                     single_return(node)
                     separate_names(node)
                     Rewriter(arrays, masks, indices).function(node)

@@ -6,6 +6,16 @@ from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.normalize.integers import known_integers
 from sdgrad.normalize.prepare import prepare
+from sdgrad.normalize.sizes import bound_sizes
 from sdgrad.normalize.trips import remember_trips
 
-__all__ = ["divide_truly", "fuse", "known_integers", "lift_sdfg", "prepare", "remember_trips", "start_fresh"]
+__all__ = [
+    "bound_sizes",
+    "divide_truly",
+    "fuse",
+    "known_integers",
+    "lift_sdfg",
+    "prepare",
+    "remember_trips",
+    "start_fresh",
+]

@@ -72,6 +72,7 @@ class Env:
     names: Names
     containers: dict[str, Container]
     symbols: dict[str, dace.typeclass]
+    free: frozenset[str] = frozenset()  # symbols whose value the caller gives
     windows: dict[str, Window] = field(default_factory=dict)
     values: dict[str, Expr] = field(default_factory=dict)
     float_symbols: dict[str, str] = field(default_factory=dict)

@@ -25,12 +25,13 @@ from dace.transformation.passes.analysis import loop_analysis
 
 from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
 from sdgrad.names import Names
-from sdgrad.normalize.bindings import Env
+from sdgrad.normalize.bindings import Env, resolve_symbols
 from sdgrad.normalize.jumps import Jump, set_flag, without_jumps
 from sdgrad.normalize.states import StateLifting, source_of
 from sdgrad.program.tree import (
     Block,
     Branch,
+    Container,
     Instr,
     Leaf,
     Let,
@@ -53,8 +54,9 @@ FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex
 
 def lift_sdfg(sdfg: dace.SDFG) -> Program:
     """The program tree of a prepared SDFG. Raises :class:`DifferentiationError` for what has no structure."""
-    names = Names({*sdfg.arrays, *sdfg.symbols, *map(str, sdfg.free_symbols), *sdfg.constants_prop})
-    env = Env(names, {}, dict(sdfg.symbols))
+    free = frozenset(map(str, sdfg.free_symbols))
+    names = Names({*sdfg.arrays, *sdfg.symbols, *free, *sdfg.constants_prop})
+    env = Env(names, {}, dict(sdfg.symbols), free)
     for name, desc in sdfg.arrays.items():
         if not isinstance(desc, (dt.View, dt.Reference)):
             env.declare(name, desc, free_name=False)
@@ -130,6 +132,7 @@ def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[N
     fresh = env.names.fresh(symbol) if symbol in env.values or symbol not in sdfg.free_symbols else symbol
     env.values[symbol] = sym(fresh)
     env.symbols[fresh] = dtype
+    resize([n for n, d in sdfg.arrays.items() if symbol in map(str, d.free_symbols)], sdfg, env)
     return [SymbolAssign(fresh, value, dtype)]
 
 
@@ -189,13 +192,15 @@ def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node
 
 
 def joins(joined: dict[str, str], end: dict[str, Expr], env: Env) -> Block:
-    """Assignments of the common names at the end of one arm; a symbol without a value there keeps its own."""
+    """Assignments of the common names at the end of one arm.
+
+    A symbol that has no value there is one of the graph's own, or was not given one: nothing reads it then.
+    """
     out = []
     for symbol, name in joined.items():
-        dtype = env.symbols.get(symbol, dace.int64)
-        env.symbols[name] = dtype
-        if symbol in end or symbol in env.symbols:
-            out.append(SymbolAssign(name, Value((), to_ast(end.get(symbol, sym(symbol)))), dtype))
+        dtype = env.symbols[name] = env.symbols.get(symbol, dace.int64)
+        nothing = sym(symbol) if symbol in env.free else sympy.Integer(0)
+        out.append(SymbolAssign(name, Value((), to_ast(end.get(symbol, nothing))), dtype))
     return tuple(out)
 
 
@@ -223,6 +228,9 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
         fresh = env.names.fresh(loop.loop_variable)
         env.values[loop.loop_variable], env.symbols[fresh] = sym(fresh), dace.int64
         start_value, stop_value, step_value = bounds
+        states = (b for b in loop.all_control_flow_blocks() if isinstance(b, SDFGState))
+        used = {n.data for state in states for n in state.data_nodes()}
+        resize([n for n in used if loop.loop_variable in map(str, sdfg.arrays[n].free_symbols)], sdfg, env)
         body = (*reload(carried, env), *lift_region(loop, sdfg, env))
         if saved is not None:
             env.values[loop.loop_variable] = saved
@@ -234,6 +242,14 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     for s in carried:
         del env.carried[s]
     return [*before, out, *after]
+
+
+def resize(names: list[str], sdfg: dace.SDFG, env: Env) -> None:
+    """Arrays whose size is an expression of a symbol that has a value now, in terms of the program's own symbols."""
+    for name in names:
+        if name in env.windows and sdfg.arrays[name].transient:
+            container = env.windows[name].container
+            env.containers[container] = Container(container, resolve_symbols(sdfg.arrays[name], env))
 
 
 def lift_while(

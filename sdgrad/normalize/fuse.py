@@ -35,13 +35,19 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 
 LOOKBACK = 24  # how far back a leaf looks for a partner: keeps fusion linear in the program's length
+ROUNDS = 3  # stores that a round finds dead have kept neighbours apart
 LARGEST_BODY = 300  # instructions of a fused leaf: beyond it compilers spill and compile times grow
 
 
 def fuse(program: Program) -> Program:
     """The program with nests collapsed, leaves fused and dead stores removed."""
-    body = fuse_block(tuple(collapse(n) for n in program.body), program)
-    return drop_dead(replace(program, body=body))
+    body = tuple(collapse(n) for n in program.body)
+    for _ in range(ROUNDS):
+        fused = drop_dead(replace(program, body=fuse_block(body, program)))
+        if fused.body == body:
+            break
+        body = fused.body
+    return replace(program, body=body)
 
 
 # --- nests -------------------------------------------------------------------------------------------------------

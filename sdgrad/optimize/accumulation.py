@@ -15,7 +15,7 @@ from dace import data as dt
 
 from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
-from sdgrad.program.leaves import live, overwrites_itself, scope_overwrites_itself
+from sdgrad.program.leaves import live, overwrites_itself, params_of, scope_overwrites_itself
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
@@ -139,11 +139,7 @@ class Scheduler:
         out: list[Node] = []
         for s in leaf.stores:
             if s.fresh:
-                used = free_names(*s.index)
-                params = tuple(p for p in leaf.params if p.name in used)
-                bounds = {n for p in params for n in free_names(p.start, p.stop)}
-                if bounds & {p.name for p in leaf.params} - {p.name for p in params}:
-                    params = leaf.params
+                params = params_of(s, leaf)
                 v = self.names.fresh("v")
                 start = identity(s.mode, self.program.containers[s.container].dtype)
                 out.append(Leaf(params, (Let(v, start), Store(s.container, s.index, v)), leaf.source))

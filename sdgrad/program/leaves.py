@@ -57,6 +57,14 @@ def rename_params(leaf: Leaf, params: tuple[Param, ...]) -> tuple[Instr, ...]:
     return tuple(rename_instr(i, {}, env) for i in leaf.body) if env else leaf.body
 
 
+def params_of(access: Load | Store, leaf: Leaf) -> tuple[Param, ...]:
+    """The parameters an access varies with; all of the leaf's where the ranges of these depend on others."""
+    used = free_names(*access.index)
+    own = tuple(p for p in leaf.params if p.name in used)
+    bounds = {n for p in own for n in free_names(p.start, p.stop, p.step)}
+    return leaf.params if bounds & {p.name for p in leaf.params} - {p.name for p in own} else own
+
+
 def overwrites_itself(leaf: Leaf) -> bool:
     """Whether instances may assign to the same element, so that the last one in order counts (``B[idx] = A``)."""
     return any(s.mode == "set" and not injective(s, leaf, len(s.index)) for s in leaf.stores)

@@ -66,10 +66,12 @@ def count_trips(
         copies[view.name] = replace(copies[view.name], view_of=base)
     mapping = {n: copies[n].name if n in copies else n for n in (*program.containers, *_locals(node))}
     mapping |= {c.name: c.name for c in totals.values()}
-    before = [copy_of(copies[n], program.containers[n], "set", names, f"trial_{n}") for n in written]
-    zeros = [Leaf((), (Let("v", code.constant(0)), Store(c.name, ZERO, "v"))) for c in totals.values()]
+    filled = {program.root(w) for n in program.body[: path[0]] for w in writes(n)} | set(program.arguments)
+    before = [copy_of(copies[n], program.containers[n], "set", names, f"trial_{n}") for n in written if n in filled]
+    v = names.fresh("v")
+    zeros = [Leaf((), (Let(v, code.constant(0)), Store(c.name, ZERO, v))) for c in totals.values()]
     after = [
-        SymbolAssign(counters[p].total, Value((Load("v", c.name, ZERO),), code.name("v")), dace.int64)
+        SymbolAssign(counters[p].total, Value((Load(v, c.name, ZERO),), code.name(v)), dace.int64)
         for p, c in totals.items()
     ]
     made = {c.name: c for c in (*totals.values(), *copies.values())}
@@ -133,14 +135,18 @@ def _slice(node: Node, path: Path, needed: Set[str], counted: Mapping[Path, str]
 
 
 def _increment(total: str) -> Leaf:
-    one = Let("w", code.parse("v + 1"))
-    return Leaf((), (Load("v", total, ZERO), one, Store(total, ZERO, "w")))
+    return _add(total, "1")
 
 
 def _trips(loop: Loop, total: str) -> Leaf:
     """``total += max(0, (stop - start) // step + 1)``: a loop that decides nothing need not run to be counted."""
     assert loop.stop is not None
     start, stop, step = (ast.unparse(v.expr) for v in (loop.start, loop.stop, loop.step))
-    trips = code.parse(f"v + max(0, int_floor(({stop}) - ({start}), {step}) + 1)")
     loads = (*loop.start.loads, *loop.stop.loads, *loop.step.loads)
-    return Leaf((), (Load("v", total, ZERO), *loads, Let("w", trips), Store(total, ZERO, "w")))
+    return _add(total, f"max(0, int_floor(({stop}) - ({start}), {step}) + 1)", loads)
+
+
+def _add(total: str, trips: str, loads: tuple[Load, ...] = ()) -> Leaf:
+    before, after = f"{total}_before", f"{total}_after"
+    sum_ = Let(after, code.parse(f"{before} + {trips}"))
+    return Leaf((), (Load(before, total, ZERO), *loads, sum_, Store(total, ZERO, after)))
