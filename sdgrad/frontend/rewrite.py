@@ -23,6 +23,7 @@ from dace.frontend.python import astutils
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
+from sdgrad.frontend.unroll import unroll_shaping_loops
 
 _patching = threading.RLock()
 NEW_ARRAY_CALLS = (
@@ -58,6 +59,7 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     if function is outermost:
                         fix_arguments(node, constants)
                     inline_sizes(node)
+                    unroll_shaping_loops(node)
                     single_return(node)
                     separate_names(node)
                     Rewriter(arrays, masks, indices).function(node)

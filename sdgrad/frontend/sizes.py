@@ -36,18 +36,25 @@ def inline_sizes(function: ast.FunctionDef) -> None:
             pairs = _pairs(statement.targets[0], statement.value)
             for target, value in pairs:
                 if bound[target] == 1 and _is_size(value, bound, sizes):
-                    sizes[target] = _Inline(sizes).visit(copy.deepcopy(value))
+                    sizes[target] = Inline(sizes).visit(copy.deepcopy(value))
     if sizes:
-        function.body = [_Inline(sizes).visit(s) for s in function.body if not _is_named_size(s, sizes)] or [ast.Pass()]
+        function.body = [Inline(sizes).visit(s) for s in function.body if not _is_named_size(s, sizes)] or [ast.Pass()]
 
 
 def sizing_arguments(function: ast.FunctionDef) -> set[str]:
     """Parameters of a function that it makes shapes of, directly or through names."""
+    return shaping_names(function) & {a.arg for a in function.args.args}
+
+
+def shaping_names(function: ast.FunctionDef) -> set[str]:
+    """Names that shapes are made of, directly or through others; with a loop's variable, the loop's range too."""
     made: dict[str, set[str]] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             for target, value in (p for t in node.targets for p in _pairs(t, node.value)):
                 made.setdefault(target, set()).update(_names(value))
+        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            made.setdefault(node.target.id, set()).update(_names(node.iter))
     found: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
@@ -57,14 +64,14 @@ def sizing_arguments(function: ast.FunctionDef) -> set[str]:
     while True:
         more = {n for name in found for n in made.get(name, ())} - found
         if not more:
-            return found & {a.arg for a in function.args.args}
+            return found
         found |= more
 
 
 def fix_arguments(function: ast.FunctionDef, values: Mapping[str, int]) -> None:
     """Put the values of some arguments in place where the function reads them."""
     constants: dict[str, ast.expr] = {n: ast.Constant(v) for n, v in values.items()}
-    function.body = [_Inline(constants).visit(s) for s in function.body]
+    function.body = [Inline(constants).visit(s) for s in function.body]
 
 
 def _names(node: ast.expr) -> set[str]:
@@ -122,7 +129,9 @@ def _is_named_size(statement: ast.stmt, sizes: dict[str, ast.expr]) -> bool:
     return bool(pairs) and all(name in sizes for name, _ in pairs)
 
 
-class _Inline(ast.NodeTransformer):
+class Inline(ast.NodeTransformer):
+    """Puts expressions in place of names, and folds arithmetic on integers."""
+
     def __init__(self, sizes: dict[str, ast.expr]) -> None:
         self.sizes = sizes
 
@@ -135,6 +144,7 @@ class _Inline(ast.NodeTransformer):
         self.generic_visit(node)
         sides = (node.left, node.right)
         numbers = [s.value for s in sides if isinstance(s, ast.Constant) and type(s.value) is int]
-        if len(numbers) == 2 and type(node.op) in ARITHMETIC and (numbers[1] > 0 or not isinstance(node.op, ast.Pow)):
+        fine = {ast.Pow: lambda n: n >= 0, ast.FloorDiv: lambda n: n != 0}.get(type(node.op), lambda n: True)
+        if len(numbers) == 2 and type(node.op) in ARITHMETIC and fine(numbers[1]):
             return ast.copy_location(ast.Constant(ARITHMETIC[type(node.op)](*numbers)), node)
         return node
