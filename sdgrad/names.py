@@ -20,6 +20,12 @@ class Names:
         self._taken.add(name)
         return name
 
+    def copy(self) -> Names:
+        """An independent copy, for a trial."""
+        twin = Names(self._taken)
+        twin._next = dict(self._next)
+        return twin
+
     def add(self, names: Iterable[str]) -> None:
         """Mark names as taken."""
         self._taken.update(names)

@@ -70,7 +70,8 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     adjoints = gradients.seed(program, request, names)
     reversal = Reversal(program, found, plan, adjoints, names, request.strong_zero)
     forward = reversal.record(program.body)
-    backward = (*reversal.block(program.body), *gradients.deliver(program, request, adjoints, names))
+    first, last = reversal.spare_arguments()
+    backward = (*first, *reversal.block(program.body), *last, *gradients.deliver(program, request, adjoints, names))
     whole = gradients.assemble(program, request, adjoints, plan, reversal.scratch, (*forward, *backward))
     return Differentiated(request, program, found, plan, whole, forward, backward)
 

@@ -17,6 +17,7 @@ from dace import data as dt
 from dace import symbolic
 
 from sdgrad.adjoints import Adjoints, over
+from sdgrad.adjoints import assign as copy_of
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
@@ -94,7 +95,7 @@ class Reversal:
         """What is kept before a node (or by it), and after it."""
         plan = self.plan.leaves.get(path, LeafPlan())
         replayed = [k for r in self.plan.replays.values() for k in r.loads.get(path, {}).values()]
-        before = [*plan.kept, *self.plan.values.get(path, ()), *replayed]
+        before = [*self.plan.undo.get(path, ()), *plan.kept, *self.plan.values.get(path, ()), *replayed]
         after = [*plan.after, *([self.plan.lasts[path]] if path in self.plan.lasts else [])]
         for (where, connector), region in self.plan.regions.items():
             if where == path:
@@ -155,6 +156,21 @@ class Reversal:
         return [*counted, *(assign(c.count, "0") for c in counters.values())]
 
     # -- backwards
+    def spare_arguments(self) -> tuple[list[Node], list[Node]]:
+        """Copies of the arguments that the reversal puts back on its way, and their return afterwards."""
+        first: list[Node] = []
+        last: list[Node] = []
+        for name in sorted(self.plan.undone):
+            container = self.program.containers[name]
+            if not container.transient:
+                desc = container.desc.clone()
+                desc.transient = True
+                final = Container(self.names.fresh(f"final_{name}"), desc)
+                self.scratch[final.name] = final
+                first.append(copy_of(final, container, "set", self.names, final.name))
+                last.append(copy_of(container, final, "set", self.names, name))
+        return first, last
+
     def block(self, block: Block, path: Path = ()) -> list[Node]:
         """The adjoint of a block: its integer symbols again, then its nodes' adjoints in reverse order."""
         out: list[Node] = []
@@ -163,8 +179,17 @@ class Reversal:
         else:
             out += [assign(c.count, c.total) for c in self.plan.counters.values()]
         for k in range(len(block) - 1, -1, -1):
+            out += [self.put_back(kept) for kept in self.plan.undo.get((*path, k), ())]
+            out += [leaf for _, leaf in self.plan.reruns.get((*path, k), ())]
             out += self.node(block[k], (*path, k))
         return out
+
+    def put_back(self, kept: Kept) -> Leaf:
+        """What a write destroyed, where it was."""
+        assert kept.load is not None
+        v = self.names.fresh("v")
+        body = (kept.back(v), Store(kept.load.container, kept.load.index, v))
+        return Leaf(kept.params, body, Source(label=f"restore_{kept.load.container}"))
 
     def node(self, node: Node, path: Path) -> list[Node]:
         if isinstance(node, SymbolAssign):
@@ -175,7 +200,7 @@ class Reversal:
         if isinstance(node, NodeCall):
             return self.call(node, path)
         before, touched = self.settle(node, path)
-        if not touched:
+        if not touched and not any(p[: len(path)] == path for p in self.plan.undo):
             return before
         if isinstance(node, Branch):
             return [*before, *self.inside(node, path, lambda: self.branch(node, path))]
@@ -372,9 +397,9 @@ class Reversal:
         rule = find_rule(node, self.program)
         context = CallContext(node, path, self.program, self.adjoints, self.plan, self.names, given, wanted)
         operands = [r for (where, _), r in self.plan.regions.items() if where == path]
-        return [*(self.put_back(r) for r in operands), *rule.reverse(context)]
+        return [*(self.operand(r) for r in operands), *rule.reverse(context)]
 
-    def put_back(self, region: KeptRegion) -> Leaf:
+    def operand(self, region: KeptRegion) -> Leaf:
         """An operand from the tape, as the array the rule of its call works on."""
         v = self.names.fresh("v")
         index = tuple(sym(p.name) - p.start for p in region.kept.params) or (sympy.Integer(0),)

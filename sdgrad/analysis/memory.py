@@ -10,7 +10,7 @@ from dace import subsets
 from sdgrad.analysis.order import follows
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.places import Place, places
-from sdgrad.analysis.relations import access_relation
+from sdgrad.analysis.relations import Relation, access_relation
 from sdgrad.program.tree import (
     Block,
     Expr,
@@ -25,6 +25,7 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     walk,
+    writes,
 )
 from sdgrad.symbolic.expr import sym
 
@@ -38,11 +39,15 @@ class Access:
     index: tuple[Expr, ...]
     own: tuple[Param, ...] = ()
     unknown: frozenset[str] = frozenset()  # names whose value only the instance knows
-    mode: str = "set"
+    guarded: bool = False
 
     @property
     def path(self) -> Path:
         return self.place.path
+
+    @property
+    def key(self) -> tuple:
+        return (self.path, self.container, self.index)
 
 
 @dataclass
@@ -53,14 +58,18 @@ class Memory:
     writes: dict[str, list[Access]] = field(default_factory=dict)
     places: dict[Path, Place] = field(default_factory=dict)
     loops: list[tuple[Path, Loop]] = field(default_factory=list)
+    changed: dict[Path, frozenset[str]] = field(default_factory=dict)  # memory that a node, or one in it, writes
     varying: frozenset[str] = frozenset()  # symbols that have more than one value in the course of the program
     _maps: dict[tuple, isl.Map] = field(default_factory=dict)
+    _lost: dict[tuple, list[Access]] = field(default_factory=dict)
+    _covered: dict[tuple, bool] = field(default_factory=dict)
 
     @staticmethod
     def of(program: Program) -> Memory:
         memory = Memory(program, varying=varying_symbols(program.body))
         for place, node in places(program.body):
             memory.places[place.path] = place
+            memory.changed[place.path] = frozenset(program.root(w) for w in writes(node))
             if isinstance(node, Loop):
                 memory.loops.append((place.path, node))
             for access in memory.written(node, place):
@@ -77,8 +86,8 @@ class Memory:
     def element(self, access: Load | Store, leaf: Leaf | None, place: Place) -> Access:
         """The elements a load or store touches; without a leaf, one of a control value."""
         local = frozenset(i.name for i in leaf.body if not isinstance(i, Store)) if leaf is not None else frozenset()
-        mode = access.mode if isinstance(access, Store) else "set"
-        return Access(place, access.container, access.index, leaf.params if leaf is not None else (), local, mode)
+        own = leaf.params if leaf is not None else ()
+        return Access(place, access.container, access.index, own, local, access.guard is not None)
 
     def region(self, region: Region, place: Place) -> Access:
         """The elements of a rectangular operand."""
@@ -100,8 +109,27 @@ class Memory:
 
         :param after: the access is a result of its node, complete when the node is done.
         """
-        later = self.writes.get(self.program.root(read.container), ())
-        return [w for w in later if self._overwrites(read, w, after)]
+        key = (read.key, read.own, after)
+        if key not in self._lost:
+            later = self.writes.get(self.program.root(read.container), ())
+            self._lost[key] = [w for w in later if self._overwrites(read, w, after)]
+        return self._lost[key]
+
+    def covered(self, read: Access, write: Access) -> bool:
+        """Whether all that is read has been written, in the same trips of the loops around both."""
+        key = (read.key, read.own, write.key, write.own)
+        if key not in self._covered:
+            shared = sum(1 for a, b in zip(read.place.dims, write.place.dims, strict=False) if a.name == b.name)
+            found = [self._in_one_trip(a, shared) for a in (read, write)]
+            self._covered[key] = found[1].exact and bool(found[0].map.is_subset(found[1].map))
+        return self._covered[key]
+
+    def _in_one_trip(self, access: Access, shared: int) -> Relation:
+        """``{ [first dimensions of the place] -> [element] }``; in a trip these, and symbols, have one value."""
+        dims = [(d.name, d.param) for d in access.place.dims] + [(p.name, p) for p in access.own]
+        rank = len(self.program.containers[access.container].shape)
+        found = access_relation(access.index, dims, access.unknown, rank, given=shared)
+        return Relation(found.map.project_out(isl.dim_type.in_, shared, len(dims) - shared), found.exact)
 
     def _overwrites(self, read: Access, write: Access, after: bool) -> bool:
         private = read.place.owner(self.program.root(read.container))

@@ -83,18 +83,18 @@ def _upper_bounds(expr: Expr) -> list[str]:
 
 
 def access_relation(
-    index: Sequence[Expr], dims: Sequence[tuple[str, Param | None]], unknown: Set[str], rank: int
+    index: Sequence[Expr], dims: Sequence[tuple[str, Param | None]], unknown: Set[str], rank: int, given: int = 0
 ) -> Relation:
     """``{ [dims] -> [element] }``. A dimension without a parameter may have any value, and so has an index that
-    mentions an ``unknown`` name or is not affine."""
+    mentions an ``unknown`` name or is not affine. The ranges of the first ``given`` dimensions need not be exact."""
     exact, constraints = True, []
-    for name, p in dims:
+    for k, (name, p) in enumerate(dims):
         try:
             if p is None or free_names(p.start, p.stop, p.step) & unknown:
                 raise NotAffine(name)
             constraints += domain_constraint(p)
         except NotAffine:
-            exact = False
+            exact = exact and k < given
     for k in range(rank):
         try:
             if free_names(index[k]) & unknown:

@@ -8,19 +8,21 @@ kept on the tape. Of the values of a leaf the fewest are kept that the others ca
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import dace
 import sympy
 from dace import data as dt
 
 from sdgrad.analysis.activity import Activity
-from sdgrad.analysis.memory import Memory
+from sdgrad.analysis.memory import Access, Memory
 from sdgrad.analysis.needs import leaf_needs, reduces
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
+from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.leaves import mentioned
 from sdgrad.program.tree import (
     Branch,
@@ -32,6 +34,7 @@ from sdgrad.program.tree import (
     Loop,
     Node,
     NodeCall,
+    Param,
     Program,
     Scope,
     Store,
@@ -43,18 +46,58 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.tape.available import Available
 from sdgrad.tape.cut import cheapest_cut
 from sdgrad.tape.keep import Keeper, varying
 from sdgrad.tape.plan import Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
 
 ZERO = (sympy.Integer(0),)
+SYMBOL_GUESS = 64  # what a size that is not known is taken to be when tapes are compared
 
 
 def plan_tape(
     program: Program, activity: Activity, operand_needs: Mapping[Path, tuple[str, ...]], names: Names
 ) -> TapePlan:
-    """The tape plan of a program. ``operand_needs``: connectors whose primal values the adjoint of a call mentions."""
-    return Planner.of(program, activity, names).plan(operand_needs)
+    """The tape plan of a program. ``operand_needs``: connectors whose primal values the adjoint of a call mentions.
+
+    Containers are put back on the way where that keeps less than keeping what is read of them. Each is tried alone,
+    then they are added, the best first, as long as it pays.
+    """
+    memory = Memory.of(program)
+    cuts: dict[tuple, set[str]] = {}
+
+    def trial(undone: frozenset[str]) -> tuple[TapePlan, set[str]] | None:
+        planner = Planner.of(program, activity, memory, names.copy(), undone, cuts)
+        return (planner.plan(operand_needs), planner.lost) if planner.may_undo() else None
+
+    first, undone = trial(frozenset()), frozenset[str]()
+    assert first is not None
+    best, lost = first
+    alone = {c: t for c in sorted(lost) if worth_undoing(c, program) and (t := trial(frozenset({c}))) is not None}
+    for container in sorted(alone, key=lambda c: bytes_of(alone[c][0], program)):
+        plan, _ = alone[container] if not undone else trial(undone | {container}) or first
+        if bytes_of(plan, program) < bytes_of(best, program):
+            undone |= {container}
+            best = plan
+    names.add(c.name for c in best.containers)
+    names.add(n for c in best.counters.values() for n in (c.count, c.total))
+    return best
+
+
+def worth_undoing(container: str, program: Program) -> bool:
+    """Whether keeping what writes destroy can be less than keeping what is read: not for single numbers."""
+    return any(n != 1 for n in program.containers[container].shape)
+
+
+def bytes_of(plan: TapePlan, program: Program) -> int:
+    """The size of a plan's tapes, and of copies of arguments that are put back, with a guess for every symbol."""
+    arguments = [program.containers[n] for n in plan.undone if not program.containers[n].transient]
+    return sum(guess(c) for c in (*plan.tape_containers, *arguments))
+
+
+def guess(container: Container) -> int:
+    size = sympy.Mul(*container.shape) * container.dtype.bytes
+    return int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols}))
 
 
 @dataclass
@@ -66,17 +109,37 @@ class Planner:
     memory: Memory
     names: Names
     keeper: Keeper
+    available: Available
+    cuts: dict[tuple, set[str]]  # answers that all trials share
     leaves: dict[Path, LeafPlan] = field(default_factory=dict)
     kept: dict[Path, tuple[Kept, ...]] = field(default_factory=dict)
     lasts: dict[Path, Kept] = field(default_factory=dict)
     regions: dict[tuple[Path, str], KeptRegion] = field(default_factory=dict)
     decisions: dict[Path, KeptSymbol] = field(default_factory=dict)
     symbols: dict[Path, KeptSymbol] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)  # containers that needed values are read from, in loops, and are gone
 
     @staticmethod
-    def of(program: Program, activity: Activity, names: Names) -> Planner:
-        memory = Memory.of(program)
-        return Planner(program, activity, memory, names, Keeper(program, memory, names))
+    def of(
+        program: Program,
+        activity: Activity,
+        memory: Memory,
+        names: Names,
+        undone: frozenset[str],
+        cuts: dict[tuple, set[str]],
+    ) -> Planner:
+        available = Available(program, memory, undone)
+        return Planner(program, activity, memory, names, Keeper(program, memory, names), available, cuts)
+
+    def may_undo(self) -> bool:
+        """Whether everything that writes the containers to be put back can be undone."""
+        for name in self.available.undone:
+            for write in self.memory.writes.get(name, ()):
+                if write.container != name or write.unknown & free_names(*write.index) or write.guarded:
+                    return False
+                if write.place.owner(name) is not None:
+                    return False
+        return True
 
     def plan(self, operand_needs: Mapping[Path, tuple[str, ...]]) -> TapePlan:
         nodes = list(nodes_with_paths(self.program.body))
@@ -88,7 +151,10 @@ class Planner:
             elif isinstance(node, NodeCall):
                 for connector in operand_needs.get(path, ()):
                     self.operand(node, connector, path)
-            else:
+        undo = self.undo()
+        matters = self.reversed_regions(undo.keys())
+        for path, node in nodes:
+            if path in matters or isinstance(node, SymbolAssign) and path[:-2] in matters:
                 self.control(node, path)
         replays = {path: self.replay(node, path) for path, node in nodes if isinstance(node, Scope)}
         return TapePlan(
@@ -99,8 +165,40 @@ class Planner:
             self.lasts,
             self.decisions,
             self.symbols,
+            undo,
+            self.reruns(),
+            frozenset(w.container for w in self.available.clobbering.values()),
             self.keeper.counters,
         )
+
+    def reversed_regions(self, undone: Iterable[Path]) -> set[Path]:
+        """Paths of the control nodes that run backwards: around active nodes, and around writes to be undone."""
+        inner = {p for p, names in self.activity.names.items() if names} | set(undone)
+        return {p[:k] for p in inner for k in range(1, len(p), 2)} | {()}
+
+    # -- undone writes and nodes that run again
+    def undo(self) -> dict[Path, tuple[Kept, ...]]:
+        found: dict[Path, tuple[Kept, ...]] = {}
+        for write in self.available.clobbering.values():
+            load = Load(self.names.fresh("v"), write.container, write.index)
+            node = self.available.block(write.path[:-1])[write.path[-1]]
+            leaf = node if isinstance(node, Leaf) else Leaf(write.own, (load,))
+            kept = replace(self.keeper.keep(load, leaf, write.path), inline=False, saved=True)
+            found[write.path] = (*found.get(write.path, ()), kept)
+        return found
+
+    def reruns(self) -> dict[Path, tuple[tuple[Path, Leaf], ...]]:
+        """By the node before whose adjoint they run, in their own order."""
+        used: dict[Path, set[str]] = {}
+        for define, container in self.available.rerun_containers:
+            used.setdefault(define, set()).add(container)
+        found: dict[Path, list[tuple[Path, Leaf]]] = {}
+        for define, before in sorted(self.available.reruns.items()):
+            leaf = self.available.block(define[:-1])[define[-1]]
+            assert isinstance(leaf, Leaf)
+            kept = drop_stores(leaf, lambda s, names=used[define]: s.container not in names)
+            found.setdefault(before, []).append((define, kept))
+        return {before: tuple(leaves) for before, leaves in found.items()}
 
     # -- control values
     def control(self, node: Node, path: Path) -> None:
@@ -125,9 +223,13 @@ class Planner:
     # -- operands of calls
     def operand(self, call: NodeCall, connector: str, path: Path) -> None:
         region = {**call.inputs, **call.outputs}[connector]
-        if self.memory.region_survives(region, path, connector in call.outputs):
-            return
         access = self.memory.region(region, self.memory.places[path])
+        result = connector in call.outputs and connector not in call.inputs
+        if result and not self.memory.clobbers(access, after=True) and self.stays(access):
+            return
+        if not result and self.available.has(access):
+            self.available.use(access)
+            return
         load = Load(self.names.fresh("v"), region.container, tuple(sym(p.name) for p in access.own))
         kept = self.keeper.keep(load, Leaf(access.own, (load,)), path)
         desc = dt.Array(self.program.containers[region.container].dtype, list(region.subset.size()), transient=True)
@@ -168,9 +270,13 @@ class Planner:
     def leaf(self, leaf: Leaf, path: Path, needed: frozenset[str]) -> LeafPlan:
         definitions = {i.name: i for i in leaf.body if not isinstance(i, Store)}
         stored = self.stored_values(leaf, path)
-        lost = {x.name for x in leaf.loads if not self.memory.survives(x, leaf, path)}
+        place = self.memory.places[path]
+        lost = {x.name for x in leaf.loads if not self.available.has(self.memory.element(x, leaf, place))}
         tainted = derived(lost, definitions)
         tape: dict[str, Kept] = {}
+        if place.loops and needed & tainted:
+            gone = {x.container for x in leaf.loads if x.name in lost}
+            self.lost |= {n for n in gone if self.program.containers[n].view_of is None}
         for name in self.cut(leaf, path, needed, definitions, tainted, stored):
             if name not in stored:
                 tape[name] = self.keep(name, definitions, leaf, path)
@@ -193,6 +299,9 @@ class Planner:
             resolve(name)
         order = {i.name: k for k, i in enumerate(leaf.body) if not isinstance(i, Store)}
         replay = tuple(chosen[n] for n in sorted(chosen, key=order.__getitem__))
+        for instr in replay:
+            if isinstance(instr, Load) and instr is definitions[instr.name]:
+                self.available.use(self.memory.element(instr, leaf, place))
         results, after = self.results(leaf, path)
         initial = {
             s.container: self.keeper.keep(Load(self.names.fresh("x0"), s.container, s.index), leaf, path)
@@ -235,11 +344,14 @@ class Planner:
                 return 1
             instr = definitions[name]
             if isinstance(instr, Load):
-                return 16 ** (1 + len(varying(instr, leaf)[0]))
+                return self.program.containers[instr.container].dtype.bytes * trips(varying(instr, leaf)[0])
             # locals of a map are computed again by its replay, which has loads to keep
-            return None if local else 16 ** (1 + len(leaf.params))
+            return None if local else self.dtype_of(name, leaf, path).bytes * trips(leaf.params)
 
-        return cheapest_cut(uses, needed & tainted, cost)
+        question = (path, frozenset(tainted), frozenset(stored))
+        if question not in self.cuts:
+            self.cuts[question] = cheapest_cut(uses, needed & tainted, cost)
+        return self.cuts[question]
 
     def results(self, leaf: Leaf, path: Path) -> tuple[dict, tuple[Kept, ...]]:
         """Where the final values of active max and min reductions are when the adjoint runs."""
@@ -278,7 +390,19 @@ class Planner:
         root = self.program.root(store.container)
         if any(s is not store and self.program.root(s.container) == root for s in leaf.stores):
             return False
-        return not self.memory.clobbers(self.memory.element(store, leaf, self.memory.places[path]), after=True)
+        access = self.memory.element(store, leaf, self.memory.places[path])
+        return not self.memory.clobbers(access, after=True) and self.stays(access)
+
+    def stays(self, result: Access) -> bool:
+        """Whether a result is not put back to what was there before its node ran."""
+        return result.container not in self.available.undone
+
+
+@cache
+def trips(params: tuple[Param, ...]) -> int:
+    """About how many instances a nest has."""
+    size = sympy.Mul(*(p.count for p in params))
+    return max(1, int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols})))
 
 
 def derived(names: set[str], definitions: Mapping[str, Instr]) -> set[str]:

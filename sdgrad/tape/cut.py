@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 
 import networkx as nx
+from networkx.algorithms.flow import shortest_augmenting_path
 
 
 def cheapest_cut(uses: Mapping[str, Set[str]], needed: Iterable[str], cost: Callable[[str], int | None]) -> set[str]:
@@ -32,5 +33,5 @@ def cheapest_cut(uses: Mapping[str, Set[str]], needed: Iterable[str], cost: Call
         graph.add_edge("source", (name, "in"))
     for name in needed:
         graph.add_edge((name, "out"), "sink")
-    _, (reachable, _) = nx.minimum_cut(graph, "source", "sink")
+    _, (reachable, _) = nx.minimum_cut(graph, "source", "sink", flow_func=shortest_augmenting_path)
     return {n for n in uses if (n, "in") in reachable and (n, "out") not in reachable}

@@ -27,6 +27,12 @@ class Kept:
     owner: Path | None  # the map whose replay fills the tape; None: the primal program
     params: tuple[Param, ...] = ()
     inline: bool = False
+    saved: bool = False  # kept because a write destroys it, to be put back
+
+    @property
+    def of(self) -> str | None:
+        """The container the value is read from; None for a value that a leaf computes."""
+        return self.load.container if self.load is not None else None
 
     @property
     def leaf(self) -> Leaf:
@@ -114,6 +120,9 @@ class TapePlan:
     lasts: Mapping[Path, Kept] = field(default_factory=dict)  # last trips of loops, read when the loop is done
     decisions: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # arms that branches took
     symbols: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # values that symbols were given
+    undo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # what a node's writes destroy
+    reruns: Mapping[Path, tuple[tuple[Path, Leaf], ...]] = field(default_factory=dict)  # before a node's adjoint
+    undone: frozenset[str] = frozenset()  # containers that are put back on the way
     counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops whose trips are not known on entry
 
     def all_kept(self) -> Iterator[Kept]:
@@ -124,6 +133,8 @@ class TapePlan:
         for replay in self.replays.values():
             for loads in replay.loads.values():
                 yield from loads.values()
+        for saved in self.undo.values():
+            yield from saved
         yield from self.lasts.values()
         yield from (r.kept for r in self.regions.values())
 
@@ -131,6 +142,13 @@ class TapePlan:
     def containers(self) -> tuple[Container, ...]:
         """Every tape container."""
         found = [k.tape for k in self.all_kept()] + [r.scratch for r in self.regions.values()]
+        found += [k.tape for k in (*self.decisions.values(), *self.symbols.values())]
+        return tuple({c.name: c for c in found}.values())
+
+    @property
+    def tape_containers(self) -> tuple[Container, ...]:
+        """Every container that lives from the primal to its adjoint."""
+        found = [k.tape for k in self.all_kept()]
         found += [k.tape for k in (*self.decisions.values(), *self.symbols.values())]
         return tuple({c.name: c for c in found}.values())
 

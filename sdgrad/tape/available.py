@@ -1,0 +1,146 @@
+"""What is at hand when an adjoint runs: values never overwritten, put back where they were, or computed again.
+
+Two means save a tape. *Undo*: what a write destroys is kept, and put back before the adjoint of the writing node, so
+that the container is again what it was (Tapenade's push and pop). *Rerun*: a temporary's defining node runs once more
+before the adjoint of the node that reads it, when all it reads is still as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sdgrad.analysis.memory import Access, Memory
+from sdgrad.analysis.paths import Path
+from sdgrad.normalize.fuse import drop_stores
+from sdgrad.program.tree import Block, Leaf, Program, children
+
+Rerun = tuple[Path, str, Path]  # a defining node, what it defines, and the node before whose adjoint it runs
+
+
+@dataclass
+class Available:
+    """Answers whether values can be had without keeping them, and collects what has to run for it."""
+
+    program: Program
+    memory: Memory
+    undone: frozenset[str] = frozenset()  # containers that are put back on the way
+    clobbering: dict[tuple, Access] = field(default_factory=dict)  # writes to be undone
+    reruns: dict[Path, Path] = field(default_factory=dict)  # defining nodes, and before whose adjoint they run again
+    _reached: dict[tuple, tuple[list[Access], list[Rerun]] | None] = field(default_factory=dict)
+    rerun_containers: set[tuple[Path, str]] = field(default_factory=set)
+
+    def has(self, access: Access) -> bool:
+        """Whether what an access reads can be had when the adjoint of its node runs."""
+        return self.reach(access, access.path, ()) is not None
+
+    def use(self, access: Access) -> None:
+        """Note what has to run for an access that can be had."""
+        needed = self.reach(access, access.path, ())
+        assert needed is not None
+        self.clobbering |= {w.key: w for w in needed[0]}
+        for define, container, before in needed[1]:
+            self.reruns[define] = max(before, self.reruns.get(define, before))
+            self.rerun_containers.add((define, container))
+
+    def reach(
+        self, access: Access, user: Path, active: tuple[Path, ...]
+    ) -> tuple[list[Access], list[Rerun]] | None:
+        """The writes to undo and the nodes to rerun to have an access's value at the adjoint of ``user``; or None."""
+        found = (access.key, access.own, user)
+        if active:  # what is found on the way to something else may be refused for that way's sake
+            return self._reach(access, user, active)
+        if found not in self._reached:
+            self._reached[found] = self._reach(access, user, active)
+        return self._reached[found]
+
+    def _reach(
+        self, access: Access, user: Path, active: tuple[Path, ...]
+    ) -> tuple[list[Access], list[Rerun]] | None:
+        lost = self.memory.clobbers(access)
+        if not lost:
+            return [], []
+        if access.container in self.undone:
+            return (lost, []) if not self.between(access.path, user, {access.container}) else None
+        return self.again(access, user, active)
+
+    def between(self, first: Path, user: Path, names: set[str]) -> bool:
+        """Whether some node after ``first`` and before ``user`` (a later one in its block, or inside one) writes."""
+        if first == user:
+            return False
+        depth = len(first) - 1
+        upto = user[depth] + (len(user) > len(first))
+        roots = {self.program.root(n) for n in names}
+        return any(self.memory.changed[(*first[:-1], k)] & roots for k in range(first[depth] + 1, upto))
+
+    def block(self, path: Path) -> Block:
+        """The block at a path of positions and arms."""
+        block = self.program.body
+        for k in range(0, len(path) - 1, 2):
+            block = children(block[path[k]])[path[k + 1]]
+        return block
+
+    # -- reruns
+    def again(
+        self, access: Access, user: Path, active: tuple[Path, ...]
+    ) -> tuple[list[Access], list[Rerun]] | None:
+        define = self.definition(access)
+        if define is None or define in active:
+            return None
+        before = user[: len(define)]  # the node of the defining node's block that holds the user
+        leaf = self.slice(define, access.container)
+        if before[:-1] != define[:-1] or self.between(define, user, {access.container}):
+            return None
+        undo: list[Access] = []
+        runs: list[Rerun] = []
+        for load in leaf.loads:
+            if self.between(define, before, {load.container}) or self.inside_writes(before, load.container):
+                return None
+            needed = self.reach(self.memory.element(load, leaf, self.memory.places[define]), before, (*active, define))
+            if needed is None:
+                return None
+            undo += needed[0]
+            runs += needed[1]
+        return undo, [*runs, (define, access.container, before)]
+
+    def inside_writes(self, path: Path, container: str) -> bool:
+        """Whether a region writes a container: it is put back while the region runs backwards, not before."""
+        is_region = bool(children(self.block(path[:-1])[path[-1]]))
+        return is_region and self.program.root(container) in self.memory.changed[path]
+
+    def slice(self, path: Path, container: str) -> Leaf:
+        leaf = self.block(path[:-1])[path[-1]]
+        assert isinstance(leaf, Leaf)
+        return drop_stores(leaf, lambda s: s.container != container)
+
+    def definition(self, access: Access) -> Path | None:
+        """The leaf that computed what an access reads, in the same trips of the loops around it."""
+        container = self.program.containers[access.container]
+        if not container.transient or container.view_of is not None or access.container in self.viewed:
+            return None
+        if not access.place.loops or access.place.owner(access.container) is not None:
+            return None
+        path = access.path
+        for depth in range(len(path), 0, -2):
+            for k in range(path[depth - 1] - 1, -1, -1):
+                where = (*path[: depth - 1], k)
+                if access.container in self.memory.changed[where]:
+                    return where if self.defines(where, access) else None
+        return None
+
+    @cached_property
+    def viewed(self) -> set[str]:
+        return {c.view_of for c in self.program.containers.values() if c.view_of is not None}
+
+    def defines(self, path: Path, access: Access) -> bool:
+        """Whether a leaf writes every element that an access reads, and nothing a second time."""
+        leaf = self.block(path[:-1])[path[-1]]
+        if not isinstance(leaf, Leaf) or leaf.sequential:
+            return False
+        stores = [s for s in leaf.stores if s.container == access.container]
+        if len(stores) != 1 or stores[0].guard is not None or not (stores[0].mode == "set" or stores[0].fresh):
+            return False
+        if access.container in {x.container for x in leaf.loads}:
+            return False
+        write = self.memory.element(stores[0], leaf, self.memory.places[path])
+        return self.memory.covered(access, write)
