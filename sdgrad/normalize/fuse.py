@@ -222,7 +222,7 @@ class Merging:
     body: list[Instr] = field(default_factory=list)
     held: dict[tuple, str] = field(default_factory=dict)  # elements whose value is in a register
     names: dict[str, str] = field(default_factory=dict)  # what names of the leaf being added are called here
-    defined: dict[str, str] = field(default_factory=dict)  # every name, with the text of its definition
+    defined: dict[str, Instr] = field(default_factory=dict)  # every name, with its definition
 
     def add(self, instr: Instr) -> None:
         if self.names and mentioned(instr) & self.names.keys():
@@ -241,15 +241,14 @@ class Merging:
 
     def define(self, instr: Load | Let) -> None:
         """A definition under a name of its own; the same definition twice is one."""
-        text = str(instr)
         self.names.pop(instr.name, None)
         if instr.name in self.defined:
-            if self.defined[instr.name] == text and isinstance(instr, Let):
+            if isinstance(instr, Let) and str(self.defined[instr.name]) == str(instr):
                 return
             fresh = next(n for k in range(len(self.defined) + 1) if (n := f"{instr.name}_m{k}") not in self.defined)
             self.names[instr.name] = fresh
             instr = replace(instr, name=fresh)
-        self.defined[instr.name] = text
+        self.defined[instr.name] = instr
         self.body.append(instr)
 
     def store(self, instr: Store) -> None:
