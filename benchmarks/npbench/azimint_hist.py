@@ -13,11 +13,12 @@ WRT = ("data",)
 
 def inputs(size, rng):
     n, npt = size
-    return rng.random(n), rng.random(n), np.zeros(npt), np.zeros(npt)
+    return rng.random(n), rng.random(n), npt
 
 
-def azimint_hist(data, radius, count, weight):
-    npt = count.shape[0]
+def azimint_hist(data, radius, npt):
+    count = np.zeros(npt)
+    weight = np.zeros(npt)
     rmin = np.min(radius)
     rmax = np.max(radius)
     bins = np.minimum((npt * (radius - rmin) / (rmax - rmin)).astype(np.int64), npt - 1)
@@ -27,10 +28,9 @@ def azimint_hist(data, radius, count, weight):
     return np.sum(weight / count)
 
 
-def jax_version(data, radius, count, weight):
-    npt = count.shape[0]
+def jax_version(data, radius, npt):
     rmin, rmax = jnp.min(radius), jnp.max(radius)
     bins = jnp.minimum((npt * (radius - rmin) / (rmax - rmin)).astype(int), npt - 1)
-    count = count + jax.ops.segment_sum(jnp.ones_like(data), bins, npt)
-    weight = weight + jax.ops.segment_sum(data, bins, npt)
+    count = jax.ops.segment_sum(jnp.ones_like(data), bins, npt)
+    weight = jax.ops.segment_sum(data, bins, npt)
     return jnp.sum(weight / count)

@@ -10,12 +10,12 @@ WRT = ("data",)
 
 def inputs(size, rng):
     n, npt = size
-    return rng.random(n), rng.random(n), np.zeros(npt)
+    return rng.random(n), rng.random(n), npt
 
 
-def azimint_naive(data, radius, res):
-    npt = res.shape[0]
+def azimint_naive(data, radius, npt):
     rmax = np.max(radius)
+    res = np.zeros(npt)
     for i in range(npt):
         r1 = rmax * i / npt
         r2 = rmax * (i + 1) / npt
@@ -24,8 +24,7 @@ def azimint_naive(data, radius, res):
     return np.sum(res)
 
 
-def jax_version(data, radius, res):
-    npt = res.shape[0]
+def jax_version(data, radius, npt):
     rmax = jnp.max(radius)
 
     def ring(i, res):

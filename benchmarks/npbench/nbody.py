@@ -12,7 +12,7 @@ def inputs(size, rng):
     n, steps = size
     mass = 20.0 * (0.5 + rng.random((n, 1))) / n
     pos, vel = rng.standard_normal((n, 3)), rng.standard_normal((n, 3))
-    return mass, pos, vel, np.zeros(steps + 1), np.zeros(steps + 1), 0.01, 1.0, 0.1
+    return mass, pos, vel, steps, 0.01, 1.0, 0.1
 
 
 def acceleration(pos, mass, G, softening):
@@ -34,12 +34,14 @@ def potential(pos, mass, G):
     return G * np.sum(np.triu(-(mass * mass.T) * inv_r, 1))
 
 
-def nbody(mass, pos, vel, KE, PE, dt, G, softening):
+def nbody(mass, pos, vel, steps, dt, G, softening):
+    KE = np.zeros(steps + 1)
+    PE = np.zeros(steps + 1)
     vel -= np.mean(mass * vel, axis=0) / np.mean(mass)
     acc = acceleration(pos, mass, G, softening)
     KE[0] = 0.5 * np.sum(mass * vel**2)
     PE[0] = potential(pos, mass, G)
-    for i in range(KE.shape[0] - 1):
+    for i in range(steps):
         vel += acc * dt / 2.0
         pos += vel * dt
         acc[:] = acceleration(pos, mass, G, softening)
@@ -49,7 +51,7 @@ def nbody(mass, pos, vel, KE, PE, dt, G, softening):
     return np.sum(KE) + np.sum(PE)
 
 
-def jax_version(mass, pos, vel, KE, PE, dt, G, softening):
+def jax_version(mass, pos, vel, steps, dt, G, softening):
     n = mass.shape[0]
 
     def acceleration(pos):
@@ -72,5 +74,5 @@ def jax_version(mass, pos, vel, KE, PE, dt, G, softening):
 
     vel = vel - jnp.mean(mass * vel, axis=0) / jnp.mean(mass)
     first = energies(pos, vel)
-    _, (KE, PE) = lax.scan(step, (pos, vel, acceleration(pos)), length=KE.shape[0] - 1)
+    _, (KE, PE) = lax.scan(step, (pos, vel, acceleration(pos)), length=steps)
     return first[0] + first[1] + jnp.sum(KE) + jnp.sum(PE)
