@@ -7,15 +7,25 @@ before the adjoint of the node that reads it, when all it reads is still as it w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sdgrad.analysis.memory import Access, Memory
 from sdgrad.analysis.paths import Path
+from sdgrad.analysis.relations import injective
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.program.tree import Block, Leaf, Program, children
+from sdgrad.program.tree import Block, Leaf, Load, Program, Store, children
+from sdgrad.symbolic.expr import free_names
 
-Rerun = tuple[Path, str, Path]  # a defining node, what it defines, and the node before whose adjoint it runs
+
+@dataclass(frozen=True)
+class Rerun:
+    """What a node defines, defined once more: by a leaf that runs before the adjoint of a later node."""
+
+    define: Path
+    container: str
+    before: Path
+    leaf: Leaf
 
 
 @dataclass
@@ -26,9 +36,8 @@ class Available:
     memory: Memory
     undone: frozenset[str] = frozenset()  # containers that are put back on the way
     clobbering: dict[tuple, Access] = field(default_factory=dict)  # writes to be undone
-    reruns: dict[Path, Path] = field(default_factory=dict)  # defining nodes, and before whose adjoint they run again
+    reruns: dict[tuple[Path, str], Rerun] = field(default_factory=dict)
     _reached: dict[tuple, tuple[list[Access], list[Rerun]] | None] = field(default_factory=dict)
-    rerun_containers: set[tuple[Path, str]] = field(default_factory=set)
 
     def has(self, access: Access) -> bool:
         """Whether what an access reads can be had when the adjoint of its node runs."""
@@ -39,9 +48,9 @@ class Available:
         needed = self.reach(access, access.path, ())
         assert needed is not None
         self.clobbering |= {w.key: w for w in needed[0]}
-        for define, container, before in needed[1]:
-            self.reruns[define] = max(before, self.reruns.get(define, before))
-            self.rerun_containers.add((define, container))
+        for run in needed[1]:
+            what = (run.define, run.container)
+            self.reruns[what] = max(run, self.reruns.get(what, run), key=lambda r: r.before)
 
     def reach(
         self, access: Access, user: Path, active: tuple[Path, ...]
@@ -88,9 +97,12 @@ class Available:
         if define is None or define in active:
             return None
         before = user[: len(define)]  # the node of the defining node's block that holds the user
-        leaf = self.slice(define, access.container)
         if before[:-1] != define[:-1] or self.between(define, user, {access.container}):
             return None
+        leaf = self.reload(define, access.container)
+        if leaf is not None:
+            return [], [Rerun(define, access.container, before, leaf)]
+        leaf = self.slice(define, access.container)
         undo: list[Access] = []
         runs: list[Rerun] = []
         for load in leaf.loads:
@@ -101,7 +113,26 @@ class Available:
                 return None
             undo += needed[0]
             runs += needed[1]
-        return undo, [*runs, (define, access.container, before)]
+        return undo, [*runs, Rerun(define, access.container, before, leaf)]
+
+    def reload(self, define: Path, container: str) -> Leaf | None:
+        """A leaf that copies what was stored, from where the same value was stored and stays."""
+        leaf = self.block(define[:-1])[define[-1]]
+        assert isinstance(leaf, Leaf)
+        store = next(s for s in leaf.stores if s.container == container)
+        local = {i.name for i in leaf.body if not isinstance(i, Store)}
+        for other in leaf.stores:
+            same = other.value == store.value and other.mode == store.mode == "set" and other.guard is None
+            dtypes = {self.program.containers[s.container].dtype for s in (store, other)}
+            if other is store or not same or len(dtypes) > 1 or free_names(*other.index, *store.index) & local:
+                continue
+            root = self.program.root(other.container)
+            alone = [s for s in leaf.stores if self.program.root(s.container) == root] == [other]
+            access = self.memory.element(other, leaf, self.memory.places[define])
+            stays = root not in self.undone and not self.memory.clobbers(access, after=True)
+            if alone and stays and injective(other, leaf, len(other.index)):
+                return replace(leaf, body=(Load(store.value, other.container, other.index), store))
+        return None
 
     def inside_writes(self, path: Path, container: str) -> bool:
         """Whether a region writes a container: it is put back while the region runs backwards, not before."""

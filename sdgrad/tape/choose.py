@@ -22,7 +22,6 @@ from sdgrad.analysis.needs import leaf_needs, reduces
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
-from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.leaves import mentioned
 from sdgrad.program.tree import (
     Branch,
@@ -189,15 +188,9 @@ class Planner:
 
     def reruns(self) -> dict[Path, tuple[tuple[Path, Leaf], ...]]:
         """By the node before whose adjoint they run, in their own order."""
-        used: dict[Path, set[str]] = {}
-        for define, container in self.available.rerun_containers:
-            used.setdefault(define, set()).add(container)
         found: dict[Path, list[tuple[Path, Leaf]]] = {}
-        for define, before in sorted(self.available.reruns.items()):
-            leaf = self.available.block(define[:-1])[define[-1]]
-            assert isinstance(leaf, Leaf)
-            kept = drop_stores(leaf, lambda s, names=used[define]: s.container not in names)
-            found.setdefault(before, []).append((define, kept))
+        for _, run in sorted(self.available.reruns.items()):
+            found.setdefault(run.before, []).append((run.define, run.leaf))
         return {before: tuple(leaves) for before, leaves in found.items()}
 
     # -- control values

@@ -7,7 +7,7 @@ and for everything around it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 import dace
@@ -42,7 +42,7 @@ class Keeper:
         place = self.memory.places[path]
         owner = place.owner(load.container)
         own, inline = varying(load, leaf)
-        dims = self.dimensions(place, owner, own, leaf)
+        dims = self.dimensions(place, owner, own, leaf, self.constant_in(load, own, place))
         desc = self.program.containers[load.container].desc
         tape, index = self.container(load.container, desc.dtype, dims)
         return Kept(load.name, load, tape, index, owner, tuple(own), inline)
@@ -65,12 +65,30 @@ class Keeper:
         return Container(self.names.fresh(f"tape_{stem}"), desc), index or (sympy.Integer(0),)
 
     # -- dimensions
-    def dimensions(self, place: Place, owner: Path | None, own: Sequence[Param], leaf: Leaf | None) -> list[Dimension]:
+    def constant_in(self, load: Load, own: Sequence[Param], place: Place) -> set[Path]:
+        """The loops whose trips all read the same: they neither write the container nor move the index."""
+        names = free_names(*load.index, *(x for p in own for x in (p.start, p.stop, p.step)))
+        unmoved = not names & (self.memory.varying - {d.name for d in place.dims} - {p.name for p in own})
+        root = self.program.root(load.container)
+        return {
+            path
+            for path, node in place.outer
+            if isinstance(node, Loop) and unmoved and node.symbol not in names and root not in self.memory.changed[path]
+        }
+
+    def dimensions(
+        self,
+        place: Place,
+        owner: Path | None,
+        own: Sequence[Param],
+        leaf: Leaf | None,
+        constant_in: Set[Path] = frozenset(),
+    ) -> list[Dimension]:
         """Extent and index of the loops and maps between the tape's owner and the node, and of the leaf itself."""
         found: list[Dimension] = []
         known: list[Param] = []
         for path, node in place.outer:
-            if owner is not None and len(path) <= len(owner):
+            if owner is not None and len(path) <= len(owner) or path in constant_in:
                 continue
             for dim in dims_of(node):
                 if dim.param is not None and self.is_known(dim.param, known) and not self.may_stop(node):
