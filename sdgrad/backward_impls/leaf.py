@@ -158,7 +158,8 @@ class LeafAdjoint:
         for clear in clears:
             zero = self.let(code.constant(0))
             stores.insert(0, Store(clear.container, clear.index, zero, "set", clear.guard))
-        return stores
+        # what is added to an element that is also assigned comes after: indices may meet at run time
+        return sorted(stores, key=lambda s: s.mode != "set")
 
     def groups(self, loads: list[Load]) -> list[list[Load]]:
         """Loads of the same element together."""

@@ -84,23 +84,23 @@ class Rewriter:
     def function(self, node: ast.FunctionDef) -> None:
         node.body = self.block(node.body, False)
 
-    def block(self, body: list[ast.stmt], in_loop: bool) -> list[ast.stmt]:
-        return [new for statement in body for new in self.statement(statement, in_loop)]
+    def block(self, body: list[ast.stmt], in_map: bool) -> list[ast.stmt]:
+        return [new for statement in body for new in self.statement(statement, in_map)]
 
-    def statement(self, node: ast.stmt, in_loop: bool) -> list[ast.stmt]:
+    def statement(self, node: ast.stmt, in_map: bool) -> list[ast.stmt]:
         if isinstance(node, (ast.For, ast.While)):
-            node.body = self.block(node.body, True)
+            node.body = self.block(node.body, in_map or _is_map(node))
         elif isinstance(node, ast.If):
-            node.body, node.orelse = self.block(node.body, in_loop), self.block(node.orelse, in_loop)
+            node.body, node.orelse = self.block(node.body, in_map), self.block(node.orelse, in_map)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            return self.assign(node, in_loop)
-        elif isinstance(node, ast.AugAssign) and not in_loop:
+            return self.assign(node, in_map)
+        elif isinstance(node, ast.AugAssign) and not in_map:
             return [self.augmented(node)]
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
             node.value = self.distinct(node.value)
         return [node]
 
-    def assign(self, node: ast.Assign, in_loop: bool) -> list[ast.stmt]:
+    def assign(self, node: ast.Assign, in_map: bool) -> list[ast.stmt]:
         target = node.targets[0]
         self.remember(target, node.value)
         if isinstance(node.value, ast.IfExp):
@@ -110,12 +110,12 @@ class Rewriter:
             )
             return [
                 ast.copy_location(
-                    ast.If(test=choice.test, body=self.assign(then, in_loop), orelse=self.assign(other, in_loop)), node
+                    ast.If(test=choice.test, body=self.assign(then, in_map), orelse=self.assign(other, in_map)), node
                 )
             ]
         if (
             isinstance(target, ast.Subscript)
-            and not in_loop
+            and not in_map
             and _strided(target.slice)
             and not isinstance(node.value, ast.Constant)
         ):
@@ -165,6 +165,11 @@ class Rewriter:
             elements.append(ast.UnaryOp(op=ast.UAdd(), operand=e) if again else e)
             seen |= {e.id} if isinstance(e, ast.Name) else set()
         return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), value)
+
+
+def _is_map(node: ast.stmt) -> bool:
+    """``for i in dace.map[...]``: its body is left as it is."""
+    return isinstance(node, ast.For) and isinstance(node.iter, ast.Subscript)
 
 
 def _callee(call: ast.Call) -> str:

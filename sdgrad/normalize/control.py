@@ -48,6 +48,14 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, sym, to_ast, to_expr
 
+CPP_KEYWORDS = {
+    "alignas", "alignof", "and_eq", "asm", "atomic_cancel", "auto", "bitand", "bitor", "catch", "char", "class",
+    "compl", "concept", "const", "constexpr", "decltype", "default", "delete", "do", "double", "dynamic_cast",
+    "enum", "explicit", "export", "extern", "float", "friend", "goto", "inline", "int", "long", "mutable",
+    "namespace", "new", "noexcept", "not_eq", "operator", "or_eq", "private", "protected", "public", "register",
+    "requires", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "typedef",
+    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "xor", "xor_eq",
+}  # fmt: skip
 JUMPS = {BreakBlock: "break", ContinueBlock: "continue", ReturnBlock: "return"}
 FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
 
@@ -59,7 +67,8 @@ def lift_sdfg(sdfg: dace.SDFG) -> Program:
     env = Env(names, {}, dict(sdfg.symbols), free)
     for name, desc in sdfg.arrays.items():
         if not isinstance(desc, (dt.View, dt.Reference)):
-            env.declare(name, desc, free_name=False)
+            reserved = desc.transient and name in CPP_KEYWORDS
+            env.declare(name, desc, free_name=reserved)
     try:
         body = lift_body(sdfg, sdfg, env)
     except UnsupportedNode as error:
@@ -225,7 +234,7 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     if counted is not None:
         bounds = [lift_value(symbolic.symstr(x), env) for x in counted]
         saved = env.values.get(loop.loop_variable)
-        fresh = env.names.fresh(loop.loop_variable)
+        fresh = env.names.fresh(loop.loop_variable.strip("_") or "trip")
         env.values[loop.loop_variable], env.symbols[fresh] = sym(fresh), dace.int64
         start_value, stop_value, step_value = bounds
         states = (b for b in loop.all_control_flow_blocks() if isinstance(b, SDFGState))

@@ -97,6 +97,11 @@ class Scheduler:
             return [*self.inits(leaf), unfresh(leaf)]
         stored = {self.program.root(s.container) for s in leaf.stores}
         loaded = {self.program.root(x.container) for x in leaf.loads}
+        summed, assigned = (
+            {self.program.root(s.container) for s in leaf.stores if (s.mode != "set") == sums} for sums in (True, False)
+        )
+        if summed & assigned:  # an element may be assigned, and then added to
+            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
         parts = [[s] for s in leaf.stores if s.mode != "set"] + [[s for s in leaf.stores if s.mode == "set"]]
         if len([p for p in parts if p]) > 1 and stored & loaded & {self.program.root(s.container) for s in conflicts}:
             return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]

@@ -180,7 +180,7 @@ class Emitter:
         start, step = self.text(node.start), self.text(node.step)
         following = f"{node.symbol} + ({step})"
         tests = [f"({self.bound(node.symbol, self.text(node.stop), step)})"] if node.stop is not None else []
-        if node.also is None:
+        if node.also is None and step.lstrip("-").isdigit():
             loop = LoopRegion(
                 f"loop_{node.symbol}",
                 " and ".join(tests),
@@ -192,9 +192,9 @@ class Emitter:
             self.append(loop, region)
             self.block(node.body, loop)
             return
-        # DaCe wants a loop with a variable to end where the variable does
+        # DaCe wants a loop with a variable to end where the variable does, and to know the way it goes
         self.state(region, f"start_{node.symbol}", {node.symbol: start})
-        tests.append(f"({self.text(node.also)})")
+        tests += [f"({self.text(node.also)})"] if node.also is not None else []
         loop = LoopRegion(f"while_{node.symbol}", " and ".join(tests), sdfg=self.sdfg)
         self.append(loop, region)
         self.block(node.body, loop)

@@ -239,6 +239,9 @@ class Planner:
             plan = self.leaves.get(where, LeafPlan())
             needed |= {i.container for i in plan.replay if isinstance(i, Load)} & mine
             needed |= {container for container, _ in plan.results.values()} & mine
+            kept = (*plan.kept, *plan.after, *self.kept.get(where, ()))
+            kept += (self.lasts[where],) if where in self.lasts else ()
+            needed |= {k.of for k in kept if k.of is not None} & mine
         loads: dict[Path, dict[str, Kept]] = {}
         while True:
             before = len(needed)

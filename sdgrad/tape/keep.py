@@ -158,8 +158,13 @@ def count_from_first(params: Sequence[Param]) -> Dimension:
     low, high = extent(tuple(params), len(params) - 1)
     step = abs(p.step)
     if step == 1:
-        return (high - low) + 1, sym(p.name) - low
-    return symbolic.int_floor(high - low, step) + 1, symbolic.int_floor(sym(p.name) - low, step)
+        return _room((high - low) + 1), sym(p.name) - low
+    return _room(symbolic.int_floor(high - low, step) + 1), symbolic.int_floor(sym(p.name) - low, step)
+
+
+def _room(trips: sympy.Expr) -> sympy.Expr:
+    """An extent for so many trips; loops over nothing have a negative number of them."""
+    return sympy.Max(trips, 1 if trips.is_number else 0)
 
 
 def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:

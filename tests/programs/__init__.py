@@ -1,4 +1,4 @@
-"""The test zoo: small programs that hold everything a graph without loops can hold.
+"""The test zoo: small programs of everything a graph can hold.
 
 ``PROGRAMS`` lists the NumPy-style ones and ``RAW_PROGRAMS`` the graphs built through DaCe's own
 interface; ``select`` picks by tag.
