@@ -197,18 +197,31 @@ def uses_subtract_reduce(x):
     return np.subtract.reduce(x)
 
 
-def while_loop(x):
-    n = 0
-    while n < 3:
-        x[:] = np.sin(x)
-        n = n + 1
-    return np.sum(x)
+def one_array_of_two_names(x):
+    y = x * 2.0
+    z = y
+    z[0] = 1.0
+    y = y * z
+    return np.sum(y)
 
 
-def test_active_while_loop():
-    with pytest.raises(sdgrad.DifferentiationError) as caught:
-        sdgrad.grad(while_loop)(X)
-    assert_says(caught.value, "while", "hint: ", "for loop", HERE)
+def test_names_that_share_an_array():
+    with pytest.raises(ParseError) as caught:
+        sdgrad.grad(one_array_of_two_names)(X)
+    assert_says(caught.value, "'z = y'", "two names", ".copy()")
+
+
+def too_many_shapes(x):
+    s = 0.0
+    for k in range(100):
+        s += np.sum(np.zeros(k) + x[0])
+    return s
+
+
+def test_loops_that_make_too_many_shapes():
+    with pytest.raises(ParseError) as caught:
+        sdgrad.grad(too_many_shapes)(X)
+    assert_says(caught.value, "'k' makes shapes", "100 trips")
 
 
 # Graphs ----------------------------------------------------------------------------------------------

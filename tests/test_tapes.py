@@ -1,0 +1,185 @@
+"""What is kept for the backward pass, read off the plan: numbers, not bytes of a process."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from benchmarks.npbench import load
+from sdgrad.frontend.parse import parse
+from sdgrad.pipeline import differentiate_program, normalize
+from sdgrad.request import Request
+from sdgrad.tape.plan import TapePlan
+
+N = 8
+
+
+def plan_of(function, *args, wrt=None) -> TapePlan:
+    """The plan for the gradient of a function's result by some (or all) of its float arguments."""
+    names = list(inspect.signature(function).parameters)
+    program = normalize(parse(function, dict(zip(names, args, strict=True))), own=True)
+    wanted = wrt or tuple(n for n, a in zip(names, args, strict=True) if np.asarray(a).dtype.kind == "f")
+    outputs = tuple(n for n in program.arguments if n.startswith("__return"))
+    return differentiate_program(program, Request(tuple(wanted), outputs, accumulate=False)).plan
+
+
+def kernel_plan(name: str) -> TapePlan:
+    kernel = load(name)
+    args = kernel.inputs(kernel.sizes["small"], np.random.default_rng(0))
+    return plan_of(kernel.numpy_version, *args, wrt=kernel.wrt)
+
+
+def numbers(plan: TapePlan, **symbols: int) -> int:
+    """How many floating-point numbers are kept."""
+    size = plan.numbers()
+    return int(size.subs({s: symbols[s.name] for s in size.free_symbols}))
+
+
+def vector(n=N):
+    return np.linspace(0.1, 1.0, n)
+
+
+NO_TAPE = (
+    "cholesky", "lu", "ludcmp", "trisolv", "symm", "spmv", "covariance", "go_fast", "azimint_naive",
+    "jacobi_1d", "jacobi_2d", "heat_3d", "seidel_2d", "fdtd_2d", "deriche",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_TAPE)
+def test_kernels_that_need_no_tape(name):
+    assert kernel_plan(name).numbers() == 0
+
+
+def test_durbin_keeps_the_triangle_of_its_recurrence():
+    (n,) = np.atleast_1d(load("durbin").sizes["small"])
+    # y of every step (as a rectangle), and alpha and beta before and after each
+    assert numbers(kernel_plan("durbin")) <= (n - 1) * (n - 1) + 4 * (n - 1)
+
+
+def test_gram_schmidt_keeps_the_columns_it_overwrites():
+    m, n = load("gramschmidt").sizes["small"]
+    assert numbers(kernel_plan("gramschmidt")) <= n * (n - 1) * m
+
+
+def test_adi_keeps_its_quotients():
+    plan = kernel_plan("adi")
+    steps, n = load("adi").sizes["small"]
+    # the sweeps' coefficients and nothing of the field: four quotients of every inner point and step
+    assert numbers(plan, TSTEPS_value=steps) <= 4 * steps * n * n
+    assert all(k.of is None or not k.of.startswith("u") for k in plan.all_kept())
+
+
+def recurrence(A):
+    for i in range(1, A.shape[0]):
+        A[i] = np.sin(A[i - 1] * A[i])
+    return np.sum(A)
+
+
+def test_a_recurrence_keeps_what_it_overwrites():
+    assert numbers(plan_of(recurrence, vector())) <= N
+
+
+def dot_products(A, W):
+    for i in range(A.shape[0]):
+        A[i] = np.sin(W[i, :] @ A)
+    return np.sum(A)
+
+
+def test_a_product_with_an_array_that_changes_keeps_one_number_a_trip():
+    plan = plan_of(dot_products, vector(), np.ones((N, N)))
+    assert numbers(plan) == N
+    assert plan.undone == {"A"}
+
+
+def linear_step(u, steps):
+    for _ in range(steps):
+        u[1:-1] = 0.5 * u[1:-1] + 0.25 * (u[:-2] + u[2:])
+    return np.sum(u * u)
+
+
+def test_linear_steps_keep_nothing():
+    assert plan_of(linear_step, vector(), 5).numbers() == 0
+
+
+def nonlinear_step(u, steps):
+    for _ in range(steps):
+        u[1:-1] = u[1:-1] - 0.1 * u[1:-1] * (u[2:] - u[:-2])
+    return np.sum(u)
+
+
+def test_a_nonlinear_step_keeps_the_grid_it_touches():
+    assert numbers(plan_of(nonlinear_step, vector(), 5), steps_value=5) == 5 * (N - 2)
+
+
+def with_a_temporary(u, steps):
+    for _ in range(steps):
+        old = u.copy()
+        flux = old[1:] * old[:-1]
+        u[1:-1] = old[1:-1] - 0.1 * (flux[1:] - flux[:-1])
+    return np.sum(u)
+
+
+def test_temporaries_of_a_step_are_computed_again():
+    assert numbers(plan_of(with_a_temporary, vector(), 5), steps_value=5) <= 5 * N
+
+
+def one_value_in_a_nest(A):
+    B = A * 2.0
+    s = 0.0
+    for i in range(N):
+        for j in range(N):
+            s += np.sin(B[i]) * j
+    for i in range(N):
+        B[i] = B[i] * s
+    return np.sum(B)
+
+
+def test_a_value_is_kept_once_for_all_trips_that_do_not_change_it():
+    assert numbers(plan_of(one_value_in_a_nest, vector())) <= N
+
+
+def far_away(A):
+    s = A[0]
+    for i in range(100_000_000, 100_000_003):
+        s = np.sin(s) * A[i - 100_000_000]
+    return s
+
+
+def test_trips_are_counted_from_the_first():
+    assert numbers(plan_of(far_away, vector())) <= 2 * 3
+
+
+def deciding(A):
+    s = 1.0
+    for i in range(N):
+        if s * A[i] > 0.3:
+            s = s * 0.5 + A[i]
+        else:
+            s = s + 2.0 * A[i]
+    return s
+
+
+def test_decisions_are_small_integers():
+    plan = plan_of(deciding, vector())
+    assert plan.numbers() == 0
+    (decision,) = plan.decisions.values()
+    assert decision.tape.dtype.bytes == 1
+    assert decision.tape.shape == (N,)
+
+
+def growing(A):
+    s = A[0] + 1.0
+    while s < 100.0:
+        s = s * s + A[1]
+    return s
+
+
+def test_a_while_loop_keeps_one_number_a_trip():
+    plan = plan_of(growing, vector(2))
+    (counter,) = plan.counters.values()
+    assert str(plan.numbers()) == counter.total
+
+
+def test_the_plan_prints():
+    assert "keeps" in str(plan_of(recurrence, vector()))
+    assert str(plan_of(linear_step, vector(), 5)) == "no tape"
