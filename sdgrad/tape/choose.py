@@ -79,6 +79,7 @@ def plan_tape(
             undone |= {container}
             best = plan
     names.add(c.name for c in best.containers)
+    names.add(k.name for k in best.all_kept())
     names.add(n for c in best.counters.values() for n in (c.count, c.total))
     return best
 

@@ -1,0 +1,50 @@
+"""One thread and two give the same numbers, bit by bit: nothing races, and sums have an order."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+TAGS = (("loop", "stencil"), ("loop", "map"), ("map", "inplace"), ("reduction",), ("gather",), ("matmul",))
+SCRIPT = """
+import sys
+
+import numpy as np
+
+import sdgrad.optimize.parallel as parallel
+from programs import select
+from references import Run, engine
+from sdgrad.config import config
+
+parallel.SMALLEST_PARALLEL_WORK = 0  # even the smallest map runs in threads
+tags = [t.split("+") for t in sys.argv[1:]]
+chosen = {p.name: p for t in tags for p in select(*t, without=("nojax",))[:4]}
+with config.override(optimization_level=0):
+    for name, program in sorted(chosen.items()):
+        run = Run.of(program)
+        for repetition in range(2):
+            result, gradients = engine(run)
+            arrays = [*result, *gradients.values()]
+            print(name, *(np.asarray(a).tobytes().hex() for a in arrays), flush=True)
+"""
+
+
+def run(threads: int, tmp_path: Path) -> list[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "SDGRAD_CACHE_DIR": str(tmp_path / "cache")}
+    environment["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent)])
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, *("+".join(t) for t in TAGS)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [line for line in done.stdout.splitlines() if line]
+
+
+def test_threads_do_not_change_a_bit(tmp_path):
+    one = run(1, tmp_path)
+    assert len(one) >= 30
+    assert one[0::2] == one[1::2], "a second call gives other numbers than the first"
+    for a, b in zip(one, run(2, tmp_path), strict=True):
+        if a != b:
+            pytest.fail(f"{a.split()[0]} depends on the number of threads")
