@@ -102,6 +102,8 @@ class Rewriter:
 
     def assign(self, node: ast.Assign, in_map: bool) -> list[ast.stmt]:
         target = node.targets[0]
+        if _is_itself(target, node.value):
+            return [ast.copy_location(ast.Pass(), node)]
         self.remember(target, node.value)
         if isinstance(node.value, ast.IfExp):
             choice = node.value
@@ -165,6 +167,16 @@ class Rewriter:
             elements.append(ast.UnaryOp(op=ast.UAdd(), operand=e) if again else e)
             seen |= {e.id} if isinstance(e, ast.Name) else set()
         return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), value)
+
+
+def _is_itself(target: ast.expr, value: ast.expr) -> bool:
+    """``A[:] = A``: DaCe makes a view of it that has no memory."""
+    whole = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice)
+    if not whole or not isinstance(value, ast.Name):
+        return False
+    assert isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice)
+    every = target.slice.lower is target.slice.upper is target.slice.step is None
+    return every and isinstance(target.value, ast.Name) and target.value.id == value.id
 
 
 def _is_map(node: ast.stmt) -> bool:

@@ -228,9 +228,10 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     if variable is not None:
         start = loop_analysis.get_init_assignment(loop)
         before += lift_assignment(variable, symbolic.symstr(start), sdfg, env)
-    carried = {s for s in assigned_in(loop) | ({variable} if variable else set()) if s in env.values}
-    carried = {s for s in carried if s not in env.float_symbols}
-    before += [x for s in sorted(carried) for x in carry(s, env)]
+    assigned = assigned_in(loop) | ({variable} if variable else set())
+    own = {s for s in assigned if s in env.values and s not in env.float_symbols and s not in env.carried}
+    before += [x for s in sorted(own) for x in carry(s, env)]
+    carried = assigned & env.carried.keys()  # by this loop, or by one around it
     if counted is not None:
         bounds = [lift_value(symbolic.symstr(x), env) for x in counted]
         saved = env.values.get(loop.loop_variable)
@@ -248,7 +249,7 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
         out, first = lift_while(loop, variable, carried, sdfg, env, source)
         before += first
     after = reload(carried, env)
-    for s in carried:
+    for s in own:
         del env.carried[s]
     return [*before, out, *after]
 
