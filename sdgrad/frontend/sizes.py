@@ -2,7 +2,7 @@
 
 DaCe's frontend makes a scalar in memory of ``n``, and then has no size for ``np.zeros(n)``. A name that is bound once,
 to arithmetic on integers and extents of arrays, means that expression everywhere. Integer arguments that sizes are
-made of (``np.zeros(n)``) are constants of the compiled program.
+made of (``np.zeros(n)``, ``A[:n]``) are constants of the compiled program.
 """
 
 from __future__ import annotations
@@ -42,30 +42,47 @@ def inline_sizes(function: ast.FunctionDef) -> None:
 
 
 def sizing_arguments(function: ast.FunctionDef) -> set[str]:
-    """Parameters of a function that it makes shapes of, directly or through names."""
-    return shaping_names(function) & {a.arg for a in function.args.args}
+    """Parameters of a function that it makes shapes or bounds of slices of, directly or through names."""
+    bounds = {
+        name
+        for node in ast.walk(function)
+        if isinstance(node, ast.Slice)
+        for bound in (node.lower, node.upper, node.step)
+        if bound is not None
+        for name in _names(bound)
+    }
+    sliced = _closure(bounds, _made(function, ranges=False))
+    return (shaping_names(function) | sliced) & {a.arg for a in function.args.args}
 
 
 def shaping_names(function: ast.FunctionDef) -> set[str]:
     """Names that shapes are made of, directly or through others; with a loop's variable, the loop's range too."""
-    made: dict[str, set[str]] = {}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign):
-            for target, value in (p for t in node.targets for p in _pairs(t, node.value)):
-                made.setdefault(target, set()).update(_names(value))
-        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-            made.setdefault(node.target.id, set()).update(_names(node.iter))
     found: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             for argument in node.args[: SHAPED.get(called, 0)]:
                 found |= _names(argument)
-    while True:
-        more = {n for name in found for n in made.get(name, ())} - found
-        if not more:
-            return found
+    return _closure(found, _made(function, ranges=True))
+
+
+def _made(function: ast.FunctionDef, ranges: bool) -> dict[str, set[str]]:
+    """Names, and the names their values are made of."""
+    made: dict[str, set[str]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target, value in (p for t in node.targets for p in _pairs(t, node.value)):
+                made.setdefault(target, set()).update(_names(value))
+        elif ranges and isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            made.setdefault(node.target.id, set()).update(_names(node.iter))
+    return made
+
+
+def _closure(names: set[str], made: Mapping[str, set[str]]) -> set[str]:
+    found = set(names)
+    while more := {n for name in found for n in made.get(name, ())} - found:
         found |= more
+    return found
 
 
 def fix_arguments(function: ast.FunctionDef, values: Mapping[str, int]) -> None:
