@@ -16,6 +16,7 @@ from sdgrad.normalize import (
     lift_sdfg,
     prepare,
     remember_trips,
+    spell_out_updates,
     start_fresh,
 )
 from sdgrad.optimize import optimize
@@ -51,7 +52,7 @@ class Differentiated:
 
 def normalize(sdfg: dace.SDFG, own: bool = False) -> Program:
     """A graph as a fused program tree; ``own``: the graph may be changed on the way."""
-    program = divide_truly(lift_sdfg(prepare(sdfg, own)))
+    program = spell_out_updates(divide_truly(lift_sdfg(prepare(sdfg, own))))
     return start_fresh(bound_sizes(fuse(remember_trips(known_integers(program)))))
 
 

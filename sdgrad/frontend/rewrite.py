@@ -21,6 +21,7 @@ import numpy as np
 from dace.frontend.python import astutils
 
 from sdgrad.frontend.aliases import separate_names
+from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
 from sdgrad.frontend.unroll import unroll_shaping_loops
@@ -61,6 +62,7 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     inline_sizes(node)
                     unroll_shaping_loops(node)
                     single_return(node)
+                    flag_continues(node)
                     separate_names(node)
                     Rewriter(arrays, masks, indices).function(node)
             ast.fix_missing_locations(tree)
@@ -85,7 +87,26 @@ class Rewriter:
         node.body = self.block(node.body, False)
 
     def block(self, body: list[ast.stmt], in_map: bool) -> list[ast.stmt]:
-        return [new for statement in body for new in self.statement(statement, in_map)]
+        out: list[ast.stmt] = []
+        for statement in body:
+            if not in_map and isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return, ast.Expr)):
+                out += self.named_arguments(statement)
+            out += self.statement(statement, in_map)
+        return out
+
+    def named_arguments(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Arithmetic on numbers among a function's arguments gets a name first: DaCe takes it for an integer."""
+        out: list[ast.stmt] = []
+        for call in [n for n in ast.walk(statement) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]:
+            for k, argument in enumerate(call.args):
+                if _is_arithmetic(argument):
+                    self.count += 1
+                    name = f"argument_{self.count}"
+                    out.append(
+                        ast.copy_location(ast.Assign(targets=[ast.Name(name, ast.Store())], value=argument), call)
+                    )
+                    call.args[k] = ast.copy_location(ast.Name(name, ast.Load()), argument)
+        return out
 
     def statement(self, node: ast.stmt, in_map: bool) -> list[ast.stmt]:
         if isinstance(node, (ast.For, ast.While)):
@@ -177,6 +198,20 @@ def _is_itself(target: ast.expr, value: ast.expr) -> bool:
     assert isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice)
     every = target.slice.lower is target.slice.upper is target.slice.step is None
     return every and isinstance(target.value, ast.Name) and target.value.id == value.id
+
+
+def _is_arithmetic(node: ast.expr) -> bool:
+    """An operation on names and a real number, without any array element in it."""
+    parts = list(ast.walk(node))
+    plain = all(
+        isinstance(n, (ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context))
+        for n in parts
+    )
+    return (
+        isinstance(node, ast.BinOp)
+        and plain
+        and any(isinstance(n, ast.Constant) and type(n.value) is float for n in parts)
+    )
 
 
 def _is_map(node: ast.stmt) -> bool:

@@ -8,6 +8,7 @@ from sdgrad.normalize.integers import known_integers
 from sdgrad.normalize.prepare import prepare
 from sdgrad.normalize.sizes import bound_sizes
 from sdgrad.normalize.trips import remember_trips
+from sdgrad.normalize.updates import spell_out_updates
 
 __all__ = [
     "bound_sizes",
@@ -17,5 +18,6 @@ __all__ = [
     "lift_sdfg",
     "prepare",
     "remember_trips",
+    "spell_out_updates",
     "start_fresh",
 ]

@@ -1,0 +1,166 @@
+"""Loops: cotangents cleared too early, elements that meet at run time, conditions that were skipped."""
+
+import numpy as np
+from programs._base import program, signed
+
+
+def _arguments(*shapes):
+    return lambda rng: tuple(signed(rng, s) for s in shapes)
+
+
+def _with_index(*shapes, k=2):
+    return lambda rng: (*(signed(rng, s) for s in shapes), k)
+
+
+# Every instance of a reduction cleared the cotangent of the sum, and the others read zero.
+@program(_arguments(3, 3), "corpus")
+def reduction_in_a_loop(X, Y):
+    for i in range(3):
+        Y[i] = np.sum(X)
+    return np.sum(Y * Y)
+
+
+@program(_arguments((3, 4), (4, 2)), "corpus")
+def product_in_a_loop(A, C):
+    B = np.zeros((3, 2))
+    for r in range(3):
+        B[r, :] = A[r, :] @ C
+    return np.sum(B * B)
+
+
+@program(_arguments(3, 3), "corpus")
+def reduction_in_a_branch(X, Y):
+    if X[0] > -5.0:
+        X[0] = np.sum(Y * Y)
+    return np.sum(X)
+
+
+# The element's cotangent was assigned after the other operand's share had been added to it.
+@program(_with_index(3), "corpus")
+def product_of_elements_that_meet(X, k):
+    X[2] = X[k] * X[2]
+    return np.sum(X)
+
+
+@program(_with_index(3), "corpus")
+def update_by_an_element_that_meets(X, k):
+    X[k] *= X[2]
+    return np.sum(X)
+
+
+@program(_with_index(3), "corpus")
+def quotient_by_an_element_that_meets(X, k):
+    X[k] /= X[2]
+    return np.sum(X) + X[0] * X[1]
+
+
+@program(_arguments(3), "corpus")
+def elements_that_meet_in_loops(X):
+    for i in range(3):
+        for j in range(3):
+            X[i] = X[j] * X[i]
+    return np.sum(X)
+
+
+# DaCe ignored the step, counted repeated indices twice, took 0.1 * i for an integer.
+@program(_arguments(4, 2), "corpus")
+def strided_update_in_a_loop(Y, X):
+    for _ in range(3):
+        Y[::2] *= X[:2]
+    return np.sum(Y)
+
+
+@program(lambda rng: (signed(rng, 3), signed(rng, 3), np.array([1, 0, 1])), "corpus")
+def repeated_index_in_a_loop(X, Y, index):
+    for _ in range(2):
+        Y[index] += X
+    return np.sum(Y * Y)
+
+
+def _weigh(p, q):
+    return p * q
+
+
+@program(_arguments(3), "corpus")
+def call_with_arithmetic_on_a_loop_variable(X):
+    for i in range(2):
+        X[0] += _weigh(X[1], 0.1 * i)
+    return np.sum(X * X)
+
+
+# DaCe computes the condition at the end of the body, and continue jumped past that: the loop never ended.
+@program(_arguments(3), "corpus")
+def continue_in_a_loop_with_a_computed_condition(X):
+    q = 0.6
+    while q < 3.0 + X[0]:
+        q = q * 2.0
+        if X[0] < 5.0:
+            continue
+        X[0] = X[0] * q
+    return np.sum(X) * q
+
+
+# A symbol that an outer and an inner loop hand on was forgotten after the inner one.
+@program(_with_index(3, (3, 4), k=2), "corpus")
+def index_used_in_nested_control_flow(X, A, k):
+    X[k] = 1.0
+    for i in range(3):
+        if i > 1:
+            for _ in range(i + 1):
+                A[1, k] /= 2.0
+    return np.sum(A) + np.sum(X)
+
+
+@program(lambda rng: (signed(rng, (3, 4)), signed(rng, 4), 2), "corpus")
+def while_in_a_loop_with_a_condition_at_an_index(A, Z, k):
+    q = 0.6
+    A[0, k - 1] = 0.1
+    for _ in range(2):
+        q = 0.6
+        while q < 2.0 + np.cos(Z[k - 1]):
+            q = q * 2.0
+    return np.sum(A) * q
+
+
+@program(lambda rng: (signed(rng, 3), np.array([1, 0, 1])), "corpus")
+def empty_loop_that_keeps_values(X, index):
+    for _ in range(3, 1):
+        X[index[0]] /= 1.5 + X[index[0]] * X[index[0]]
+    return np.sum(X * X)
+
+
+@program(lambda rng: (signed(rng, 3), signed(rng, 3), np.array([1, 0, 1])), "corpus")
+def counter_set_in_a_branch(X, Y, index):
+    c = 0
+    for i in range(2):
+        if index[i] < 1:
+            c = c + 1
+            Y[c] = X[i] * Y[c]
+    return np.sum(Y)
+
+
+# A fused leaf that defines two temporaries ran again before one of them had its operands.
+@program(_arguments(6), "corpus")
+def two_temporaries_of_one_leaf(r):
+    y = np.zeros(6)
+    alpha = -r[0]
+    beta = 1.0
+    y[0] = -r[0]
+    for k in range(1, 6):
+        beta *= 1.5 - alpha * alpha * 0.1
+        alpha = -(r[k] + np.dot(np.flip(r[:k]), y[:k])) / beta
+        y[:k] += alpha * np.flip(y[:k])
+        y[k] = alpha
+    return np.sum(y)
+
+
+# A tape that a branch in a loop wrote first was allocated anew in every trip.
+@program(lambda rng: (np.array([0.3, 0.7, 1.1]), 3), "corpus")
+def decision_in_a_loop_of_unknown_trips(a, n):
+    k = 0
+    s = a[0]
+    while k < n:
+        if a[k] > 1.0:
+            s = s * a[k] * 2.0
+        k += 1
+    return s
