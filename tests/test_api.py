@@ -188,6 +188,30 @@ def test_scalars(value):
     assert np.asarray(gradient).dtype == np.asarray(value).dtype
 
 
+LAYOUTS = {
+    "part": lambda a: np.vstack([a, a])[:3, :],
+    "columns": lambda a: np.hstack([a, a])[:, 2:6],
+    "steps": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "reversed": lambda a: a[::-1, ::-1][::1],
+    "transposed": lambda a: np.ascontiguousarray(a.T).T,
+    "broadcast": lambda a: np.broadcast_to(a[:1], (3, 4)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_arrays_need_not_be_contiguous(layout):
+    def function(a, b):  # a new function each time: it is parsed for this layout
+        return np.sum(np.sin(a) * b)
+
+    a = LAYOUTS[layout](np.linspace(-1.0, 1.0, 12).reshape(3, 4))
+    b = LAYOUTS[layout](np.linspace(0.5, 2.0, 12).reshape(3, 4))
+    for first, second in ((a, b), (a.copy(), b.copy())):
+        value, gradients = sdgrad.value_and_grad(function, wrt=(0, 1))(first, second)
+        assert value == pytest.approx(np.sum(np.sin(a) * b), rel=1e-12)
+        assert np.allclose(gradients[0], np.cos(a) * b, rtol=1e-12)
+        assert np.allclose(gradients[1], np.sin(a), rtol=1e-12)
+
+
 def test_an_array_of_one_element():
     gradient = sdgrad.grad(weighted)(X[:1], Y[:1])
     assert gradient.shape == (1,)

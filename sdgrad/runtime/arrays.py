@@ -22,9 +22,16 @@ def as_array(value: Any) -> Any:
 
 
 def as_value(value: Any) -> Any:
-    """A value as DaCe's frontend knows it: an array without dimensions is the number it holds."""
+    """A value as DaCe's frontend is to know it.
+
+    An array without dimensions is the number it holds; every other one is contiguous, as programs take them.
+    """
     array = as_array(value)
-    return array[()] if isinstance(array, np.ndarray) and array.ndim == 0 else array
+    if not isinstance(array, np.ndarray):
+        return array
+    if array.ndim == 0:
+        return array[()]
+    return array if array.flags.c_contiguous else np.empty(array.shape, array.dtype)
 
 
 def like(result: np.ndarray, original: Any) -> Any:
