@@ -92,7 +92,7 @@ def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
     """Generate and compile the code of a graph."""
     with config.compiling():
         objects = codegen.generate_code(sdfg)
-        compiler.generate_program_folder(sdfg, objects, str(folder))
+        write_sources(sdfg, objects, folder)
     environments = {e for o in objects for e in o.environments}
     options, links = flags(), []
     for env in library.get_environments_and_dependencies(environments):
@@ -118,6 +118,16 @@ def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
         sdfg.name,
     )
     part.replace(target)
+
+
+def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
+    """The generated sources, with the graph beside them where somebody wants to look at it."""
+    if config.debug:
+        compiler.generate_program_folder(sdfg, objects, str(folder))
+        return
+    compiler.generate_program_folder(None, objects, str(folder), folder_mode="production")
+    (folder / "include").mkdir(exist_ok=True)
+    (folder / "include" / "hash.h").write_text(f'#define __HASH_{sdfg.name} ""\n')
 
 
 def _value(field):
