@@ -27,6 +27,7 @@ from sdgrad.request import Request
 from sdgrad.reverse import Reversal
 from sdgrad.tape.choose import plan_tape
 from sdgrad.tape.plan import TapePlan
+from sdgrad.tape.record import Recorder
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,11 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     names = all_names(program)
     plan = plan_tape(program, found, fence.operand_needs(program, found), names)
     adjoints = gradients.seed(program, request, names)
-    reversal = Reversal(program, found, plan, adjoints, names, request.strong_zero)
-    forward = reversal.record(program.body)
+    recorder = Recorder(program, plan, names)
+    reversal = Reversal(program, found, plan, adjoints, names, recorder, request.strong_zero)
+    forward = recorder.record(program.body)
     first, last = reversal.spare_arguments()
     backward = (*first, *reversal.block(program.body), *last, *gradients.deliver(program, request, adjoints, names))
-    whole = gradients.assemble(program, request, adjoints, plan, reversal.scratch, (*forward, *backward))
+    whole = gradients.assemble(program, request, adjoints, plan, recorder.scratch, (*forward, *backward))
     return Differentiated(request, program, found, plan, whole, forward, backward)
 

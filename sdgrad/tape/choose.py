@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import dace
 import sympy
@@ -33,7 +32,6 @@ from sdgrad.program.tree import (
     Loop,
     Node,
     NodeCall,
-    Param,
     Program,
     Scope,
     Store,
@@ -46,12 +44,12 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.available import Available
+from sdgrad.tape.costs import bytes_of, trips, worth_undoing
 from sdgrad.tape.cut import cheapest_cut
 from sdgrad.tape.keep import Keeper, varying
 from sdgrad.tape.plan import Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
 
 ZERO = (sympy.Integer(0),)
-SYMBOL_GUESS = 64  # what a size that is not known is taken to be when tapes are compared
 
 
 def plan_tape(
@@ -82,22 +80,6 @@ def plan_tape(
     names.add(k.name for k in best.all_kept())
     names.add(n for c in best.counters.values() for n in (c.count, c.total))
     return best
-
-
-def worth_undoing(container: str, program: Program) -> bool:
-    """Whether keeping what writes destroy can be less than keeping what is read: not for single numbers."""
-    return any(n != 1 for n in program.containers[container].shape)
-
-
-def bytes_of(plan: TapePlan, program: Program) -> int:
-    """The size of a plan's tapes, and of copies of arguments that are put back, with a guess for every symbol."""
-    arguments = [program.containers[n] for n in plan.undone if not program.containers[n].transient]
-    return sum(guess(c) for c in (*plan.tape_containers, *arguments))
-
-
-def guess(container: Container) -> int:
-    size = sympy.Mul(*container.shape) * container.dtype.bytes
-    return int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols}))
 
 
 @dataclass
@@ -393,13 +375,6 @@ class Planner:
     def stays(self, result: Access) -> bool:
         """Whether a result is not put back to what was there before its node ran."""
         return result.container not in self.available.undone
-
-
-@cache
-def trips(params: tuple[Param, ...]) -> int:
-    """About how many instances a nest has."""
-    size = sympy.Mul(*(p.count for p in params))
-    return max(1, int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols})))
 
 
 def derived(names: set[str], definitions: Mapping[str, Instr]) -> set[str]:

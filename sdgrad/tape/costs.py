@@ -1,0 +1,35 @@
+"""What tapes cost, with a guess for every size that is not known."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sympy
+
+from sdgrad.program.tree import Container, Param, Program
+from sdgrad.tape.plan import TapePlan
+
+SYMBOL_GUESS = 64  # what a size that is not known is taken to be when tapes are compared
+
+
+def worth_undoing(container: str, program: Program) -> bool:
+    """Whether keeping what writes destroy can be less than keeping what is read: not for single numbers."""
+    return any(n != 1 for n in program.containers[container].shape)
+
+
+def bytes_of(plan: TapePlan, program: Program) -> int:
+    """The size of a plan's tapes, and of copies of arguments that are put back, with a guess for every symbol."""
+    arguments = [program.containers[n] for n in plan.undone if not program.containers[n].transient]
+    return sum(guess(c) for c in (*plan.tape_containers, *arguments))
+
+
+def guess(container: Container) -> int:
+    size = sympy.Mul(*container.shape) * container.dtype.bytes
+    return int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols}))
+
+
+@cache
+def trips(params: tuple[Param, ...]) -> int:
+    """About how many instances a nest has."""
+    size = sympy.Mul(*(p.count for p in params))
+    return max(1, int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols})))
