@@ -84,6 +84,7 @@ class Rewriter:
         self.count = 0
 
     def function(self, node: ast.FunctionDef) -> None:
+        _Extremes().visit(node)
         node.body = self.block(node.body, False)
 
     def block(self, body: list[ast.stmt], in_map: bool) -> list[ast.stmt]:
@@ -212,6 +213,22 @@ def _is_arithmetic(node: ast.expr) -> bool:
         and plain
         and any(isinstance(n, ast.Constant) and type(n.value) is float for n in parts)
     )
+
+
+class _Extremes(ast.NodeTransformer):
+    """``np.maximum(1.5, -0.7)`` is a number: DaCe makes a list of it."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        function = {"maximum": max, "minimum": min}.get(_callee(node))
+        if function is None or len(node.args) != 2 or node.keywords:
+            return node
+        try:
+            values = [ast.literal_eval(a) for a in node.args]
+        except ValueError:
+            return node
+        fine = all(type(v) in (int, float) for v in values)
+        return ast.copy_location(ast.Constant(function(values)), node) if fine else node
 
 
 def _is_map(node: ast.stmt) -> bool:

@@ -74,6 +74,7 @@ def drop_unused_symbols(block: Block, program: Program) -> Block:
     while True:
         used = {s for node in block for s in used_symbols(node)}
         used |= {str(s) for c in program.containers.values() for s in c.desc.free_symbols}
+        used |= {str(s) for c in program.containers.values() if c.view_subset for s in c.view_subset.free_symbols}
         kept = _without(block, {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)} - used)
         if kept == block:
             return block

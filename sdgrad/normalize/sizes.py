@@ -60,6 +60,7 @@ def bound_sizes(program: Program) -> Program:
                 [Problem(f"array {names}", "has a size known only at run time", hint="give it its largest size")]
             )
     for name, shape in sized.items():
+        shape = [max(n, sympy.Integer(1)) if n.is_number else n for n in shape]  # of loops over nothing
         desc = copy.deepcopy(containers[name].desc)
         desc.set_shape(shape, strides=[total(shape[k + 1 :]) for k in range(len(shape))], total_size=total(shape))
         containers[name] = Container(name, desc)

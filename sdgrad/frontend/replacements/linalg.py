@@ -10,7 +10,7 @@ from sdgrad.frontend.replacements.promotion import common_type, inexact_type
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten
 from sdgrad.frontend.replacements.shaping import broadcast_to, expand_dims, squeeze, transpose
-from sdgrad.frontend.replacements.ufuncs import apply_ufunc, outer_operands
+from sdgrad.frontend.replacements.ufuncs import apply_ufunc, outer_operands, reduce_with
 
 
 def _same_type(emitter: Emitter, *arguments) -> list[Operand]:
@@ -57,6 +57,9 @@ def _matmul_node(emitter: Emitter, a: Operand, b: Operand, shape) -> str:
 
 def _matmul_small(emitter: Emitter, a: Operand, b: Operand) -> str:
     """Vectors and matrices."""
+    if a.shape == b.shape == (1,):  # DaCe takes slices of one element for scalars
+        product = emitter.operand(emitter.compute("dot", "{0} * {1}", [a, b]))
+        return reduce_with(emitter, "add", product, [0], False)
     if len(a.shape) == len(b.shape) == 1:
         return _dot_node(emitter, a, b)
     _check_inner(emitter, a.shape[-1], b.shape[0])

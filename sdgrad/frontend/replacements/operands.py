@@ -85,6 +85,8 @@ def _kind_of_number(value):
 
 def read_operand(sdfg, argument, function: str, name: str = "argument") -> Operand:
     argument = single(argument)
+    if isinstance(argument, sympy.Integer):  # an extent
+        argument = int(argument)
     if is_data(sdfg, argument):
         desc = sdfg.arrays[argument]
         shape = () if isinstance(desc, data.Scalar) else tuple(desc.shape)
