@@ -100,7 +100,7 @@ class Rewriter:
         out: list[ast.stmt] = []
         for call in [n for n in ast.walk(statement) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]:
             for k, argument in enumerate(call.args):
-                if _is_arithmetic(argument):
+                if _is_arithmetic(argument) or _is_constant_call(argument):
                     self.count += 1
                     name = f"argument_{self.count}"
                     out.append(
@@ -212,6 +212,13 @@ def _is_arithmetic(node: ast.expr) -> bool:
         isinstance(node, ast.BinOp)
         and plain
         and any(isinstance(n, ast.Constant) and type(n.value) is float for n in parts)
+    )
+
+
+def _is_constant_call(node: ast.expr) -> bool:
+    """``np.tanh(-0.7)``, of which DaCe makes a list."""
+    return isinstance(node, ast.Call) and not any(
+        isinstance(n, ast.Name) for a in (*node.args, *(k.value for k in node.keywords)) for n in ast.walk(a)
     )
 
 

@@ -65,8 +65,14 @@ def known_integers(program: Program) -> Program:
     once = assigned_once(program.body)
     walker = _Walker(program, tracked, used, once, all_names(program), dict(program.symbols))
     start = tuple(walker.promote(name) for name in sorted(used & set(program.arguments) - written))
-    body = drop_unused_symbols(start + walker.block(program.body), program)
-    return replace(program, body=body, symbols=walker.symbols)
+    body = walker.block(program.body)
+    views = {
+        n: replace(c, view_subset=substitute_range(c.view_subset, walker.means))
+        for n, c in program.containers.items()
+        if c.view_subset is not None and walker.means
+    }
+    program = replace(program, containers={**program.containers, **views}, symbols=walker.symbols)
+    return replace(program, body=drop_unused_symbols(start + body, program))
 
 
 def drop_unused_symbols(block: Block, program: Program) -> Block:
