@@ -92,7 +92,7 @@ class Reversal:
             out += [assign(c.count, c.total) for c in self.plan.counters.values()]
         for k in range(len(block) - 1, -1, -1):
             out += [self.put_back(kept) for kept in self.plan.undo.get((*path, k), ())]
-            out += [leaf for _, leaf in self.plan.reruns.get((*path, k), ())]
+            out += self.plan.reruns.get((*path, k), ())
             out += self.node(block[k], (*path, k))
         return out
 
@@ -269,15 +269,8 @@ class Reversal:
                 out += before
             elif here in loads:
                 kept = loads[here]
-                node = replace(
-                    node,
-                    body=tuple(
-                        Load(i.name, kept[i.name].tape.name, kept[i.name].index)
-                        if i in node.loads and i.name in kept
-                        else i
-                        for i in node.body
-                    ),
-                )
+                body = tuple(kept[i.name].back() if isinstance(i, Load) and i.name in kept else i for i in node.body)
+                node = replace(node, body=body)
             out.append(
                 with_children(
                     node, tuple(self.from_tape(b, (*here, arm), loads) for arm, b in enumerate(children(node)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import islpy as isl
-from dace import subsets
 
 from sdgrad.analysis.order import follows
 from sdgrad.analysis.paths import Path
@@ -17,6 +16,7 @@ from sdgrad.program.tree import (
     Leaf,
     Load,
     Loop,
+    Node,
     NodeCall,
     Param,
     Program,
@@ -57,7 +57,7 @@ class Memory:
     program: Program
     writes: dict[str, list[Access]] = field(default_factory=dict)
     places: dict[Path, Place] = field(default_factory=dict)
-    loops: list[tuple[Path, Loop]] = field(default_factory=list)
+    nodes: dict[Path, Node] = field(default_factory=dict)
     changed: dict[Path, frozenset[str]] = field(default_factory=dict)  # memory that a node, or one in it, writes
     varying: frozenset[str] = frozenset()  # symbols that have more than one value in the course of the program
     _maps: dict[tuple, isl.Map] = field(default_factory=dict)
@@ -70,13 +70,12 @@ class Memory:
         for place, node in places(program.body):
             memory.places[place.path] = place
             memory.changed[place.path] = frozenset(program.root(w) for w in writes(node))
-            if isinstance(node, Loop):
-                memory.loops.append((place.path, node))
+            memory.nodes[place.path] = node
             for access in memory.written(node, place):
                 memory.writes.setdefault(program.root(access.container), []).append(access)
         return memory
 
-    def written(self, node: object, place: Place) -> list[Access]:
+    def written(self, node: Node, place: Place) -> list[Access]:
         if isinstance(node, Leaf):
             return [self.element(s, node, place) for s in node.stores]
         if isinstance(node, NodeCall):
@@ -91,7 +90,7 @@ class Memory:
 
     def region(self, region: Region, place: Place) -> Access:
         """The elements of a rectangular operand."""
-        names = tuple(Param(f"r{k}", b, e, s) for k, (b, e, s) in enumerate(_range(region.subset)))
+        names = tuple(Param(f"r{k}", b, e, s) for k, (b, e, s) in enumerate(region.subset.ranges))
         return Access(place, region.container, tuple(sym(p.name) for p in names), names)
 
     def relation(self, access: Access) -> isl.Map:
@@ -144,14 +143,6 @@ class Memory:
     def survives(self, load: Load, leaf: Leaf | None, path: Path) -> bool:
         """Whether what ``load`` reads is still there after the whole program (after its map, for a map's locals)."""
         return not self.clobbers(self.element(load, leaf, self.places[path]))
-
-    def region_survives(self, region: Region, path: Path, result: bool) -> bool:
-        """The same for an operand of a call, or for one of its results."""
-        return not self.clobbers(self.region(region, self.places[path]), after=result)
-
-
-def _range(subset: subsets.Range) -> list[tuple]:
-    return list(subset.ranges)
 
 
 def varying_symbols(block: Block) -> frozenset[str]:

@@ -14,7 +14,7 @@ from sdgrad.analysis.memory import Access, Memory
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import injective
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.program.tree import Block, Leaf, Load, Program, Store, children
+from sdgrad.program.tree import Leaf, Load, Program, Store, children
 from sdgrad.symbolic.expr import free_names
 
 
@@ -70,24 +70,22 @@ class Available:
         if not lost:
             return [], []
         if access.container in self.undone:
-            return (lost, []) if not self.between(access.path, user, {access.container}) else None
+            return (lost, []) if not self.between(access.path, user, access.container) else None
         return self.again(access, user, active)
 
-    def between(self, first: Path, user: Path, names: set[str]) -> bool:
-        """Whether some node after ``first`` and before ``user`` (a later one in its block, or inside one) writes."""
+    def between(self, first: Path, user: Path, container: str) -> bool:
+        """Whether a node after ``first`` and before ``user`` (a later one in its block, or inside one) writes."""
         if first == user:
             return False
         depth = len(first) - 1
         upto = user[depth] + (len(user) > len(first))
-        roots = {self.program.root(n) for n in names}
-        return any(self.memory.changed[(*first[:-1], k)] & roots for k in range(first[depth] + 1, upto))
+        root = self.program.root(container)
+        return any(root in self.memory.changed[(*first[:-1], k)] for k in range(first[depth] + 1, upto))
 
-    def block(self, path: Path) -> Block:
-        """The block at a path of positions and arms."""
-        block = self.program.body
-        for k in range(0, len(path) - 1, 2):
-            block = children(block[path[k]])[path[k + 1]]
-        return block
+    def leaf(self, path: Path) -> Leaf:
+        node = self.memory.nodes[path]
+        assert isinstance(node, Leaf)
+        return node
 
     # -- reruns
     def again(
@@ -97,16 +95,16 @@ class Available:
         if define is None or define in active:
             return None
         before = user[: len(define)]  # the node of the defining node's block that holds the user
-        if before[:-1] != define[:-1] or self.between(define, user, {access.container}):
+        if before[:-1] != define[:-1] or self.between(define, user, access.container):
             return None
         leaf = self.reload(define, access.container)
         if leaf is not None:
             return [], [Rerun(define, access.container, before, leaf)]
-        leaf = self.slice(define, access.container)
+        leaf = drop_stores(self.leaf(define), lambda s: s.container != access.container)
         undo: list[Access] = []
         runs: list[Rerun] = []
         for load in leaf.loads:
-            if self.between(define, before, {load.container}) or self.inside_writes(before, load.container):
+            if self.between(define, before, load.container) or self.inside_writes(before, load.container):
                 return None
             needed = self.reach(self.memory.element(load, leaf, self.memory.places[define]), before, (*active, define))
             if needed is None:
@@ -117,8 +115,7 @@ class Available:
 
     def reload(self, define: Path, container: str) -> Leaf | None:
         """A leaf that copies what was stored, from where the same value was stored and stays."""
-        leaf = self.block(define[:-1])[define[-1]]
-        assert isinstance(leaf, Leaf)
+        leaf = self.leaf(define)
         store = next(s for s in leaf.stores if s.container == container)
         local = {i.name for i in leaf.body if not isinstance(i, Store)}
         for other in leaf.stores:
@@ -136,13 +133,7 @@ class Available:
 
     def inside_writes(self, path: Path, container: str) -> bool:
         """Whether a region writes a container: it is put back while the region runs backwards, not before."""
-        is_region = bool(children(self.block(path[:-1])[path[-1]]))
-        return is_region and self.program.root(container) in self.memory.changed[path]
-
-    def slice(self, path: Path, container: str) -> Leaf:
-        leaf = self.block(path[:-1])[path[-1]]
-        assert isinstance(leaf, Leaf)
-        return drop_stores(leaf, lambda s: s.container != container)
+        return bool(children(self.memory.nodes[path])) and self.program.root(container) in self.memory.changed[path]
 
     def definition(self, access: Access) -> Path | None:
         """The leaf that computed what an access reads, in the same trips of the loops around it."""
@@ -165,7 +156,7 @@ class Available:
 
     def defines(self, path: Path, access: Access) -> bool:
         """Whether a leaf writes every element that an access reads, and nothing a second time."""
-        leaf = self.block(path[:-1])[path[-1]]
+        leaf = self.memory.nodes[path]
         if not isinstance(leaf, Leaf) or leaf.sequential:
             return False
         stores = [s for s in leaf.stores if s.container == access.container]

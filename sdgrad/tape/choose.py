@@ -163,17 +163,17 @@ class Planner:
         found: dict[Path, tuple[Kept, ...]] = {}
         for write in self.available.clobbering.values():
             load = Load(self.names.fresh("v"), write.container, write.index)
-            node = self.available.block(write.path[:-1])[write.path[-1]]
+            node = self.memory.nodes[write.path]
             leaf = node if isinstance(node, Leaf) else Leaf(write.own, (load,))
-            kept = replace(self.keeper.keep(load, leaf, write.path), inline=False, saved=True)
+            kept = replace(self.keeper.keep(load, leaf, write.path), inline=False)
             found[write.path] = (*found.get(write.path, ()), kept)
         return found
 
-    def reruns(self) -> dict[Path, tuple[tuple[Path, Leaf], ...]]:
+    def reruns(self) -> dict[Path, tuple[Leaf, ...]]:
         """By the node before whose adjoint they run, in their own order."""
-        found: dict[Path, list[tuple[Path, Leaf]]] = {}
+        found: dict[Path, list[Leaf]] = {}
         for _, run in sorted(self.available.reruns.items()):
-            found.setdefault(run.before, []).append((run.define, run.leaf))
+            found.setdefault(run.before, []).append(run.leaf)
         return {before: tuple(leaves) for before, leaves in found.items()}
 
     # -- control values

@@ -20,6 +20,7 @@ from sdgrad.analysis.paths import Path
 from sdgrad.analysis.places import Place, dims_of, extent
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
+from sdgrad.program.leaves import params_of
 from sdgrad.program.tree import Container, Leaf, Load, Loop, Param, Program, Store
 from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.plan import Counter, Kept, KeptSymbol
@@ -123,10 +124,10 @@ class Keeper:
 
     def counter(self, loop: Path) -> Counter:
         if loop not in self.counters:
-            node_symbol = next(n.symbol for p, n in self.memory.loops if p == loop)
-            self.counters[loop] = Counter(
-                self.names.fresh(f"count_{node_symbol}"), self.names.fresh(f"total_{node_symbol}")
-            )
+            node = self.memory.nodes[loop]
+            assert isinstance(node, Loop)
+            stems = (f"count_{node.symbol}", f"total_{node.symbol}")
+            self.counters[loop] = Counter(*map(self.names.fresh, stems))
         return self.counters[loop]
 
     def by_element(self, p: Param | None, leaf: Leaf | None, place: Place) -> Dimension:
@@ -173,9 +174,7 @@ def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:
         return (), False
     local = {i.name for i in leaf.body if not isinstance(i, Store)}
     used = free_names(*load.index)
-    own = tuple(p for p in leaf.params if p.name in used)
-    dropped = {p.name for p in leaf.params} - {p.name for p in own}
-    bounds = {n for p in own for n in free_names(p.start, p.stop, p.step)}
-    if used & local or load.guard is not None or bounds & dropped:
+    if used & local or load.guard is not None:
         return leaf.params, True
-    return own, False
+    own = params_of(load, leaf)
+    return own, any(p.name not in used for p in own)

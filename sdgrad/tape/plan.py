@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import dace
 import sympy
@@ -27,7 +28,6 @@ class Kept:
     owner: Path | None  # the map whose replay fills the tape; None: the primal program
     params: tuple[Param, ...] = ()
     inline: bool = False
-    saved: bool = False  # kept because a write destroys it, to be put back
 
     @property
     def of(self) -> str | None:
@@ -121,7 +121,7 @@ class TapePlan:
     decisions: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # arms that branches took
     symbols: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # values that symbols were given
     undo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # what a node's writes destroy
-    reruns: Mapping[Path, tuple[tuple[Path, Leaf], ...]] = field(default_factory=dict)  # before a node's adjoint
+    reruns: Mapping[Path, tuple[Leaf, ...]] = field(default_factory=dict)  # before a node's adjoint
     undone: frozenset[str] = frozenset()  # containers that are put back on the way
     counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops whose trips are not known on entry
 
@@ -138,25 +138,17 @@ class TapePlan:
         yield from self.lasts.values()
         yield from (r.kept for r in self.regions.values())
 
-    @property
+    @cached_property
     def containers(self) -> tuple[Container, ...]:
-        """Every tape container."""
-        found = [k.tape for k in self.all_kept()] + [r.scratch for r in self.regions.values()]
-        found += [k.tape for k in (*self.decisions.values(), *self.symbols.values())]
-        return tuple({c.name: c for c in found}.values())
+        """Every container the plan needs: the tapes, and those that operands of calls are put into again."""
+        return (*self.tape_containers, *(r.scratch for r in self.regions.values()))
 
-    @property
+    @cached_property
     def tape_containers(self) -> tuple[Container, ...]:
         """Every container that lives from the primal to its adjoint."""
         found = [k.tape for k in self.all_kept()]
         found += [k.tape for k in (*self.decisions.values(), *self.symbols.values())]
         return tuple({c.name: c for c in found}.values())
-
-    @property
-    def tapes(self) -> dict[str, tuple[sympy.Expr, ...]]:
-        """The shape of every tape, by name."""
-        found = {k.tape.name: k.tape.shape for k in self.all_kept()}
-        return found | {k.tape.name: k.tape.shape for k in (*self.decisions.values(), *self.symbols.values())}
 
     def numbers(self) -> sympy.Expr:
         """How many floating-point numbers are kept."""

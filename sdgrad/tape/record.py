@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,7 +9,7 @@ import dace
 import sympy
 
 from sdgrad.adjoints import over
-from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.analysis.paths import Path
 from sdgrad.names import Names
 from sdgrad.program.tree import (
     Block,
@@ -54,7 +53,7 @@ class Recorder:
             if not path:
                 out += self.start_counting(node, here)
             arms = tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node)))
-            before, after = self.kept_at(here, owner)
+            before, after = self.kept_at(node, here, owner)
             out += [kept.leaf for kept in before if not kept.inline]
             recording = self.recording(with_children(node, arms), here, before)
             if not path:
@@ -65,7 +64,7 @@ class Recorder:
                 out.append(self.plan.symbols[here].keep(node.symbol))
         return tuple(out)
 
-    def kept_at(self, path: Path, owner: Path | None) -> tuple[list[Kept], list[Kept]]:
+    def kept_at(self, node: Node, path: Path, owner: Path | None) -> tuple[list[Kept], list[Kept]]:
         """What is kept before a node (or by it), and after it."""
         plan = self.plan.leaves.get(path, LeafPlan())
         replayed = [k for r in self.plan.replays.values() for k in r.loads.get(path, {}).values()]
@@ -73,22 +72,15 @@ class Recorder:
         after = [*plan.after, *([self.plan.lasts[path]] if path in self.plan.lasts else [])]
         for (where, connector), region in self.plan.regions.items():
             if where == path:
-                (after if connector in self.results_of(path) else before).append(region.kept)
+                result = isinstance(node, NodeCall) and connector not in node.inputs
+                (after if result else before).append(region.kept)
         return [k for k in before if k.owner == owner], [k for k in after if k.owner == owner]
-
-    def results_of(self, path: Path) -> Set[str]:
-        call = self.calls[path]
-        return call.outputs.keys() - call.inputs.keys()
 
     @cached_property
     def assigned(self) -> set[str]:
         """Symbols that the program, or its counting of trips, gives a value."""
         own = {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)}
         return own | {c.total for c in self.plan.counters.values()}
-
-    @cached_property
-    def calls(self) -> dict[Path, NodeCall]:
-        return {p: n for p, n in nodes_with_paths(self.program.body) if isinstance(n, NodeCall)}
 
     def recording(self, node: Node, path: Path, kept: list[Kept]) -> Node:
         """A node that keeps by itself what only it can: values in its registers, the arm it takes, its trips."""
