@@ -197,7 +197,7 @@ class Signature:
         like_what = next((v for v in arguments.values() if is_tensor(v)), None)
         array = values[name]
         if name.startswith("__return") and self.program.containers[name].shape == (1,):
-            array = array.reshape(())       # DaCe returns scalars as arrays of one element
+            array = array.reshape(())  # DaCe returns scalars as arrays of one element
         return like(array, like_what) if like_what is not None else array[()] if array.shape == () else array
 
     def primal(self) -> CompiledProgram:
@@ -315,4 +315,3 @@ class GradFunction:
 
 def _zero(value: Any) -> Any:
     return like(np.zeros_like(np.asarray(as_array(value))), value)
-

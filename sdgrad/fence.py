@@ -75,4 +75,3 @@ def operand_needs(program: Program, found: Activity) -> Mapping[Path, tuple[str,
             wanted = tuple(c for c, r in node.inputs.items() if found.active(path, r.container))
             needs[path] = find_rule(node, program).needs(node, program, wanted)
     return needs
-

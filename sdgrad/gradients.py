@@ -6,21 +6,19 @@ import copy
 from collections.abc import Mapping
 from dataclasses import replace
 
-import sympy
 from dace import data as dt
 
 from sdgrad.adjoints import WIDER, Adjoints, assign, fill
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import used_symbols
+from sdgrad.program.leaves import set_scalar
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Container,
-    Leaf,
-    Let,
     Load,
     Node,
     Program,
-    Store,
     SymbolAssign,
     Value,
     reads,
@@ -142,11 +140,10 @@ def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Bl
     names, made = Names(program.containers), {}
     stores: list[Node] = []
     loads: list[Node] = []
-    zero = (sympy.Integer(0),)
     for symbol, node in sorted(assigned.items()):
         kept = Container(names.fresh(f"symbol_{symbol}"), dt.Array(node.dtype, (1,), transient=True))
         made[kept.name] = kept
         v = names.fresh(f"v_{symbol}")
-        stores.append(Leaf((), (Let(v, code.name(symbol)), Store(kept.name, zero, v)), node.source))
-        loads.append(replace(node, value=Value((Load(v, kept.name, zero),), code.name(v))))
+        stores.append(set_scalar(kept.name, Value((), code.name(symbol)), v, node.source))
+        loads.append(replace(node, value=Value((Load(v, kept.name, SCALAR),), code.name(v))))
     return (*forward, *stores), (*loads, *backward), made

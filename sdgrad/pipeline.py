@@ -77,4 +77,3 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     backward = (*first, *reversal.block(program.body), *last, *gradients.deliver(program, request, adjoints, names))
     whole = gradients.assemble(program, request, adjoints, plan, recorder.scratch, (*forward, *backward))
     return Differentiated(request, program, found, plan, whole, forward, backward)
-

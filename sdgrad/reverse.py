@@ -24,6 +24,7 @@ from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.leaves import scope_overwrites_itself
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Branch,
     Container,
@@ -51,8 +52,6 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast, to_expr
 from sdgrad.tape.plan import Kept, KeptRegion, LeafPlan, TapePlan
 from sdgrad.tape.record import Recorder, assign
-
-ZERO = (sympy.Integer(0),)
 
 
 @dataclass
@@ -158,8 +157,8 @@ class Reversal:
         scalar = Container(self.names.fresh(f"{tape.name}_now"), dt.Scalar(tape.dtype, transient=True))
         self.adjoints.made[scalar.name] = scalar
         v, w = self.names.fresh("v"), self.names.fresh("v")
-        body = (Load(v, tape.name, index), Store(scalar.name, ZERO, v))
-        return Leaf((), body, Source(label=scalar.name)), Load(w, scalar.name, ZERO)
+        body = (Load(v, tape.name, index), Store(scalar.name, SCALAR, v))
+        return Leaf((), body, Source(label=scalar.name)), Load(w, scalar.name, SCALAR)
 
     def value(self, value: Value, path: Path, owned: bool = True) -> tuple[list[Node], Value]:
         """A control value when the adjoint runs: loads of overwritten elements come from the tape."""
@@ -231,7 +230,7 @@ class Reversal:
             leaf, load = self.fetch(kept.tape, kept.index)
             return [leaf], Value((load,), code.name(load.name))
         v = self.names.fresh("v")
-        return [], Value((Load(v, container, ZERO),), code.name(v))
+        return [], Value((Load(v, container, SCALAR),), code.name(v))
 
     def scope(self, node: Scope, path: Path) -> Node:
         replay = self.replay(node, path)
@@ -307,7 +306,7 @@ class Reversal:
     def operand(self, region: KeptRegion) -> Leaf:
         """An operand from the tape, as the array the rule of its call works on."""
         v = self.names.fresh("v")
-        index = tuple(sym(p.name) - p.start for p in region.kept.params) or (sympy.Integer(0),)
+        index = tuple(sym(p.name) - p.start for p in region.kept.params) or SCALAR
         body = (region.kept.back(v), Store(region.scratch.name, index, v))
         return Leaf(region.kept.params, body, Source(label=region.scratch.name))
 

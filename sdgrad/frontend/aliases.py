@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sdgrad.errors import ParseError
+from sdgrad.frontend.syntax import change_blocks
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,7 @@ def _swaps(body: list[ast.stmt]) -> list[ast.stmt]:
     """``a, b = x, y`` as single assignments, through temporaries where a value reads a target before it."""
     out: list[ast.stmt] = []
     for node in body:
-        for field in ("body", "orelse"):
-            if isinstance(inner := getattr(node, field, None), list):
-                setattr(node, field, _swaps(inner))
+        change_blocks(node, _swaps)
         out += _one_by_one(node) if isinstance(node, ast.Assign) else [node]
     return out
 

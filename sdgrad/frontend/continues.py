@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from sdgrad.frontend.syntax import blocks, change_blocks, statement
+
 
 def flag_continues(function: ast.FunctionDef) -> None:
     """Rewrite a function so that no ``while`` loop has a ``continue`` of its own."""
@@ -14,11 +16,7 @@ def flag_continues(function: ast.FunctionDef) -> None:
     for k, loop in enumerate(loops):
         if any(_own(s) for s in loop.body):
             flag = f"skip_rest_{k}"
-            loop.body = [_parse(f"{flag} = 0", loop), *_block(loop.body, flag)]
-
-
-def _parse(text: str, where: ast.AST) -> ast.stmt:
-    return ast.copy_location(ast.parse(text).body[0], where)
+            loop.body = [statement(f"{flag} = 0", loop), *_block(loop.body, flag)]
 
 
 def _own(node: ast.stmt) -> bool:
@@ -27,19 +25,17 @@ def _own(node: ast.stmt) -> bool:
         return True
     if isinstance(node, (ast.For, ast.While, ast.FunctionDef)):
         return False
-    return any(_own(s) for field in ("body", "orelse") for s in getattr(node, field, []))
+    return any(_own(s) for block in blocks(node) for s in block)
 
 
 def _block(block: list[ast.stmt], flag: str) -> list[ast.stmt]:
     out: list[ast.stmt] = []
     for k, node in enumerate(block):
         if isinstance(node, ast.Continue):
-            return [*out, _parse(f"{flag} = 1", node)]
+            return [*out, statement(f"{flag} = 1", node)]
         out.append(node)
         if _own(node):
-            for field in ("body", "orelse"):
-                if isinstance(inner := getattr(node, field, None), list):
-                    setattr(node, field, _block(inner, flag))
+            change_blocks(node, lambda inner: _block(inner, flag))
             rest = _block(block[k + 1 :], flag)
             if rest:
                 test = ast.parse(f"{flag} == 0", mode="eval").body

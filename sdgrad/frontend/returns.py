@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from sdgrad.frontend.syntax import blocks, statement
+
 RESULT, FLAG = "returned_value", "has_returned"
 
 
@@ -23,20 +25,15 @@ def single_return(function: ast.FunctionDef) -> None:
     names = _names(valued[0].value)
     rewriting = _Rewriting(names, len(names) == 1 and not isinstance(valued[0].value, ast.Tuple))
     body = rewriting.block(function.body, False)
-    start = [_parse(f"{FLAG} = 0")] if rewriting.flag_used else []
+    first = function.body[0]
+    start = [statement(f"{FLAG} = 0", first)] if rewriting.flag_used else []
     text = names[0] if rewriting.single else f"({', '.join(names)},)"
-    function.body = [*start, *body, _parse(f"return {text}")]
-    for new in (*start, function.body[-1]):
-        ast.copy_location(new, function.body[0])
+    function.body = [*start, *body, statement(f"return {text}", first)]
 
 
 def _names(value: ast.expr | None) -> list[str]:
     count = len(value.elts) if isinstance(value, ast.Tuple) else 1
     return [RESULT] if count == 1 else [f"{RESULT}_{k}" for k in range(count)]
-
-
-def _parse(text: str) -> ast.stmt:
-    return ast.parse(text).body[0]
 
 
 def _returns(node: ast.stmt) -> list[ast.Return]:
@@ -45,15 +42,11 @@ def _returns(node: ast.stmt) -> list[ast.Return]:
         return [node]
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return []
-    return [r for block in _blocks(node) for s in block for r in _returns(s)]
+    return [r for block in blocks(node) for s in block for r in _returns(s)]
 
 
 def _all_returns(function: ast.FunctionDef) -> list[ast.Return]:
     return [r for s in function.body for r in _returns(s)]
-
-
-def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
-    return [b for field in ("body", "orelse", "finalbody") if isinstance(b := getattr(node, field, None), list)]
 
 
 def _ends(block: list[ast.stmt]) -> bool:
@@ -105,7 +98,7 @@ class _Rewriting:
             assert value is not None
             fresh = ast.UnaryOp(op=ast.UAdd(), operand=value) if isinstance(value, ast.Name) else value
             out.append(ast.Assign(targets=[ast.Name(name, ast.Store())], value=fresh))
-        out.append(_parse(f"{FLAG} = 1"))
+        out.append(statement(f"{FLAG} = 1", node))
         self.flag_used = True
         if in_loop:
             out.append(ast.Break())

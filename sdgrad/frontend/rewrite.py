@@ -6,7 +6,11 @@
 - ``A[idx] += B`` becomes ``A[idx] = A[idx] + B``: with an index twice the last one counts, as NumPy has it;
 - ``A[mask] = f(B[mask])`` becomes ``A[mask] = f(B)``, which is the same where the mask holds;
 - ``A[::2, 1:] = B`` in several dimensions broadcasts ``B`` to the target's shape first (DaCe steps through it wrongly);
-- ``return a, a`` returns a copy the second time.
+- ``return a, a`` returns a copy the second time;
+- ``f(x, 0.1 * i)`` and ``f(x, np.tanh(0.5))`` give the argument a name first (DaCe takes it for an integer, or a list);
+- ``A[:] = A`` is nothing.
+
+Before these come the rewrites that have modules of their own: sizes, unrolled loops, returns, continues, names.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
 from sdgrad.frontend.unroll import unroll_shaping_loops
+from sdgrad.symbolic import code
 
 _patching = threading.RLock()
 NEW_ARRAY_CALLS = (
@@ -156,7 +161,7 @@ class Rewriter:
         self.own.discard(target.id)
         if isinstance(value, ast.Compare):
             self.masks.add(target.id)
-        fresh_call = isinstance(value, ast.Call) and _callee(value) not in NEW_ARRAY_CALLS
+        fresh_call = isinstance(value, ast.Call) and code.callee(value) not in NEW_ARRAY_CALLS
         if isinstance(value, ast.BinOp) or fresh_call:
             self.own.add(target.id)
 
@@ -227,7 +232,7 @@ class _Extremes(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        function = {"maximum": max, "minimum": min}.get(_callee(node))
+        function = {"maximum": max, "minimum": min}.get(code.callee(node))
         if function is None or len(node.args) != 2 or node.keywords:
             return node
         try:
@@ -241,10 +246,6 @@ class _Extremes(ast.NodeTransformer):
 def _is_map(node: ast.stmt) -> bool:
     """``for i in dace.map[...]``: its body is left as it is."""
     return isinstance(node, ast.For) and isinstance(node.iter, ast.Subscript)
-
-
-def _callee(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _strided(index: ast.expr) -> bool:

@@ -13,6 +13,8 @@ import operator
 from collections import Counter
 from collections.abc import Mapping
 
+from sdgrad.symbolic import code
+
 ARITHMETIC = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -60,8 +62,7 @@ def shaping_names(function: ast.FunctionDef) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            for argument in node.args[: SHAPED.get(called, 0)]:
+            for argument in node.args[: SHAPED.get(code.callee(node), 0)]:
                 found |= _names(argument)
     return _closure(found, _made(function, ranges=True))
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ast
 import copy
+from functools import partial
 
 from sdgrad.errors import ParseError
 from sdgrad.frontend.sizes import Inline, shaping_names
+from sdgrad.frontend.syntax import change_blocks
 
 MOST_TRIPS = 64
 
@@ -21,9 +23,7 @@ def unroll_shaping_loops(function: ast.FunctionDef) -> None:
     function.body = _block(function.body, shaping_names(function), bound, {})
 
 
-def _block(
-    block: list[ast.stmt], shaping: set[str], bound: set[str], renamed: dict[str, ast.Name]
-) -> list[ast.stmt]:
+def _block(block: list[ast.stmt], shaping: set[str], bound: set[str], renamed: dict[str, ast.Name]) -> list[ast.stmt]:
     out: list[ast.stmt] = []
     for statement in block:
         statement = _Rename(renamed).visit(statement) if renamed else statement
@@ -36,9 +36,7 @@ def _block(
                 out += _block(body, shaping, set(bound), {})
                 renamed.update(names)
             continue
-        for field in ("body", "orelse"):
-            if isinstance(inner := getattr(statement, field, None), list):
-                setattr(statement, field, _block(inner, shaping, bound | _bound(block), {}))
+        change_blocks(statement, partial(_block, shaping=shaping, bound=bound | _bound(block), renamed={}))
         bound |= _bound([statement])
         out.append(statement)
     return out

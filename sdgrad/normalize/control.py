@@ -28,19 +28,17 @@ from sdgrad.names import Names
 from sdgrad.normalize.bindings import Env, resolve_symbols
 from sdgrad.normalize.jumps import Jump, set_flag, without_jumps
 from sdgrad.normalize.states import StateLifting, source_of
+from sdgrad.program.leaves import set_scalar
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Branch,
     Container,
-    Instr,
-    Leaf,
-    Let,
     Load,
     Loop,
     Node,
     Program,
     Source,
-    Store,
     SymbolAssign,
     Value,
     walk,
@@ -129,15 +127,10 @@ def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[N
     if dtype in FLOATS:
         if symbol not in env.float_symbols:
             env.float_symbols[symbol] = env.declare(f"{symbol}_value", dt.Scalar(dtype, transient=True)).name
-        result = env.names.fresh("v")
-        zero = (sympy.Integer(0),)
-        store = Store(env.float_symbols[symbol], zero, result)
-        body: tuple[Instr, ...] = (*value.loads, Let(result, value.expr), store)
-        return [Leaf((), body, Source(label=symbol))]
+        return [set_scalar(env.float_symbols[symbol], value, env.names.fresh("v"), Source(label=symbol))]
     if symbol in env.carried:
-        result = env.names.fresh("v")
-        store = Store(env.carried[symbol], (sympy.Integer(0),), result)
-        return [Leaf((), (*value.loads, Let(result, value.expr), store), Source(label=symbol)), *reload({symbol}, env)]
+        put = set_scalar(env.carried[symbol], value, env.names.fresh("v"), Source(label=symbol))
+        return [put, *reload({symbol}, env)]
     fresh = env.names.fresh(symbol) if symbol in env.values or symbol not in sdfg.free_symbols else symbol
     env.values[symbol] = sym(fresh)
     env.symbols[fresh] = dtype
@@ -165,10 +158,10 @@ def lift_value(text: str | ast.expr, env: Env) -> Value:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             if node.id in env.float_symbols:
                 target = env.names.fresh(f"v_{node.id}")
-                loads.append(Load(target, env.float_symbols[node.id], (sympy.Integer(0),)))
+                loads.append(Load(target, env.float_symbols[node.id], SCALAR))
                 return code.name(target)
             if node.id in env.windows:
-                return element(node.id, (sympy.Integer(0),))
+                return element(node.id, SCALAR)
             return to_ast(env.values[node.id]) if node.id in env.values else node
 
         def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -276,7 +269,7 @@ def lift_while(
         flag = env.declare("first_flag", dt.Scalar(dace.int32, transient=True)).name
         first.append(set_flag(flag, 1))
         body.append(set_flag(flag, 0))
-        asked = Load(f"v_{flag}", flag, (sympy.Integer(0),))
+        asked = Load(f"v_{flag}", flag, SCALAR)
         either = ast.BoolOp(op=ast.Or(), values=[code.parse(f"{asked.name} != 0"), condition.expr])
         condition = Value((asked, *condition.loads), either)
     body += lift_region(loop, sdfg, env)
@@ -313,8 +306,7 @@ def carry(symbol: str, env: Env) -> list[Node]:
     """Put a symbol into a container, which assignments of it update from here on."""
     name = env.declare(f"{symbol}_value", dt.Scalar(env.symbols.get(symbol, dace.int64), transient=True)).name
     env.carried[symbol] = name
-    v = env.names.fresh("v")
-    return [Leaf((), (Let(v, to_ast(env.values[symbol])), Store(name, (sympy.Integer(0),), v)), Source(label=symbol))]
+    return [set_scalar(name, Value((), to_ast(env.values[symbol])), env.names.fresh("v"), Source(label=symbol))]
 
 
 def reload(symbols: set[str], env: Env) -> list[Node]:
@@ -323,7 +315,7 @@ def reload(symbols: set[str], env: Env) -> list[Node]:
     for symbol in sorted(symbols):
         fresh, v = env.names.fresh(symbol), env.names.fresh("v")
         dtype = env.symbols[fresh] = env.symbols.get(symbol, dace.int64)
-        value = Value((Load(v, env.carried[symbol], (sympy.Integer(0),)),), code.name(v))
+        value = Value((Load(v, env.carried[symbol], SCALAR),), code.name(v))
         env.values[symbol] = sym(fresh)
         out.append(SymbolAssign(fresh, value, dtype))
     return out

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 import dace
-import sympy
 from dace import data as dt
 
 from sdgrad.names import Names
@@ -21,6 +20,7 @@ from sdgrad.normalize.fuse import used_symbols
 from sdgrad.program.leaves import rename_instr
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Branch,
     Expr,
@@ -120,7 +120,7 @@ class _Walker:
         dtype = self.program.containers[container].dtype
         self.symbols[symbol] = dtype
         self.held[container] = sym(symbol)
-        return SymbolAssign(symbol, Value((Load(v, container, (sympy.Integer(0),)),), code.name(v)), dtype)
+        return SymbolAssign(symbol, Value((Load(v, container, SCALAR),), code.name(v)), dtype)
 
     def block(self, block: Block) -> Block:
         out: list[Node] = []

@@ -10,29 +10,26 @@ import ast
 from dataclasses import dataclass, field, replace
 
 import dace
-import sympy
 from dace import data as dt
 
 from sdgrad.normalize.bindings import Env
+from sdgrad.program.leaves import set_scalar
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Branch,
     Leaf,
-    Let,
     Load,
     Loop,
     Node,
     Scope,
     Source,
-    Store,
     Value,
     children,
     walk,
     with_children,
 )
 from sdgrad.symbolic import code
-
-ZERO = (sympy.Integer(0),)
 
 
 @dataclass(frozen=True)
@@ -67,13 +64,12 @@ def without_jumps(block: Block, env: Env) -> Block:
 
 
 def set_flag(flag: str, value: int) -> Leaf:
-    name = f"v_{flag}"
-    return Leaf((), (Let(name, code.constant(value)), Store(flag, ZERO, name)), Source(label=flag))
+    return set_scalar(flag, Value((), code.constant(value)), f"v_{flag}", Source(label=flag))
 
 
 def is_down(flags: list[str]) -> Value:
     """A condition that holds where none of some flags is up."""
-    loads = tuple(Load(f"v_{f}", f, ZERO) for f in flags)
+    loads = tuple(Load(f"v_{f}", f, SCALAR) for f in flags)
     tests: list[ast.expr] = [code.parse(f"{x.name} == 0") for x in loads]
     return Value(loads, tests[0] if len(tests) == 1 else ast.BoolOp(op=ast.And(), values=tests))
 

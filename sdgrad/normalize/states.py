@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import dace
-import sympy
 from dace import data as dt
 from dace import nodes as nd
 from dace import subsets, symbolic
@@ -21,6 +20,7 @@ from sdgrad.normalize.contractions import einsum_leaf
 from sdgrad.normalize.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.normalize.tasklets import ArrayOperand, Operand, Output, ScalarOperand, lift_code
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Instr,
     Leaf,
@@ -234,9 +234,7 @@ class StateLifting:
             if edge.dst_conn is None:
                 continue
             if edge.src_conn is not None and isinstance(edge.src, nd.Tasklet):
-                loads.append(
-                    Load(names.fresh(f"v_{edge.dst_conn}"), self.pipes[edge.src, edge.src_conn], (sympy.Integer(0),))
-                )
+                loads.append(Load(names.fresh(f"v_{edge.dst_conn}"), self.pipes[edge.src, edge.src_conn], SCALAR))
                 inputs[edge.dst_conn] = ScalarOperand(loads[-1].name)
                 continue
             window, subset = self.outer(edge)
@@ -250,7 +248,7 @@ class StateLifting:
         outputs, extra = self.outputs(node)
         symbols = {old: to_ast(new) for old, new in self.env.values.items()}
         for symbol, container in self.env.float_symbols.items():
-            loads.append(Load(names.fresh(f"v_{symbol}"), container, (sympy.Integer(0),)))
+            loads.append(Load(names.fresh(f"v_{symbol}"), container, SCALAR))
             symbols[symbol] = code.name(loads[-1].name)
         body = node.code.code if isinstance(node.code.code, list) else ast.parse(node.code.as_string).body
         instrs, values = lift_code(body, inputs, outputs, symbols, names)
@@ -275,7 +273,7 @@ class StateLifting:
                     )
                     self.pipes[node, edge.src_conn] = pipe.name
                     outputs.setdefault(edge.src_conn, Output(None))
-                    extra.append((edge.src_conn, pipe.name, (sympy.Integer(0),), "set"))
+                    extra.append((edge.src_conn, pipe.name, SCALAR, "set"))
                 continue
             window, subset = self.outer(edge)
             operand, mode = _array_operand(window, self.env.range(subset)), mode_of(edge.data.wcr)

@@ -6,15 +6,13 @@ import ast
 from dataclasses import replace
 
 import dace
-import sympy
 from dace import data as dt
 
 from sdgrad.names import Names
+from sdgrad.program.leaves import set_scalar
 from sdgrad.program.naming import all_names
-from sdgrad.program.tree import Block, Container, Leaf, Let, Loop, Program, Store, children, with_children
+from sdgrad.program.tree import Block, Container, Loop, Program, Value, children, with_children
 from sdgrad.symbolic import code
-
-ZERO = (sympy.Integer(0),)
 
 
 def remember_trips(program: Program) -> Program:
@@ -32,11 +30,9 @@ def _block(block: Block, names: Names, made: dict[str, Container]) -> Block:
             last = Container(names.fresh(f"last_{node.symbol}"), dt.Scalar(dace.int64, transient=True))
             made[last.name] = last
             none = ast.BinOp(left=node.start.expr, op=ast.Sub(), right=node.step.expr)
-            v, w = names.fresh("v"), names.fresh("v")
-            out.append(
-                Leaf((), (*node.start.loads, *node.step.loads, Let(v, none), Store(last.name, ZERO, v)), node.source)
-            )
-            first = Leaf((), (Let(w, code.name(node.symbol)), Store(last.name, ZERO, w)), node.source)
+            before = Value((*node.start.loads, *node.step.loads), none)
+            out.append(set_scalar(last.name, before, names.fresh("v"), node.source))
+            first = set_scalar(last.name, Value((), code.name(node.symbol)), names.fresh("v"), node.source)
             node = replace(node, body=(first, *node.body), last=last.name)
         out.append(node)
     return tuple(out)

@@ -18,6 +18,7 @@ from sdgrad.names import Names
 from sdgrad.program.leaves import live, overwrites_itself, params_of, scope_overwrites_itself
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Container,
     Leaf,
@@ -176,11 +177,11 @@ class Scheduler:
         )
         self.made[acc.name] = acc
         zero, v, total = (self.names.fresh(n) for n in ("v", "v", "v"))
-        start = Leaf((), (Let(zero, identity(store.mode, target.dtype)), Store(acc.name, (ZERO,), zero)), leaf.source)
+        start = Leaf((), (Let(zero, identity(store.mode, target.dtype)), Store(acc.name, SCALAR, zero)), leaf.source)
         body = tuple(i for i in leaf.body if not isinstance(i, Store))
-        middle = Leaf(reduced, (*body, Store(acc.name, (ZERO,), store.value, store.mode)), leaf.source, sequential=True)
+        middle = Leaf(reduced, (*body, Store(acc.name, SCALAR, store.value, store.mode)), leaf.source, sequential=True)
         mode = "set" if store.fresh else store.mode
-        end = Leaf((), (Load(total, acc.name, (ZERO,)), Store(store.container, store.index, total, mode)), leaf.source)
+        end = Leaf((), (Load(total, acc.name, SCALAR), Store(store.container, store.index, total, mode)), leaf.source)
         del v
         return Scope(kept, (start, middle, end), (acc,), leaf.source, schedule=leaf.schedule)
 

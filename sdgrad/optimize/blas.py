@@ -18,6 +18,7 @@ from dace.libraries.blas import Gemv, MatMul
 from sdgrad.names import Names
 from sdgrad.program.leaves import live
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Container,
     Expr,
@@ -232,7 +233,7 @@ class Matcher:
         self.made[tmp.name] = tmp
         whole = Region(tmp.name, subsets.Range([(0, s - 1, 1) for s in shape]))
         v = self.names.fresh("v")
-        index = tuple(sym(p.name) - p.start for p in params) or (sympy.Integer(0),)
+        index = tuple(sym(p.name) - p.start for p in params) or SCALAR
         add = Leaf(params, (Load(v, tmp.name, index), Store(c.store.container, c.store.index, v, "sum")), c.leaf.source)
         return [self.call(a, b, whole, c, node), add]
 
@@ -242,4 +243,3 @@ def use_blas(program: Program, names: Names) -> Program:
     matcher = Matcher(program, names)
     body = matcher.block(program.body)
     return replace(program, body=body, containers={**program.containers, **matcher.made})
-

@@ -10,6 +10,7 @@ from dace.symbolic import int_floor
 
 from sdgrad.analysis.relations import distinct_over, injective
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Expr,
     Instr,
@@ -19,14 +20,21 @@ from sdgrad.program.tree import (
     Loop,
     Param,
     Scope,
+    Source,
     Store,
     SymbolAssign,
+    Value,
     children,
     local_names,
     walk,
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, substitute, sym, to_ast
+
+
+def set_scalar(container: str, value: Value, name: str, source: Source) -> Leaf:
+    """A leaf that puts a value into a scalar, under a local name."""
+    return Leaf((), (*value.loads, Let(name, value.expr), Store(container, SCALAR, name)), source)
 
 
 def mentioned(instr: Instr) -> set[str]:

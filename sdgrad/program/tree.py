@@ -19,6 +19,7 @@ from dace import data as dt
 
 Expr: TypeAlias = "sympy.Expr"
 Index: TypeAlias = "tuple[sympy.Expr, ...]"
+SCALAR: Index = (sympy.Integer(0),)  # the index of a scalar's only element
 
 
 @dataclass(frozen=True)

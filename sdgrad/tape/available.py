@@ -52,9 +52,7 @@ class Available:
             what = (run.define, run.container)
             self.reruns[what] = max(run, self.reruns.get(what, run), key=lambda r: r.before)
 
-    def reach(
-        self, access: Access, user: Path, active: tuple[Path, ...]
-    ) -> tuple[list[Access], list[Rerun]] | None:
+    def reach(self, access: Access, user: Path, active: tuple[Path, ...]) -> tuple[list[Access], list[Rerun]] | None:
         """The writes to undo and the nodes to rerun to have an access's value at the adjoint of ``user``; or None."""
         found = (access.key, access.own, user)
         if active:  # what is found on the way to something else may be refused for that way's sake
@@ -63,9 +61,7 @@ class Available:
             self._reached[found] = self._reach(access, user, active)
         return self._reached[found]
 
-    def _reach(
-        self, access: Access, user: Path, active: tuple[Path, ...]
-    ) -> tuple[list[Access], list[Rerun]] | None:
+    def _reach(self, access: Access, user: Path, active: tuple[Path, ...]) -> tuple[list[Access], list[Rerun]] | None:
         lost = self.memory.clobbers(access)
         if not lost:
             return [], []
@@ -88,9 +84,7 @@ class Available:
         return node
 
     # -- reruns
-    def again(
-        self, access: Access, user: Path, active: tuple[Path, ...]
-    ) -> tuple[list[Access], list[Rerun]] | None:
+    def again(self, access: Access, user: Path, active: tuple[Path, ...]) -> tuple[list[Access], list[Rerun]] | None:
         define = self.definition(access)
         if define is None or define in active:
             return None

@@ -23,6 +23,7 @@ from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
 from sdgrad.program.leaves import mentioned
 from sdgrad.program.tree import (
+    SCALAR,
     Branch,
     Container,
     Instr,
@@ -48,8 +49,6 @@ from sdgrad.tape.costs import bytes_of, trips, worth_undoing
 from sdgrad.tape.cut import cheapest_cut
 from sdgrad.tape.keep import Keeper, varying
 from sdgrad.tape.plan import Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
-
-ZERO = (sympy.Integer(0),)
 
 
 def plan_tape(
@@ -192,7 +191,7 @@ class Planner:
         elif lost:
             self.kept[path] = tuple(self.keeper.keep(x, None, path) for x in lost)
         if isinstance(node, Loop) and node.last is not None:
-            last = Load(self.names.fresh("v"), node.last, ZERO)
+            last = Load(self.names.fresh("v"), node.last, SCALAR)
             if self.memory.clobbers(self.memory.element(last, None, self.memory.places[path]), after=True):
                 self.lasts[path] = self.keeper.keep(last, None, path)
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 
 import dace
-import sympy
 from dace import data as dt
 
 from sdgrad.adjoints import assign as copy_of
@@ -20,18 +19,19 @@ from sdgrad.analysis.paths import Path
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores, used_symbols
 from sdgrad.program.inline import rename_containers
+from sdgrad.program.leaves import set_scalar
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Container,
     Leaf,
-    Let,
     Load,
     Loop,
     Node,
     NodeCall,
     Program,
     Scope,
-    Store,
+    Source,
     SymbolAssign,
     Value,
     children,
@@ -44,8 +44,6 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code
 from sdgrad.tape.plan import Counter
-
-ZERO = (sympy.Integer(0),)
 
 
 def count_trips(
@@ -69,9 +67,9 @@ def count_trips(
     filled = {program.root(w) for n in program.body[: path[0]] for w in writes(n)} | set(program.arguments)
     before = [copy_of(copies[n], program.containers[n], "set", names, f"trial_{n}") for n in written if n in filled]
     v = names.fresh("v")
-    zeros = [Leaf((), (Let(v, code.constant(0)), Store(c.name, ZERO, v))) for c in totals.values()]
+    zeros = [set_scalar(c.name, Value((), code.constant(0)), v, node.source) for c in totals.values()]
     after = [
-        SymbolAssign(counters[p].total, Value((Load(v, c.name, ZERO),), code.name(v)), dace.int64)
+        SymbolAssign(counters[p].total, Value((Load(v, c.name, SCALAR),), code.name(v)), dace.int64)
         for p, c in totals.items()
     ]
     made = {c.name: c for c in (*totals.values(), *copies.values())}
@@ -148,5 +146,5 @@ def _trips(loop: Loop, total: str) -> Leaf:
 
 def _add(total: str, trips: str, loads: tuple[Load, ...] = ()) -> Leaf:
     before, after = f"{total}_before", f"{total}_after"
-    sum_ = Let(after, code.parse(f"{before} + {trips}"))
-    return Leaf((), (Load(before, total, ZERO), *loads, sum_, Store(total, ZERO, after)))
+    sum_ = Value((Load(before, total, SCALAR), *loads), code.parse(f"{before} + {trips}"))
+    return set_scalar(total, sum_, after, Source(label=total))

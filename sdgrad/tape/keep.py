@@ -21,7 +21,7 @@ from sdgrad.analysis.places import Place, dims_of, extent
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
 from sdgrad.program.leaves import params_of
-from sdgrad.program.tree import Container, Leaf, Load, Loop, Param, Program, Store
+from sdgrad.program.tree import SCALAR, Container, Leaf, Load, Loop, Param, Program, Store
 from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.plan import Counter, Kept, KeptSymbol
 
@@ -63,7 +63,7 @@ class Keeper:
     ) -> tuple[Container, tuple[sympy.Expr, ...]]:
         shape, index = [n for n, _ in dims], tuple(i for _, i in dims)
         desc = dt.Array(dtype, shape, transient=True) if shape else dt.Scalar(dtype, transient=True)
-        return Container(self.names.fresh(f"tape_{stem}"), desc), index or (sympy.Integer(0),)
+        return Container(self.names.fresh(f"tape_{stem}"), desc), index or SCALAR
 
     # -- dimensions
     def constant_in(self, load: Load, own: Sequence[Param], place: Place) -> set[Path]:

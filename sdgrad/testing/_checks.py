@@ -85,9 +85,7 @@ def check_grads(
     report = GradientReport(tuple(reports))
     _raise_unless_passed(f, report)
     if order == 2:
-        report = GradientReport(
-            report.arguments + _second_order(f, args, kwargs, problem, modes, rtol, atol, seed)
-        )
+        report = GradientReport(report.arguments + _second_order(f, args, kwargs, problem, modes, rtol, atol, seed))
     return report
 
 
@@ -116,28 +114,20 @@ def tolerances(args: Sequence[Any], rtol: float | None, atol: float | None) -> t
     return default[0] if rtol is None else rtol, default[1] if atol is None else atol
 
 
-def _argument_report(
-    problem: Problem, args, position: int, mode: str, order: int, comparisons
-) -> ArgumentReport:
+def _argument_report(problem: Problem, args, position: int, mode: str, order: int, comparisons) -> ArgumentReport:
     array = np.asarray(args[position])
-    return ArgumentReport(
-        problem.names[position], str(array.dtype), array.shape, mode, order, tuple(comparisons)
-    )
+    return ArgumentReport(problem.names[position], str(array.dtype), array.shape, mode, order, tuple(comparisons))
 
 
 def _raise_unless_passed(f: Any, report: GradientReport) -> None:
     if report.passed:
         return
-    bad = max(
-        (a for a in report.arguments if not a.passed), key=lambda a: (a.verdict == "WRONG", a.worst.excess)
-    )
+    bad = max((a for a in report.arguments if not a.passed), key=lambda a: (a.verdict == "WRONG", a.worst.excess))
     worst = bad.worst
     if bad.verdict == "WRONG":
         what = f"the gradient of {name_of(f)} with respect to {bad.name!r} is wrong at {worst.where}"
     else:
-        what = (
-            f"the gradient of {name_of(f)} with respect to {bad.name!r} cannot be judged: is it smooth here?"
-        )
+        what = f"the gradient of {name_of(f)} with respect to {bad.name!r} cannot be judged: is it smooth here?"
     raise GradientCheckError(
         f"{what}\n  expected {worst.expected:.12g}\n  found    {worst.found:.12g}\n"
         f"  error    {abs(worst.found - worst.expected):.3g}, allowed {worst.tolerance:.3g}\n"
@@ -146,9 +136,7 @@ def _raise_unless_passed(f: Any, report: GradientReport) -> None:
     )
 
 
-def reverse_gradients(
-    f, args, kwargs, problem: Problem, gradient: Gradient | None, tolerance
-) -> Sequence[Any]:
+def reverse_gradients(f, args, kwargs, problem: Problem, gradient: Gradient | None, tolerance) -> Sequence[Any]:
     """The gradients under test, after a check of their shapes and of the outputs that came with them."""
     copies = [copied(a) for a in args]
     if gradient is None:
@@ -157,9 +145,7 @@ def reverse_gradients(
         outputs, pullback = sdgrad.vjp(f, *copies, **kwargs)
         values = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
         _check_outputs(f, problem, values, tolerance)
-        cotangents = [
-            np.asarray(v, np.asarray(y).dtype)[()] for v, y in zip(problem.cotangents, values, strict=True)
-        ]
+        cotangents = [np.asarray(v, np.asarray(y).dtype)[()] for v, y in zip(problem.cotangents, values, strict=True)]
         found = pullback(*cotangents)
     else:
         found = gradient(copies, problem.cotangents)
@@ -173,16 +159,12 @@ def reverse_gradients(
 def _check_outputs(f, problem: Problem, values: Sequence[Any], tolerance: tuple[float, float]) -> None:
     expected = problem.outputs(problem.args)
     if len(values) != len(expected):
-        raise GradientCheckError(
-            f"{name_of(f)} gives {len(values)} outputs, and {len(expected)} as plain Python"
-        )
+        raise GradientCheckError(f"{name_of(f)} gives {len(values)} outputs, and {len(expected)} as plain Python")
     rtol, atol = tolerance
     for i, (y, e) in enumerate(zip(values, expected, strict=True)):
         y = np.asarray(y)
         scale = float(np.max(np.abs(e), initial=0.0))
-        if y.shape != e.shape or not np.allclose(
-            y, e, rtol=rtol, atol=max(atol, rtol * scale), equal_nan=True
-        ):
+        if y.shape != e.shape or not np.allclose(y, e, rtol=rtol, atol=max(atol, rtol * scale), equal_nan=True):
             raise GradientCheckError(
                 f"output {i} of {name_of(f)} is not what plain Python gives, before any derivative:\n"
                 f"  expected {_short(e)}\n  found    {_short(y)}"
@@ -190,9 +172,7 @@ def _check_outputs(f, problem: Problem, values: Sequence[Any], tolerance: tuple[
 
 
 def _short(array: np.ndarray) -> str:
-    return f"{array.dtype}{list(array.shape)} " + np.array2string(array, threshold=8, edgeitems=3).replace(
-        "\n", ""
-    )
+    return f"{array.dtype}{list(array.shape)} " + np.array2string(array, threshold=8, edgeitems=3).replace("\n", "")
 
 
 def _check_form(f, name: str, argument: Any, found: Any) -> None:
@@ -201,9 +181,7 @@ def _check_form(f, name: str, argument: Any, found: Any) -> None:
         raise GradientCheckError(f"no gradient came for argument {name!r} of {name_of(f)}")
     array, like = np.asarray(found), np.asarray(argument)
     if array.shape != like.shape:
-        raise GradientCheckError(
-            f"the gradient of {name!r} has the shape {array.shape}, the argument {like.shape}"
-        )
+        raise GradientCheckError(f"the gradient of {name!r} has the shape {array.shape}, the argument {like.shape}")
     if np.iscomplexobj(array) and not np.iscomplexobj(like):
         raise GradientCheckError(f"the gradient of {name!r} is complex, the argument is {like.dtype}")
 
@@ -224,18 +202,14 @@ def _units(argument: Any, rng: np.random.Generator) -> Iterator[tuple[str, np.nd
             yield f"[{', '.join(str(int(i)) for i in index)}]{label}", direction
 
 
-def _compare_gradient(
-    problem: Problem, position: int, found: Any, tolerance, rng, directions
-) -> list[Comparison]:
+def _compare_gradient(problem: Problem, position: int, found: Any, tolerance, rng, directions) -> list[Comparison]:
     argument, g = problem.args[position], np.asarray(found)
     rtol, atol = tolerance
     elements = [(w, u, derivative(problem, {position: u})) for w, u in _units(argument, rng)]
     scale = max((abs(d.value) for _, _, d in elements), default=0.0)
     floor = atol * min(1.0, scale if math.isfinite(scale) else 1.0)
     comparisons = [
-        Comparison(
-            where, d.value, inner(g, u), _allowed(floor + rtol * abs(d.value), d), d.method, d.uncertainty
-        )
+        Comparison(where, d.value, inner(g, u), _allowed(floor + rtol * abs(d.value), d), d.method, d.uncertainty)
         for where, u, d in elements
     ]
     for k in range(directions):
@@ -243,9 +217,7 @@ def _compare_gradient(
         d = derivative(problem, {position: u})
         # Errors of single elements, each within rtol, add up to this much.
         spread = rtol * float(np.sum(np.abs(np.nan_to_num(g.astype(u.dtype)) * u)))
-        allowed = _allowed(
-            floor * math.sqrt(max(g.size, 1)) + min(spread, 1e3 * rtol * max(scale, abs(d.value))), d
-        )
+        allowed = _allowed(floor * math.sqrt(max(g.size, 1)) + min(spread, 1e3 * rtol * max(scale, abs(d.value))), d)
         where = f"random direction {k}"
         comparisons.append(Comparison(where, d.value, inner(g, u), allowed, d.method, d.uncertainty))
     return comparisons
@@ -275,9 +247,7 @@ def tangent_product(f, args, kwargs, problem: Problem, direction: Mapping[int, n
     return sum(inner(v, np.asarray(t)) for v, t in zip(problem.cotangents, results, strict=True))
 
 
-def _compare_tangents(
-    f, args, kwargs, problem: Problem, position, tolerance, rng, directions
-) -> list[Comparison]:
+def _compare_tangents(f, args, kwargs, problem: Problem, position, tolerance, rng, directions) -> list[Comparison]:
     rtol, atol = tolerance
     chosen = list(_units(args[position], rng))[:SMALL]
     chosen += [(f"random direction {k}", random_like(args[position], rng)) for k in range(directions)]

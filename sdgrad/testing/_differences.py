@@ -43,9 +43,7 @@ class Problem:
         """The arguments, some of them moved by ``step * direction``."""
         moved = [a + step * direction[i] if i in direction else copied(a) for i, a in enumerate(self.args)]
         if self.exact_types:
-            return [
-                np.asarray(m).astype(np.asarray(a).dtype)[()] for m, a in zip(moved, self.args, strict=True)
-            ]
+            return [np.asarray(m).astype(np.asarray(a).dtype)[()] for m, a in zip(moved, self.args, strict=True)]
         return moved
 
 
@@ -57,9 +55,7 @@ def _outputs(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, An
     """What a function returns, as a tuple of arrays; it works on copies of its arguments."""
     result = f(*(copied(a) for a in args), **kwargs)
     if result is None:
-        raise TypeError(
-            f"{name_of(f)} returns nothing to differentiate: wrap it in a function that returns its result"
-        )
+        raise TypeError(f"{name_of(f)} returns nothing to differentiate: wrap it in a function that returns its result")
     return tuple(np.asarray(y) for y in (result if isinstance(result, (tuple, list)) else (result,)))
 
 
@@ -141,9 +137,7 @@ class Derivative:
     method: str
 
 
-def _central(
-    problem: Problem, direction: Mapping[int, np.ndarray], step: float, levels: int = 9
-) -> Derivative:
+def _central(problem: Problem, direction: Mapping[int, np.ndarray], step: float, levels: int = 9) -> Derivative:
     """Central differences with steps ``step / 4**k``, extrapolated to zero; the entry with the least error
     wins.
 
@@ -169,9 +163,7 @@ def _central(
 
 def _complex_step(problem: Problem, direction: Mapping[int, np.ndarray]) -> float | None:
     """``Im L(x + i h u) / h``, or None where the function does not take complex numbers."""
-    if any(np.iscomplexobj(problem.args[i]) for i in direction) or any(
-        map(np.iscomplexobj, problem.cotangents)
-    ):
+    if any(np.iscomplexobj(problem.args[i]) for i in direction) or any(map(np.iscomplexobj, problem.cotangents)):
         return None
     h = 1e-30
     with warnings.catch_warnings():

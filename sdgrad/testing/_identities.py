@@ -109,9 +109,7 @@ def taylor_test(
     for h in steps:
         value, _ = problem.scalar(problem.moved(h, direction))
         remainders.append(abs(value.real - start.real - h * slope))
-        noise.append(
-            20 * rounding + 20 * precision * h * sum(_size(found[i], u) for i, u in direction.items())
-        )
+        noise.append(20 * rounding + 20 * precision * h * sum(_size(found[i], u) for i, u in direction.items()))
     result = Taylor(tuple(steps), tuple(remainders), _order(steps, remainders, noise))
     if not result.order >= least_order:
         raise GradientCheckError(

@@ -31,13 +31,7 @@ class Comparison:
     def excess(self) -> float:
         """The error in units of the tolerance; a derivative passes up to 1."""
         error = abs(self.found - self.expected)
-        return (
-            math.inf
-            if math.isnan(error)
-            else error / self.tolerance
-            if self.tolerance
-            else math.inf * bool(error)
-        )
+        return math.inf if math.isnan(error) else error / self.tolerance if self.tolerance else math.inf * bool(error)
 
     @property
     def conclusive(self) -> bool:
@@ -116,6 +110,4 @@ class GradientReport:
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    return "\n".join("  ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)).rstrip() for line in lines)
