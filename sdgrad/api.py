@@ -221,7 +221,7 @@ def _compile(program: Program) -> CompiledProgram:
     sdfg = emit(ready)
     written = frozenset(ready.root(w) for node in ready.body for w in writes(node))
     compiled = compile_sdfg(sdfg)
-    slots = tuple(Slot.of(n, d, n in written) for n, d in sdfg.arglist().items() if n in sdfg.arrays)
+    slots = tuple(Slot.of(n, d, n in written) for n, d in compiled.arguments.items() if n in sdfg.arrays)
     return CompiledProgram(sdfg, compiled, slots)
 
 

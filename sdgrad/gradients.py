@@ -10,8 +10,8 @@ from dace import data as dt
 
 from sdgrad.adjoints import WIDER, Adjoints, assign, fill
 from sdgrad.names import Names
-from sdgrad.normalize.fuse import used_symbols
 from sdgrad.program.leaves import set_scalar
+from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -134,7 +134,7 @@ def split(program: Program, forward: Block, backward: Block) -> tuple[Program, P
 
 def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Block, Block, dict[str, Container]]:
     """Integer symbols that the forward half assigns and the backward half uses, carried over in containers."""
-    needed = {s for node in backward for s in used_symbols(node)}
+    needed = {s for node in backward for s in used_symbols(node, program)}
     needed -= {n.symbol for n in walk(backward) if isinstance(n, SymbolAssign)}
     assigned = {n.symbol: n for n in walk(forward) if isinstance(n, SymbolAssign) and n.symbol in needed}
     names, made = Names(program.containers), {}

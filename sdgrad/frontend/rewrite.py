@@ -10,7 +10,8 @@
 - ``f(x, 0.1 * i)`` and ``f(x, np.tanh(0.5))`` give the argument a name first (DaCe takes it for an integer, or a list);
 - ``A[:] = A`` is nothing.
 
-Before these come the rewrites that have modules of their own: sizes, unrolled loops, returns, continues, names.
+Before these come the rewrites that have modules of their own: sizes, unrolled loops, counters, returns, continues,
+names.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dace.frontend.python import astutils
 
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.continues import flag_continues
+from sdgrad.frontend.counters import separate_counters
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
 from sdgrad.frontend.unroll import unroll_shaping_loops
@@ -66,6 +68,7 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                         fix_arguments(node, constants)
                     inline_sizes(node)
                     unroll_shaping_loops(node)
+                    separate_counters(node)
                     single_return(node)
                     flag_continues(node)
                     separate_names(node)

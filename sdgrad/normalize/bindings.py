@@ -16,6 +16,7 @@ from dace import subsets
 
 from sdgrad.errors import UnsupportedNode
 from sdgrad.names import Names
+from sdgrad.normalize.liveness import Live
 from sdgrad.program.tree import Container
 from sdgrad.symbolic.expr import Expr, substitute, substitute_range, sym, to_expr
 
@@ -77,6 +78,7 @@ class Env:
     values: dict[str, Expr] = field(default_factory=dict)
     float_symbols: dict[str, str] = field(default_factory=dict)
     carried: dict[str, str] = field(default_factory=dict)  # symbols that loops hand on, and their containers
+    live: Live = field(default_factory=Live)
     counted: Counter[str] | None = None
 
     def uses(self, sdfg: dace.SDFG) -> Counter[str]:

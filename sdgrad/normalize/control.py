@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Set
 
 import dace
 import sympy
@@ -27,6 +28,7 @@ from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
 from sdgrad.names import Names
 from sdgrad.normalize.bindings import Env, resolve_symbols
 from sdgrad.normalize.jumps import Jump, set_flag, without_jumps
+from sdgrad.normalize.liveness import live_symbols
 from sdgrad.normalize.states import StateLifting, source_of
 from sdgrad.program.leaves import set_scalar
 from sdgrad.program.tree import (
@@ -103,6 +105,7 @@ def lift_region(region: ControlFlowRegion, sdfg: dace.SDFG, env: Env) -> Block:
 
 def lift_body(region: ControlFlowRegion, sdfg: dace.SDFG, env: Env) -> Block:
     """The body of an SDFG, without jumps."""
+    env.live = live_symbols(region)
     return without_jumps(lift_region(region, sdfg, env), env)
 
 
@@ -131,15 +134,19 @@ def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[N
     if symbol in env.carried:
         put = set_scalar(env.carried[symbol], value, env.names.fresh("v"), Source(label=symbol))
         return [put, *reload({symbol}, env)]
-    fresh = env.names.fresh(symbol) if symbol in env.values or symbol not in sdfg.free_symbols else symbol
+    fresh = env.names.fresh(symbol)
     env.values[symbol] = sym(fresh)
     env.symbols[fresh] = dtype
     resize([n for n, d in sdfg.arrays.items() if symbol in map(str, d.free_symbols)], sdfg, env)
     return [SymbolAssign(fresh, value, dtype)]
 
 
-def lift_value(text: str | ast.expr, env: Env) -> Value:
-    """An expression of an interstate edge or a condition: container elements become loads."""
+def lift_value(text: str | ast.expr, env: Env, carried: Set[str] = frozenset()) -> Value:
+    """An expression of an interstate edge or a condition: container elements become loads.
+
+    :param carried: symbols that are read from the containers loops carry them in.
+    """
+    in_containers = {**env.float_symbols, **{s: env.carried[s] for s in carried}}
     tree = code.parse(text) if isinstance(text, str) else text
     loads: list[Load] = []
 
@@ -156,9 +163,9 @@ def lift_value(text: str | ast.expr, env: Env) -> Value:
             return element(ast.unparse(node.value), tuple(env.expr(i) for i in index))
 
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            if node.id in env.float_symbols:
+            if node.id in in_containers:
                 target = env.names.fresh(f"v_{node.id}")
-                loads.append(Load(target, env.float_symbols[node.id], SCALAR))
+                loads.append(Load(target, in_containers[node.id], SCALAR))
                 return code.name(target)
             if node.id in env.windows:
                 return element(node.id, SCALAR)
@@ -173,7 +180,7 @@ def lift_value(text: str | ast.expr, env: Env) -> Value:
 
 
 def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node]:
-    """A conditional. Symbols that an arm assigns get one name for the value they have after it, whatever the arm."""
+    """A conditional. Symbols that an arm assigns and something reads later get one name for both arms."""
     before = dict(env.values)
     arms: list[tuple[Value | None, Block]] = []
     ends: list[dict[str, Expr]] = []
@@ -183,7 +190,8 @@ def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node
         arms.append((value, lift_region(region, sdfg, env)))
         ends.append(env.values)
     env.values = before
-    changed = sorted({s for end in ends for s, value in end.items() if before.get(s) != value})
+    live = env.live.read_after(block)
+    changed = sorted({s for end in ends for s, value in end.items() if before.get(s) != value and s in live})
     if changed and all(condition is not None for condition, _ in arms):
         arms.append((None, ()))
         ends.append(before)
@@ -194,16 +202,17 @@ def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node
 
 
 def joins(joined: dict[str, str], end: dict[str, Expr], env: Env) -> Block:
-    """Assignments of the common names at the end of one arm.
-
-    A symbol that has no value there is one of the graph's own, or was not given one: nothing reads it then.
-    """
+    """Assignments of the common names at the end of one arm."""
     out = []
     for symbol, name in joined.items():
         dtype = env.symbols[name] = env.symbols.get(symbol, dace.int64)
-        nothing = sym(symbol) if symbol in env.free else sympy.Integer(0)
-        out.append(SymbolAssign(name, Value((), to_ast(end.get(symbol, nothing))), dtype))
+        out.append(SymbolAssign(name, Value((), to_ast(end.get(symbol, unassigned(symbol, env)))), dtype))
     return tuple(out)
+
+
+def unassigned(symbol: str, env: Env) -> Expr:
+    """What a symbol is before it is assigned: what the caller gives, or nothing that is read."""
+    return sym(symbol) if symbol in env.free else sympy.Integer(0)
 
 
 def source_inside(region: ControlFlowRegion) -> Source:
@@ -215,14 +224,16 @@ def source_inside(region: ControlFlowRegion) -> Source:
 def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     """A loop. Symbols that its trips hand on to each other live in containers while it runs."""
     source = source_inside(loop)
-    counted = _bounds(loop)
+    read_after = env.live.read_after(loop)
+    counted = _bounds(loop) if loop.loop_variable not in read_after else None
     variable = loop.loop_variable if loop.loop_variable and counted is None else None
     before: list[Node] = []
     if variable is not None:
         start = loop_analysis.get_init_assignment(loop)
         before += lift_assignment(variable, symbolic.symstr(start), sdfg, env)
     assigned = assigned_in(loop) | ({variable} if variable else set())
-    own = {s for s in assigned if s in env.values and s not in env.float_symbols and s not in env.carried}
+    handed_on = env.live.handed_on(loop) | ({variable} if variable else set())
+    own = (assigned & handed_on) - env.float_symbols.keys() - env.carried.keys()
     before += [x for s in sorted(own) for x in carry(s, env)]
     carried = assigned & env.carried.keys()  # by this loop, or by one around it
     if counted is not None:
@@ -241,9 +252,11 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     else:
         out, first = lift_while(loop, variable, carried, sdfg, env, source)
         before += first
-    after = reload(carried, env)
+    after = reload(carried & read_after, env)
     for s in own:
         del env.carried[s]
+    for s in assigned - env.carried.keys() - read_after:
+        env.values.pop(s, None)
     return [*before, out, *after]
 
 
@@ -261,7 +274,7 @@ def lift_while(
     """A loop that runs while a condition holds, and what comes before it. Its own symbol counts trips."""
     trip = env.names.fresh("trip")
     env.symbols[trip] = dace.int64
-    condition = lift_value(loop.loop_condition.as_string, env)
+    condition = lift_value(loop.loop_condition.as_string, env, carried)
     first: list[Node] = []
     body: list[Node] = list(reload(carried, env))
     if loop.inverted:
@@ -306,7 +319,8 @@ def carry(symbol: str, env: Env) -> list[Node]:
     """Put a symbol into a container, which assignments of it update from here on."""
     name = env.declare(f"{symbol}_value", dt.Scalar(env.symbols.get(symbol, dace.int64), transient=True)).name
     env.carried[symbol] = name
-    return [set_scalar(name, Value((), to_ast(env.values[symbol])), env.names.fresh("v"), Source(label=symbol))]
+    start = env.values.get(symbol, unassigned(symbol, env))
+    return [set_scalar(name, Value((), to_ast(start)), env.names.fresh("v"), Source(label=symbol))]
 
 
 def reload(symbols: set[str], env: Env) -> list[Node]:

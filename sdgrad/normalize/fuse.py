@@ -11,22 +11,23 @@ from dataclasses import dataclass, field, replace
 import dace
 
 from sdgrad.program.leaves import dedupe, live, mentioned, rename_instr, rename_params
+from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     Block,
     Instr,
     Leaf,
     Let,
     Load,
+    Loop,
     Node,
-    NodeCall,
     Program,
     Scope,
     Store,
+    SymbolAssign,
     children,
     local_names,
     own_reads,
     reads,
-    values,
     walk,
     with_children,
     writes,
@@ -105,31 +106,10 @@ def depends(first: Node, second: Node, program: Program) -> bool:
     """Whether two nodes may not swap places."""
     r1, w1 = roots(reads(first), program), roots(writes(first), program)
     r2, w2 = roots(reads(second), program), roots(writes(second), program)
-    if any(hasattr(n, "symbol") for n in walk((first,))):
-        symbols = {n.symbol for n in walk((first,)) if hasattr(n, "symbol")}
-        if symbols & used_symbols(second):
-            return True
+    symbols = {n.symbol for n in walk((first,)) if isinstance(n, (SymbolAssign, Loop))}
+    if symbols and symbols & used_symbols(second, program):
+        return True
     return bool(w1 & r2 or w1 & w2 or r1 & w2)
-
-
-def used_symbols(node: Node) -> set[str]:
-    found: set[str] = set()
-    for n in walk((node,)):
-        if isinstance(n, (Leaf, Scope)):
-            found |= {s for p in n.params for s in free_names(p.start, p.stop, p.step)}
-        if isinstance(n, Leaf):
-            found |= {s for i in n.body for s in mentioned(i)}
-        if isinstance(n, NodeCall):
-            found |= {str(s) for r in (*n.inputs.values(), *n.outputs.values()) for s in r.subset.free_symbols}
-            found |= {str(s) for s in n.node.free_symbols}
-        for v in values(n):
-            found |= {s for load in v.loads for s in free_names(*load.index)}
-            found |= {x for x in mentioned_value(v)}
-    return found
-
-
-def mentioned_value(value: object) -> set[str]:
-    return code.names_in(value.expr)  # type: ignore[attr-defined]
 
 
 def roots(names: set[str], program: Program) -> set[str]:

@@ -16,9 +16,9 @@ import dace
 from dace import data as dt
 
 from sdgrad.names import Names
-from sdgrad.normalize.fuse import used_symbols
 from sdgrad.program.leaves import rename_instr
 from sdgrad.program.naming import all_names
+from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -78,7 +78,7 @@ def known_integers(program: Program) -> Program:
 def drop_unused_symbols(block: Block, program: Program) -> Block:
     """The block without assignments of symbols that nothing mentions."""
     while True:
-        used = {s for node in block for s in used_symbols(node)}
+        used = {s for node in block for s in used_symbols(node, program)}
         used |= {str(s) for c in program.containers.values() for s in c.desc.free_symbols}
         used |= {str(s) for c in program.containers.values() if c.view_subset for s in c.view_subset.free_symbols}
         kept = _without(block, {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)} - used)

@@ -299,9 +299,11 @@ class Emitter:
             if spelled not in inner.arrays:
                 inner.add_datadesc(spelled, copy.deepcopy(container.desc))
         emitter.block(node.body, inner)
-        for name, (desc, value) in self.program.constants.items():
-            if name in inner.free_symbols:
-                inner.add_constant(name, value, desc)
+        if self.program.constants:
+            free = inner.free_symbols
+            for name, (desc, value) in self.program.constants.items():
+                if name in free:
+                    inner.add_constant(name, value, desc)
         ins = {n for n in _roots(ins, self.program)}
         outs = {n for n in _roots(outs, self.program)}
         declare_symbols(inner, self.program)

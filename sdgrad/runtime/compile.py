@@ -28,7 +28,8 @@ class Library:
 
     def __init__(self, path: str, name: str, sdfg: dace.SDFG) -> None:
         self.arguments: dict[str, dt.Data] = dict(sdfg.arglist())
-        self.initial = [n for n in self.arguments if n in sdfg.free_symbols]
+        free = sdfg.free_symbols
+        self.initial = [n for n in self.arguments if n in free]
         library = ctypes.CDLL(path)
         self._program, self._exit = library[f"__program_{name}"], library[f"__dace_exit_{name}"]
         self._start = library[f"__dace_init_{name}"]

@@ -17,9 +17,10 @@ from dace import data as dt
 from sdgrad.adjoints import assign as copy_of
 from sdgrad.analysis.paths import Path
 from sdgrad.names import Names
-from sdgrad.normalize.fuse import drop_stores, used_symbols
+from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.inline import rename_containers
 from sdgrad.program.leaves import set_scalar
+from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -93,7 +94,7 @@ def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> se
         before = len(needed)
         control = _slice(node, path, needed, dict.fromkeys(counted, ""), program)
         if control is not None:
-            symbols = {s for n in walk((control,)) for s in used_symbols(n)}
+            symbols = {s for n in walk((control,)) for s in used_symbols(n, program)}
             for n in walk((control,)):
                 found = own_reads(n) if children(n) else set()
                 if isinstance(n, Leaf | NodeCall):

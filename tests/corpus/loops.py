@@ -164,3 +164,62 @@ def decision_in_a_loop_of_unknown_trips(a, n):
             s = s * a[k] * 2.0
         k += 1
     return s
+
+
+# DaCe takes the variable of a loop that counts down to be positive, and folded the condition to false.
+@program(lambda rng: (signed(rng, (2, 2)),), "corpus")
+def condition_on_a_loop_that_counts_down(B):
+    for i in range(4, -1, -1):
+        if 0.1 * i < 0.1:
+            return np.sum(B)
+    return np.sum(B * B)
+
+
+# After a loop its variable is the last one of its trips, not the first that was too large.
+@program(_arguments(5), "corpus")
+def variable_read_after_its_loop(X):
+    for i in range(3):
+        X[i] = X[i] * X[i + 1]
+    return X[i] * np.sum(X)
+
+
+@program(_arguments(5), "corpus")
+def variable_assigned_in_its_loop(X):
+    for i in range(3):
+        i = i + 1
+        X[i] = X[i] * X[i + 1]
+    return X[i] * np.sum(X)
+
+
+@program(_arguments(5), "corpus")
+def variable_of_two_loops(X):
+    for i in range(3):
+        if X[i] > 0.5:
+            break
+    for j in range(i):
+        for i in range(2):
+            X[i + j] = X[i] * X[i + 1]
+    return X[i] * np.sum(X)
+
+
+# An index that only a loop's trips read was joined after the branch around the loop, where it had no value.
+@program(lambda rng: (signed(rng, (5, 3)), signed(rng, 5), 0.7, 2), "corpus")
+def index_of_a_loop_in_a_branch(B, X, r, k):
+    if k == 3:
+        for i in range(1, 5):
+            if X[k + 1] < 0.2 or B[k + 1, 2] < 0.2:
+                return r
+    for _ in range(3):
+        B[k + 1, 0] /= 2.0
+    return np.sum(B * B) * r
+
+
+# A leaf that reads through a view moved before the assignment of the view's own symbol.
+@program(lambda rng: (signed(rng, 4), signed(rng, (4, 3)), 1, np.array([2, 0, 1, 1])), "corpus")
+def view_at_an_index_in_a_loop(X, B, k, index):
+    q = 0.6 + np.sin(np.sum(B[index[k], :3:2])) ** 2
+    while q < 3.0:
+        q = q * 2.0
+        Y = np.sin(np.where(X[1:2] > B[index[k], ::3], X[2:3], X[1:2]))
+        X[0:1] += Y
+    return np.sum(X)

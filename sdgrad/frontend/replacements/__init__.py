@@ -16,4 +16,5 @@ from sdgrad.frontend.replacements import (  # noqa: F401
     shaping,
     slicing,
     ufuncs,
+    visiting,
 )

@@ -10,13 +10,11 @@ import copy
 import functools
 
 from dace import Memlet, data, subsets, symbolic
-from dace.frontend.python.newast import ProgramVisitor
 
 from sdgrad.frontend.replacements.emit import Emitter
 from sdgrad.frontend.replacements.indexing import text
 from sdgrad.frontend.replacements.operands import Size
-
-_MARK = "handles_negative_steps"
+from sdgrad.frontend.replacements.visiting import wrap_visitor
 
 
 def _entries(subscript: ast.Subscript) -> list[ast.expr]:
@@ -270,14 +268,5 @@ def _wrap_assign(assign):
     return _visit_assign
 
 
-def install():
-    """Wraps the visitor's methods once, however often this module is loaded."""
-    for method, wrap in (("visit_Subscript", _wrap_visit), ("_visit_assign", _wrap_assign)):
-        current = getattr(ProgramVisitor, method)
-        if not getattr(current, _MARK, False):
-            wrapped = wrap(current)
-            setattr(wrapped, _MARK, True)
-            setattr(ProgramVisitor, method, wrapped)
-
-
-install()
+wrap_visitor("visit_Subscript", _wrap_visit)
+wrap_visitor("_visit_assign", _wrap_assign)
