@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInputError
-from sdgrad.program.tree import Leaf, NodeCall, Program
+from sdgrad.program.tree import Leaf, Loop, NodeCall, Program
 from sdgrad.request import Request
 from sdgrad.rules import find_rule
 from sdgrad.symbolic.kinds import kind_of
+from sdgrad.tape.plan import TapePlan
 
 
 def check_request(program: Program, request: Request) -> None:
@@ -59,6 +60,15 @@ def check_program(program: Program, request: Request, found: Activity) -> None:
         unused = [n for n in request.inputs if program.root(n) not in found.useful_start]
         if unused:
             raise UnusedInputError(f"no output depends on {', '.join(repr(n) for n in unused)}")
+
+
+def check_halves(program: Program, plan: TapePlan) -> None:
+    """Raise for loops whose tape has no size before the forward pass has run: it cannot go from graph to graph."""
+    loops = [node for path, node in nodes_with_paths(program.body) if path in plan.counters and isinstance(node, Loop)]
+    message = "how often it runs is known only after the forward pass, and so is the size of what it keeps"
+    hint = "leave both passes in one graph (separate_sdfgs=False), or write it as 'for' with bounds and 'if'"
+    if loops:
+        raise DifferentiationError([Problem("loop", message, str(loop.source), hint) for loop in loops])
 
 
 def is_active(node: NodeCall, path: Path, found: Activity) -> bool:

@@ -43,7 +43,11 @@ class Differentiated:
     backward: Block
 
     def halves(self) -> tuple[Program, Program]:
-        """Forward and backward as programs of their own; what the one leaves for the other is an argument of both."""
+        """Forward and backward as programs of their own; what the one leaves for the other is an argument of both.
+
+        :raises DifferentiationError: the size of what is left is known only when the forward one has run.
+        """
+        fence.check_halves(self.normalized, self.plan)
         return gradients.split(self.program, self.forward, self.backward)
 
     def sdfg(self) -> dace.SDFG:

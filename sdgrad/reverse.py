@@ -19,6 +19,7 @@ from sdgrad.adjoints import assign as copy_of
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.backward_impls.building import Builder, spent
 from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores
@@ -296,12 +297,21 @@ class Reversal:
             for c, r in node.outputs.items()
             if self.activity.active(path, r.container) and not self.adjoints.is_zero(r.container)
         )
-        if not given:
-            return []
-        rule = find_rule(node, self.program)
         context = CallContext(node, path, self.program, self.adjoints, self.plan, self.names, given, wanted)
+        if not given:
+            return self.constant_results(context)
+        rule = find_rule(node, self.program)
         operands = [r for (where, _), r in self.plan.regions.items() if where == path]
         return [*(self.operand(r) for r in operands), *rule.reverse(context)]
+
+    def constant_results(self, context: CallContext) -> list[Node]:
+        """The adjoint of a call whose results carry no derivative: what they overwrote has no cotangent."""
+        gone = self.activity.overwritten.get(context.path, frozenset())
+        build = Builder(context)
+        for connector, region in context.call.outputs.items():
+            if self.program.root(region.container) in gone and not self.adjoints.is_zero(region.container):
+                spent(build, context, connector)
+        return build.nodes
 
     def operand(self, region: KeptRegion) -> Leaf:
         """An operand from the tape, as the array the rule of its call works on."""

@@ -8,6 +8,8 @@ CACHE = "SDGRAD_CACHE_DIR"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 os.environ.update(dict.fromkeys(THREADS, "1"), JAX_ENABLE_X64="1", JAX_PLATFORMS="cpu")
+# JAX compiles every operation of a reference for itself: half of its time goes into making them fast
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
 _made_here = CACHE not in os.environ
 if _made_here:
     os.environ[CACHE] = tempfile.mkdtemp(prefix="sdgrad_tests_")

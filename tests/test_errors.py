@@ -218,6 +218,19 @@ def too_many_shapes(x):
     return s
 
 
+def doubling(A):
+    s = A[0]
+    while s < 10.0:
+        s = s * s + A[1]
+    return s
+
+
+def test_a_loop_of_unknown_trips_in_two_graphs():
+    sdfg = dace.program(doubling).to_sdfg(np.array([1.5, 0.5]), simplify=False)
+    with pytest.raises(sdgrad.DifferentiationError, match=r"loop: how often it runs .*(\n|.)*test_errors.py:\d+"):
+        sdgrad.add_backward_pass(sdfg, ["A"], ["__return"], separate_sdfgs=True)
+
+
 def test_loops_that_make_too_many_shapes():
     with pytest.raises(ParseError) as caught:
         sdgrad.grad(too_many_shapes)(X)

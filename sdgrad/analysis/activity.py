@@ -44,9 +44,14 @@ class LeafFacts:
 
 @dataclass(frozen=True)
 class Activity:
-    """Names (leaves) and containers (calls) that are varied and useful, by node path."""
+    """Names (leaves) and containers (calls) that are varied and useful, by node path.
+
+    ``overwritten`` are the containers a leaf or call writes that carry a derivative before it and are useful after it:
+    the cotangent of what it overwrites is zero from there on backwards.
+    """
 
     names: Mapping[Path, frozenset[str]]
+    overwritten: Mapping[Path, frozenset[str]]
     facts: Mapping[Path, LeafFacts]
     varied_end: frozenset[str]
     useful_start: frozenset[str]
@@ -76,9 +81,21 @@ class _Sweep:
     facts: dict[Path, LeafFacts] = field(default_factory=dict)
     varied: dict[Path, set[str]] = field(default_factory=dict)
     useful: dict[Path, set[str]] = field(default_factory=dict)
+    before: dict[Path, set[str]] = field(default_factory=dict)  # containers that carry a derivative before a node
+    overwritten: dict[Path, set[str]] = field(default_factory=dict)
 
     def root(self, name: str) -> str:
         return self.program.root(name)
+
+    def defined(self, node) -> set[str]:
+        """Containers in which a leaf or call puts other values, whatever was there."""
+        if isinstance(node, Leaf):
+            return {self.root(s.container) for s in node.stores if s.mode == "set" or s.fresh}
+        return (
+            {self.root(r.container) for r in node.outputs.values() if not r.wcr}
+            if isinstance(node, NodeCall)
+            else set()
+        )
 
     # -- forward
     def forward(self, block: Block, path: Path, state: set[str]) -> set[str]:
@@ -87,6 +104,8 @@ class _Sweep:
         return state
 
     def forward_node(self, node, path: Path, state: set[str]) -> set[str]:
+        if not children(node):
+            self.before.setdefault(path, set()).update(state & self.defined(node))
         if isinstance(node, Leaf):
             return self.forward_leaf(node, path, state)
         if isinstance(node, NodeCall):
@@ -150,6 +169,8 @@ class _Sweep:
         return state
 
     def backward_node(self, node, path: Path, state: set[str]) -> set[str]:
+        if not children(node):
+            self.overwritten.setdefault(path, set()).update(state & self.before[path])
         if isinstance(node, Leaf):
             return self.backward_leaf(node, path, state)
         if isinstance(node, NodeCall):
@@ -190,7 +211,8 @@ def activity(program: Program, inputs: tuple[str, ...], outputs: tuple[str, ...]
     start = sweep.backward(program.body, (), {program.root(n) for n in outputs})
     paths = sweep.varied.keys() | sweep.useful.keys()
     names = {p: frozenset(sweep.varied.get(p, set()) & sweep.useful.get(p, set())) for p in paths}
-    return Activity(names, sweep.facts, frozenset(end), frozenset(start))
+    overwritten = {p: frozenset(n) for p, n in sweep.overwritten.items() if n}
+    return Activity(names, overwritten, sweep.facts, frozenset(end), frozenset(start))
 
 
 def unknown_functions(program: Program, found: Activity) -> list[Problem]:

@@ -38,8 +38,8 @@ def leaf_needs(leaf: Leaf, path: Path, activity: Activity) -> frozenset[str]:
     for access in accesses:
         needed |= free_names(*access.index) | ({access.guard} if access.guard else set())
     for store in leaf.stores:
-        # an overwritten adjoint is cleared even where the stored value itself is not active
-        if not activity.active(path, store.value):
+        # the cotangent of what is overwritten is cleared even where the stored value itself is not active
+        if not activity.active(path, store.value) and path in activity.overwritten:
             needed |= free_names(*store.index) | ({store.guard} if store.guard else set())
         if reduces(store, path, activity):
             needed.add(store.value)

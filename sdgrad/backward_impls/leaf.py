@@ -89,7 +89,8 @@ class LeafAdjoint:
         whole = covers(store, self.leaf, program.containers[store.container].shape)
         if whole and self.adjoints.may_forget(store.container) and program.root(store.container) == store.container:
             return store.container
-        self.clear(store)
+        if program.root(store.container) in self.activity.overwritten.get(self.path, ()):
+            self.clear(store)
         return None
 
     def take(self, store: Store) -> None:

@@ -225,7 +225,10 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     """A loop. Symbols that its trips hand on to each other live in containers while it runs."""
     source = source_inside(loop)
     read_after = env.live.read_after(loop)
-    counted = _bounds(loop) if loop.loop_variable not in read_after else None
+    counted = _bounds(loop)
+    outlives = loop.loop_variable in read_after
+    if outlives and (loop.has_break or loop.loop_variable in assigned_in(loop)):
+        counted = None
     variable = loop.loop_variable if loop.loop_variable and counted is None else None
     before: list[Node] = []
     if variable is not None:
@@ -248,6 +251,10 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
         body = (*reload(carried, env), *lift_region(loop, sdfg, env))
         if saved is not None:
             env.values[loop.loop_variable] = saved
+        if outlives:
+            first_beyond = env.names.fresh(fresh)
+            env.values[loop.loop_variable], env.symbols[first_beyond] = sym(first_beyond), dace.int64
+            before.append(SymbolAssign(first_beyond, beyond(*bounds), dace.int64))
         out: Node = Loop(fresh, start_value, stop_value, step_value, body, source)
     else:
         out, first = lift_while(loop, variable, carried, sdfg, env, source)
@@ -258,6 +265,13 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     for s in assigned - env.carried.keys() - read_after:
         env.values.pop(s, None)
     return [*before, out, *after]
+
+
+def beyond(start: Value, stop: Value, step: Value) -> Value:
+    """The first value of a loop's variable that ends the loop."""
+    a, b, c = (f"({ast.unparse(v.expr)})" for v in (start, stop, step))
+    loads = (*start.loads, *stop.loads, *step.loads)
+    return Value(loads, code.parse(f"{a} + {c} * max(0, int_floor({b} - {a}, {c}) + 1)"))
 
 
 def resize(names: list[str], sdfg: dace.SDFG, env: Env) -> None:

@@ -240,7 +240,7 @@ class StateLifting:
             window, subset = self.outer(edge)
             ranges = self.env.range(subset)
             if _is_pointer(node.in_connectors[edge.dst_conn]) or ranges.num_elements() != 1:
-                inputs[edge.dst_conn] = _array_operand(window, ranges)
+                inputs[edge.dst_conn] = ArrayOperand(window, ranges)
                 continue
             index = window.index(tuple(b for b, _, _ in ranges.ranges))
             loads.append(Load(names.fresh(f"v_{window.container}"), window.container, index))
@@ -276,11 +276,11 @@ class StateLifting:
                     extra.append((edge.src_conn, pipe.name, SCALAR, "set"))
                 continue
             window, subset = self.outer(edge)
-            operand, mode = _array_operand(window, self.env.range(subset)), mode_of(edge.data.wcr)
+            operand, mode = ArrayOperand(window, self.env.range(subset)), mode_of(edge.data.wcr)
             if mode == "custom":
                 raise UnsupportedNode(f"write-conflict resolution '{edge.data.wcr}'")
             if edge.src_conn in outputs and outputs[edge.src_conn].operand is not None:
-                extra.append((edge.src_conn, operand.container, tuple(b for b, _, _ in operand.subset.ranges), mode))
+                extra.append((edge.src_conn, operand.container, operand.first, mode))
             else:
                 outputs[edge.src_conn] = Output(operand, mode)
         return outputs, extra
@@ -391,10 +391,6 @@ def _mentioned(instr: Instr) -> set[str]:
 
 def _is_pointer(dtype: object) -> bool:
     return isinstance(dtype, dace.dtypes.pointer)
-
-
-def _array_operand(window: Window, ranges: subsets.Range) -> ArrayOperand:
-    return ArrayOperand(window.container, window.subset(ranges))
 
 
 def _both_subsets(

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import sympy
 from dace import subsets
 
 from sdgrad.errors import UnsupportedNode
 from sdgrad.names import Names
+from sdgrad.normalize.bindings import Window
 from sdgrad.program.tree import Instr, Let, Load, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, to_expr
@@ -35,24 +35,31 @@ class ScalarOperand:
 class ArrayOperand:
     """A connector that carries (part of) a container, subscripted in the code."""
 
-    container: str
-    subset: subsets.Range
+    window: Window
+    subset: subsets.Range  # of the window
+
+    @property
+    def container(self) -> str:
+        return self.window.container
+
+    @property
+    def first(self) -> tuple[Expr, ...]:
+        """The container's index of the first element."""
+        return self.window.index(tuple(b for b, _, _ in self.subset.ranges))
 
     def index(self, given: list[Expr]) -> tuple[Expr, ...]:
         """The container's index of the element ``connector[given]``."""
         ranges = self.subset.ranges
         if any(step != 1 for _, _, step in ranges):
             raise UnsupportedNode("a tasklet subscripts a connector with a strided subset")
+        result = [b for b, _, _ in ranges]
         wide = [d for d, (b, e, _) in enumerate(ranges) if b != e]
         axes = list(range(len(ranges))) if len(given) == len(ranges) else wide
-        if len(given) != len(axes):
-            if len(given) == 1 and not axes and given[0] == 0:
-                return tuple(b for b, _, _ in ranges)
+        if len(given) != len(axes) and not (len(given) == 1 and not axes and given[0] == 0):
             raise UnsupportedNode(f"a tasklet subscripts {self.container}[{self.subset}] with {len(given)} indices")
-        result = [b for b, _, _ in ranges]
         for axis, k in zip(axes, given, strict=False):
             result[axis] = result[axis] + k
-        return tuple(result)
+        return self.window.index(tuple(result))
 
 
 Operand = ScalarOperand | ArrayOperand
@@ -135,7 +142,7 @@ class _Lifting:
             return code.name(operand.name)
         if isinstance(operand, ArrayOperand):
             if operand.subset.num_elements() == 1:
-                return self.load(operand, operand.index([sympy.Integer(0)] * len(operand.subset.ranges)), None)
+                return self.load(operand, operand.first, None)
             raise UnsupportedNode(f"a tasklet uses the array connector '{identifier}' without a subscript")
         return self.symbols.get(identifier, code.name(identifier))
 
@@ -291,7 +298,7 @@ def lift_code(
         value, guard = lifting.named(lifting.env[connector]), lifting.partial.get(connector)
         values[connector] = value
         if output.operand is not None:
-            start = tuple(b for b, _, _ in output.operand.subset.ranges)
+            start = output.operand.first
             lifting.instrs.append(
                 Store(
                     output.operand.container,

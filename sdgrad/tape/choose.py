@@ -153,8 +153,10 @@ class Planner:
         )
 
     def reversed_regions(self, undone: Iterable[Path]) -> set[Path]:
-        """Paths of the control nodes that run backwards: around active nodes, and around writes to be undone."""
-        inner = {p for p, names in self.activity.names.items() if names} | set(undone)
+        """Paths of the control nodes that run backwards: around nodes with an adjoint, and writes to be undone."""
+        inner = (
+            {p for p, names in self.activity.names.items() if names} | self.activity.overwritten.keys() | set(undone)
+        )
         return {p[:k] for p in inner for k in range(1, len(p), 2)} | {()}
 
     # -- undone writes and nodes that run again

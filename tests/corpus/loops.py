@@ -223,3 +223,31 @@ def view_at_an_index_in_a_loop(X, B, k, index):
         Y = np.sin(np.where(X[1:2] > B[index[k], ::3], X[2:3], X[1:2]))
         X[0:1] += Y
     return np.sum(X)
+
+
+# What SymPy decides about a comparison of indices was no operand.
+@program(_arguments(4), "corpus")
+def index_compared_with_itself(Y):
+    for i in range(1, 3):
+        if i != i and i % 2 == 0:
+            Y[i] = 2.0
+        if i == i or Y[i] > 0.0:
+            Y[i] = Y[i] * Y[i - 1]
+    return np.sum(Y * Y)
+
+
+# A gather from a strided slice was refused.
+@program(lambda rng: (signed(rng, (3, 5)), np.array([2, 0, 2])), "corpus")
+def gather_from_a_strided_slice(B, index):
+    row = B[index[0], :5:2]
+    return np.sum(row[index] * np.cos(row))
+
+
+# The indices at which constants had been stored were not kept: the wrong cotangents were cleared.
+@program(lambda rng: (signed(rng, (3, 3)), np.array([2, 0, 1])), "corpus")
+def constants_at_indices_in_a_while(C, index):
+    k = 0
+    while k < 3:
+        C[index[k], 0] = 0.5
+        k += 1
+    return np.sum(C)

@@ -1,6 +1,7 @@
 """Methods of the visitor of DaCe's frontend, wrapped where what they do is wrong or missing.
 
 - A loop that counts down: DaCe takes its variable to be positive, and ``0.1 * i < 0.1`` to be false for ``i = 0``.
+- ``i != i and ...``: what SymPy decides about a comparison is a boolean of SymPy, which no operator takes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dace import symbolic
 from dace.frontend.python.newast import ProgramVisitor
 from dace.sdfg.state import LoopRegion
+from sympy.logic.boolalg import BooleanAtom
 
 _MARK = "wrapped_by_sdgrad"
 
@@ -35,4 +37,14 @@ def _without_signs(visit):
     return _recursive_visit
 
 
+def _plain_booleans(visit):
+    @functools.wraps(visit)
+    def _visit_op(self, node, op1, op2):
+        result = visit(self, node, op1, op2)
+        return bool(result) if isinstance(result, BooleanAtom) else result
+
+    return _visit_op
+
+
 wrap_visitor("_recursive_visit", _without_signs)
+wrap_visitor("_visit_op", _plain_booleans)

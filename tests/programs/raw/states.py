@@ -3,7 +3,7 @@
 import dace
 import numpy as np
 from dace import Memlet
-from dace.sdfg.state import ConditionalBlock, ControlFlowRegion
+from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion
 
 from .._base import signed
 from ._base import doubles, raw, temporaries
@@ -302,3 +302,70 @@ def dead_containers_and_empty_states(sdfg):
     _map(first, "y = exp(x)", 4, "A[i]", "unread[i]")
     second = sdfg.add_state_after(sdfg.add_state_after(first, "empty"))
     _map(second, "y = 2.0 * x", 4, "A[i]", "B[i]")
+
+
+def _square_and_move(v):
+    a = np.array(v["A"])
+    for k in range(3):
+        a[k] = a[k] * a[k + 1]
+    return {"B": a * a[3]}  # the first value that ends the loop
+
+
+@raw(lambda rng: {"A": signed(rng, 5), "B": np.zeros(5)}, "A", "B", _square_and_move, "control symbol loop")
+def loop_variable_read_after_the_loop(sdfg):
+    doubles(sdfg, A=[5], B=[5])
+    temporaries(sdfg, copied=[5])
+    start = sdfg.add_state()
+    _map(start, "y = x", 5, "A[i]", "copied[i]")
+    loop = LoopRegion("count", "k < 3", "k", "k = 0", "k = k + 1")
+    sdfg.add_node(loop)
+    sdfg.add_edge(start, loop, dace.InterstateEdge())
+    body = loop.add_state(is_start_block=True)
+    t = body.add_tasklet("t", {"x", "y"}, {"z"}, "z = x * y")
+    for connector, element in (("x", "k"), ("y", "k + 1")):
+        body.add_edge(body.add_read("copied"), None, t, connector, Memlet(f"copied[{element}]"))
+    body.add_edge(t, "z", body.add_write("copied"), None, Memlet("copied[k]"))
+    end = sdfg.add_state()
+    sdfg.add_edge(loop, end, dace.InterstateEdge())
+    end.add_mapped_tasklet(
+        "product",
+        {"i": "0:5"},
+        {"x": Memlet("copied[i]"), "c": Memlet("copied[k]")},
+        "y = x * c",
+        {"y": Memlet("B[i]")},
+        external_edges=True,
+    )
+
+
+def _symbol_of_the_last_trip(v):
+    k = 0
+    for i in range(3):
+        k = int(v["index"][i])
+    return {"B": v["A"] * v["A"][k]}
+
+
+@raw(
+    lambda rng: {"A": signed(rng, 5), "index": np.array([3, 0, 2]), "B": np.zeros(5)},
+    "A",
+    "B",
+    _symbol_of_the_last_trip,
+    "control symbol loop",
+)
+def symbol_of_the_last_trip(sdfg):
+    doubles(sdfg, A=[5], B=[5])
+    sdfg.add_array("index", [3], dace.int64)
+    sdfg.add_symbol("k", dace.int64)
+    loop = LoopRegion("count", "t < 3", "t", "t = 0", "t = t + 1")
+    sdfg.add_node(loop, is_start_block=True)
+    first, second = loop.add_state(is_start_block=True), loop.add_state()
+    loop.add_edge(first, second, dace.InterstateEdge(assignments={"k": "index[t]"}))
+    end = sdfg.add_state()
+    sdfg.add_edge(loop, end, dace.InterstateEdge())
+    end.add_mapped_tasklet(
+        "product",
+        {"i": "0:5"},
+        {"x": Memlet("A[i]"), "c": Memlet("A[k]")},
+        "y = x * c",
+        {"y": Memlet("B[i]")},
+        external_edges=True,
+    )

@@ -376,3 +376,36 @@ def tasklet_in_cpp(sdfg):
         external_edges=True,
         language=dace.Language.CPP,
     )
+
+
+def _constant_by_external_code(v):
+    a = np.array(v["A"])
+    a[1] = 3.0 * v["P"][0]
+    return {"B": a * a}
+
+
+@raw(
+    lambda rng: {"A": signed(rng, 4), "P": signed(rng, 2), "B": np.zeros(4)},
+    "A",
+    "B",
+    _constant_by_external_code,
+    "tasklet inplace opaque",
+)
+def constant_by_a_tasklet_in_cpp(sdfg):
+    """What it overwrites has no gradient, and it needs no rule."""
+    doubles(sdfg, A=[4], P=[2], B=[4])
+    temporaries(sdfg, copied=[4])
+    first = sdfg.add_state()
+    first.add_nedge(first.add_read("A"), first.add_write("copied"), Memlet("A[0:4]"))
+    second = sdfg.add_state_after(first)
+    t = second.add_tasklet("foreign", {"x"}, {"y"}, "y = 3.0 * x;", language=dace.Language.CPP)
+    second.add_edge(second.add_read("P"), None, t, "x", Memlet("P[0]"))
+    second.add_edge(t, "y", second.add_write("copied"), None, Memlet("copied[1]"))
+    sdfg.add_state_after(second).add_mapped_tasklet(
+        "square",
+        {"i": "0:4"},
+        {"x": Memlet("copied[i]")},
+        "y = x * x",
+        {"y": Memlet("B[i]")},
+        external_edges=True,
+    )
