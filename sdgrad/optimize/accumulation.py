@@ -90,7 +90,9 @@ class Scheduler:
     def leaf(self, leaf: Leaf) -> list[Node]:
         if overwrites_itself(leaf):
             return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
-        conflicts = [s for s in leaf.stores if s.mode != "set" and not self.is_injective(s, leaf)]
+        conflicts = [
+            s for s in leaf.stores if s.mode != "set" and not (self.is_injective(s, leaf) and _starts(s, leaf))
+        ]
         plain = [s for s in leaf.stores if s not in conflicts]
         if not leaf.params or not conflicts and not self.overlapping(plain):
             return [unfresh(leaf)]
@@ -211,4 +213,10 @@ def unfresh(leaf: Leaf) -> Leaf:
 
 
 def _single(store: Store, leaf: Leaf) -> bool:
-    return injective(store, leaf, len(store.index)) and store.guard is None
+    return injective(store, leaf, len(store.index)) and _starts(store, leaf) and store.guard is None
+
+
+def _starts(store: Store, leaf: Leaf) -> bool:
+    """Whether no element of a fresh reduction goes without an instance: nothing else would give it its start."""
+    used = free_names(*store.index)
+    return not store.fresh or all(p.name in used or (p.stop - p.start).is_nonnegative for p in leaf.params)

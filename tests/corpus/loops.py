@@ -251,3 +251,12 @@ def constants_at_indices_in_a_while(C, index):
         C[index[k], 0] = 0.5
         k += 1
     return np.sum(C)
+
+
+# A sum that has one term at most was an assignment, and where it had none it kept the sum of the trip before.
+@program(_arguments((4, 3)), "corpus")
+def sums_of_one_term_or_none(B):
+    t = 1.0
+    for i in range(3):
+        t = t * np.cos(np.sum(B[i + 2 :, 1 : i + 1]))
+    return t
