@@ -1,0 +1,84 @@
+"""A gradient's peak memory is that of its arguments, gradients, working copies, and the tape of its plan."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+MB = 1e6
+SCRIPT = '''
+import sys
+
+import numpy as np
+
+import sdgrad
+from test_tapes import numbers, plan_of
+
+
+def status(key):
+    """A line of the process's status, in bytes."""
+    with open("/proc/self/status") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(key))
+
+
+def linear(A):
+    B = np.zeros((1200, 1200))
+    for t in range(20):
+        B[1:-1, 1:-1] = 0.2 * (A[1:-1, 1:-1] + A[1:-1, :-2] + A[1:-1, 2:] + A[2:, 1:-1] + A[:-2, 1:-1])
+        A[1:-1, 1:-1] = 0.2 * (B[1:-1, 1:-1] + B[1:-1, :-2] + B[1:-1, 2:] + B[2:, 1:-1] + B[:-2, 1:-1])
+    return np.sum(A)
+
+
+def nonlinear(A):
+    for t in range(20):
+        A[100:-100, :] = np.sin(A[100:-100, :]) * 1.1
+    return np.sum(A)
+
+
+def product(A):
+    x = A[0, :] * 1.0
+    for i in range(100):
+        x = np.tanh(A @ x)
+    return np.sum(x)
+
+
+def unknown_trips(A):
+    s = 0.0
+    while s < 30.0:
+        A[:, 600:] = A[:, 600:] * A[:, 600:]
+        s += 2.0
+    return np.sum(A)
+
+
+A = np.random.default_rng(0).uniform(0.5, 0.9, (1200, 1200))
+for function in (linear, nonlinear, product, unknown_trips):
+    plan = plan_of(function, A)
+    gradient = sdgrad.grad(function)
+    gradient(A)  # compiles
+    with open("/proc/self/clear_refs", "w") as reset:
+        reset.write("5")
+    before = status("VmRSS")
+    gradient(A)
+    trips = {s.name: 15 for s in plan.numbers().free_symbols}
+    print(function.__name__, A.nbytes, 8 * numbers(plan, **trips), status("VmHWM") - before)
+'''
+WORKING = {"linear": 5, "nonlinear": 3, "product": 2, "unknown_trips": 3}
+"""Arrays of the argument's size beside the tape: its copy, the gradient, adjoints, temporaries, what is put back."""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peak memory is read from Linux's /proc")
+def test_peak_is_the_plan(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent)])}
+    script = tmp_path / "measure.py"  # DaCe reads the functions' source
+    script.write_text(SCRIPT)
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [line.split() for line in done.stdout.splitlines()]
+    assert [name for name, *_ in found] == list(WORKING)
+    for name, array, tape, peak in ((n, *map(int, rest)) for n, *rest in found):
+        limit = tape + WORKING[name] * array + 4 * MB
+        # memory that the first call gave back may be taken again without showing
+        assert tape - array < peak < limit, f"{name}: {peak / MB:.0f} MB at the peak, tape {tape / MB:.0f} MB"
