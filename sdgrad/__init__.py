@@ -14,8 +14,9 @@ from sdgrad.backward import (
     unregister_backward,
 )
 from sdgrad.config import config
+from sdgrad.directional import jvp
 from sdgrad.errors import DifferentiationError, SdgradError
-from sdgrad.graph_api import add_backward_pass
+from sdgrad.graph_api import add_backward_pass, add_forward_tangent
 from sdgrad.symbolic.scalar_rules import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
 
@@ -31,10 +32,12 @@ __all__ = [
     "ScalarRule",
     "SdgradError",
     "add_backward_pass",
+    "add_forward_tangent",
     "compile_forward",
     "config",
     "errors",
     "grad",
+    "jvp",
     "register_backward",
     "register_scalar_rule",
     "select_backward",

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import dace
 import sympy
-from dace import data as dt
 
+from sdgrad.companions import Companions
 from sdgrad.names import Names
-from sdgrad.program.tree import Container, Leaf, Let, Load, Node, Param, Program, Source, Store
+from sdgrad.program.tree import Container, Leaf, Let, Load, Node, Param, Source, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
@@ -46,40 +46,21 @@ def assign(target: Container, source: Container, mode: str, names: Names, label:
 
 
 @dataclass
-class Adjoints:
+class Adjoints(Companions):
     """The adjoint of every container of a program.
 
     ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and not
     to be changed) or ``live``.
     """
 
-    program: Program
-    names: Names
-    made: dict[str, Container] = field(default_factory=dict)
-    of: dict[str, str] = field(default_factory=dict)
+    stem = "gradient"
+    wider = WIDER
     state: dict[str, str] = field(default_factory=dict)
     straight: frozenset[str] | None = None  # containers that may go back to known zero here; None: all
 
     def may_forget(self, name: str) -> bool:
         """Whether the code being reversed runs exactly once for this container: no loop, branch or map around it."""
         return self.straight is None or self.program.root(name) in self.straight
-
-    def container(self, name: str) -> Container:
-        """The adjoint container of a container; the adjoint of a view is the same view of the adjoint."""
-        if name not in self.of:
-            primal = self.program.containers[name]
-            desc = copy.deepcopy(primal.desc)
-            desc.transient = True
-            if isinstance(desc, (dt.Array, dt.Scalar)) and desc.dtype in WIDER:
-                desc.dtype = WIDER[desc.dtype]
-            fresh = self.names.fresh(f"gradient_{name}")
-            base = self.container(primal.view_of).name if primal.view_of else None
-            self.register(name, Container(fresh, desc, base, primal.view_subset))
-        return self.made[self.of[name]]
-
-    def register(self, name: str, adjoint: Container) -> None:
-        self.of[name] = adjoint.name
-        self.made[adjoint.name] = adjoint
 
     def is_zero(self, name: str) -> bool:
         """Whether the adjoint is known to be zero everywhere."""

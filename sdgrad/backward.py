@@ -175,6 +175,6 @@ def _copy(build: Builder, region: Region, stem: str) -> Region:
 def _accumulate(build: Builder, gradient: Container, target: Region) -> None:
     params = build.params(extents(target))
     index = [sym(p.name) for p in params]
-    whole = build.context.adjoints.made[gradient.name]
+    whole = build.context.made[gradient.name]
     source = Region(whole.name, subsets.Range([(0, n - 1, 1) for n in whole.shape]))
     build.leaf(params, {"a": (source, index)}, "a", target, index, "sum")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
 from sdgrad.analysis.paths import Path, nodes_with_paths
@@ -34,8 +34,10 @@ def check_request(program: Program, request: Request) -> None:
         raise DifferentiationError(problems)
 
 
-def check_program(program: Program, request: Request, found: Activity) -> None:
-    """Every active construct has a derivative; every input that must matter does."""
+def check_program(
+    program: Program, request: Request, found: Activity, find: Callable[[NodeCall, Program], object] = find_rule
+) -> None:
+    """Every active construct has a derivative; every input that must matter does. ``find`` finds a call's rule."""
     problems = unknown_functions(program, found)
     for path, node in nodes_with_paths(program.body):
         if isinstance(node, Leaf):
@@ -51,7 +53,7 @@ def check_program(program: Program, request: Request, found: Activity) -> None:
                     )
         elif isinstance(node, NodeCall) and is_active(node, path, found):
             try:
-                find_rule(node, program)
+                find(node, program)
             except DifferentiationError as error:
                 problems += error.problems
     if problems:

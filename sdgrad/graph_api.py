@@ -8,7 +8,7 @@ import dace
 from dace import nodes as nd
 
 from sdgrad.optimize import optimize
-from sdgrad.pipeline import differentiate
+from sdgrad.pipeline import differentiate, normalize, push_tangents
 from sdgrad.program.emit import emit
 from sdgrad.request import Request
 
@@ -41,14 +41,37 @@ def add_backward_pass(
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     """
-    names = [tuple(n.data if isinstance(n, nd.AccessNode) else n for n in given) for given in (inputs, outputs)]
-    result = differentiate(sdfg, Request(names[0], names[1], True, strong_zero, unused))
+    result = differentiate(sdfg, Request(_names(inputs), _names(outputs), True, strong_zero, unused))
     if separate_sdfgs:
         forward, backward = result.halves()
         take_over(sdfg, emit(optimize(forward)))
         return emit(optimize(backward))
     take_over(sdfg, emit(optimize(result.program)))
     return sdfg
+
+
+def add_forward_tangent(sdfg: dace.SDFG, inputs: Names = (), outputs: Names = (), *, unused: str = "zero") -> dace.SDFG:
+    """Extend a graph by its tangents (forward mode; Griewank & Walther 2008, 3.1).
+
+    After it, the graph also takes ``tangent_<name>`` for each input and output, of the same shape (scalars: one
+    element) and dtype. Those of the inputs hold tangents on entry. Those of the outputs hold, on return, the
+    derivative of the outputs' final content in the direction of the inputs' tangents. A container that is both, or an
+    input that the graph writes, has its tangent overwritten as it is overwritten itself.
+
+    :param sdfg: the graph; extended in place. If differentiation fails, it is left as it was.
+    :param inputs: containers whose initial content is moved, as names or access nodes.
+    :param outputs: containers whose final content is asked for.
+    :returns: the graph.
+    :raises NameNotFound: an input or output names no container.
+    :raises DifferentiationError: with every reason why the graph cannot be differentiated.
+    """
+    program = push_tangents(normalize(sdfg), Request(_names(inputs), _names(outputs), unused=unused))
+    take_over(sdfg, emit(optimize(program)))
+    return sdfg
+
+
+def _names(given: Names) -> tuple[str, ...]:
+    return tuple(n.data if isinstance(n, nd.AccessNode) else n for n in given)
 
 
 def take_over(sdfg: dace.SDFG, new: dace.SDFG) -> None:

@@ -8,6 +8,7 @@ import dace
 
 from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
+from sdgrad.forward import with_tangents
 from sdgrad.normalize import (
     bound_sizes,
     divide_truly,
@@ -25,6 +26,7 @@ from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Block, Program
 from sdgrad.request import Request
 from sdgrad.reverse import Reversal
+from sdgrad.rules import find_tangent_rule
 from sdgrad.tape.choose import plan_tape
 from sdgrad.tape.plan import TapePlan
 from sdgrad.tape.record import Recorder
@@ -81,3 +83,11 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     backward = (*first, *reversal.block(program.body), *last, *gradients.deliver(program, request, adjoints, names))
     whole = gradients.assemble(program, request, adjoints, plan, recorder.scratch, (*forward, *backward))
     return Differentiated(request, program, found, plan, whole, forward, backward)
+
+
+def push_tangents(program: Program, request: Request) -> Program:
+    """A program with its tangents: fence -> analyse -> forward."""
+    fence.check_request(program, request)
+    found = activity(program, request.inputs, request.outputs)
+    fence.check_program(program, request, found, find_tangent_rule)
+    return with_tangents(program, request, found, all_names(program))

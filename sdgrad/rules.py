@@ -11,9 +11,12 @@ from dace import subsets
 
 from sdgrad.adjoints import Adjoints
 from sdgrad.analysis.paths import Path
+from sdgrad.companions import Tangents
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
-from sdgrad.program.tree import Container, Node, NodeCall, Program, Region
+from sdgrad.program.tree import Container, Leaf, Let, Node, NodeCall, Param, Program, Region, Store
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym
 from sdgrad.tape.plan import TapePlan
 
 
@@ -29,6 +32,10 @@ class CallContext:
     names: Names
     given: tuple[str, ...]  # output connectors whose cotangent arrives
     wanted: tuple[str, ...]  # input connectors whose gradient is asked for
+
+    @property
+    def made(self) -> dict[str, Container]:
+        return self.adjoints.made
 
     def container(self, name: str) -> Container:
         return (
@@ -58,6 +65,49 @@ class CallContext:
 
 
 @dataclass(frozen=True)
+class TangentContext:
+    """What a rule sees of the call whose tangent it computes."""
+
+    call: NodeCall
+    path: Path
+    program: Program
+    tangents: Tangents
+    names: Names
+    given: tuple[str, ...]  # input connectors that carry a tangent
+    wanted: tuple[str, ...]  # output connectors whose tangent is asked for
+
+    @property
+    def made(self) -> dict[str, Container]:
+        return self.tangents.made
+
+    def container(self, name: str) -> Container:
+        return self.tangents.made.get(name) or self.program.containers[name]
+
+    def primal(self, connector: str) -> Region:
+        """The operand or result itself."""
+        return {**self.call.inputs, **self.call.outputs}[connector]
+
+    def tangent(self, connector: str) -> Region:
+        """The tangent of an operand or result."""
+        region = self.primal(connector)
+        return Region(self.tangents.container(region.container).name, region.subset)
+
+    def zero(self, connector: str) -> Leaf:
+        """Clear the tangent of a result."""
+        region = self.tangent(connector)
+        params, index = [], []
+        for k, (b, e, s) in enumerate(region.subset.ranges):
+            if b == e:
+                index.append(b)
+                continue
+            params.append(Param(self.names.fresh(f"i{k}"), b, e, s))
+            index.append(sym(params[-1].name))
+        v = self.names.fresh("v")
+        body = (Let(v, code.constant(0)), Store(region.container, tuple(index), v))
+        return Leaf(tuple(params), body, self.call.source)
+
+
+@dataclass(frozen=True)
 class Rule:
     """A backward implementation of built-in form: it answers in nodes of the program tree."""
 
@@ -65,6 +115,7 @@ class Rule:
     needs: Callable[[NodeCall, Program, tuple[str, ...]], tuple[str, ...]]
     reverse: Callable[[CallContext], list[Node]]
     applies: Callable[[NodeCall, Program], str | None] = lambda call, program: None
+    forward: Callable[[TangentContext], list[Node]] | None = None  # the call, and the tangents of its results
     registry: ClassVar[dict[str, list[Rule]]] = {}
 
 
@@ -84,6 +135,17 @@ def find_rule(call: NodeCall, program: Program) -> Rule:
         if reason is None:
             return rule
         declined.append(f"{rule.name}: {reason}")
+    raise DifferentiationError([no_rule(call, declined)])
+
+
+def find_tangent_rule(call: NodeCall, program: Program) -> Callable[[TangentContext], list[Node]]:
+    """The forward half of the first rule that has one and applies."""
+    declined = []
+    for rule in RULES.get(call.kind, ()):
+        reason = rule.applies(call, program)
+        if reason is None and rule.forward is not None:
+            return rule.forward
+        declined.append(f"{rule.name}: {reason or 'has no forward rule'}")
     raise DifferentiationError([no_rule(call, declined)])
 
 

@@ -12,7 +12,7 @@ from dace import nodes as nd
 from dace import subsets
 
 from sdgrad.program.tree import Container, Expr, Leaf, Let, Load, Node, NodeCall, Param, Region, Store
-from sdgrad.rules import CallContext
+from sdgrad.rules import CallContext, TangentContext
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
@@ -34,7 +34,7 @@ def element(region: Region, index: Sequence[Expr]) -> tuple[Expr, ...]:
 class Builder:
     """Collects the nodes of one rule."""
 
-    context: CallContext
+    context: CallContext | TangentContext
     nodes: list[Node] = field(default_factory=list)
 
     def params(self, sizes: Sequence[Expr]) -> tuple[Param, ...]:
@@ -43,7 +43,7 @@ class Builder:
     def temporary(self, stem: str, sizes: Sequence[Expr], dtype: dace.typeclass) -> Region:
         """A new array, as an operand."""
         container = Container(self.context.names.fresh(stem), dt.Array(dtype, list(sizes), transient=True))
-        self.context.adjoints.made[container.name] = container
+        self.context.made[container.name] = container
         return Region(container.name, subsets.Range([(ZERO, n - 1, ONE) for n in sizes]))
 
     def dtype(self, region: Region) -> dace.typeclass:
@@ -73,6 +73,7 @@ class Builder:
 
     def target(self, connector: str) -> Region:
         """The adjoint of an operand, ready to be added to."""
+        assert isinstance(self.context, CallContext)
         before, region = self.context.target(connector)
         self.nodes += before
         return region

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import dace
 from dace.libraries.fft import FFT, IFFT
 
 from sdgrad.backward_impls.building import Builder, extents, spent
-from sdgrad.program.tree import Node
-from sdgrad.rules import CallContext, Rule, register_rule
+from sdgrad.program.tree import Node, NodeCall
+from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
 from sdgrad.symbolic.expr import sym
 
 
@@ -28,5 +30,12 @@ def _transform(context: CallContext) -> list[Node]:
     return build.nodes
 
 
+def _transform_forward(context: TangentContext) -> list[Node]:
+    """A transform is linear: the tangent goes through one of its own."""
+    moved, result = context.tangent("_inp"), context.tangent("_out")
+    own = copy.deepcopy(context.call.node)
+    return [context.call, NodeCall(own, {"_inp": moved}, {"_out": result}, context.call.source)]
+
+
 for _name in ("FFT", "IFFT"):
-    register_rule(_name, Rule("transform", lambda call, program, wanted: (), _transform))
+    register_rule(_name, Rule("transform", lambda call, program, wanted: (), _transform, forward=_transform_forward))

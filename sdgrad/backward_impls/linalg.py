@@ -3,6 +3,7 @@
 ``X = A^-1 B``: ``B' = A^-H X'``, ``A' = -B' X^H``. ``Y = A^-1``: ``A' = -Y^H Y' Y^H``. ``A = L L^H``:
 ``S = L^-H phi(L^H L') L^-1``, with ``phi`` the lower triangle with half the diagonal. The factorization reads the lower
 triangle of ``A`` only, as NumPy's does, so the gradient is ``S + S^H`` below the diagonal, ``S`` on it and zero above.
+Forward: ``dX = A^-1 (dB - dA X)``, ``dY = -Y dA Y``, ``dL = L phi(L^-1 dA L^-H)``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import dace
 from dace.libraries.linalg import Inv, Solve
 
 from sdgrad.backward_impls.building import Builder, extents, spent
-from sdgrad.program.tree import Node, NodeCall, Program
-from sdgrad.rules import CallContext, Rule, register_rule
+from sdgrad.program.tree import Node, NodeCall, Program, Region
+from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
 from sdgrad.symbolic.expr import sym
 
 COMPLEX = (dace.complex64, dace.complex128)
@@ -94,10 +95,67 @@ def _triangle(build: Builder, region, n, dtype):
     return result
 
 
+# --- forward
+def _dot(build: Builder, context: TangentContext, connector: str, stem: str) -> Region:
+    """The tangent of an operand; zero where it has none."""
+    if connector in context.given:
+        return context.tangent(connector)
+    operand = context.primal(connector)
+    nothing = build.temporary(stem, extents(operand), build.dtype(operand))
+    params = build.params(extents(operand))
+    build.leaf(params, {}, "0", nothing, [sym(p.name) for p in params])
+    return nothing
+
+
+def _solve_forward(context: TangentContext) -> list[Node]:
+    build = Builder(context)
+    a, x, result = context.primal("_ain"), context.primal("_bout"), context.tangent("_bout")
+    right = build.temporary("moved_right_side", extents(x), build.dtype(x))
+    params = build.params(extents(x))
+    index = [sym(p.name) for p in params]
+    build.leaf(params, {"a": (_dot(build, context, "_bin", "still"), index)}, "a", right, index)
+    if "_ain" in context.given:
+        build.product(context.tangent("_ain"), x, right, "-(a * b)", fresh=False)
+    build.call(Solve("solve_tangent"), {"_ain": a, "_bin": right}, {"_bout": result})
+    return [context.call, *build.nodes]
+
+
+def _inverse_forward(context: TangentContext) -> list[Node]:
+    build = Builder(context)
+    y, result = context.primal("_aout"), context.tangent("_aout")
+    half = build.temporary("inverse_tangent", extents(y), build.dtype(y))
+    build.product(y, context.tangent("_ain"), half)
+    build.product(half, y, result, "-(a * b)")
+    return [context.call, *build.nodes]
+
+
+def _cholesky_forward(context: TangentContext) -> list[Node]:
+    build = Builder(context)
+    lower, moved, result = context.primal("_b"), context.tangent("_a"), context.tangent("_b")
+    conj = _is_complex(build, lower)
+    n, dtype = extents(lower)[0], build.dtype(lower)
+    inverse, whole, half, p = (build.temporary(name, [n, n], dtype) for name in ("l_inverse", "moved", "half", "phi"))
+    i, j = build.params([n, n])
+    x, y = sym(i.name), sym(j.name)
+    mirrored = "conj(b)" if conj else "b"
+    operands = {"a": (moved, [x, y]), "b": (moved, [y, x])}
+    build.leaf((i, j), operands, f"(a if {i.name} >= {j.name} else {mirrored})", whole, [x, y])
+    build.call(Inv("l_inverse"), {"_ain": lower}, {"_aout": inverse})
+    build.product(inverse, whole, half)
+    build.product(half, inverse, p, "a * conj(b)" if conj else "a * b", transpose_b=True)
+    masked = build.temporary("phi_lower", [n, n], dtype)
+    text = f"(a if {i.name} > {j.name} else (a / 2 if {i.name} == {j.name} else 0))"
+    build.leaf((i, j), {"a": (p, [x, y])}, text, masked, [x, y])
+    build.product(lower, masked, result)
+    return [context.call, *build.nodes]
+
+
 def _only_lower(call: NodeCall, program: Program) -> str | None:
     return None if call.node.lower else "factors U with A = U^H U are not covered; use the lower factor"
 
 
-register_rule("Solve", Rule("solve", _solve_needs, _solve))
-register_rule("Inv", Rule("inverse", lambda call, program, wanted: ("_aout",), _inverse))
-register_rule("Cholesky", Rule("cholesky", lambda call, program, wanted: ("_b",), _cholesky, _only_lower))
+register_rule("Solve", Rule("solve", _solve_needs, _solve, forward=_solve_forward))
+register_rule("Inv", Rule("inverse", lambda call, program, wanted: ("_aout",), _inverse, forward=_inverse_forward))
+register_rule(
+    "Cholesky", Rule("cholesky", lambda call, program, wanted: ("_b",), _cholesky, _only_lower, _cholesky_forward)
+)

@@ -236,6 +236,27 @@ def pull(
     return value if p.guard is None else code.choose(p.guard, value, nothing)
 
 
+def push(
+    p: Partial, dx: ast.expr, kind: Mapping[str, str], result: str, complex_type: str = "dace.complex128"
+) -> ast.expr:
+    """The contribution of the operand's tangent ``dx`` to the result's: ``partial * dx``, guarded."""
+    complex_result, complex_operand = kind.get(result) == "complex", kind.get(p.operand) == "complex"
+    nothing: ast.expr = code.constant(0)
+    if p.jvp is not None:
+        value = code.rename(p.jvp, {"dx": dx})
+    elif p.factor is None:
+        value = code.call(complex_type, dx, nothing) if complex_result and not complex_operand else dx
+    else:
+        value = quotient(p.factor, dx)
+    if p.singular:
+        value = code.choose(ast.Compare(left=dx, ops=[ast.NotEq()], comparators=[nothing]), value, nothing)
+    if complex_result or complex_operand:
+        value, nothing = complex_literals(value, complex_type), complex_literals(nothing, complex_type)
+    if complex_operand and not complex_result:
+        nothing = code.constant(0)
+    return value if p.guard is None else code.choose(p.guard, value, nothing)
+
+
 def complex_literals(expr: ast.expr, complex_type: str) -> ast.expr:
     """Numbers as complex numbers of the right precision: C++ mixes complex with nothing else. Exponents stay."""
 

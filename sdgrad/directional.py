@@ -1,0 +1,57 @@
+"""Derivatives in directions: ``jvp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdgrad.errors import ArgumentError, NotScalarError
+from sdgrad.forward import tangent_name
+from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.request import Request
+from sdgrad.runtime.arrays import as_array
+from sdgrad.signature import Signature
+
+
+def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """``f``'s outputs, and their derivative in the direction of ``tangents``, computed together in one pass.
+
+    :param f: a NumPy-style function or a ``@dace.program``.
+    :param primals: its positional arguments.
+    :param tangents: one tangent for each, of its shape; None where an argument is not moved (integers must not be).
+    :returns: ``(outputs, output_tangents)``: one array each for one output, tuples for several.
+    :raises ArgumentError: a tangent is missing, has another shape, or belongs to an argument that is no float.
+    :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise ArgumentError("jvp takes a tuple of arguments and a tuple of their tangents")
+    if len(primals) != len(tangents):
+        raise ArgumentError(f"{len(primals)} arguments, but {len(tangents)} tangents")
+    arguments = bind_arguments(f, tuple(primals), {})
+    signature = Signature.of(f, arguments)
+    outputs = signature.outputs
+    if not outputs:
+        raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
+    given = {n: t for n, t in zip(arguments, tangents, strict=False) if t is not None}
+    moved = {n: _tangent(t, arguments[n], n) for n, t in given.items()}
+    present = {n: t for n, t in moved.items() if n in signature.program.containers}
+    request = Request(tuple(present), outputs, accumulate=False)
+    program = signature.tangent(request)
+    named = {tangent_name(n, signature.program): t for n, t in present.items()}
+    found = program({**signature.arguments(arguments), **named})
+    values = tuple(signature.output_value(o, found, arguments) for o in outputs)
+    dots = tuple(signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in outputs)
+    return (values[0], dots[0]) if len(outputs) == 1 else (values, dots)
+
+
+def _tangent(value: Any, primal: Any, name: str) -> np.ndarray:
+    array, wanted = np.asarray(as_array(value)), np.asarray(as_array(primal))
+    if wanted.dtype.kind not in "fc":
+        raise ArgumentError(
+            f"argument '{name}' is {wanted.dtype}: only floating-point arguments have tangents; give None"
+        )
+    if array.shape != wanted.shape:
+        raise ArgumentError(f"tangent of '{name}': expected shape {wanted.shape}, found {array.shape}")
+    return np.ascontiguousarray(array, dtype=wanted.dtype).reshape(wanted.shape or (1,))

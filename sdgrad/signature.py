@@ -1,0 +1,147 @@
+"""What a function is for arguments of certain shapes and dtypes: its normal form, and what is compiled from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import dace
+import numpy as np
+
+from sdgrad.frontend.parse import as_program, parse, python_function, sizes
+from sdgrad.gradients import gradient_name
+from sdgrad.optimize import optimize
+from sdgrad.pipeline import Differentiated, differentiate_program, normalize, push_tangents
+from sdgrad.program.emit import emit
+from sdgrad.program.tree import Program, writes
+from sdgrad.request import Request
+from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
+from sdgrad.runtime.compile import compile_sdfg
+from sdgrad.runtime.program import CompiledProgram, Slot
+from sdgrad.symbolic.kinds import kind_of
+
+
+@dataclass
+class CompiledGradient:
+    """A differentiated program, compiled."""
+
+    result: Differentiated
+    program: CompiledProgram
+
+    @property
+    def normalized(self) -> Program:
+        return self.result.normalized
+
+    def __call__(self, arguments: Mapping[str, Any], inplace: bool = False) -> dict[str, np.ndarray]:
+        return self.program(arguments, inplace)
+
+    def gradient(self, name: str, found: Mapping[str, np.ndarray], original: Any) -> Any:
+        """The gradient of an argument, in its kind and shape."""
+        array = found[gradient_name(name, self.normalized)]
+        return like(array.reshape(np.shape(as_array(original))), original)
+
+
+@dataclass
+class Signature:
+    """A function for arguments of certain shapes and dtypes: its normal form, and the programs compiled from it."""
+
+    function: Callable
+    program: Program
+    closure: Mapping[str, Any]
+    shapes: Mapping[str, tuple[int, ...]]
+    returns_tuple: bool
+    gradients: dict[Request, CompiledGradient] = field(default_factory=dict)
+    tangents: dict[Request, CompiledProgram] = field(default_factory=dict)
+    _primal: CompiledProgram | None = None
+
+    @staticmethod
+    def of(f: Callable, arguments: Mapping[str, Any]) -> Signature:
+        """The signature of a call, from the cache where it was seen before."""
+        fixed = sizes(f, arguments)
+        key = tuple((name, fixed.get(name, _key(value))) for name, value in arguments.items())
+        cache = _signatures.setdefault(python_function(f), {})
+        if key not in cache:
+            cache[key] = Signature.parse(f, arguments)
+        return cache[key]
+
+    @staticmethod
+    def parse(f: Callable, arguments: Mapping[str, Any]) -> Signature:
+        program = as_program(f)
+        sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
+        sdfg.name = python_function(f).__name__
+        closure = {k: v for k, v in _closure(program, sdfg).items()}
+        tree = normalize(sdfg, own=True)
+        return Signature(f, tree, closure, {}, any(n.startswith("__return_") for n in tree.arguments))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What the function returns; where it returns nothing, the float arguments it writes."""
+        returned = tuple(n for n in self.program.arguments if n.startswith("__return"))
+        if returned:
+            return tuple(sorted(returned, key=lambda n: int(n[9:] or 0) if n != "__return" else 0))
+        written = {self.program.root(w) for node in self.program.body for w in writes(node)}
+        return tuple(n for n in self.program.arguments if n in written and self.is_float(n))
+
+    def is_float(self, name: str) -> bool:
+        return name in self.program.containers and kind_of(self.program.containers[name].dtype) in ("float", "complex")
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments the graph has: unused ones and constants drop out."""
+        known = set(self.program.arguments) | set(self.program.symbols)
+        return {n: v for n, v in given.items() if n in known} | dict(self.closure)
+
+    def output_value(self, name: str, values: Mapping[str, np.ndarray], arguments: Mapping[str, Any]) -> Any:
+        like_what = next((v for v in arguments.values() if is_tensor(v)), None)
+        array = values[name]
+        if name.startswith("__return") and self.program.containers[name].shape == (1,):
+            array = array.reshape(())  # DaCe returns scalars as arrays of one element
+        return like(array, like_what) if like_what is not None else array[()] if array.shape == () else array
+
+    def primal(self) -> CompiledProgram:
+        """The function itself, compiled."""
+        if self._primal is None:
+            self._primal = _compile(self.program)
+        return self._primal
+
+    def tangent(self, request: Request) -> CompiledProgram:
+        """The function with tangents, compiled."""
+        if request not in self.tangents:
+            self.tangents[request] = _compile(push_tangents(self.program, request))
+        return self.tangents[request]
+
+    def gradient(self, request: Request) -> CompiledGradient:
+        if request not in self.gradients:
+            result = differentiate_program(self.program, request)
+            self.gradients[request] = CompiledGradient(result, _compile(result.program))
+        return self.gradients[request]
+
+
+_signatures: dict[Callable, dict[tuple, Signature]] = {}
+
+
+def _compile(program: Program) -> CompiledProgram:
+    ready = optimize(program)
+    sdfg = emit(ready)
+    written = frozenset(ready.root(w) for node in ready.body for w in writes(node))
+    compiled = compile_sdfg(sdfg)
+    slots = tuple(Slot.of(n, d, n in written) for n, d in compiled.arguments.items() if n in sdfg.arrays)
+    return CompiledProgram(sdfg, compiled, slots)
+
+
+def _key(value: Any) -> Any:
+    array = as_array(value)
+    if isinstance(array, (np.ndarray, np.generic)):
+        return (str(array.dtype), array.shape)
+    if isinstance(array, (bool, int, float, complex)):
+        return type(array).__name__
+    return array if isinstance(array, (str, type(None), tuple)) else id(array)
+
+
+def _closure(program: Any, sdfg: dace.SDFG) -> dict[str, Any]:
+    """Global and closure arrays that the graph takes as arguments."""
+    found = {}
+    for name, resolve in getattr(program, "closure_arg_mapping", {}).items():
+        if name in sdfg.arrays:
+            found[name] = resolve() if callable(resolve) else resolve
+    return found
