@@ -14,9 +14,10 @@ from sdgrad.backward import (
     unregister_backward,
 )
 from sdgrad.config import config
-from sdgrad.directional import jvp
+from sdgrad.directional import hvp, jvp
 from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.graph_api import add_backward_pass, add_forward_tangent
+from sdgrad.matrices import hessian, jacobian
 from sdgrad.symbolic.scalar_rules import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
 
@@ -37,6 +38,9 @@ __all__ = [
     "config",
     "errors",
     "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
     "jvp",
     "register_backward",
     "register_scalar_rule",

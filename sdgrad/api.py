@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,13 @@ import numpy as np
 
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function
-from sdgrad.gradients import seed_name
+from sdgrad.gradients import gradient_name, seed_name
+from sdgrad.pipeline import differentiate_program
+from sdgrad.program.functions import returning
+from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, like
-from sdgrad.signature import Signature
+from sdgrad.signature import Derived, Signature, identity
 
 Wrt = int | str | Sequence[int | str]
 
@@ -35,29 +38,24 @@ def value_and_grad(
     :raises NotScalarError: ``f`` returns several values or an array (use :func:`vjp`).
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     """
-    return GradFunction(_differentiable(f), wrt, inplace, strong_zero, unused)
+    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused)
 
 
-def _differentiable(f: Callable) -> Callable:
-    if isinstance(f, GradFunction) or hasattr(f, "gradient_of"):
-        raise ArgumentError("a gradient is not differentiated again yet; differentiate a function or a @dace.program")
-    as_program(f)
+def checked(f: Callable) -> Callable:
+    """The function, if it is one that can be differentiated: plain, a ``@dace.program``, or a derivative."""
+    if not isinstance(f, Derived):
+        as_program(f)
     return f
 
 
 def grad(
     f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True, unused: str = "zero"
 ) -> Callable:
-    """A function that returns the gradient of ``f``; see :func:`value_and_grad`."""
-    both = GradFunction(_differentiable(f), wrt, inplace, strong_zero, unused)
+    """A function that returns the gradient of ``f``; see :func:`value_and_grad`.
 
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        return both(*args, **kwargs)[1]
-
-    gradient.__name__ = f"grad_{python_function(f).__name__}"
-    gradient.__doc__ = f"The gradient of {python_function(f).__name__}."
-    gradient.gradient_of = f  # type: ignore[attr-defined]
-    return gradient
+    It can be differentiated again: ``grad(grad(f))``.
+    """
+    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused)
 
 
 def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
@@ -120,22 +118,49 @@ def _cotangent(value: Any, result: Any, output: str) -> np.ndarray:
 
 @dataclass
 class GradFunction:
-    """``value_and_grad(f)``: compiled on demand, once for each signature."""
+    """``grad(f)`` or ``value_and_grad(f)``: compiled on demand, once for each signature."""
 
     f: Callable
     wrt: Wrt
+    with_value: bool
     inplace: bool
     strong_zero: bool
     unused: str
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        arguments = bind_arguments(self.f, args, kwargs)
+    def __post_init__(self) -> None:
+        name = python_function(self.f).__name__
+        self.__name__ = f"{'value_and_' if self.with_value else ''}grad_{name}"
+        self.__doc__ = f"The {'value and ' if self.with_value else ''}gradient of {name}."
+
+    def identity(self) -> Hashable:
+        wrt = tuple(self.wrt) if isinstance(self.wrt, (tuple, list)) else self.wrt
+        return ("grad", identity(self.f), wrt, self.with_value, self.strong_zero, self.unused)
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """The differentiated program as a function: what it returns are the value, if wanted, and the gradients."""
+        signature, names, output, request = self.question(arguments)
+        program = differentiate_program(signature.program, request).program
+        gradients = {n: gradient_name(n, signature.program) for n in names}
+        zeros = {gradients[n]: np.asarray(as_array(arguments[n])) for n in names if n not in request.inputs}
+        results = [output] * self.with_value + [gradients[n] for n in names]
+        own = [n for n in signature.program.arguments if not n.startswith("__return")]
+        return returning(
+            program, own, results, [seed_name(output, signature.program, request)], zeros
+        ), signature.closure
+
+    def question(self, arguments: Mapping[str, Any]) -> tuple[Signature, list[str], str, Request]:
+        """Signature, names to differentiate by, output, and what is asked of the engine."""
         signature = Signature.of(self.f, arguments)
         names = self.names(list(arguments))
         output = self.scalar_output(signature)
         present = tuple(n for n in names if n in signature.program.containers)
-        request = Request(present, (output,), False, self.strong_zero, self.unused)
         self.check_floats(names, arguments)
+        return signature, names, output, Request(present, (output,), False, self.strong_zero, self.unused)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        arguments = bind_arguments(self.f, args, kwargs)
+        signature, names, output, request = self.question(arguments)
+        present = request.inputs
         program = signature.gradient(request)
         seed = {
             seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
@@ -144,8 +169,8 @@ class GradFunction:
         gradients = tuple(
             program.gradient(n, found, arguments[n]) if n in present else _zero(arguments[n]) for n in names
         )
-        value = signature.output_value(output, found, arguments)
-        return value, gradients if isinstance(self.wrt, (tuple, list)) else gradients[0]
+        result = gradients if isinstance(self.wrt, (tuple, list)) else gradients[0]
+        return (signature.output_value(output, found, arguments), result) if self.with_value else result
 
     def names(self, known: list[str]) -> list[str]:
         """``wrt`` as argument names."""

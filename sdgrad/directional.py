@@ -1,4 +1,4 @@
-"""Derivatives in directions: ``jvp``."""
+"""Derivatives in directions: ``jvp`` and ``hvp``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.api import grad
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.forward import tangent_name
 from sdgrad.frontend.parse import bind_arguments, python_function
@@ -44,6 +45,20 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     values = tuple(signature.output_value(o, found, arguments) for o in outputs)
     dots = tuple(signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in outputs)
     return (values[0], dots[0]) if len(outputs) == 1 else (values, dots)
+
+
+def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian of a scalar function times a vector, forward over reverse (Pearlmutter 1994).
+
+    :param f: a function of floating-point arguments that returns one scalar.
+    :param primals: its positional arguments.
+    :param tangents: one tangent for each, of its shape.
+    :returns: one array for each argument; the array alone for a single argument.
+    """
+    if not isinstance(primals, (tuple, list)):
+        raise ArgumentError("hvp takes a tuple of arguments and a tuple of their tangents")
+    _, products = jvp(grad(f, wrt=tuple(range(len(primals)))), primals, tangents)
+    return products
 
 
 def _tangent(value: Any, primal: Any, name: str) -> np.ndarray:

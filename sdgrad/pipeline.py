@@ -12,6 +12,7 @@ from sdgrad.forward import with_tangents
 from sdgrad.normalize import (
     bound_sizes,
     divide_truly,
+    elementary,
     fuse,
     known_integers,
     lift_sdfg,
@@ -61,6 +62,11 @@ def normalize(sdfg: dace.SDFG, own: bool = False) -> Program:
     """A graph as a fused program tree; ``own``: the graph may be changed on the way."""
     program = spell_out_updates(divide_truly(lift_sdfg(prepare(sdfg, own))))
     return start_fresh(bound_sizes(fuse(remember_trips(known_integers(program)))))
+
+
+def normalize_again(program: Program) -> Program:
+    """A program that differentiation made, in the form that is differentiated."""
+    return start_fresh(fuse(remember_trips(elementary(program))))
 
 
 def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import dace
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from sdgrad.frontend.parse import as_program, parse, python_function, sizes
 from sdgrad.gradients import gradient_name
 from sdgrad.optimize import optimize
-from sdgrad.pipeline import Differentiated, differentiate_program, normalize, push_tangents
+from sdgrad.pipeline import Differentiated, differentiate_program, normalize, normalize_again, push_tangents
 from sdgrad.program.emit import emit
 from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
@@ -20,6 +20,26 @@ from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import compile_sdfg
 from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.symbolic.kinds import kind_of
+
+
+@runtime_checkable
+class Derived(Protocol):
+    """A function made of another one: it says what program it is, instead of having a source to parse."""
+
+    @property
+    def f(self) -> Callable:
+        """The function it is made of."""
+
+    def identity(self) -> Hashable:
+        """The same for all that are the same function."""
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """The program for arguments like these, and the closure it takes."""
+
+
+def identity(f: Callable | Derived) -> Hashable:
+    """What functions that are the same have in common."""
+    return f.identity() if isinstance(f, Derived) else python_function(f)
 
 
 @dataclass
@@ -46,33 +66,34 @@ class CompiledGradient:
 class Signature:
     """A function for arguments of certain shapes and dtypes: its normal form, and the programs compiled from it."""
 
-    function: Callable
+    function: Callable | Derived
     program: Program
     closure: Mapping[str, Any]
-    shapes: Mapping[str, tuple[int, ...]]
-    returns_tuple: bool
     gradients: dict[Request, CompiledGradient] = field(default_factory=dict)
     tangents: dict[Request, CompiledProgram] = field(default_factory=dict)
     _primal: CompiledProgram | None = None
 
     @staticmethod
-    def of(f: Callable, arguments: Mapping[str, Any]) -> Signature:
+    def of(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
         """The signature of a call, from the cache where it was seen before."""
         fixed = sizes(f, arguments)
         key = tuple((name, fixed.get(name, _key(value))) for name, value in arguments.items())
-        cache = _signatures.setdefault(python_function(f), {})
+        cache = _signatures.setdefault(identity(f), {})
         if key not in cache:
             cache[key] = Signature.parse(f, arguments)
         return cache[key]
 
     @staticmethod
-    def parse(f: Callable, arguments: Mapping[str, Any]) -> Signature:
+    def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
+        if isinstance(f, Derived):
+            tree, closure = f.derive(arguments)
+            return Signature(f, normalize_again(tree), closure)
         program = as_program(f)
         sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
         sdfg.name = python_function(f).__name__
         closure = {k: v for k, v in _closure(program, sdfg).items()}
         tree = normalize(sdfg, own=True)
-        return Signature(f, tree, closure, {}, any(n.startswith("__return_") for n in tree.arguments))
+        return Signature(f, tree, closure)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -117,7 +138,7 @@ class Signature:
         return self.gradients[request]
 
 
-_signatures: dict[Callable, dict[tuple, Signature]] = {}
+_signatures: dict[Hashable, dict[tuple, Signature]] = {}
 
 
 def _compile(program: Program) -> CompiledProgram:

@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from programs import Program, flat
 
-from sdgrad.api import CompiledGradient, Signature
+from sdgrad.forward import tangent_name
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.request import Request
+from sdgrad.signature import CompiledGradient, Signature
 
 TOLERANCES = {2: 2e-2, 4: 1e-4, 8: 1e-9}
 """Relative error of an element, by the bytes of the least precise number in a program."""
@@ -159,3 +160,34 @@ def check(program: Program) -> None:
     for name in run.wrt:
         assert np.all(np.isfinite(wanted[name])), f"the reference of {name} is not finite"
         assert_close(gradients[name], wanted[name], run.tolerance, f"gradient of {name} in {program.name}")
+
+
+def check_forward(program: Program) -> None:
+    """The tangent of the result, weighted by its cotangents, is the reference's gradient in the same direction."""
+    run = Run.of(program)
+    rng = np.random.default_rng(2)
+    signature = Signature.of(program.function, run.arguments)
+    names = _results(signature, program)
+    floats = tuple(n for n in names if signature.is_float(n))
+    present = tuple(w for w in run.wrt if w in signature.program.containers)
+    compiled = signature.tangent(Request(present, floats, accumulate=False))
+    moved = {w: _direction(run.arguments[w], rng) for w in run.wrt}
+    given = {tangent_name(w, signature.program): moved[w].reshape(np.shape(moved[w]) or (1,)) for w in present}
+    found = compiled({**signature.arguments(run.arguments), **given})
+    wanted = sum(np.sum(np.real(np.conj(g) * moved[w])) for w, g in reference(run).items())
+    value, scale = 0.0, abs(wanted)
+    for name, cotangent, result in zip(names, run.cotangents, run.result, strict=True):
+        assert_close(found[name].reshape(np.shape(result)), result, run.tolerance, f"value {name} of {program.name}")
+        if cotangent is not None:
+            dot = found[tangent_name(name, signature.program)].reshape(np.shape(result))
+            parts = np.real(np.conj(cotangent).astype(np.complex128) * dot)
+            value, scale = value + np.sum(parts), scale + np.sum(np.abs(parts))
+    assert abs(value - wanted) <= 10 * run.tolerance * scale, f"{program.name}: found {value}, wanted {wanted}"
+
+
+def _direction(argument, rng) -> np.ndarray:
+    array = np.asarray(argument)
+    value = rng.standard_normal(array.shape)
+    if array.dtype.kind == "c":
+        value = value + 1j * rng.standard_normal(array.shape)
+    return np.asarray(value, dtype=array.dtype)

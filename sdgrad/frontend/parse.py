@@ -28,9 +28,9 @@ def as_program(f: Callable) -> DaceProgram:
     return dace.program(f)
 
 
-def python_function(f: Callable) -> Callable:
-    """The plain Python function behind either."""
-    return f.f if isinstance(f, DaceProgram) else f
+def python_function(f: Any) -> Callable:
+    """The plain Python function behind a ``dace.program``, or behind a function's derivative."""
+    return python_function(f.f) if hasattr(f, "f") else f
 
 
 def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _sizing(function: Callable) -> frozenset[str]:
     return frozenset(sizing_arguments(found)) if found is not None else frozenset()
 
 
-def sizes(f: Callable, arguments: Mapping[str, Any]) -> dict[str, int]:
+def sizes(f: Any, arguments: Mapping[str, Any]) -> dict[str, int]:
     """The integer arguments that a function makes shapes of: another value is another program."""
     names = _sizing(python_function(f))
     return {n: int(v) for n, v in arguments.items() if n in names and isinstance(v, (int, np.integer))}
@@ -67,6 +67,11 @@ def parse(f: Callable, arguments: Mapping[str, Any]) -> dace.SDFG:
 
 def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
     name = program.f.__name__
+    try:
+        inspect.getsource(program.f)
+    except (OSError, TypeError) as error:
+        hint = "define it in a file or a notebook cell"
+        raise ParseError(f"the source of '{name}' cannot be read ({error}); {hint}") from None
     try:
         with rewriting(program.f, given, sizes(program.f, given)):
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)

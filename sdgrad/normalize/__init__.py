@@ -2,6 +2,7 @@
 
 from sdgrad.normalize.control import lift_sdfg
 from sdgrad.normalize.division import divide_truly
+from sdgrad.normalize.elementary import elementary
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.normalize.integers import known_integers
@@ -13,6 +14,7 @@ from sdgrad.normalize.updates import spell_out_updates
 __all__ = [
     "bound_sizes",
     "divide_truly",
+    "elementary",
     "fuse",
     "known_integers",
     "lift_sdfg",

@@ -261,6 +261,16 @@ class _Lifting:
             self.run(node.body, guard)
 
 
+def elementary_steps(let: Let, names: Names) -> list[Instr]:
+    """A definition as several, each of one function, polynomial or choice."""
+    lifting = _Lifting(names, {}, {}, {})
+    value = lifting.value(let.expr, None)
+    last = lifting.instrs[-1] if lifting.instrs else None
+    if isinstance(value, ast.Name) and isinstance(last, Let) and last.name == value.id:
+        return [*lifting.instrs[:-1], Let(let.name, last.expr)]
+    return [*lifting.instrs, Let(let.name, value)]
+
+
 INVERSE = {"sub": ("sum", ast.UnaryOp(op=ast.USub(), operand=code.name("v"))), "div": ("prod", code.parse("1 / v"))}
 
 

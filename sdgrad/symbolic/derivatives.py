@@ -179,6 +179,8 @@ def _to_sympy(expr: ast.expr, names: dict[str, sympy.Symbol], literals: list[ast
             if isinstance(expr.op, ast.Sub)
             else left * right
         )
+    if names_in(expr):
+        raise ValueError(f"'{ast.unparse(expr)}' stands inside a polynomial: it needs a name of its own")
     literals.append(expr)
     return names.setdefault(f"__literal{len(literals) - 1}", sympy.Symbol(f"__literal{len(literals) - 1}"))
 

@@ -1,0 +1,32 @@
+"""Derivatives in the form that is differentiated: steps of one elementary function, one polynomial or one choice."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from sdgrad.normalize.tasklets import elementary_steps
+from sdgrad.program.leaves import live
+from sdgrad.program.naming import all_names
+from sdgrad.program.tree import Block, Instr, Leaf, Let, Program, children, with_children
+
+
+def elementary(program: Program) -> Program:
+    """The program with the expressions of its leaves taken apart."""
+    names = all_names(program)
+
+    def block(nodes: Block) -> Block:
+        return tuple(
+            leaf(n) if isinstance(n, Leaf) else with_children(n, tuple(block(b) for b in children(n))) for n in nodes
+        )
+
+    def leaf(node: Leaf) -> Leaf:
+        body: list[Instr] = []
+        for instr in node.body:
+            if isinstance(instr, Let) and not isinstance(instr.expr, (ast.Name, ast.Constant)):
+                body += elementary_steps(instr, names)
+            else:
+                body.append(instr)
+        return replace(node, body=live(body, set()))
+
+    return replace(program, body=block(program.body))

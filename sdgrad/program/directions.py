@@ -1,0 +1,84 @@
+"""A program run once for every unit vector of one of its arguments: all columns, or rows, of a Jacobian in one call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dace import data as dt
+
+from sdgrad.adjoints import assign, over
+from sdgrad.names import Names
+from sdgrad.program.inline import rename_containers
+from sdgrad.program.naming import all_names
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    Param,
+    Program,
+    Source,
+    Store,
+    Value,
+    writes,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import to_ast
+
+
+def in_every_direction(program: Program, own: Sequence[str], seed: str, results: Sequence[str], last: bool) -> Program:
+    """A function of ``own`` that returns what each of ``results`` is for every unit vector of ``seed``.
+
+    :param own: the arguments that stay; each direction starts from their initial content.
+    :param seed: the argument that is set to unit vectors, one after another.
+    :param last: whether the axes of ``seed`` come after those of the result, or before them.
+    """
+    names = all_names(program)
+    written = {program.root(w) for n in program.body for w in writes(n)} & set(own)
+    mapping = {n: names.fresh(f"work_{n}") if n in written else n for n in program.containers}
+    mapping |= {n: names.fresh(f"inner{n[1:]}") for n in program.containers if n.startswith("__return")}
+    containers = {n: program.containers[n] for n in own}
+    for name, container in program.containers.items():
+        if mapping[name] not in own:
+            base = mapping[container.view_of] if container.view_of else None
+            containers[mapping[name]] = replace(_local(container), name=mapping[name], view_of=base)
+    copies = [assign(containers[mapping[n]], containers[n], "set", names, mapping[n]) for n in sorted(written)]
+    trips, direction = over(containers[mapping[seed]], names)
+    shape = containers[mapping[seed]].shape
+    out: list[Node] = []
+    outputs = ["__return"] if len(results) == 1 else [f"__return_{k}" for k in range(len(results))]
+    for name, output in zip(results, outputs, strict=True):
+        source = containers[mapping[name]]
+        whole = (*source.shape, *shape) if last else (*shape, *source.shape)
+        containers[output] = Container(output, dt.Array(source.dtype, list(whole)))
+        params, index = over(source, names)
+        v = names.fresh("v")
+        target = (*index, *direction) if last else (*direction, *index)
+        out.append(Leaf(params, (Load(v, source.name, index), Store(output, target, v)), Source(label=output)))
+    body = (rename_containers(n, mapping, {}) for n in program.body)
+    block: Block = (*copies, _unit(containers[mapping[seed]], trips, names), *body, *out)
+    for p in reversed(trips):
+        start, stop, step = (Value((), to_ast(x)) for x in (p.start, p.stop, p.step))
+        block = (Loop(p.name, start, stop, step, block, Source(label=f"directions of {seed}")),)
+    return replace(program, containers=containers, body=block, arguments=(*own, *outputs))
+
+
+def _local(container: Container) -> Container:
+    desc = container.desc.clone()
+    desc.transient = True
+    return replace(container, desc=desc)
+
+
+def _unit(seed: Container, trips: tuple[Param, ...], names: Names) -> Leaf:
+    """One where the element is that of the trip, and zero elsewhere."""
+    params, index = over(seed, names)
+    same = [code.parse(f"{p.name} == {t.name}") for p, t in zip(params, trips, strict=True)]
+    test = ast.BoolOp(op=ast.And(), values=same) if len(same) > 1 else (same or [code.constant(True)])[0]
+    v = names.fresh("v")
+    body = (Let(v, code.choose(test, code.constant(1), code.constant(0))), Store(seed.name, index, v))
+    return Leaf(params, body, Source(label=seed.name))

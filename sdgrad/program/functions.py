@@ -1,0 +1,52 @@
+"""A differentiated program as a function again: its gradients are what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from dace import data as dt
+from dace import dtypes
+
+from sdgrad.adjoints import assign, fill
+from sdgrad.program.inline import rename_containers
+from sdgrad.program.naming import all_names
+from sdgrad.program.tree import Container, Node, Program
+
+
+def returning(
+    program: Program, own: Sequence[str], results: Sequence[str], seeds: Sequence[str], zeros: Mapping[str, np.ndarray]
+) -> Program:
+    """The program as a function of ``own`` that returns ``results``, in order.
+
+    :param own: the arguments that stay; the program's other arguments become local.
+    :param results: containers, or names in ``zeros``.
+    :param seeds: arguments that are one from here on.
+    :param zeros: what results that are zero are like.
+    """
+    names = all_names(program)
+    mapping = {n: names.fresh(f"inner{n[1:]}") if n.startswith("__return") else n for n in program.containers}
+    containers: dict[str, Container] = {}
+    for name, container in program.containers.items():
+        base = mapping[container.view_of] if container.view_of else None
+        desc = container.desc
+        if name in program.arguments and name not in own:
+            desc = desc.clone()
+            desc.transient = True
+        containers[mapping[name]] = replace(container, name=mapping[name], view_of=base, desc=desc)
+    before: list[Node] = [fill(containers[s], "1", names, f"seed_{s}") for s in seeds]
+    after: list[Node] = []
+    outputs = ["__return"] if len(results) == 1 else [f"__return_{k}" for k in range(len(results))]
+    for name, output in zip(results, outputs, strict=True):
+        if name in zeros:
+            like = zeros[name]
+            containers[output] = Container(output, dt.Array(dtypes.typeclass(like.dtype.type), list(like.shape) or [1]))
+            after.append(fill(containers[output], "0", names, output))
+        else:
+            desc = containers[mapping[name]].desc.clone()
+            desc.transient = False
+            containers[output] = Container(output, desc)
+            after.append(assign(containers[output], containers[mapping[name]], "set", names, output))
+    body = (rename_containers(n, mapping, {}) for n in program.body)
+    return replace(program, containers=containers, body=(*before, *body, *after), arguments=(*own, *outputs))
