@@ -18,6 +18,7 @@ from sdgrad.directional import hvp, jvp
 from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.graph_api import add_backward_pass, add_forward_tangent
 from sdgrad.matrices import hessian, jacobian
+from sdgrad.stop import detach, stop_gradient
 from sdgrad.symbolic.scalar_rules import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
 
@@ -36,6 +37,7 @@ __all__ = [
     "add_forward_tangent",
     "compile_forward",
     "config",
+    "detach",
     "errors",
     "grad",
     "hessian",
@@ -45,6 +47,7 @@ __all__ = [
     "register_backward",
     "register_scalar_rule",
     "select_backward",
+    "stop_gradient",
     "testing",
     "unregister_backward",
     "value_and_grad",

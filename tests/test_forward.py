@@ -1,10 +1,95 @@
 """Forward mode: tangents of the zoo's programs against JAX's, and the functions that compute them."""
 
+import numpy as np
 import pytest
-from programs import PROGRAMS
-from references import check_forward
+from graphs import call, copied, differences, seeds
+from programs import PROGRAMS, RAW_PROGRAMS
+from references import assert_close, check_forward
+
+import sdgrad
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 def test_program(program):
     check_forward(program)
+
+
+# Functions ---------------------------------------------------------------------------------------------
+
+X, DX = np.array([0.3, 0.4, 0.6]), np.array([1.0, -2.0, 0.5])
+
+
+def two_results(x, n):
+    y = x * n
+    return np.sum(np.sin(y)), y * y
+
+
+def test_jvp_of_two_results():
+    """Integers have no tangent; results come as tuples."""
+    values, dots = sdgrad.jvp(two_results, (X, 2), (DX, None))
+    assert_close(values[0], np.sum(np.sin(2 * X)), 1e-12, "value")
+    assert_close(dots[0], np.sum(2 * np.cos(2 * X) * DX), 1e-12, "tangent")
+    assert_close(dots[1], 8 * X * DX, 1e-12, "second tangent")
+
+
+def overwrites(x):
+    x[1:] = x[1:] * x[:-1]
+    return np.sum(x * x)
+
+
+def test_arguments_and_tangents_are_left_alone():
+    x, dx = X.copy(), DX.copy()
+    sdgrad.jvp(overwrites, (x,), (dx,))
+    assert np.array_equal(x, X) and np.array_equal(dx, DX)
+
+
+def ties(x):
+    return np.max(x), np.min(x), np.prod(x)
+
+
+def test_equal_extremes_share():
+    """As in reverse mode: the tangent is the mean of those of the largest."""
+    x, dx = np.array([2.0, 2.0, 1.0, 2.0]), np.array([1.0, 4.0, 5.0, 1.0])
+    _, (largest, smallest, product) = sdgrad.jvp(ties, (x,), (dx,))
+    assert (largest, smallest) == (2.0, 5.0)
+    assert_close(product, np.sum(8.0 / x * dx), 1e-12, "product")
+
+
+@pytest.mark.parametrize(
+    "primals, tangents, message",
+    [
+        ((X,), (DX, DX), "1 arguments, but 2 tangents"),
+        ((X,), (DX[:2],), r"tangent of 'x': expected shape \(3,\), found \(2,\)"),
+        (X, DX, "a tuple of arguments"),
+        ((np.array([1, 2, 3]),), (DX,), "argument 'x' is int64"),
+    ],
+)
+def test_wrong_tangents(primals, tangents, message):
+    with pytest.raises(sdgrad.errors.ArgumentError, match=message):
+        sdgrad.jvp(overwrites, primals, tangents)
+
+
+# Graphs ------------------------------------------------------------------------------------------------
+
+REFUSED = {"refused", "refused-or-right"}
+
+
+@pytest.mark.parametrize("program", [p for p in RAW_PROGRAMS if not p.tags & REFUSED], ids=str)
+def test_graph(program):
+    """``<w, J v>`` from tangents and from differences of the graph's NumPy version along ``v``."""
+    rng = np.random.default_rng(3)
+    values = program.inputs(rng)
+    cotangents = seeds(program.outputs, values, rng)
+    wanted = differences(program.reference, values, program.wrt, cotangents)
+    sdfg = program.build()
+    assert sdgrad.add_forward_tangent(sdfg, program.wrt, program.outputs) is sdfg
+    moved = {n: rng.standard_normal(np.shape(values[n])) for n in program.wrt}
+    tangents = {f"tangent_{n}": np.reshape(moved[n], np.shape(moved[n]) or (1,)).copy() for n in program.wrt}
+    tangents |= {f"tangent_{n}": np.zeros(np.shape(values[n]) or (1,)) for n in program.outputs if n not in moved}
+    found = call(sdfg, {**copied(values), **tangents})
+    value = sum(
+        np.sum(np.reshape(found[f"tangent_{n}"], np.shape(cotangents[f"gradient_{n}"])) * cotangents[f"gradient_{n}"])
+        for n in program.outputs
+    )
+    expected = sum(np.sum(wanted[f"gradient_{n}"].reshape(np.shape(moved[n])) * moved[n]) for n in program.wrt)
+    assert_close(value, expected, 1e-6, program.name)

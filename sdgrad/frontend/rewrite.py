@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -31,6 +32,7 @@ from sdgrad.frontend.counters import separate_counters
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
 from sdgrad.frontend.unroll import unroll_shaping_loops
+from sdgrad.stop import stop_gradient
 from sdgrad.symbolic import code
 
 _patching = threading.RLock()
@@ -64,6 +66,7 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     arrays = {n for n, v in arguments.items() if n in names and np.ndim(v) > 0}
                     masks = {n for n, v in arguments.items() if n in names and getattr(v, "dtype", None) == np.bool_}
                     indices = {n for n in arrays if np.issubdtype(getattr(arguments[n], "dtype", None), np.integer)}
+                    node = _SpelledOut(_own_names(function)).visit(node)
                     if function is outermost:
                         fix_arguments(node, constants)
                     inline_sizes(node)
@@ -81,6 +84,27 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
             yield
         finally:
             astutils.function_to_ast = read
+
+
+def _own_names(function: Any) -> dict[str, str]:
+    """Names under which a function knows functions of this package that its source may call."""
+    values = {**getattr(function, "__globals__", {}), **inspect.getclosurevars(function).nonlocals}
+    known = {id(stop_gradient): "stop_gradient"}
+    return {name: known[id(value)] for name, value in values.items() if id(value) in known}
+
+
+class _SpelledOut(ast.NodeTransformer):
+    """``stop_gradient(x)`` as ``sdgrad.stop_gradient(x)``, which is what DaCe looks for."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in self.names:
+            name = ast.Attribute(value=ast.Name("sdgrad", ast.Load()), attr=self.names[node.func.id], ctx=ast.Load())
+            node.func = ast.copy_location(name, node.func)
+        return node
 
 
 class Rewriter:

@@ -125,6 +125,7 @@ ROWS = (
         complex_jvp="real(conj(x) * dx) / y if y != 0 else 0",
     ),
     _binary("copysign", "sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
+    _unary("sdgrad_detached", None, kind="same"),
     _unary("sign", None, kind="same", aliases=("sgn", "sign_numpy_2")),
     _binary("heaviside", None, None),
     _unary("floor", None, aliases=("ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND")),

@@ -28,14 +28,23 @@ def clip(emitter, a, a_min=None, a_max=None, *, min=None, max=None):
     return emitter.compute("clip", "min(max({0}, {1}), {2})", operands, dtype)
 
 
+@numpy_function("sdgrad.stop_gradient", "sdgrad.detach")
+def stop_gradient(emitter, x):
+    operand = emitter.operand(x)
+    return operand.value if operand.is_number else emitter.compute("stop_gradient", "sdgrad_detached({0})", [operand])
+
+
 @numpy_function("where")
 def where(emitter, condition, x=None, y=None):
     if x is None or y is None:
         raise TypeError(f"{emitter.function}: x and y are required, because the number of true elements is not known")
     mask, left, right = emitter.operand(condition, "condition"), emitter.operand(x, "x"), emitter.operand(y, "y")
     if mask.is_number:
-        chosen = left if mask.value else right
-        return chosen.container if chosen.container else chosen.value
+        either = [left, right]
+        if left.is_number and right.is_number:
+            return (left if mask.value else right).value
+        template = "{0}" if mask.value else "{1}"
+        return emitter.compute("where", template, either, common_type([o.kind for o in either]))
     dtype = common_type([left.kind, right.kind])
     return emitter.compute("where", "{1} if {0} else {2}", [mask, left, right], dtype, None, [mask.dtype, dtype, dtype])
 

@@ -27,3 +27,6 @@ inline double sdgrad_polygamma_double(int n, double x) {
 }
 
 template <typename T> inline T sdgrad_polygamma(int n, T x) { return T(sdgrad_polygamma_double(n, double(x))); }
+
+// A value through which no derivative passes.
+template <typename T> inline T sdgrad_detached(T x) { return x; }
