@@ -193,6 +193,16 @@ def test_what_the_frontend_does_not_know_is_named():
     assert_says(caught.value, "uses_subtract_reduce", "numpy.subtract.reduce")
 
 
+def sorts(x):
+    return np.sort(x)[0]
+
+
+def test_an_unknown_function_is_named_where_the_message_is_about_something_else():
+    with pytest.raises(ParseError) as caught:
+        sdgrad.grad(sorts)(X)
+    assert_says(caught.value, "No replacement is known for line", "np.sort")
+
+
 def uses_subtract_reduce(x):
     return np.subtract.reduce(x)
 

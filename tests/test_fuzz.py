@@ -17,7 +17,7 @@ from sdgrad.symbolic.scalar_rules import RULES
 NOT_YET = {"data_slices"}
 """Constructs that are refused: slices of which only a run knows that their lengths agree."""
 
-PARTS, PROGRAMS_IN_A_PART = 10, 5
+PARTS, PROGRAMS_IN_A_PART, STATEMENTS = 10, 5, 8
 
 SINES = """\
 import numpy as np
@@ -38,8 +38,8 @@ def test_sample(part):
     """Value and gradient are those of NumPy."""
     features = [f for f in FEATURES if f not in NOT_YET]
     first = PROGRAMS_IN_A_PART * part
-    found = {seed: outcome(sample(seed, features)) for seed in range(first, first + PROGRAMS_IN_A_PART)}
-    wrong = [f"seed {seed}:\n{sample(seed, features)}\n{message}" for seed, message in found.items() if message]
+    found = {seed: outcome(sample(seed, features, STATEMENTS)) for seed in range(first, first + PROGRAMS_IN_A_PART)}
+    wrong = [f"seed {seed}:\n{sample(seed, features, STATEMENTS)}\n{message}" for seed, message in found.items() if message]
     assert not wrong, "\n\n".join(wrong)
 
 

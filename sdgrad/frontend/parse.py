@@ -17,6 +17,7 @@ import sdgrad.frontend.replacements  # noqa: F401  (registers NumPy functions wi
 from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.frontend.rewrite import rewriting
 from sdgrad.frontend.sizes import sizing_arguments
+from sdgrad.frontend.unknown import unknown_functions
 
 
 def as_program(f: Callable) -> DaceProgram:
@@ -78,7 +79,9 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
     except ParseError:
         raise
     except Exception as error:  # the frontend raises errors of many kinds; all mean the same to a user
-        raise ParseError(f"cannot turn '{name}' into a graph: {error}") from error
+        unknown = unknown_functions(program.f)
+        hint = f"\nNo replacement is known for {'; '.join(unknown)}" if unknown else ""
+        raise ParseError(f"cannot turn '{name}' into a graph: {error}{hint}") from error
     callbacks = {str(f) for f in sdfg.callback_mapping.values()}
     callbacks |= {name for name, dtype in sdfg.symbols.items() if isinstance(dtype, dace.callback)}
     if callbacks:

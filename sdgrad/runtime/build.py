@@ -91,7 +91,7 @@ def run(command: list[str], what: str) -> None:
 def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
     """Generate and compile the code of a graph."""
     with config.compiling():
-        objects = codegen.generate_code(sdfg)
+        objects = codegen.generate_code(sdfg, validate=config.debug)
         write_sources(sdfg, objects, folder)
     environments = {e for o in objects for e in o.environments}
     options, links = flags(), []
