@@ -63,9 +63,23 @@ class JacobianFunction:
     def __post_init__(self) -> None:
         self.__name__ = f"jacobian_{python_function(self.f).__name__}"
 
+    def identity(self) -> Hashable:
+        wrt = tuple(self.wrt) if isinstance(self.wrt, (tuple, list)) else self.wrt
+        return ("jacobian", identity(self.f), wrt, self.mode)
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """The Jacobian by one argument as a program."""
+        names = self.names(arguments)
+        if len(names) != 1:
+            raise NotScalarError(f"{self.__name__} returns {len(names)} arrays; differentiate it for one wrt at a time")
+        return Columns(self.f, names[0], self.mode).derive(arguments)
+
+    def names(self, arguments: Mapping[str, Any]) -> list[str]:
+        return GradFunction(self.f, self.wrt, False, False, True, "zero").names(list(arguments))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = bind_arguments(self.f, args, kwargs)
-        names = GradFunction(self.f, self.wrt, False, False, True, "zero").names(list(arguments))
+        names = self.names(arguments)
         found = tuple(self.one(name, arguments) for name in names)
         return found if isinstance(self.wrt, (tuple, list)) else found[0]
 

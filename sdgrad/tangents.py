@@ -35,8 +35,9 @@ class LeafTangent:
 
     def build(self) -> list[Node]:
         self.precision = complex_type(self.leaf.body, self.tangents.program.containers)
-        if any(reduces(s, self.path, self.activity) for s in self.leaf.stores):
-            return self.one_by_one()
+        running = [s for s in self.leaf.stores if reduces(s, self.path, self.activity)]
+        if running:
+            return self.running(running)
         apart = [s for s in self.leaf.stores if self.is_sum_of_products(s)]
         if apart and not self.loads_what_it_stored():
             return [*(n for s in apart for n in self.apart(s)), *self.together(skip=apart)]
@@ -140,6 +141,16 @@ class LeafTangent:
         return out
 
     # -- products, maxima and minima: instance by instance
+    def running(self, stores: list[Store]) -> list[Node]:
+        """Loops for these reductions, then the leaf with its other stores."""
+        rest = tuple(i for i in self.leaf.body if i not in stores)
+        others = live(rest, set())
+        if not others:
+            return self.one_by_one()
+        first = tuple(i for i in self.leaf.body if not isinstance(i, Store) or i in stores)
+        parts = (replace(self.leaf, body=live(first, set())), replace(self.leaf, body=others))
+        return [n for part in parts for n in replace(self, leaf=part, dots={}, terms={}).build()]
+
     def one_by_one(self) -> list[Node]:
         """Loops over the instances: each updates the reduced value and its tangent."""
         before: list[Node] = []
@@ -147,14 +158,10 @@ class LeafTangent:
         for instr in self.leaf.body:
             if not isinstance(instr, Store):
                 body += self.with_tangent(instr)
-            elif reduces(instr, self.path, self.activity):
+            else:
                 first, also = self.update(instr)
                 before += first
                 body += also
-            else:
-                first, also = self.store(instr)
-                before += first
-                body += [instr, *also]
         node: Node = Leaf((), tuple(body), self.leaf.source)
         for p in reversed(self.leaf.params):
             start, stop, step = (Value((), to_ast(x)) for x in (p.start, p.stop, p.step))

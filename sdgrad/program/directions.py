@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from dace import data as dt
@@ -22,9 +22,13 @@ from sdgrad.program.tree import (
     Node,
     Param,
     Program,
+    Scope,
     Source,
     Store,
+    SymbolAssign,
     Value,
+    reads,
+    walk,
     writes,
 )
 from sdgrad.symbolic import code
@@ -60,12 +64,23 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
         v = names.fresh("v")
         target = (*index, *direction) if last else (*direction, *index)
         out.append(Leaf(params, (Load(v, source.name, index), Store(output, target, v)), Source(label=output)))
-    body = (rename_containers(n, mapping, {}) for n in program.body)
+    moved = tuple(rename_containers(n, mapping, {}) for n in program.body)
+    body = _closed(moved, containers, [*own, mapping[seed], *(mapping[n] for n in results)])
     block: Block = (*copies, _unit(containers[mapping[seed]], trips, names), *body, *out)
     for p in reversed(trips):
         start, stop, step = (Value((), to_ast(x)) for x in (p.start, p.stop, p.step))
         block = (Loop(p.name, start, stop, step, block, Source(label=f"directions of {seed}")),)
     return replace(program, containers=containers, body=block, arguments=(*own, *outputs))
+
+
+def _closed(body: Block, containers: Mapping[str, Container], seen: Collection[str]) -> Block:
+    """The body, with arrays whose sizes it computes as its own: DaCe allocates others before the sizes are known."""
+    assigned = {n.symbol for n in walk(body) if isinstance(n, SymbolAssign)}
+    if not any({str(s) for s in c.desc.free_symbols} & assigned for c in containers.values()):
+        return body
+    used = {n for node in body for n in reads(node) | writes(node)}
+    shown = {*seen, *(c.name for c in containers.values() if not c.transient)}
+    return (Scope((), body, tuple(c for c in containers.values() if c.name in used - shown)),)
 
 
 def _local(container: Container) -> Container:

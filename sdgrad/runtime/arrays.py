@@ -6,6 +6,7 @@ from typing import Any
 
 import dace
 import numpy as np
+import sympy
 from dace import data as dt
 
 from sdgrad.errors import ArgumentError
@@ -84,16 +85,25 @@ def evaluate_shape(desc: dt.Data, symbols: dict[str, int]) -> tuple[int, ...]:
 
 
 def solve_symbols(descs: dict[str, dt.Data], values: dict[str, Any]) -> dict[str, int]:
-    """The values of shape symbols that appear alone as a dimension."""
+    """The values of shape symbols, from the sizes of given arrays: ``N`` from ``N``, else from ``N + 1``."""
     found: dict[str, int] = {}
+    sizes = []
     for name, desc in descs.items():
         value = as_array(values.get(name))
-        for k, extent in enumerate(desc.shape):
-            if dace.symbolic.issymbolic(extent) and isinstance(value, np.ndarray) and k < value.ndim:
-                symbol = str(extent)
-                if symbol.isidentifier() and found.setdefault(symbol, value.shape[k]) != value.shape[k]:
-                    raise ArgumentError(
-                        f"argument '{name}': dimension {k} is {value.shape[k]}, but {symbol} is "
-                        f"{found[symbol]} elsewhere"
-                    )
+        if isinstance(value, np.ndarray):
+            sizes += [(name, k, e, value.shape[k]) for k, e in enumerate(desc.shape[: value.ndim])]
+    symbolic = [x for x in sizes if dace.symbolic.issymbolic(x[2])]
+    for name, k, extent, size in symbolic:
+        symbol = str(extent)
+        if symbol.isidentifier() and found.setdefault(symbol, size) != size:
+            raise ArgumentError(
+                f"argument '{name}': dimension {k} is {size}, but {symbol} is {found[symbol]} elsewhere"
+            )
+    for _, _, extent, size in symbolic:
+        unknown = [s for s in sympy.sympify(extent).free_symbols if s.name not in found]
+        if len(unknown) == 1:
+            known = {s: found[s.name] for s in sympy.sympify(extent).free_symbols if s.name in found}
+            solutions = sympy.solve(sympy.sympify(extent).subs(known) - size, unknown[0])
+            if len(solutions) == 1 and solutions[0].is_Integer:
+                found[unknown[0].name] = int(solutions[0])
     return found

@@ -252,10 +252,8 @@ def push(
         value = quotient(p.factor, dx)
     if p.singular:
         value = code.choose(ast.Compare(left=dx, ops=[ast.NotEq()], comparators=[nothing]), value, nothing)
-    if complex_result or complex_operand:
+    if complex_result:
         value, nothing = complex_literals(value, complex_type), complex_literals(nothing, complex_type)
-    if complex_operand and not complex_result:
-        nothing = code.constant(0)
     return value if p.guard is None else code.choose(p.guard, value, nothing)
 
 
