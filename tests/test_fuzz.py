@@ -38,8 +38,9 @@ def test_sample(part):
     """Value and gradient are those of NumPy."""
     features = [f for f in FEATURES if f not in NOT_YET]
     first = PROGRAMS_IN_A_PART * part
-    found = {seed: outcome(sample(seed, features, STATEMENTS)) for seed in range(first, first + PROGRAMS_IN_A_PART)}
-    wrong = [f"seed {seed}:\n{sample(seed, features, STATEMENTS)}\n{message}" for seed, message in found.items() if message]
+    texts = {seed: sample(seed, features, STATEMENTS) for seed in range(first, first + PROGRAMS_IN_A_PART)}
+    found = {seed: outcome(text) for seed, text in texts.items()}
+    wrong = [f"seed {seed}:\n{texts[seed]}\n{message}" for seed, message in found.items() if message]
     assert not wrong, "\n\n".join(wrong)
 
 
