@@ -131,12 +131,18 @@ class Keeper:
         return self.counters[loop]
 
     def by_element(self, p: Param | None, leaf: Leaf | None, place: Place) -> Dimension:
-        """A dimension for a parameter whose range is not known on entry: one it runs along in some container."""
+        """A dimension for a parameter whose range is not known on entry: one it runs along in some container.
+
+        What else the index holds is the same for all instances of a trip, and trips have dimensions of their own.
+        """
         accesses: tuple[Load | Store, ...] = () if leaf is None else (*leaf.loads, *leaf.stores)
+        own: set[str] = set()
+        if leaf is not None:
+            own = {q.name for q in leaf.params} | {i.name for i in leaf.loads} | {i.name for i in leaf.lets}
         for access in accesses if p is not None else ():
             for k, expr in enumerate(access.index):
                 shape = self.program.containers[access.container].shape[k]
-                alone = p is not None and not (free_names(expr) & self.memory.varying) - {p.name}
+                alone = p is not None and not (free_names(expr) & own) - {p.name}
                 constant = not free_names(shape) & self.memory.varying
                 if alone and constant and expr.coeff(sym(p.name)) in (1, -1):  # type: ignore[union-attr]
                     return shape, expr

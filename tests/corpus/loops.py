@@ -260,3 +260,14 @@ def sums_of_one_term_or_none(B):
     for i in range(3):
         t = t * np.cos(np.sum(B[i + 2 :, 1 : i + 1]))
     return t
+
+
+# Where a slice starts at a variable whose range only a run knows, its elements still say where to keep them.
+@program(lambda rng: (signed(rng, (3, 3)),), "corpus")
+def slices_from_variables_of_unknown_range(C):
+    k = 0
+    while k < 3:
+        k += 1
+        for j in range(k):
+            C[:, j:] += np.sin(C[:, j:])
+    return np.sum(C * C)
