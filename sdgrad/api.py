@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,6 +131,7 @@ class GradFunction:
     def __post_init__(self) -> None:
         name = python_function(self.f).__name__
         self.__name__ = f"{'value_and_' if self.with_value else ''}grad_{name}"
+        self.__signature__ = inspect.signature(python_function(self.f))
         self.__doc__ = f"The {'value and ' if self.with_value else ''}gradient of {name}."
 
     def identity(self) -> Hashable:

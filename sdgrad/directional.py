@@ -16,12 +16,13 @@ from sdgrad.runtime.arrays import as_array
 from sdgrad.signature import Signature
 
 
-def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any) -> tuple[Any, Any]:
     """``f``'s outputs, and their derivative in the direction of ``tangents``, computed together in one pass.
 
     :param f: a NumPy-style function or a ``@dace.program``.
     :param primals: its positional arguments.
     :param tangents: one tangent for each, of its shape; None where an argument is not moved (integers must not be).
+    :param kwargs: arguments of ``f`` that are constants.
     :returns: ``(outputs, output_tangents)``: one array each for one output, tuples for several.
     :raises ArgumentError: a tangent is missing, has another shape, or belongs to an argument that is no float.
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
@@ -30,7 +31,7 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
         raise ArgumentError("jvp takes a tuple of arguments and a tuple of their tangents")
     if len(primals) != len(tangents):
         raise ArgumentError(f"{len(primals)} arguments, but {len(tangents)} tangents")
-    arguments = bind_arguments(f, tuple(primals), {})
+    arguments = bind_arguments(f, tuple(primals), kwargs)
     signature = Signature.of(f, arguments)
     outputs = signature.outputs
     if not outputs:

@@ -258,11 +258,7 @@ def test_a_wrong_value_is_caught_before_its_gradient(monkeypatch):
 
 def test_forward_mode(monkeypatch):
     x = (rng().standard_normal(5),)
-    monkeypatch.delattr("sdgrad.jvp", raising=False)
-    with pytest.raises(NotImplementedError, match="sdgrad.jvp"):
-        check_grads(squares, x, modes=("fwd",))
     monkeypatch.setattr("sdgrad.vjp", stand_in_vjp, raising=False)
-    assert dot_product_test(squares, x).method == "complex step"
 
     def jvp(f, primals, tangents):
         return squares(*primals), 2 * np.sum(primals[0] * tangents[0])
@@ -305,6 +301,21 @@ def test_second_order(monkeypatch, factor):
     else:
         with pytest.raises(GradientCheckError, match="wrong"):
             check_grads(cubes, (x,), order=2)
+
+
+def nonlinear(x, A):
+    for i in range(1, 4):
+        x[i] = x[i] * np.sin(x[i - 1])
+    return np.sum(np.tanh(A @ x))
+
+
+def test_both_modes_and_orders():
+    """Nothing stands in: four checks for each argument."""
+    args = (np.array([0.3, 0.4, 0.5, 0.6]), rng().standard_normal((3, 4)))
+    report = check_grads(nonlinear, args, order=2, modes=("rev", "fwd"))
+    assert [(a.name, a.mode, a.order) for a in report.arguments] == [
+        (name, mode, order) for order in (1, 2) for mode in ("rev", "fwd") for name in ("x", "A")
+    ]
 
 
 # Taylor

@@ -95,16 +95,6 @@ def _check_modes(modes: Sequence[str], order: int) -> None:
             raise ValueError(f"a mode is 'rev' or 'fwd', not {mode!r}")
     if order not in (1, 2):
         raise ValueError(f"order is 1 or 2, not {order!r}")
-    if "fwd" in modes:
-        forward_mode()
-
-
-def forward_mode() -> Callable[..., Any]:
-    import sdgrad
-
-    if not hasattr(sdgrad, "jvp"):
-        raise NotImplementedError("mode 'fwd' needs sdgrad.jvp, which this version of sdgrad does not have")
-    return sdgrad.jvp
 
 
 def tolerances(args: Sequence[Any], rtol: float | None, atol: float | None) -> tuple[float, float]:
@@ -242,7 +232,9 @@ def tangent_product(f, args, kwargs, problem: Problem, direction: Mapping[int, n
         direction.get(i, np.zeros(np.shape(a))).astype(np.asarray(a).dtype)[()] if is_active(a) else None
         for i, a in enumerate(args)
     ]
-    _, result = forward_mode()(f, tuple(copied(a) for a in args), tuple(tangents), **kwargs)
+    import sdgrad
+
+    _, result = sdgrad.jvp(f, tuple(copied(a) for a in args), tuple(tangents), **kwargs)
     results = result if isinstance(result, (tuple, list)) else (result,)
     return sum(inner(v, np.asarray(t)) for v, t in zip(problem.cotangents, results, strict=True))
 

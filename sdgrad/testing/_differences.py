@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from dace.frontend.python.parser import DaceProgram
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ def name_of(f: Any) -> str:
 
 def _plain_python(f: Any) -> Any:
     """The Python function behind a ``@dace.program``; anything else as it is."""
-    inner = getattr(f, "f", None)
-    return inner if isinstance(inner, types.FunctionType) else f
+    return f.f if isinstance(f, DaceProgram) else f
 
 
 def is_active(value: Any) -> bool:
