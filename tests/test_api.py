@@ -72,10 +72,10 @@ def test_integers_are_arguments(power):
 @pytest.fixture
 def compilations(monkeypatch):
     """The graphs that are compiled or loaded during a test."""
-    from sdgrad import api
+    from sdgrad import signature
 
-    seen, original = [], api.compile_sdfg
-    monkeypatch.setattr(api, "compile_sdfg", lambda sdfg: seen.append(sdfg) or original(sdfg))
+    seen, original = [], signature.compile_sdfg
+    monkeypatch.setattr(signature, "compile_sdfg", lambda sdfg: seen.append(sdfg) or original(sdfg))
     return seen
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.api import Signature
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import NodeCall, walk
+from sdgrad.signature import Signature
 
 
 def matmul(A, B):

@@ -9,13 +9,13 @@ import pytest
 from dace import Memlet
 
 import sdgrad
-from sdgrad.api import Signature
 from sdgrad.frontend.parse import as_program, parse
 from sdgrad.optimize import optimize
 from sdgrad.pipeline import Differentiated, differentiate, differentiate_program
 from sdgrad.program.emit import emit
 from sdgrad.program.tree import NodeCall, walk
 from sdgrad.request import Request
+from sdgrad.signature import Signature
 
 
 def differentiated(function, *args) -> Differentiated:
