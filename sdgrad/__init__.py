@@ -14,7 +14,7 @@ from sdgrad.backward import (
     unregister_backward,
 )
 from sdgrad.config import config
-from sdgrad.directional import hvp, jvp
+from sdgrad.directional import hvp, jvp, linearize
 from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.graph_api import add_backward_pass, add_forward_tangent
 from sdgrad.matrices import hessian, jacobian
@@ -44,6 +44,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "linearize",
     "register_backward",
     "register_scalar_rule",
     "select_backward",

@@ -33,8 +33,8 @@ def value_and_grad(
         a tuple in the same order for a sequence; each has the shape and dtype of its argument.
     :param inplace: let a program that writes its arguments write the caller's arrays instead of copies.
     :param strong_zero: a cotangent of exactly zero passes nothing on, even through an infinite derivative.
-    :param unused: ``"zero"``: an argument that does not influence the value has gradient zero; ``"error"``: it raises
-        :class:`~sdgrad.errors.UnusedInputError`.
+    :param unused: what an argument that does not influence the value has for a gradient: ``"zero"``: zeros; ``"none"``:
+        None; ``"error"``: it raises :class:`~sdgrad.errors.UnusedInputError`.
     :returns: a callable with ``f``'s arguments that returns ``(value, gradient)``.
     :raises NotScalarError: ``f`` returns several values or an array (use :func:`vjp`).
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
@@ -129,6 +129,8 @@ class GradFunction:
     unused: str
 
     def __post_init__(self) -> None:
+        if self.unused not in ("zero", "none", "error"):
+            raise ArgumentError(f"unused is 'zero', 'none' or 'error', not {self.unused!r}")
         name = python_function(self.f).__name__
         self.__name__ = f"{'value_and_' if self.with_value else ''}grad_{name}"
         self.__signature__ = inspect.signature(python_function(self.f))
@@ -171,6 +173,9 @@ class GradFunction:
         gradients = tuple(
             program.gradient(n, found, arguments[n]) if n in present else _zero(arguments[n]) for n in names
         )
+        if self.unused == "none":
+            matter = {n for n in present if program.normalized.root(n) in program.result.activity.useful_start}
+            gradients = tuple(g if n in matter else None for n, g in zip(names, gradients, strict=True))
         result = gradients if isinstance(self.wrt, (tuple, list)) else gradients[0]
         return (signature.output_value(output, found, arguments), result) if self.with_value else result
 

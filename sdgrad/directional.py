@@ -48,6 +48,21 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: 
     return (values[0], dots[0]) if len(outputs) == 1 else (values, dots)
 
 
+def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
+    """``f``'s outputs, and the linear map from tangents of its arguments to tangents of its outputs.
+
+    The map computes ``f`` again at each call, from copies of the arguments of this one.
+    """
+    saved = tuple(np.array(x) if isinstance(as_array(x), np.ndarray) else x for x in primals)
+    moved = [i for i, x in enumerate(primals) if np.asarray(as_array(x)).dtype.kind in "fc"]
+    outputs, _ = jvp(f, saved, [np.zeros_like(x) if i in moved else None for i, x in enumerate(saved)], **kwargs)
+
+    def push(*tangents: Any) -> Any:
+        return jvp(f, saved, tangents, **kwargs)[1]
+
+    return outputs, push
+
+
 def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a scalar function times a vector, forward over reverse (Pearlmutter 1994).
 

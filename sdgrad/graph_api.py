@@ -24,6 +24,7 @@ def add_backward_pass(
     separate_sdfgs: bool = False,
     strong_zero: bool = True,
     unused: str = "zero",
+    stop: Names = (),
 ) -> dace.SDFG:
     """Extend a graph by its backward pass.
 
@@ -37,11 +38,12 @@ def add_backward_pass(
     :param state: the state that holds the program, as DaCeML's function wants it; the whole graph is differentiated.
     :param separate_sdfgs: leave ``sdfg`` the forward pass and return the backward pass as a graph of its own; what the
         latter needs of the former is an output of the one and an input of the other.
+    :param stop: containers that are read as constants, as :func:`sdgrad.stop_gradient` makes values of functions.
     :returns: the graph that holds the backward pass.
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     """
-    result = differentiate(sdfg, Request(_names(inputs), _names(outputs), True, strong_zero, unused))
+    result = differentiate(sdfg, Request(_names(inputs), _names(outputs), True, strong_zero, unused), _names(stop))
     if separate_sdfgs:
         forward, backward = result.halves()
         take_over(sdfg, emit(optimize(forward)))
@@ -50,7 +52,9 @@ def add_backward_pass(
     return sdfg
 
 
-def add_forward_tangent(sdfg: dace.SDFG, inputs: Names = (), outputs: Names = (), *, unused: str = "zero") -> dace.SDFG:
+def add_forward_tangent(
+    sdfg: dace.SDFG, inputs: Names = (), outputs: Names = (), *, unused: str = "zero", stop: Names = ()
+) -> dace.SDFG:
     """Extend a graph by its tangents (forward mode; Griewank & Walther 2008, 3.1).
 
     After it, the graph also takes ``tangent_<name>`` for each input and output, of the same shape (scalars: one
@@ -61,11 +65,12 @@ def add_forward_tangent(sdfg: dace.SDFG, inputs: Names = (), outputs: Names = ()
     :param sdfg: the graph; extended in place. If differentiation fails, it is left as it was.
     :param inputs: containers whose initial content is moved, as names or access nodes.
     :param outputs: containers whose final content is asked for.
+    :param stop: containers that are read as constants.
     :returns: the graph.
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     """
-    program = push_tangents(normalize(sdfg), Request(_names(inputs), _names(outputs), unused=unused))
+    program = push_tangents(normalize(sdfg, stop=_names(stop)), Request(_names(inputs), _names(outputs), unused=unused))
     take_over(sdfg, emit(optimize(program)))
     return sdfg
 

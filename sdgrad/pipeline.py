@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import dace
@@ -20,6 +21,7 @@ from sdgrad.normalize import (
     remember_trips,
     spell_out_updates,
     start_fresh,
+    stop_at,
 )
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
@@ -58,9 +60,9 @@ class Differentiated:
         return emit(optimize(self.program))
 
 
-def normalize(sdfg: dace.SDFG, own: bool = False) -> Program:
-    """A graph as a fused program tree; ``own``: the graph may be changed on the way."""
-    program = spell_out_updates(divide_truly(lift_sdfg(prepare(sdfg, own))))
+def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) -> Program:
+    """A graph as a fused program tree; ``own``: the graph may be changed on the way; ``stop``: see ``stop_at``."""
+    program = spell_out_updates(divide_truly(stop_at(lift_sdfg(prepare(sdfg, own)), stop)))
     return start_fresh(bound_sizes(fuse(remember_trips(known_integers(program)))))
 
 
@@ -69,9 +71,9 @@ def normalize_again(program: Program) -> Program:
     return start_fresh(fuse(remember_trips(elementary(program))))
 
 
-def differentiate(sdfg: dace.SDFG, request: Request) -> Differentiated:
+def differentiate(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ()) -> Differentiated:
     """A graph, differentiated."""
-    return differentiate_program(normalize(sdfg), request)
+    return differentiate_program(normalize(sdfg, stop=stop), request)
 
 
 def differentiate_program(program: Program, request: Request) -> Differentiated:

@@ -430,3 +430,16 @@ def test_check_grads(name):
     report = check_grads(function, args)
     assert report.passed
     assert len(report.arguments) == sum(np.asarray(a).dtype.kind in "fc" for a in args)
+
+
+def only_first(x, y):
+    return np.sum(x) + 0.0 * np.sum(np.round(y))
+
+
+def test_arguments_that_do_not_matter():
+    x, y = np.ones(3), np.ones(2)
+    assert np.array_equal(sdgrad.grad(only_first, wrt=1)(x, y), np.zeros(2))
+    first, second = sdgrad.grad(only_first, wrt=(0, 1), unused="none")(x, y)
+    assert np.array_equal(first, np.ones(3)) and second is None
+    with pytest.raises(sdgrad.errors.ArgumentError, match="'never'"):
+        sdgrad.grad(only_first, unused="never")

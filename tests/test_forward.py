@@ -99,3 +99,14 @@ def test_graph(program):
     )
     expected = sum(np.sum(wanted[f"gradient_{n}"].reshape(np.shape(moved[n])) * moved[n]) for n in program.wrt)
     assert_close(value, expected, 1e-6, program.name)
+
+
+def shifted(x, scale):
+    return np.sin(x) * scale
+
+
+def test_linearize():
+    outputs, push = sdgrad.linearize(shifted, X, 2)
+    assert_close(outputs, 2 * np.sin(X), 1e-12, "outputs")
+    for dx in (DX, 3 * DX):
+        assert_close(push(dx, None), 2 * np.cos(X) * dx, 1e-12, "tangent")

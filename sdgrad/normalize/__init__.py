@@ -8,6 +8,7 @@ from sdgrad.normalize.fuse import fuse
 from sdgrad.normalize.integers import known_integers
 from sdgrad.normalize.prepare import prepare
 from sdgrad.normalize.sizes import bound_sizes
+from sdgrad.normalize.stopping import stop_at
 from sdgrad.normalize.trips import remember_trips
 from sdgrad.normalize.updates import spell_out_updates
 
@@ -22,4 +23,5 @@ __all__ = [
     "remember_trips",
     "spell_out_updates",
     "start_fresh",
+    "stop_at",
 ]
