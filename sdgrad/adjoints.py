@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 
 import dace
@@ -80,10 +79,8 @@ class Adjoints(Companions):
             return []
         if state == "seed":
             seed = self.container(root)
-            desc = copy.deepcopy(seed.desc)
-            desc.transient = True
             self._forget_views(root)
-            copied = Container(self.names.fresh(f"{seed.name}_work"), desc)
+            copied = seed.local(self.names.fresh(f"{seed.name}_work"))
             self.register(root, copied)
             self.state[root] = "live"
             return [assign(copied, seed, "set", self.names, f"copy_{seed.name}")]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, replace
-
-from dace import data as dt
 
 from sdgrad.adjoints import fill
 from sdgrad.analysis.activity import Activity
@@ -13,6 +10,7 @@ from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import covers
 from sdgrad.companions import Tangents
 from sdgrad.errors import DifferentiationError, Problem
+from sdgrad.gradients import boundary
 from sdgrad.names import Names
 from sdgrad.program.tree import (
     Block,
@@ -43,28 +41,20 @@ def tangent_name(name: str, program: Program) -> str:
 def with_tangents(program: Program, request: Request, activity: Activity, names: Names) -> Program:
     """The program with its tangents: ``tangent_<name>`` of the inputs comes in, that of the outputs goes out."""
     tangents = Tangents(program, names)
-    boundary: dict[str, Container] = {}
+    given: dict[str, Container] = {}
     for name in dict.fromkeys((*request.inputs, *request.outputs)):
-        boundary[name] = _boundary(tangent_name(name, program), program.containers[name])
-        names.add([boundary[name].name])
-        tangents.register(name, boundary[name])
+        given[name] = boundary(tangent_name(name, program), program.containers[name])
+        names.add([given[name].name])
+        tangents.register(name, given[name])
     forward = Forward(program, activity, tangents)
     body = forward.block(program.body, ())
-    given = {boundary[n].name for n in request.inputs}
+    set_before = {given[n].name for n in request.inputs}
     inside = {c for node in walk(body) for c in local_names(node)}
-    start = [c for c in tangents.made.values() if c.view_of is None and c.name not in given | inside]
+    start = [c for c in tangents.made.values() if c.view_of is None and c.name not in set_before | inside]
     body = started(start, body, names)
     containers = {**program.containers, **tangents.made}
-    arguments = (*program.arguments, *(c.name for c in boundary.values()))
+    arguments = (*program.arguments, *(c.name for c in given.values()))
     return replace(program, name=f"{program.name}_jvp", containers=containers, body=body, arguments=arguments)
-
-
-def _boundary(name: str, primal: Container) -> Container:
-    desc = copy.deepcopy(primal.desc)
-    if isinstance(desc, dt.Scalar):
-        desc = dt.Array(desc.dtype, (1,), storage=desc.storage)
-    desc.transient = False
-    return Container(name, desc)
 
 
 @dataclass

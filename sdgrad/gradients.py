@@ -41,7 +41,7 @@ def seed_name(name: str, program: Program, request: Request) -> str:
     return Names(program.containers).fresh(f"{stem}_{name}")
 
 
-def _boundary(name: str, primal: Container) -> Container:
+def boundary(name: str, primal: Container) -> Container:
     """An argument of the same shape as a container; scalars become arrays of one element."""
     desc = copy.deepcopy(primal.desc)
     if isinstance(desc, dt.Scalar):
@@ -55,13 +55,13 @@ def seed(program: Program, request: Request, names: Names) -> Adjoints:
     adjoints = Adjoints(program, names)
     overwritten = {program.root(c) for node in program.body for c in writes(node)}
     for name in request.outputs:
-        given = _boundary(seed_name(name, program, request), program.containers[name])
+        given = boundary(seed_name(name, program, request), program.containers[name])
         names.add([given.name])
         adjoints.register(name, given)
         both = name in request.inputs and request.accumulate and given.dtype not in WIDER
         adjoints.state[name] = "live" if both else "seed"
     for name in request.inputs:
-        target = _boundary(gradient_name(name, program), program.containers[name])
+        target = boundary(gradient_name(name, program), program.containers[name])
         names.add([target.name])
         adjoints.made[target.name] = target
         if name in request.outputs or target.dtype in WIDER:
@@ -121,7 +121,7 @@ def split(program: Program, forward: Block, backward: Block) -> tuple[Program, P
     shared = {n for n in used(forward) & used(backward) if program.containers[n].transient and n in written}
     containers = dict(program.containers)
     for name in shared:
-        containers[name] = _boundary(name, program.containers[name])
+        containers[name] = boundary(name, program.containers[name])
 
     def half(block: Block, suffix: str) -> Program:
         names = [n for n in (*program.arguments, *sorted(shared)) if n in used(block)]

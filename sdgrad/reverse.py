@@ -75,9 +75,7 @@ class Reversal:
         for name in sorted(self.plan.undone):
             container = self.program.containers[name]
             if not container.transient:
-                desc = container.desc.clone()
-                desc.transient = True
-                final = Container(self.names.fresh(f"final_{name}"), desc)
+                final = container.local(self.names.fresh(f"final_{name}"))
                 self.recorder.scratch[final.name] = final
                 first.append(copy_of(final, container, "set", self.names, final.name))
                 last.append(copy_of(container, final, "set", self.names, name))

@@ -72,9 +72,7 @@ def _with_copies(
         if program.root(region.container) not in roots:
             continue
         original = program.containers[region.container]
-        desc = original.desc.clone()
-        desc.transient = True
-        copied = Container(names.fresh(f"detached_{region.container}"), desc)
+        copied = original.local(names.fresh(f"detached_{region.container}"))
         copies[copied.name] = copied
         params, index = over(original, names)
         v, w = names.fresh("v"), names.fresh("v")

@@ -50,7 +50,8 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
     for name, container in program.containers.items():
         if mapping[name] not in own:
             base = mapping[container.view_of] if container.view_of else None
-            containers[mapping[name]] = replace(_local(container), name=mapping[name], view_of=base)
+            new = container.local(mapping[name])
+            containers[mapping[name]] = replace(new, view_of=base, view_subset=container.view_subset)
     copies = [assign(containers[mapping[n]], containers[n], "set", names, mapping[n]) for n in sorted(written)]
     trips, direction = over(containers[mapping[seed]], names)
     shape = containers[mapping[seed]].shape
@@ -81,12 +82,6 @@ def _closed(body: Block, containers: Mapping[str, Container], seen: Collection[s
     used = {n for node in body for n in reads(node) | writes(node)}
     shown = {*seen, *(c.name for c in containers.values() if not c.transient)}
     return (Scope((), body, tuple(c for c in containers.values() if c.name in used - shown)),)
-
-
-def _local(container: Container) -> Container:
-    desc = container.desc.clone()
-    desc.transient = True
-    return replace(container, desc=desc)
 
 
 def _unit(seed: Container, trips: tuple[Param, ...], names: Names) -> Leaf:

@@ -29,12 +29,11 @@ def returning(
     mapping = {n: names.fresh(f"inner{n[1:]}") if n.startswith("__return") else n for n in program.containers}
     containers: dict[str, Container] = {}
     for name, container in program.containers.items():
-        base = mapping[container.view_of] if container.view_of else None
-        desc = container.desc
         if name in program.arguments and name not in own:
-            desc = desc.clone()
-            desc.transient = True
-        containers[mapping[name]] = replace(container, name=mapping[name], view_of=base, desc=desc)
+            containers[mapping[name]] = container.local(mapping[name])
+        else:
+            base = mapping[container.view_of] if container.view_of else None
+            containers[mapping[name]] = replace(container, name=mapping[name], view_of=base)
     before: list[Node] = [fill(containers[s], "1", names, f"seed_{s}") for s in seeds]
     after: list[Node] = []
     outputs = ["__return"] if len(results) == 1 else [f"__return_{k}" for k in range(len(results))]

@@ -74,6 +74,12 @@ class Container:
     def transient(self) -> bool:
         return self.desc.transient
 
+    def local(self, name: str) -> Container:
+        """Memory of its own for the same content: no argument, and no view."""
+        desc = self.desc.clone()
+        desc.transient = True
+        return Container(name, desc)
+
     def __str__(self) -> str:
         kind = "local" if self.transient else "argument"
         view = f" view of {self.view_of}[{self.view_subset}]" if self.view_of else ""

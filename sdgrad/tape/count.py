@@ -57,7 +57,7 @@ def count_trips(
     assert control is not None
     written = sorted({program.root(w) for w in writes(control)} - {c.name for c in totals.values()})
     views = [c for c in program.containers.values() if c.view_of is not None and program.root(c.name) in written]
-    copies = {n: _copy(program.containers[n], names) for n in written}
+    copies = {n: program.containers[n].local(names.fresh(f"trial_{n}")) for n in written}
     for view in views:
         copies[view.name] = replace(view, name=names.fresh(f"trial_{view.name}"))
     for view in views:
@@ -75,12 +75,6 @@ def count_trips(
     ]
     made = {c.name: c for c in (*totals.values(), *copies.values())}
     return [*zeros, *before, rename_containers(control, mapping, {}), *after], made
-
-
-def _copy(container: Container, names: Names) -> Container:
-    desc = container.desc.clone()
-    desc.transient = True
-    return Container(names.fresh(f"trial_{container.name}"), desc)
 
 
 def _locals(node: Node) -> set[str]:

@@ -128,6 +128,8 @@ def main() -> int:
     try:
         for name, outcome in pool.outcomes(programs):
             outcomes[name] = outcome
+            if not console.is_terminal and len(outcomes) % 100 == 0:
+                console.print(f"{len(outcomes)} checked after {time.perf_counter() - begin:.0f} s")
             if outcome.status == "failed":
                 folder = chosen.out / kind(outcome.message).partition(":")[0].replace(" ", "_")
                 path = write(folder, name, programs[name], outcome.message)
