@@ -73,8 +73,10 @@ def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """
     if not isinstance(primals, (tuple, list)):
         raise ArgumentError("hvp takes a tuple of arguments and a tuple of their tangents")
-    _, products = jvp(grad(f, wrt=tuple(range(len(primals)))), primals, tangents)
-    return products
+    _, found = jvp(grad(f, wrt=tuple(range(len(primals)))), primals, tangents)
+    products = found if len(primals) > 1 else (found,)
+    shaped = tuple(p.reshape(np.shape(as_array(x))) for p, x in zip(products, primals, strict=True))
+    return shaped if len(primals) > 1 else shaped[0]
 
 
 def _tangent(value: Any, primal: Any, name: str) -> np.ndarray:

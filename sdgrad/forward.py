@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from sdgrad.adjoints import fill
@@ -51,7 +52,7 @@ def with_tangents(program: Program, request: Request, activity: Activity, names:
     set_before = {given[n].name for n in request.inputs}
     inside = {c for node in walk(body) for c in local_names(node)}
     start = [c for c in tangents.made.values() if c.view_of is None and c.name not in set_before | inside]
-    body = started(start, body, names)
+    body = started(start, body, tangents)
     containers = {**program.containers, **tangents.made}
     arguments = (*program.arguments, *(c.name for c in given.values()))
     return replace(program, name=f"{program.name}_jvp", containers=containers, body=body, arguments=arguments)
@@ -84,7 +85,7 @@ class Forward:
         known = {c.name for c in node.locals}
         mine += [self.tangents.made[h] for h, served in self.tangents.helpers.items() if served in known]
         roots = [c for c in mine if c.view_of is None]
-        body = started(roots, body, self.tangents.names)
+        body = started(roots, body, self.tangents)
         return replace(node, body=body, locals=(*node.locals, *mine))
 
     def call(self, node: NodeCall, path: Path) -> list[Node]:
@@ -107,27 +108,33 @@ class Forward:
             raise DifferentiationError([Problem(f"{node.kind} '{node.node.label}'", message, str(node.source), hint)])
 
 
-def started(containers: list[Container], body: Block, names: Names) -> Block:
-    """The body with every container zero before its first use, unless that defines all of it."""
+def started(containers: list[Container], body: Block, tangents: Tangents) -> Block:
+    """The body with every container zero before its first use, under any name, unless that defines all of it."""
     assigned = {n.symbol for n in walk(body) if isinstance(n, SymbolAssign)}
     out = list(body)
     for container in containers:
-        first = next((k for k, n in enumerate(out) if container.name in reads(n) | writes(n)), None)
-        views = {c.name for c in containers if c.view_of == container.name}
-        if first is not None and not views and _defines(out[first], container):
+        same = {container.name} | {n for n in tangents.made if _root(n, tangents) == container.name}
+        first = next((k for k, n in enumerate(out) if same & (reads(n) | writes(n))), None)
+        if first is not None and _defines(out[first], container, same):
             continue
         position = 0
         needed = {str(s) for s in container.desc.free_symbols} & assigned
         for k, n in enumerate(out):
             if needed & {x.symbol for x in walk((n,)) if isinstance(x, SymbolAssign)}:
                 position = k + 1
-        out.insert(position, fill(container, "0", names, f"zero_{container.name}"))
+        out.insert(position, fill(container, "0", tangents.names, f"zero_{container.name}"))
     return tuple(out)
 
 
-def _defines(node: Node, container: Container) -> bool:
-    """Whether a node assigns every element of a container, and reads none."""
-    if not isinstance(node, Leaf) or any(x.container == container.name for x in node.loads):
+def _root(name: str, tangents: Tangents) -> str:
+    while (base := tangents.made[name].view_of) is not None:
+        name = base
+    return name
+
+
+def _defines(node: Node, container: Container, same: Set[str]) -> bool:
+    """Whether a node assigns every element of a container, and reads none under any of its names."""
+    if not isinstance(node, Leaf) or any(x.container in same for x in node.loads):
         return False
     stores = [s for s in node.stores if s.container == container.name]
     return any((s.mode == "set" or s.fresh) and covers(s, node, container.shape) for s in stores)

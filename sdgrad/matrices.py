@@ -75,7 +75,11 @@ class JacobianFunction:
         return Columns(self.f, names[0], self.mode).derive(arguments)
 
     def names(self, arguments: Mapping[str, Any]) -> list[str]:
-        return GradFunction(self.f, self.wrt, False, False, True, "zero").names(list(arguments))
+        """``wrt`` as names of floating-point arguments."""
+        question = GradFunction(self.f, self.wrt, False, False, True, "zero")
+        names = question.names(list(arguments))
+        question.check_floats(names, arguments)
+        return names
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = bind_arguments(self.f, args, kwargs)
@@ -112,10 +116,16 @@ class Columns:
         return signature.outputs[0]
 
     def result_shape(self, signature: Signature, arguments: Mapping[str, Any]) -> tuple[int, ...]:
+        """The result's shape as Python has it: the graph's own has one element where Python has none."""
         shape = tuple(int(n) for n in signature.program.containers[self.output(signature)].shape)
         if isinstance(self.f, GradFunction):
             (argument,) = self.f.names(list(arguments))
             return np.shape(as_array(arguments[argument]))
+        if isinstance(self.f, JacobianFunction):
+            (argument,) = self.f.names(arguments)
+            inner = Columns(self.f.f, argument, self.f.mode)
+            shape = inner.result_shape(Signature.of(inner.f, arguments), arguments)
+            return (*shape, *np.shape(as_array(arguments[argument])))
         return () if shape == (1,) else shape
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:

@@ -15,11 +15,10 @@ from sdgrad.analysis.relations import injective
 from sdgrad.backward_impls.leaf import complex_type
 from sdgrad.companions import Tangents
 from sdgrad.optimize.accumulation import identity
-from sdgrad.program.leaves import live, params_of
-from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Loop, Node, Source, Store, Value
+from sdgrad.program.leaves import as_loops, live, params_of
+from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Node, Source, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import push
-from sdgrad.symbolic.expr import to_ast
 
 
 @dataclass
@@ -34,7 +33,6 @@ class LeafTangent:
     terms: dict[str, list[str]] = field(default_factory=dict)  # their summands, where there are several
 
     def build(self) -> list[Node]:
-        self.precision = complex_type(self.leaf.body, self.tangents.program.containers)
         running = [s for s in self.leaf.stores if reduces(s, self.path, self.activity)]
         if running:
             return self.running(running)
@@ -42,6 +40,10 @@ class LeafTangent:
         if apart and not self.loads_what_it_stored():
             return [*(n for s in apart for n in self.apart(s)), *self.together(skip=apart)]
         return self.together()
+
+    @property
+    def precision(self) -> str:
+        return complex_type(self.leaf.body, self.tangents.program.containers)
 
     def is_active(self, name: str) -> bool:
         return self.activity.active(self.path, name)
@@ -162,11 +164,8 @@ class LeafTangent:
                 first, also = self.update(instr)
                 before += first
                 body += also
-        node: Node = Leaf((), tuple(body), self.leaf.source)
-        for p in reversed(self.leaf.params):
-            start, stop, step = (Value((), to_ast(x)) for x in (p.start, p.stop, p.step))
-            node = Loop(p.name, start, stop, step, (node,), self.leaf.source)
-        return [*before, node]
+        one = Leaf((), tuple(body), self.leaf.source)
+        return [*before, *as_loops(self.leaf.params, (one,), self.leaf.source)]
 
     def update(self, store: Store) -> tuple[list[Node], list[Instr]]:
         """``y <op>= v`` with its tangent. Equal extremes share: the tangent is the mean of theirs."""

@@ -273,7 +273,19 @@ def several(x):
     return x * 2.0, x * x
 
 
+def test_shapes_of_scalars_and_of_arrays_of_one_element():
+    """As the arguments have them, however the graph does."""
+    assert np.shape(sdgrad.hessian(scalar)(0.7)) == ()
+    twice = sdgrad.jacobian(sdgrad.jacobian(scalar))
+    assert np.shape(twice(0.7)) == () and np.isclose(twice(0.7), sdgrad.hessian(scalar)(0.7))
+    one, v = np.array([0.4]), np.array([2.0])
+    assert sdgrad.hvp(form, (one, np.ones((1, 1))), (v, np.ones((1, 1))))[0].shape == (1,)
+    assert sdgrad.hessian(form)(one, np.ones((1, 1))).shape == (1, 1)
+
+
 def test_wrong_calls():
+    with pytest.raises(sdgrad.errors.ArgumentError, match="argument 'x' is int64"):
+        sdgrad.jacobian(layer)(np.array([1, 2]), np.ones((2, 2)))
     with pytest.raises(sdgrad.errors.NotScalarError, match="2 outputs"):
         sdgrad.jacobian(several)(X)
     with pytest.raises(ValueError, match="sideways"):

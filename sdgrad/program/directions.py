@@ -11,6 +11,7 @@ from dace import data as dt
 from sdgrad.adjoints import assign, over
 from sdgrad.names import Names
 from sdgrad.program.inline import rename_containers
+from sdgrad.program.leaves import as_loops
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
@@ -18,7 +19,6 @@ from sdgrad.program.tree import (
     Leaf,
     Let,
     Load,
-    Loop,
     Node,
     Param,
     Program,
@@ -26,13 +26,11 @@ from sdgrad.program.tree import (
     Source,
     Store,
     SymbolAssign,
-    Value,
     reads,
     walk,
     writes,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import to_ast
 
 
 def in_every_direction(program: Program, own: Sequence[str], seed: str, results: Sequence[str], last: bool) -> Program:
@@ -68,10 +66,8 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
     moved = tuple(rename_containers(n, mapping, {}) for n in program.body)
     body = _closed(moved, containers, [*own, mapping[seed], *(mapping[n] for n in results)])
     block: Block = (*copies, _unit(containers[mapping[seed]], trips, names), *body, *out)
-    for p in reversed(trips):
-        start, stop, step = (Value((), to_ast(x)) for x in (p.start, p.stop, p.step))
-        block = (Loop(p.name, start, stop, step, block, Source(label=f"directions of {seed}")),)
-    return replace(program, containers=containers, body=block, arguments=(*own, *outputs))
+    loops = as_loops(trips, block, Source(label=f"directions of {seed}"))
+    return replace(program, containers=containers, body=loops, arguments=(*own, *outputs))
 
 
 def _closed(body: Block, containers: Mapping[str, Container], seen: Collection[str]) -> Block:

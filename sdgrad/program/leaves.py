@@ -110,6 +110,14 @@ def backwards(leaf: Leaf) -> Leaf:
     return replace(leaf, params=tuple(params), body=tuple(rename_instr(i, {}, env) for i in leaf.body), sequential=True)
 
 
+def as_loops(params: Iterable[Param], block: Block, source: Source) -> Block:
+    """A block for all values of some parameters, one after another."""
+    for p in reversed(tuple(params)):
+        start, stop, step = (Value((), to_ast(x)) for x in (p.start, p.stop, p.step))
+        block = (Loop(p.name, start, stop, step, block, source),)
+    return block
+
+
 def live(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:
     """The part of straight-line code that the wanted names, and the stores in it, need."""
     needed, kept = set(wanted), []

@@ -2,7 +2,7 @@
 
 import dace
 import numpy as np
-from programs._base import arrays, program
+from programs._base import arrays, program, signed
 
 
 # A copy that leaves the scope of a map.
@@ -19,3 +19,9 @@ def copy_into_and_out_of_a_map(A, x):
     for i in dace.map[0:3]:
         t = A[i, :] * x
         A[i, :] = t
+
+
+# A product over a dimension of one element ended in an IndexError of DaCe's expansion.
+@program(lambda rng: (signed(rng, 1), signed(rng, (1, 1)), signed(rng, (3, 1))), "corpus")
+def products_over_one_element(a, B, C):
+    return np.sum(np.sin(C @ (B @ a))) + np.sum(np.cos(a @ B))

@@ -63,7 +63,12 @@ def _matmul_small(emitter: Emitter, a: Operand, b: Operand) -> str:
     if len(a.shape) == len(b.shape) == 1:
         return _dot_node(emitter, a, b)
     _check_inner(emitter, a.shape[-1], b.shape[0])
-    return _matmul_node(emitter, a, b, a.shape[:-1] + b.shape[1:])
+    shape = a.shape[:-1] + b.shape[1:]
+    if same_size(a.shape[-1], 1):  # DaCe's expansions count on a dimension of several elements
+        params = [f"__i{k}" for k in range(len(shape))]
+        rows, columns = params[: len(a.shape) - 1], params[len(a.shape) - 1 :]
+        return emitter.compute("products", "{0} * {1}", [a.read_at(*rows, "0"), b.read_at("0", *columns)], shape=shape)
+    return _matmul_node(emitter, a, b, shape)
 
 
 def _matmul_batched(emitter: Emitter, a: Operand, b: Operand) -> str:
