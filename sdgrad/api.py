@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
+from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.pipeline import differentiate_program
 from sdgrad.program.functions import returning
+from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
-from sdgrad.runtime.arrays import as_array, like
+from sdgrad.runtime.arrays import as_array, like, matching
 from sdgrad.signature import Derived, Signature, identity
-
-Wrt = int | str | Sequence[int | str]
+from sdgrad.wrt import Wrt, key, names_of, several
 
 
 def value_and_grad(
@@ -84,7 +84,7 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
         request = Request(wanted, outputs, accumulate=False, strong_zero=strong_zero)
         program = signature.gradient(request)
         seeds = {
-            seed_name(o, program.normalized, request): _cotangent(c, r, o)
+            seed_name(o, program.normalized, request): matching(c, r, f"cotangent of {o}")
             for o, c, r in zip(outputs, cotangents, results, strict=False)
         }
         found = program({**signature.arguments(saved), **seeds})
@@ -110,13 +110,6 @@ def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
     return forward
 
 
-def _cotangent(value: Any, result: Any, output: str) -> np.ndarray:
-    array, wanted = np.asarray(as_array(value)), np.asarray(as_array(result))
-    if array.shape != wanted.shape:
-        raise ArgumentError(f"cotangent of {output}: expected shape {wanted.shape}, found {array.shape}")
-    return np.ascontiguousarray(array, dtype=wanted.dtype).reshape(wanted.shape or (1,))
-
-
 @dataclass
 class GradFunction:
     """``grad(f)`` or ``value_and_grad(f)``: compiled on demand, once for each signature."""
@@ -137,8 +130,7 @@ class GradFunction:
         self.__doc__ = f"The {'value and ' if self.with_value else ''}gradient of {name}."
 
     def identity(self) -> Hashable:
-        wrt = tuple(self.wrt) if isinstance(self.wrt, (tuple, list)) else self.wrt
-        return ("grad", identity(self.f), wrt, self.with_value, self.strong_zero, self.unused)
+        return ("grad", identity(self.f), key(self.wrt), self.with_value, self.strong_zero, self.unused)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """The differentiated program as a function: what it returns are the value, if wanted, and the gradients."""
@@ -147,18 +139,15 @@ class GradFunction:
         gradients = {n: gradient_name(n, signature.program) for n in names}
         zeros = {gradients[n]: np.asarray(as_array(arguments[n])) for n in names if n not in request.inputs}
         results = [output] * self.with_value + [gradients[n] for n in names]
-        own = [n for n in signature.program.arguments if not n.startswith("__return")]
-        return returning(
-            program, own, results, [seed_name(output, signature.program, request)], zeros
-        ), signature.closure
+        seeds = [seed_name(output, signature.program, request)]
+        return returning(program, own_arguments(signature.program), results, seeds, zeros), signature.closure
 
     def question(self, arguments: Mapping[str, Any]) -> tuple[Signature, list[str], str, Request]:
         """Signature, names to differentiate by, output, and what is asked of the engine."""
         signature = Signature.of(self.f, arguments)
-        names = self.names(list(arguments))
+        names = names_of(self.wrt, self.f, arguments)
         output = self.scalar_output(signature)
         present = tuple(n for n in names if n in signature.program.containers)
-        self.check_floats(names, arguments)
         return signature, names, output, Request(present, (output,), False, self.strong_zero, self.unused)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -176,32 +165,8 @@ class GradFunction:
         if self.unused == "none":
             matter = {n for n in present if program.normalized.root(n) in program.result.activity.useful_start}
             gradients = tuple(g if n in matter else None for n, g in zip(names, gradients, strict=True))
-        result = gradients if isinstance(self.wrt, (tuple, list)) else gradients[0]
+        result = gradients if several(self.wrt) else gradients[0]
         return (signature.output_value(output, found, arguments), result) if self.with_value else result
-
-    def names(self, known: list[str]) -> list[str]:
-        """``wrt`` as argument names."""
-        wanted = self.wrt if isinstance(self.wrt, (tuple, list)) else (self.wrt,)
-        found = []
-        for w in wanted:
-            if isinstance(w, int) and -len(known) <= w < len(known):
-                found.append(known[w])
-            elif isinstance(w, str) and w in known:
-                found.append(w)
-            elif isinstance(w, int):
-                raise ArgumentError(f"wrt={w}, but {python_function(self.f).__name__} has {len(known)} arguments")
-            else:
-                raise NameNotFound("argument", str(w), known)
-        return found
-
-    def check_floats(self, names: Sequence[str], arguments: Mapping[str, Any]) -> None:
-        for name in names:
-            dtype = np.asarray(as_array(arguments[name])).dtype
-            if dtype.kind not in "fc":
-                raise ArgumentError(
-                    f"argument '{name}' is {dtype}; gradients exist for floating-point arguments only. "
-                    "Convert it to float64, or leave it out of wrt"
-                )
 
     def scalar_output(self, signature: Signature) -> str:
         outputs = signature.outputs

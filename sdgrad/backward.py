@@ -18,9 +18,9 @@ from sdgrad.backward_impls.building import Builder, extents, spent
 from sdgrad.errors import NameNotFound
 from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.program.inline import inline
+from sdgrad.program.naming import returned
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region
 from sdgrad.rules import CallContext, Rule
-from sdgrad.symbolic.expr import sym
 
 PREFIX = "grad_"
 
@@ -145,11 +145,8 @@ def _apply(context: CallContext, function: Callable) -> list[Node]:
     )
     build.nodes += body
     context.adjoints.made.update(brought)
-    returned = [n for n in program.arguments if n.startswith("__return")]
     fresh = dict(zip([n for n in program.containers if n not in copies], brought.values(), strict=False))
-    for connector, name in zip(
-        context.wanted, sorted(returned, key=lambda n: int(n[9:] or 0) if n != "__return" else 0), strict=False
-    ):
+    for connector, name in zip(context.wanted, returned(program), strict=False):
         _accumulate(build, fresh[name], build.target(connector))
     for connector in context.given:
         spent(build, context, connector)
@@ -166,15 +163,11 @@ def _copy(build: Builder, region: Region, stem: str) -> Region:
     """An operand as an array of its own, which is what the function's parameter is."""
     sizes = extents(region) or [sympy.Integer(1)]
     result = build.temporary(stem, sizes, build.dtype(region))
-    params = build.params(extents(region))
-    index = [sym(p.name) for p in params]
-    build.leaf(params, {"a": (region, index)}, "a", result, index)
+    build.elementwise(result, "a", a=region)
     return result
 
 
 def _accumulate(build: Builder, gradient: Container, target: Region) -> None:
-    params = build.params(extents(target))
-    index = [sym(p.name) for p in params]
     whole = build.context.made[gradient.name]
     source = Region(whole.name, subsets.Range([(0, n - 1, 1) for n in whole.shape]))
-    build.leaf(params, {"a": (source, index)}, "a", target, index, "sum")
+    build.elementwise(target, "a", "sum", a=source)

@@ -12,7 +12,7 @@ from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.forward import tangent_name
 from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.request import Request
-from sdgrad.runtime.arrays import as_array
+from sdgrad.runtime.arrays import as_array, matching
 from sdgrad.signature import Signature
 
 
@@ -80,11 +80,7 @@ def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
 
 
 def _tangent(value: Any, primal: Any, name: str) -> np.ndarray:
-    array, wanted = np.asarray(as_array(value)), np.asarray(as_array(primal))
-    if wanted.dtype.kind not in "fc":
-        raise ArgumentError(
-            f"argument '{name}' is {wanted.dtype}: only floating-point arguments have tangents; give None"
-        )
-    if array.shape != wanted.shape:
-        raise ArgumentError(f"tangent of '{name}': expected shape {wanted.shape}, found {array.shape}")
-    return np.ascontiguousarray(array, dtype=wanted.dtype).reshape(wanted.shape or (1,))
+    dtype = np.asarray(as_array(primal)).dtype
+    if dtype.kind not in "fc":
+        raise ArgumentError(f"argument '{name}' is {dtype}: only floating-point arguments have tangents; give None")
+    return matching(value, primal, f"tangent of '{name}'")

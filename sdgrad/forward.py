@@ -9,9 +9,10 @@ from sdgrad.adjoints import fill
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import covers
+from sdgrad.backward_impls.building import Builder
 from sdgrad.companions import Tangents
 from sdgrad.errors import DifferentiationError, Problem
-from sdgrad.gradients import boundary
+from sdgrad.gradients import boundary, free_name
 from sdgrad.names import Names
 from sdgrad.program.tree import (
     Block,
@@ -36,7 +37,7 @@ from sdgrad.tangents import LeafTangent
 
 def tangent_name(name: str, program: Program) -> str:
     """``tangent_X``, or the first free name after it."""
-    return Names(program.containers).fresh(f"tangent_{name}")
+    return free_name(f"tangent_{name}", program)
 
 
 def with_tangents(program: Program, request: Request, activity: Activity, names: Names) -> Program:
@@ -97,7 +98,10 @@ class Forward:
             return find_tangent_rule(node, self.program)(context)
         gone = self.activity.overwritten.get(path, frozenset())
         lost = [c for c, r in node.outputs.items() if self.program.root(r.container) in gone]
-        return [node, *(context.zero(c) for c in lost)]
+        build = Builder(context, [node])
+        for connector in lost:
+            build.elementwise(context.tangent(connector), "0")
+        return build.nodes
 
     def refuse_in_place(self, node: NodeCall) -> None:
         """Rules read operands after the call."""

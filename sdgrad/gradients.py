@@ -30,15 +30,20 @@ from sdgrad.symbolic import code
 from sdgrad.tape.plan import TapePlan
 
 
+def free_name(stem: str, program: Program) -> str:
+    """The name, or the first one after it that no container has."""
+    return Names(program.containers).fresh(stem)
+
+
 def gradient_name(name: str, program: Program) -> str:
     """``gradient_X``, or the first free name after it."""
-    return Names(program.containers).fresh(f"gradient_{name}")
+    return free_name(f"gradient_{name}", program)
 
 
 def seed_name(name: str, program: Program, request: Request) -> str:
     """Where the cotangent of an output comes in: ``gradient_Y`` on raw graphs, ``cotangent_Y`` elsewhere."""
     stem = "gradient" if request.accumulate else "cotangent"
-    return Names(program.containers).fresh(f"{stem}_{name}")
+    return free_name(f"{stem}_{name}", program)
 
 
 def boundary(name: str, primal: Container) -> Container:

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.api import GradFunction, Wrt, checked, grad
+from sdgrad.api import GradFunction, checked, grad
 from sdgrad.errors import NotScalarError
 from sdgrad.forward import tangent_name
 from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.pipeline import differentiate_program, push_tangents
 from sdgrad.program.directions import in_every_direction
+from sdgrad.program.naming import RETURN, own_arguments
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, like
 from sdgrad.signature import Signature, identity
+from sdgrad.wrt import Wrt, key, names_of, several
 
 
 def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> Callable:
@@ -42,14 +44,12 @@ def hessian(f: Callable, wrt: Wrt = 0) -> Callable:
 
     For several ``wrt`` it returns a tuple of tuples of blocks.
     """
-    if not isinstance(wrt, (tuple, list)):
-        return jacobian(grad(f, wrt), wrt, mode="forward")
-    rows = [jacobian(grad(f, w), wrt, mode="forward") for w in wrt]
+    rows = [jacobian(grad(f, w), wrt, mode="forward") for w in (wrt if several(wrt) else [wrt])]
 
     def blocks(*args: Any, **kwargs: Any) -> tuple:
         return tuple(row(*args, **kwargs) for row in rows)
 
-    return blocks
+    return blocks if several(wrt) else rows[0]
 
 
 @dataclass
@@ -64,28 +64,20 @@ class JacobianFunction:
         self.__name__ = f"jacobian_{python_function(self.f).__name__}"
 
     def identity(self) -> Hashable:
-        wrt = tuple(self.wrt) if isinstance(self.wrt, (tuple, list)) else self.wrt
-        return ("jacobian", identity(self.f), wrt, self.mode)
+        return ("jacobian", identity(self.f), key(self.wrt), self.mode)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """The Jacobian by one argument as a program."""
-        names = self.names(arguments)
+        names = names_of(self.wrt, self.f, arguments)
         if len(names) != 1:
             raise NotScalarError(f"{self.__name__} returns {len(names)} arrays; differentiate it for one wrt at a time")
         return Columns(self.f, names[0], self.mode).derive(arguments)
 
-    def names(self, arguments: Mapping[str, Any]) -> list[str]:
-        """``wrt`` as names of floating-point arguments."""
-        question = GradFunction(self.f, self.wrt, False, False, True, "zero")
-        names = question.names(list(arguments))
-        question.check_floats(names, arguments)
-        return names
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = bind_arguments(self.f, args, kwargs)
-        names = self.names(arguments)
+        names = names_of(self.wrt, self.f, arguments)
         found = tuple(self.one(name, arguments) for name in names)
-        return found if isinstance(self.wrt, (tuple, list)) else found[0]
+        return found if several(self.wrt) else found[0]
 
     def one(self, name: str, arguments: Mapping[str, Any]) -> Any:
         column = Columns(self.f, name, self.mode)
@@ -94,7 +86,7 @@ class JacobianFunction:
         if name not in signature.program.containers:
             return like(np.zeros((*result, *argument)), arguments[name])
         own = Signature.of(column, arguments)
-        matrix = own.primal()(own.arguments(arguments))["__return"]
+        matrix = own.primal()(own.arguments(arguments))[RETURN]
         return like(matrix.reshape((*result, *argument)), arguments[name])
 
 
@@ -119,10 +111,10 @@ class Columns:
         """The result's shape as Python has it: the graph's own has one element where Python has none."""
         shape = tuple(int(n) for n in signature.program.containers[self.output(signature)].shape)
         if isinstance(self.f, GradFunction):
-            (argument,) = self.f.names(list(arguments))
+            (argument,) = names_of(self.f.wrt, self.f.f, arguments)
             return np.shape(as_array(arguments[argument]))
         if isinstance(self.f, JacobianFunction):
-            (argument,) = self.f.names(arguments)
+            (argument,) = names_of(self.f.wrt, self.f.f, arguments)
             inner = Columns(self.f.f, argument, self.f.mode)
             shape = inner.result_shape(Signature.of(inner.f, arguments), arguments)
             return (*shape, *np.shape(as_array(arguments[argument])))
@@ -134,7 +126,7 @@ class Columns:
         program, output = signature.program, self.output(signature)
         request = Request((self.name,), (output,), accumulate=False)
         sizes = [int(np.prod([int(n) for n in program.containers[n].shape])) for n in (self.name, output)]
-        own = [n for n in program.arguments if not n.startswith("__return")]
+        own = own_arguments(program)
         if self.mode == "forward" or self.mode == "auto" and sizes[0] <= sizes[1]:
             pushed = push_tangents(program, request)
             seed, result = tangent_name(self.name, program), tangent_name(output, program)

@@ -14,9 +14,7 @@ from sdgrad.analysis.paths import Path
 from sdgrad.companions import Tangents
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
-from sdgrad.program.tree import Container, Leaf, Let, Node, NodeCall, Param, Program, Region, Store
-from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import sym
+from sdgrad.program.tree import Container, Node, NodeCall, Program, Region
 from sdgrad.tape.plan import TapePlan
 
 
@@ -91,20 +89,6 @@ class TangentContext:
         """The tangent of an operand or result."""
         region = self.primal(connector)
         return Region(self.tangents.container(region.container).name, region.subset)
-
-    def zero(self, connector: str) -> Leaf:
-        """Clear the tangent of a result."""
-        region = self.tangent(connector)
-        params, index = [], []
-        for k, (b, e, s) in enumerate(region.subset.ranges):
-            if b == e:
-                index.append(b)
-                continue
-            params.append(Param(self.names.fresh(f"i{k}"), b, e, s))
-            index.append(sym(params[-1].name))
-        v = self.names.fresh("v")
-        body = (Let(v, code.constant(0)), Store(region.container, tuple(index), v))
-        return Leaf(tuple(params), body, self.call.source)
 
 
 @dataclass(frozen=True)

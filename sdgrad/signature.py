@@ -14,6 +14,7 @@ from sdgrad.gradients import gradient_name
 from sdgrad.optimize import optimize
 from sdgrad.pipeline import Differentiated, differentiate_program, normalize, normalize_again, push_tangents
 from sdgrad.program.emit import emit
+from sdgrad.program.naming import is_returned, returned
 from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
@@ -98,9 +99,8 @@ class Signature:
     @property
     def outputs(self) -> tuple[str, ...]:
         """What the function returns; where it returns nothing, the float arguments it writes."""
-        returned = tuple(n for n in self.program.arguments if n.startswith("__return"))
-        if returned:
-            return tuple(sorted(returned, key=lambda n: int(n[9:] or 0) if n != "__return" else 0))
+        if found := returned(self.program):
+            return found
         written = {self.program.root(w) for node in self.program.body for w in writes(node)}
         return tuple(n for n in self.program.arguments if n in written and self.is_float(n))
 
@@ -115,7 +115,7 @@ class Signature:
     def output_value(self, name: str, values: Mapping[str, np.ndarray], arguments: Mapping[str, Any]) -> Any:
         like_what = next((v for v in arguments.values() if is_tensor(v)), None)
         array = values[name]
-        if name.startswith("__return") and self.program.containers[name].shape == (1,):
+        if is_returned(name) and self.program.containers[name].shape == (1,):
             array = array.reshape(())  # DaCe returns scalars as arrays of one element
         return like(array, like_what) if like_what is not None else array[()] if array.shape == () else array
 

@@ -12,13 +12,13 @@ from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import reduces
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import injective
-from sdgrad.backward_impls.leaf import complex_type
 from sdgrad.companions import Tangents
 from sdgrad.optimize.accumulation import identity
 from sdgrad.program.leaves import as_loops, live, params_of
 from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Node, Source, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import push
+from sdgrad.symbolic.kinds import complex_type
 
 
 @dataclass

@@ -68,6 +68,12 @@ class Builder:
         store = Store(into.container, element(into, index), value, mode, None, fresh)
         self.nodes.append(Leaf(tuple(params), (*loads, let, store), self.context.call.source))
 
+    def elementwise(self, into: Region, text: str, mode: str = "set", **operands: Region) -> None:
+        """``into[...] <mode> text`` for every element, where ``operands`` are named in the text."""
+        params = self.params(extents(into))
+        index = [sym(p.name) for p in params]
+        self.leaf(params, {k: (r, index) for k, r in operands.items()}, text, into, index, mode)
+
     def call(self, node: nd.CodeNode, inputs: dict[str, Region], outputs: dict[str, Region]) -> None:
         self.nodes.append(NodeCall(node, inputs, outputs, self.context.call.source))
 
@@ -116,6 +122,4 @@ def spent(build: Builder, context: CallContext, connector: str) -> None:
         context.adjoints.forget(root)
         return
     build.nodes += context.adjoints.writable(root)
-    target = context.cotangent(connector)
-    params = build.params(extents(target))
-    build.leaf(params, {}, "0", target, [sym(p.name) for p in params])
+    build.elementwise(context.cotangent(connector), "0")

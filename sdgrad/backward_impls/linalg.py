@@ -34,18 +34,12 @@ def _solve(context: CallContext) -> list[Node]:
     b_bar = build.temporary("solve_adjoint", extents(seed), build.dtype(seed))
     build.call(Solve("solve_adjoint"), {"_ain": build.transposed(a, conj), "_bin": seed}, {"_bout": b_bar})
     if "_bin" in context.wanted:
-        _add(build, b_bar, build.target("_bin"))
+        build.elementwise(build.target("_bin"), "a", "sum", a=b_bar)
     if "_ain" in context.wanted:
         text = "-(a * conj(b))" if conj else "-(a * b)"
         build.product(b_bar, context.primal("_bout"), build.target("_ain"), text, fresh=False, transpose_b=True)
     spent(build, context, "_bout")
     return build.nodes
-
-
-def _add(build: Builder, source, target) -> None:
-    params = build.params(extents(target))
-    index = [sym(p.name) for p in params]
-    build.leaf(params, {"a": (source, index)}, "a", target, index, "sum")
 
 
 def _inverse(context: CallContext) -> list[Node]:
@@ -66,17 +60,10 @@ def _cholesky(context: CallContext) -> list[Node]:
     n, dtype = extents(seed)[0], build.dtype(seed)
     p, half, inverse, s = (build.temporary(name, [n, n], dtype) for name in ("phi", "half", "l_inverse", "s"))
     # L' above the diagonal belongs to entries that are zero whatever A is
-    build.product(lower, _triangle(build, seed, n, dtype), p, "conj(a) * b" if conj else "a * b", transpose_a=True)
+    build.product(lower, _triangle(build, seed, n, dtype, "a"), p, "conj(a) * b" if conj else "a * b", transpose_a=True)
     i, j = build.params([n, n])
     x, y = sym(i.name), sym(j.name)
-    masked = build.temporary("phi_lower", [n, n], dtype)
-    build.leaf(
-        (i, j),
-        {"a": (p, [x, y])},
-        f"(a if {i.name} > {j.name} else (a / 2 if {i.name} == {j.name} else 0))",
-        masked,
-        [x, y],
-    )
+    masked = _triangle(build, p, n, dtype, "a / 2")
     build.call(Inv("l_inverse"), {"_ain": lower}, {"_aout": inverse})
     build.product(inverse, masked, half, "conj(a) * b" if conj else "a * b", transpose_a=True)
     build.product(half, inverse, s)
@@ -87,33 +74,25 @@ def _cholesky(context: CallContext) -> list[Node]:
     return build.nodes
 
 
-def _triangle(build: Builder, region, n, dtype):
-    result = build.temporary("l_adjoint", [n, n], dtype)
+def _triangle(build: Builder, region, n, dtype, diagonal: str) -> Region:
+    """The lower triangle of a matrix, with something else on the diagonal."""
+    result = build.temporary("lower", [n, n], dtype)
     i, j = build.params([n, n])
     x, y = sym(i.name), sym(j.name)
-    build.leaf((i, j), {"a": (region, [x, y])}, f"(a if {i.name} >= {j.name} else 0)", result, [x, y])
+    text = f"(a if {i.name} > {j.name} else ({diagonal} if {i.name} == {j.name} else 0))"
+    build.leaf((i, j), {"a": (region, [x, y])}, text, result, [x, y])
     return result
 
 
 # --- forward
-def _dot(build: Builder, context: TangentContext, connector: str, stem: str) -> Region:
-    """The tangent of an operand; zero where it has none."""
-    if connector in context.given:
-        return context.tangent(connector)
-    operand = context.primal(connector)
-    nothing = build.temporary(stem, extents(operand), build.dtype(operand))
-    params = build.params(extents(operand))
-    build.leaf(params, {}, "0", nothing, [sym(p.name) for p in params])
-    return nothing
-
-
 def _solve_forward(context: TangentContext) -> list[Node]:
     build = Builder(context)
     a, x, result = context.primal("_ain"), context.primal("_bout"), context.tangent("_bout")
     right = build.temporary("moved_right_side", extents(x), build.dtype(x))
-    params = build.params(extents(x))
-    index = [sym(p.name) for p in params]
-    build.leaf(params, {"a": (_dot(build, context, "_bin", "still"), index)}, "a", right, index)
+    if "_bin" in context.given:
+        build.elementwise(right, "a", a=context.tangent("_bin"))
+    else:
+        build.elementwise(right, "0")
     if "_ain" in context.given:
         build.product(context.tangent("_ain"), x, right, "-(a * b)", fresh=False)
     build.call(Solve("solve_tangent"), {"_ain": a, "_bin": right}, {"_bout": result})
@@ -143,10 +122,7 @@ def _cholesky_forward(context: TangentContext) -> list[Node]:
     build.call(Inv("l_inverse"), {"_ain": lower}, {"_aout": inverse})
     build.product(inverse, whole, half)
     build.product(half, inverse, p, "a * conj(b)" if conj else "a * b", transpose_b=True)
-    masked = build.temporary("phi_lower", [n, n], dtype)
-    text = f"(a if {i.name} > {j.name} else (a / 2 if {i.name} == {j.name} else 0))"
-    build.leaf((i, j), {"a": (p, [x, y])}, text, masked, [x, y])
-    build.product(lower, masked, result)
+    build.product(lower, _triangle(build, p, n, dtype, "a / 2"), result)
     return [context.call, *build.nodes]
 
 

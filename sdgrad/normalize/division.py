@@ -6,24 +6,20 @@ import ast
 from dataclasses import replace
 from typing import TypeGuard
 
-from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, children, with_children
+from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, rewritten
 from sdgrad.symbolic import code, kinds
 
 
 def divide_truly(program: Program) -> Program:
     """The program with the numerator of every quotient of integers converted."""
 
-    def convert(node: Node) -> Node:
-        node = with_children(node, tuple(block(b) for b in children(node)))
+    def convert(node: Node) -> Block:
         if not isinstance(node, Leaf) or not any(_is_quotient(i) for i in node.body):
-            return node
+            return (node,)
         kind = kinds.infer(node.body, program.containers)
-        return replace(node, body=tuple(_converted(i, kind) if _is_quotient(i) else i for i in node.body))
+        return (replace(node, body=tuple(_converted(i, kind) if _is_quotient(i) else i for i in node.body)),)
 
-    def block(nodes: Block) -> Block:
-        return tuple(convert(n) for n in nodes)
-
-    return replace(program, body=block(program.body))
+    return replace(program, body=rewritten(program.body, convert))
 
 
 def _is_quotient(instr: Instr) -> TypeGuard[Let]:

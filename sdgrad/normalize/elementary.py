@@ -8,25 +8,22 @@ from dataclasses import replace
 from sdgrad.normalize.tasklets import elementary_steps
 from sdgrad.program.leaves import live
 from sdgrad.program.naming import all_names
-from sdgrad.program.tree import Block, Instr, Leaf, Let, Program, children, with_children
+from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, rewritten
 
 
 def elementary(program: Program) -> Program:
     """The program with the expressions of its leaves taken apart."""
     names = all_names(program)
 
-    def block(nodes: Block) -> Block:
-        return tuple(
-            leaf(n) if isinstance(n, Leaf) else with_children(n, tuple(block(b) for b in children(n))) for n in nodes
-        )
-
-    def leaf(node: Leaf) -> Leaf:
+    def apart(node: Node) -> Block:
+        if not isinstance(node, Leaf):
+            return (node,)
         body: list[Instr] = []
         for instr in node.body:
             if isinstance(instr, Let) and not isinstance(instr.expr, (ast.Name, ast.Constant)):
                 body += elementary_steps(instr, names)
             else:
                 body.append(instr)
-        return replace(node, body=live(body, set()))
+        return (replace(node, body=live(body, set())),)
 
-    return replace(program, body=block(program.body))
+    return replace(program, body=rewritten(program.body, apart))

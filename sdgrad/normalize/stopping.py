@@ -20,8 +20,7 @@ from sdgrad.program.tree import (
     NodeCall,
     Program,
     Store,
-    children,
-    with_children,
+    rewritten,
 )
 from sdgrad.symbolic import code
 
@@ -41,17 +40,12 @@ def stop_at(program: Program, names: Collection[str]) -> Program:
     fresh, copies = all_names(program), dict[str, Container]()
     roots = {program.root(n) for n in names}
 
-    def block(nodes: Block) -> Block:
-        return tuple(x for n in nodes for x in node(n))
-
-    def node(n: Node) -> list[Node]:
+    def detached(n: Node) -> Block:
         if isinstance(n, Leaf):
-            return [replace(n, body=tuple(x for i in n.body for x in _detached(i, roots, program, fresh)))]
-        if isinstance(n, NodeCall):
-            return _with_copies(n, roots, program, fresh, copies)
-        return [with_children(n, tuple(block(b) for b in children(n))) if children(n) else n]
+            return (replace(n, body=tuple(x for i in n.body for x in _detached(i, roots, program, fresh))),)
+        return _with_copies(n, roots, program, fresh, copies) if isinstance(n, NodeCall) else (n,)
 
-    body = block(program.body)
+    body = rewritten(program.body, detached)
     return replace(program, body=body, containers={**program.containers, **copies})
 
 
@@ -64,7 +58,7 @@ def _detached(instr: Instr, roots: Collection[str], program: Program, names: Nam
 
 def _with_copies(
     call: NodeCall, roots: Collection[str], program: Program, names: Names, copies: dict[str, Container]
-) -> list[Node]:
+) -> Block:
     """The call with detached copies of the operands it reads from such containers."""
     before: list[Node] = []
     inputs = dict(call.inputs)
@@ -79,4 +73,4 @@ def _with_copies(
         body = (Load(v, original.name, index), Let(w, code.call(DETACHED, code.name(v))), Store(copied.name, index, w))
         before.append(Leaf(params, body, call.source))
         inputs[connector] = replace(region, container=copied.name)
-    return [*before, replace(call, inputs=inputs)]
+    return (*before, replace(call, inputs=inputs))

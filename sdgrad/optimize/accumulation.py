@@ -15,7 +15,7 @@ from dace import data as dt
 
 from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
-from sdgrad.program.leaves import live, overwrites_itself, params_of, scope_overwrites_itself
+from sdgrad.program.leaves import live, overwrites_itself, params_of, scope_overwrites_itself, set_scalar
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     SCALAR,
@@ -29,6 +29,7 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
+    Value,
     children,
     local_names,
     walk,
@@ -178,13 +179,12 @@ class Scheduler:
             self.names.fresh(f"acc_{store.container}"), dt.Scalar(wide(target.dtype, store.mode), transient=True)
         )
         self.made[acc.name] = acc
-        zero, v, total = (self.names.fresh(n) for n in ("v", "v", "v"))
-        start = Leaf((), (Let(zero, identity(store.mode, target.dtype)), Store(acc.name, SCALAR, zero)), leaf.source)
+        zero, total = self.names.fresh("v"), self.names.fresh("v")
+        start = set_scalar(acc.name, Value((), identity(store.mode, target.dtype)), zero, leaf.source)
         body = tuple(i for i in leaf.body if not isinstance(i, Store))
         middle = Leaf(reduced, (*body, Store(acc.name, SCALAR, store.value, store.mode)), leaf.source, sequential=True)
         mode = "set" if store.fresh else store.mode
         end = Leaf((), (Load(total, acc.name, SCALAR), Store(store.container, store.index, total, mode)), leaf.source)
-        del v
         return Scope(kept, (start, middle, end), (acc,), leaf.source, schedule=leaf.schedule)
 
 

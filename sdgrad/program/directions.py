@@ -12,7 +12,7 @@ from sdgrad.adjoints import assign, over
 from sdgrad.names import Names
 from sdgrad.program.inline import rename_containers
 from sdgrad.program.leaves import as_loops
-from sdgrad.program.naming import all_names
+from sdgrad.program.naming import all_names, result_names, without_results
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -42,8 +42,7 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
     """
     names = all_names(program)
     written = {program.root(w) for n in program.body for w in writes(n)} & set(own)
-    mapping = {n: names.fresh(f"work_{n}") if n in written else n for n in program.containers}
-    mapping |= {n: names.fresh(f"inner{n[1:]}") for n in program.containers if n.startswith("__return")}
+    mapping = without_results(program, names) | {n: names.fresh(f"work_{n}") for n in sorted(written)}
     containers = {n: program.containers[n] for n in own}
     for name, container in program.containers.items():
         if mapping[name] not in own:
@@ -54,7 +53,7 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
     trips, direction = over(containers[mapping[seed]], names)
     shape = containers[mapping[seed]].shape
     out: list[Node] = []
-    outputs = ["__return"] if len(results) == 1 else [f"__return_{k}" for k in range(len(results))]
+    outputs = result_names(results)
     for name, output in zip(results, outputs, strict=True):
         source = containers[mapping[name]]
         whole = (*source.shape, *shape) if last else (*shape, *source.shape)

@@ -11,7 +11,7 @@ from dace import dtypes
 
 from sdgrad.adjoints import assign, fill
 from sdgrad.program.inline import rename_containers
-from sdgrad.program.naming import all_names
+from sdgrad.program.naming import all_names, result_names, without_results
 from sdgrad.program.tree import Container, Node, Program
 
 
@@ -26,7 +26,7 @@ def returning(
     :param zeros: what results that are zero are like.
     """
     names = all_names(program)
-    mapping = {n: names.fresh(f"inner{n[1:]}") if n.startswith("__return") else n for n in program.containers}
+    mapping = without_results(program, names)
     containers: dict[str, Container] = {}
     for name, container in program.containers.items():
         if name in program.arguments and name not in own:
@@ -36,7 +36,7 @@ def returning(
             containers[mapping[name]] = replace(container, name=mapping[name], view_of=base)
     before: list[Node] = [fill(containers[s], "1", names, f"seed_{s}") for s in seeds]
     after: list[Node] = []
-    outputs = ["__return"] if len(results) == 1 else [f"__return_{k}" for k in range(len(results))]
+    outputs = result_names(results)
     for name, output in zip(results, outputs, strict=True):
         if name in zeros:
             like = zeros[name]

@@ -2,8 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sdgrad.names import Names
 from sdgrad.program.tree import Program, local_names, walk
+
+RETURN = "__return"  # what DaCe calls a function's result; __return_0, __return_1, ... for several
+
+
+def is_returned(name: str) -> bool:
+    return name.startswith(RETURN)
+
+
+def returned(program: Program) -> tuple[str, ...]:
+    """What a function's program returns, in order."""
+    return tuple(sorted(filter(is_returned, program.arguments), key=lambda n: int(n[len(RETURN) + 1 :] or 0)))
+
+
+def own_arguments(program: Program) -> list[str]:
+    """What a function's program takes."""
+    return [n for n in program.arguments if not is_returned(n)]
+
+
+def result_names(results: Sequence[str]) -> list[str]:
+    """What DaCe calls the results of a function."""
+    return [RETURN] if len(results) == 1 else [f"{RETURN}_{k}" for k in range(len(results))]
+
+
+def without_results(program: Program, names: Names) -> dict[str, str]:
+    """A name for every container, so that none is a function's result."""
+    return {n: names.fresh(f"inner{n[1:]}") if is_returned(n) else n for n in program.containers}
 
 
 def all_names(program: Program) -> Names:

@@ -306,6 +306,15 @@ def walk(block: Block) -> Iterator[Node]:
             yield from walk(inner)
 
 
+def rewritten(block: Block, change: Callable[[Node], Block]) -> Block:
+    """The block with every node replaced by what it changes to; inner blocks first."""
+    return tuple(
+        new
+        for node in block
+        for new in change(with_children(node, tuple(rewritten(inner, change) for inner in children(node))))
+    )
+
+
 def values(node: Node) -> tuple[Value, ...]:
     """The values a control node evaluates by itself."""
     if isinstance(node, Branch):

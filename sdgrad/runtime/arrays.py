@@ -74,6 +74,17 @@ def check(name: str, value: Any, desc: dt.Data) -> Any:
     return np.ascontiguousarray(array)
 
 
+def matching(value: Any, model: Any, what: str) -> np.ndarray:
+    """A cotangent or tangent in the dtype of what it belongs to; scalars as arrays of one element.
+
+    :raises ArgumentError: its shape is another one.
+    """
+    array, wanted = np.asarray(as_array(value)), np.asarray(as_array(model))
+    if array.shape != wanted.shape:
+        raise ArgumentError(f"{what}: expected shape {wanted.shape}, found {array.shape}")
+    return np.ascontiguousarray(array, dtype=wanted.dtype).reshape(wanted.shape or (1,))
+
+
 def evaluate_shape(desc: dt.Data, symbols: dict[str, int]) -> tuple[int, ...]:
     """A shape with values for its symbols."""
     return tuple(
