@@ -11,6 +11,7 @@ from typing import Any
 
 import dace
 import numpy as np
+from dace.config import set_temporary
 from dace.frontend.python.parser import DaceProgram
 
 import sdgrad.frontend.replacements  # noqa: F401  (registers NumPy functions with DaCe's frontend)
@@ -74,7 +75,9 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
         hint = "define it in a file or a notebook cell"
         raise ParseError(f"the source of '{name}' cannot be read ({error}); {hint}") from None
     try:
-        with rewriting(program.f, given, sizes(program.f, given)):
+        # lines of the source, not of the frontend: those it looks up on the stack, which takes a tenth of the time
+        lines = set_temporary("compiler", "lineinfo", value="python")
+        with rewriting(program.f, given, sizes(program.f, given)), lines:
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)
     except ParseError:
         raise

@@ -9,8 +9,8 @@ from dace import subsets, symbolic
 
 from sdgrad.errors import UnsupportedNode
 from sdgrad.names import Names
-from sdgrad.normalize.bindings import Window
 from sdgrad.program.tree import Expr, Instr, Leaf, Let, Load, Param, Source, Store
+from sdgrad.program.window import Window
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 

@@ -13,8 +13,8 @@ from dace.frontend.operations import detect_reduction_type
 
 from sdgrad.errors import UnsupportedNode
 from sdgrad.names import Names
-from sdgrad.normalize.bindings import Window
 from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Source, Store
+from sdgrad.program.window import Window
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, sym, total
 

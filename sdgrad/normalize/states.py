@@ -15,7 +15,7 @@ from dace.sdfg import utils as sdutil
 from dace.sdfg.state import SDFGState
 
 from sdgrad.errors import UnsupportedNode
-from sdgrad.normalize.bindings import Env, Window, as_view, bind, param_symbols, resolve_symbols
+from sdgrad.normalize.bindings import Env, as_view, bind, param_symbols, resolve_symbols
 from sdgrad.normalize.contractions import einsum_leaf
 from sdgrad.normalize.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.normalize.tasklets import ArrayOperand, Operand, Output, ScalarOperand, lift_code
@@ -37,6 +37,7 @@ from sdgrad.program.tree import (
     Value,
     walk,
 )
+from sdgrad.program.window import Window
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import as_range, sym, to_ast
 

@@ -14,8 +14,8 @@ from dace import subsets
 
 from sdgrad.errors import UnsupportedNode
 from sdgrad.names import Names
-from sdgrad.normalize.bindings import Window
 from sdgrad.program.tree import Instr, Let, Load, Store
+from sdgrad.program.window import Window
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, to_expr
 

@@ -1,0 +1,156 @@
+"""Derivatives that the user gives: for a function, or for a region of one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import dace
+
+from sdgrad.errors import ArgumentError
+
+F = TypeVar("F", bound=Callable)
+ATTRIBUTE = "__sdgrad_rule__"
+COTANGENT, TANGENT = "grad_", "tangent_"
+_rules: dict[int, CustomRule] = {}
+
+
+@dataclass(eq=False)
+class CustomRule:
+    """What a user says about the derivative of a function (``parameters``), or of a region (None).
+
+    ``results`` are the names of what the function returns, known when it has been parsed.
+    """
+
+    name: str
+    parameters: tuple[str, ...] | None
+    vjp: Callable | None = None
+    jvp: Callable | None = None
+    results: tuple[str, ...] = ()
+    parsed: dict[tuple, Any] = field(default_factory=dict)  # programs made of the rules, by what they are applied to
+
+    def __post_init__(self) -> None:
+        self.number = len(_rules)
+        _rules[self.number] = self
+
+    @property
+    def label(self) -> str:
+        """The name of the region of a graph that the rule is for."""
+        return f"sdgrad_rule_{self.number}_{self.name}"
+
+    @property
+    def functions(self) -> tuple[Callable, ...]:
+        return tuple(f for f in (self.vjp, self.jvp) if f is not None)
+
+    def spelled(self, name: str) -> str:
+        """A name in the function for one in a rule: ``out``, or ``out_k``, is what the function returns."""
+        if self.parameters is not None and name not in self.parameters:
+            if name == "out" and len(self.results) == 1:
+                return self.results[0]
+            if (found := re.fullmatch(r"out_(\d+)", name)) and int(found[1]) < len(self.results):
+                return self.results[int(found[1])]
+        return name
+
+
+def names_of(rule: Callable) -> tuple[str, ...]:
+    """What a rule takes."""
+    return tuple(inspect.signature(rule).parameters)
+
+
+def stem(name: str) -> tuple[str, str]:
+    """A rule's parameter as prefix (cotangent, tangent or none) and name."""
+    prefix = next((p for p in (COTANGENT, TANGENT) if name.startswith(p)), "")
+    return prefix, name[len(prefix) :]
+
+
+def rule_of(label: str) -> CustomRule | None:
+    """The rule of a region of a graph, from its label."""
+    found = re.match(r"sdgrad_rule_(\d+)_", label)
+    return _rules.get(int(found[1])) if found else None
+
+
+def custom_vjp(f: F) -> F:
+    """Decorator: the cotangents of ``f``'s arguments are what a function says that is given to ``f.defvjp``.
+
+    ``rule`` in ``f.defvjp(rule)`` is a NumPy-style function. Its parameters say what it needs:
+
+    - the name of an argument of ``f``: its value;
+    - ``out`` (``out_0``, ``out_1``, .. for several), or the name in ``f``'s return statement: a result;
+    - the name of a local variable of ``f``: its value when ``f`` returns;
+    - ``grad_out`` and so on: the cotangent of a result.
+
+    It returns one array for each floating-point argument of ``f``, in their order, of their shapes. What it asks for
+    is kept (or computed again) for every call, also in loops. Forward mode uses the transpose of the rule.
+
+    ``f`` must not write its arguments, and computes the same without sdgrad. Compare ``jax.custom_vjp``.
+    """
+    rule = _rule(f)
+
+    def defvjp(vjp: F) -> F:
+        rule.vjp = vjp
+        return vjp
+
+    f.defvjp = defvjp  # type: ignore[attr-defined]
+    return f
+
+
+def custom_jvp(f: F) -> F:
+    """Decorator: the tangents of ``f``'s results are what a function says that is given to ``f.defjvp``.
+
+    The rule's parameters are as for :func:`custom_vjp`, with ``tangent_<argument>`` for the tangent of an argument. It
+    returns one array for each result. Reverse mode uses the transpose of the rule, which must be linear in the
+    tangents. A function may have rules for both modes.
+    """
+    rule = _rule(f)
+
+    def defjvp(jvp: F) -> F:
+        rule.jvp = jvp
+        return jvp
+
+    f.defjvp = defjvp  # type: ignore[attr-defined]
+    return f
+
+
+def _rule(f: Any) -> CustomRule:
+    function = getattr(f, "f", f)  # of a @dace.program
+    if not inspect.isfunction(function):
+        raise ArgumentError(f"expected a Python function or a @dace.program, got {type(f).__name__}")
+    if not hasattr(function, ATTRIBUTE):
+        setattr(function, ATTRIBUTE, CustomRule(function.__name__, names_of(function)))
+    return getattr(function, ATTRIBUTE)
+
+
+class custom_region:  # noqa: N801  (used like a function)
+    """``with sdgrad.custom_region(rule): ...`` in a function: ``rule`` is the adjoint of these statements.
+
+    ``rule`` is a NumPy-style function that returns nothing. Its parameters say what it works on:
+
+    - the name of a variable of the function: its value after the region, in the trip of the loops that is reversed;
+    - ``grad_<variable>``: on entry, the cotangent of the variable after the region. On return it must hold that of the
+      variable before the region. What the region assigns and the rule does not write is cleared.
+
+    Every variable through which a derivative enters the region needs its ``grad_`` among the parameters. Outside of
+    sdgrad the statement does nothing. Compare FreeTensor's ``StmtRange`` and ``UserGrad``.
+
+    :param vjp: the adjoint.
+    :param jvp: the tangent instead, on ``tangent_<variable>``; each mode uses the transpose of the other's rule.
+    """
+
+    def __init__(self, vjp: Callable | None = None, *, jvp: Callable | None = None) -> None:
+        self.rule = CustomRule(getattr(vjp or jvp, "__name__", "region"), None, vjp, jvp)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+class Marker(dace.named):
+    """A region of a graph with a rule, as DaCe's frontend takes it in place of a context manager."""
+
+    def __str__(self) -> str:
+        return "dace.named"
