@@ -2,6 +2,7 @@
 
 import warnings
 
+import sdgrad.backward_impls.custom
 import sdgrad.backward_impls.fft
 import sdgrad.backward_impls.linalg  # noqa: F401
 from sdgrad import errors, testing
@@ -14,6 +15,7 @@ from sdgrad.backward import (
     unregister_backward,
 )
 from sdgrad.config import config
+from sdgrad.custom import custom_jvp, custom_region, custom_vjp
 from sdgrad.directional import hvp, jvp, linearize
 from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.graph_api import add_backward_pass, add_forward_tangent
@@ -37,6 +39,9 @@ __all__ = [
     "add_forward_tangent",
     "compile_forward",
     "config",
+    "custom_jvp",
+    "custom_region",
+    "custom_vjp",
     "detach",
     "errors",
     "grad",

@@ -140,14 +140,11 @@ def _apply(context: CallContext, function: Callable) -> list[Node]:
     copies = {p: _copy(build, r, p) for p, r in operands.items()}
     descs = {p: _plain(context.container(r.container)) for p, r in copies.items()}
     program = normalize(parse_for_descriptors(function, descs))
-    body, brought = inline(
-        program, {p: r.container for p, r in copies.items() if p in program.containers}, context.names
-    )
+    body, brought = inline(program, {p: r.container for p, r in copies.items()}, context.names)
     build.nodes += body
-    context.adjoints.made.update(brought)
-    fresh = dict(zip([n for n in program.containers if n not in copies], brought.values(), strict=False))
+    context.adjoints.made.update({c.name: c for c in brought.values()})
     for connector, name in zip(context.wanted, returned(program), strict=False):
-        _accumulate(build, fresh[name], build.target(connector))
+        _accumulate(build, brought[name], build.target(connector))
     for connector in context.given:
         spent(build, context, connector)
     return build.nodes

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInputError
-from sdgrad.program.tree import Leaf, Loop, NodeCall, Program
+from sdgrad.program.tree import Leaf, Loop, NodeCall, Program, Region
 from sdgrad.request import Request
 from sdgrad.rules import find_rule
 from sdgrad.symbolic.kinds import kind_of
@@ -79,11 +79,12 @@ def is_active(node: NodeCall, path: Path, found: Activity) -> bool:
     )
 
 
-def operand_needs(program: Program, found: Activity) -> Mapping[Path, tuple[str, ...]]:
-    """The operands of calls whose primal values their rules mention."""
+def operand_needs(program: Program, found: Activity) -> Mapping[Path, Mapping[str, Region]]:
+    """The operands of calls, or the parts of them, whose primal values their rules mention."""
     needs = {}
     for path, node in nodes_with_paths(program.body):
         if isinstance(node, NodeCall) and is_active(node, path, found):
             wanted = tuple(c for c, r in node.inputs.items() if found.active(path, r.container))
-            needs[path] = find_rule(node, program).needs(node, program, wanted)
+            names = find_rule(node, program).needs(node, program, wanted)
+            needs[path] = names if isinstance(names, Mapping) else {n: node.regions[n] for n in names}
     return needs

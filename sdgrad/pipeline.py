@@ -12,6 +12,7 @@ from sdgrad.analysis.activity import Activity, activity
 from sdgrad.forward import with_tangents
 from sdgrad.normalize import (
     bound_sizes,
+    close_calls,
     divide_truly,
     elementary,
     fuse,
@@ -62,7 +63,12 @@ class Differentiated:
 
 def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) -> Program:
     """A graph as a fused program tree; ``own``: the graph may be changed on the way; ``stop``: see ``stop_at``."""
-    program = spell_out_updates(divide_truly(stop_at(lift_sdfg(prepare(sdfg, own)), stop)))
+    return normal_form(stop_at(close_calls(lift_sdfg(prepare(sdfg, own)), normal_form), stop))
+
+
+def normal_form(program: Program) -> Program:
+    """A program as it was read, in the form that is differentiated; custom calls each for itself."""
+    program = spell_out_updates(divide_truly(close_calls(program, normal_form)))
     return start_fresh(bound_sizes(fuse(remember_trips(known_integers(program)))))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,7 +44,7 @@ class CallContext:
 
     def primal(self, connector: str) -> Region:
         """The primal value of an operand or result, as it was at the call."""
-        region = {**self.call.inputs, **self.call.outputs}[connector]
+        region = self.call.regions[connector]
         kept = self.plan.regions.get((self.path, connector))
         if kept is None:
             return region
@@ -83,7 +83,7 @@ class TangentContext:
 
     def primal(self, connector: str) -> Region:
         """The operand or result itself."""
-        return {**self.call.inputs, **self.call.outputs}[connector]
+        return self.call.regions[connector]
 
     def tangent(self, connector: str) -> Region:
         """The tangent of an operand or result."""
@@ -96,7 +96,7 @@ class Rule:
     """A backward implementation of built-in form: it answers in nodes of the program tree."""
 
     name: str
-    needs: Callable[[NodeCall, Program, tuple[str, ...]], tuple[str, ...]]
+    needs: Callable[[NodeCall, Program, tuple[str, ...]], Iterable[str] | Mapping[str, Region]]  # or parts of them
     reverse: Callable[[CallContext], list[Node]]
     applies: Callable[[NodeCall, Program], str | None] = lambda call, program: None
     forward: Callable[[TangentContext], list[Node]] | None = None  # the call, and the tangents of its results

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from sdgrad.errors import ParseError
-from sdgrad.frontend.syntax import change_blocks
+from sdgrad.frontend.syntax import change_blocks, statement
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,43 @@ class Event:
     node: ast.AST
 
 
-def separate_names(function: ast.FunctionDef) -> None:
-    """Rewrite a function so that no name that is bound more than once shares an array with another."""
+def separate_names(function: ast.FunctionDef, called: Collection[str]) -> None:
+    """Rewrite a function so that no name that is bound more than once shares an array with another.
+
+    :param called: functions of the user that the function calls. Where a name is bound to what they return, and
+        elsewhere too, DaCe takes it to be defined twice.
+    """
     function.body = _swaps(function.body)
     bound = Counter(a.arg for a in function.args.args)
     bound.update(e.name for e in _events(function.body) if e.kind == "bind")
+    function.body = _results(function.body, {n for n, k in bound.items() if k > 1}, called)
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and (pair := _pair(node)) and max(bound[n] for n in pair) > 1:
             _refuse_shared_writes(function, node, pair)
             node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
+
+
+def _results(body: list[ast.stmt], several: Collection[str], called: Collection[str]) -> list[ast.stmt]:
+    """``y = f(x)`` as ``result = f(x)`` and a copy, for names in ``several`` and functions in ``called``."""
+    out: list[ast.stmt] = []
+    for node in body:
+        change_blocks(node, lambda inner: _results(inner, several, called))
+        value = node.value if isinstance(node, ast.Assign) else None
+        calls = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in called
+        if not isinstance(node, ast.Assign) or not calls or len(node.targets) != 1:
+            out.append(node)
+            continue
+        target = node.targets[0]
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        copies: list[ast.stmt] = []
+        for k, t in enumerate(targets):
+            if isinstance(t, ast.Name) and t.id in several:
+                name = f"{t.id}_of_call_{node.lineno}_{node.col_offset}"
+                copies.append(statement(f"{t.id} = +{name}", node))
+                targets[k] = ast.copy_location(ast.Name(name, ast.Store()), t)
+        node.targets = [target if isinstance(target, ast.Tuple) else targets[0]]
+        out += [node, *copies]
+    return out
 
 
 def _pair(node: ast.Assign) -> tuple[str, str] | None:

@@ -19,6 +19,7 @@ from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.frontend.rewrite import rewriting
 from sdgrad.frontend.sizes import sizing_arguments
 from sdgrad.frontend.unknown import unknown_functions
+from sdgrad.symbolic.expr import Expr, free_names
 
 
 def as_program(f: Callable) -> DaceProgram:
@@ -67,7 +68,7 @@ def parse(f: Callable, arguments: Mapping[str, Any]) -> dace.SDFG:
     return _to_sdfg(as_program(f), arguments)
 
 
-def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
+def _to_sdfg(program: DaceProgram, given: Mapping[str, Any], fixed: Mapping[str, Expr] | None = None) -> dace.SDFG:
     name = program.f.__name__
     try:
         inspect.getsource(program.f)
@@ -77,7 +78,9 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
     try:
         # lines of the source, not of the frontend: those it looks up on the stack, which takes a tenth of the time
         lines = set_temporary("compiler", "lineinfo", value="python")
-        with rewriting(program.f, given, sizes(program.f, given)), lines:
+        # what is called in a map would be simplified, whatever is said below
+        plain = set_temporary("optimizer", "automatic_simplification", value=False)
+        with rewriting(program.f, given, {**sizes(program.f, given), **(fixed or {})}), lines, plain:
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)
     except ParseError:
         raise
@@ -96,6 +99,11 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any]) -> dace.SDFG:
     return sdfg
 
 
-def parse_for_descriptors(f: Callable, descs: Mapping[str, dace.data.Data]) -> dace.SDFG:
-    """The SDFG of a function for arguments of these descriptors."""
-    return _to_sdfg(dace.program(python_function(f)), descs)
+def parse_for_descriptors(
+    f: Callable, descs: Mapping[str, dace.data.Data], fixed: Mapping[str, Expr] | None = None
+) -> dace.SDFG:
+    """The SDFG of a function for arguments of these descriptors; ``fixed`` are expressions of symbols."""
+    program = dace.program(python_function(f))
+    fixed = fixed or {}
+    program.global_vars |= {n: dace.symbol(n, dace.int64) for n in free_names(*fixed.values())}
+    return _to_sdfg(program, {**descs, **dict.fromkeys(fixed, dace.data.Scalar(dace.int64))}, fixed)

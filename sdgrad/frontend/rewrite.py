@@ -29,11 +29,13 @@ from dace.frontend.python import astutils
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.counters import separate_counters
+from sdgrad.frontend.regions import known_values, mark_function, mark_regions
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
 from sdgrad.frontend.unroll import unroll_shaping_loops
 from sdgrad.stop import stop_gradient
 from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import Expr
 
 _patching = threading.RLock()
 NEW_ARRAY_CALLS = (
@@ -50,7 +52,7 @@ NEW_ARRAY_CALLS = (
 
 
 @contextlib.contextmanager
-def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapping[str, int]) -> Iterator[None]:
+def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapping[str, int | Expr]) -> Iterator[None]:
     """While this is entered, functions DaCe reads are rewritten first.
 
     ``arguments`` are those of the outermost one; ``constants`` those of them that are put in place by value.
@@ -66,6 +68,7 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     arrays = {n for n, v in arguments.items() if n in names and np.ndim(v) > 0}
                     masks = {n for n, v in arguments.items() if n in names and getattr(v, "dtype", None) == np.bool_}
                     indices = {n for n in arrays if np.issubdtype(getattr(arguments[n], "dtype", None), np.integer)}
+                    mark_regions(node, function)
                     node = _SpelledOut(_own_names(function)).visit(node)
                     if function is outermost:
                         fix_arguments(node, constants)
@@ -74,8 +77,9 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     separate_counters(node)
                     single_return(node)
                     flag_continues(node)
-                    separate_names(node)
+                    separate_names(node, _called(function))
                     Rewriter(arrays, masks, indices).function(node)
+                    mark_function(node, function)
             ast.fix_missing_locations(tree)
             return (tree, *rest)
 
@@ -88,9 +92,13 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
 
 def _own_names(function: Any) -> dict[str, str]:
     """Names under which a function knows functions of this package that its source may call."""
-    values = {**getattr(function, "__globals__", {}), **inspect.getclosurevars(function).nonlocals}
     known = {id(stop_gradient): "stop_gradient"}
-    return {name: known[id(value)] for name, value in values.items() if id(value) in known}
+    return {name: known[id(value)] for name, value in known_values(function).items() if id(value) in known}
+
+
+def _called(function: Any) -> set[str]:
+    """Names under which a function knows functions that DaCe is to read as well."""
+    return {n for n, v in known_values(function).items() if inspect.isfunction(getattr(v, "f", v))}
 
 
 class _SpelledOut(ast.NodeTransformer):
@@ -144,6 +152,8 @@ class Rewriter:
     def statement(self, node: ast.stmt, in_map: bool) -> list[ast.stmt]:
         if isinstance(node, (ast.For, ast.While)):
             node.body = self.block(node.body, in_map or _is_map(node))
+        elif isinstance(node, ast.With):
+            node.body = self.block(node.body, in_map)
         elif isinstance(node, ast.If):
             node.body, node.orelse = self.block(node.body, in_map), self.block(node.orelse, in_map)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:

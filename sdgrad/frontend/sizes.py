@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import Expr, to_ast
 
 ARITHMETIC = {
     ast.Add: operator.add,
@@ -86,9 +87,9 @@ def _closure(names: set[str], made: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def fix_arguments(function: ast.FunctionDef, values: Mapping[str, int]) -> None:
+def fix_arguments(function: ast.FunctionDef, values: Mapping[str, int | Expr]) -> None:
     """Put the values of some arguments in place where the function reads them."""
-    constants: dict[str, ast.expr] = {n: ast.Constant(v) for n, v in values.items()}
+    constants = {n: ast.Constant(v) if isinstance(v, int) else to_ast(v) for n, v in values.items()}
     function.body = [Inline(constants).visit(s) for s in function.body]
 
 

@@ -1,6 +1,7 @@
 """From an SDFG to the program tree: canonical form, so that every later step has few cases."""
 
 from sdgrad.normalize.control import lift_sdfg
+from sdgrad.normalize.custom import close_calls
 from sdgrad.normalize.division import divide_truly
 from sdgrad.normalize.elementary import elementary
 from sdgrad.normalize.fresh import start_fresh
@@ -14,6 +15,7 @@ from sdgrad.normalize.updates import spell_out_updates
 
 __all__ = [
     "bound_sizes",
+    "close_calls",
     "divide_truly",
     "elementary",
     "fuse",

@@ -24,9 +24,11 @@ from dace.sdfg.state import (
 )
 from dace.transformation.passes.analysis import loop_analysis
 
+from sdgrad.custom import rule_of
 from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
 from sdgrad.names import Names
 from sdgrad.normalize.bindings import Env, resolve_symbols
+from sdgrad.normalize.custom import custom_call
 from sdgrad.normalize.jumps import Jump, set_flag, without_jumps
 from sdgrad.normalize.liveness import live_symbols
 from sdgrad.normalize.states import StateLifting, source_of
@@ -116,6 +118,9 @@ def lift_block(block: ControlFlowBlock, sdfg: dace.SDFG, env: Env) -> list[Node]
         return lift_loop(block, sdfg, env)
     if isinstance(block, ConditionalBlock):
         return lift_branch(block, sdfg, env)
+    if isinstance(block, NamedRegion) and (rule := rule_of(block.label)) is not None:
+        body = lift_region(block, sdfg, env)
+        return [custom_call(rule, body, sdfg, env, source_inside(block))]
     if type(block) is ControlFlowRegion or isinstance(block, NamedRegion):
         return list(lift_region(block, sdfg, env))
     if type(block) in JUMPS:

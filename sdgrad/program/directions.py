@@ -10,9 +10,9 @@ from dace import data as dt
 
 from sdgrad.adjoints import assign, over
 from sdgrad.names import Names
-from sdgrad.program.inline import rename_containers
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.naming import all_names, result_names, without_results
+from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -62,7 +62,7 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
         v = names.fresh("v")
         target = (*index, *direction) if last else (*direction, *index)
         out.append(Leaf(params, (Load(v, source.name, index), Store(output, target, v)), Source(label=output)))
-    moved = tuple(rename_containers(n, mapping, {}) for n in program.body)
+    moved = renamed(program.body, mapping)
     body = _closed(moved, containers, [*own, mapping[seed], *(mapping[n] for n in results)])
     block: Block = (*copies, _unit(containers[mapping[seed]], trips, names), *body, *out)
     loops = as_loops(trips, block, Source(label=f"directions of {seed}"))

@@ -10,8 +10,8 @@ from dace import data as dt
 from dace import dtypes
 
 from sdgrad.adjoints import assign, fill
-from sdgrad.program.inline import rename_containers
 from sdgrad.program.naming import all_names, result_names, without_results
+from sdgrad.program.rename import renamed
 from sdgrad.program.tree import Container, Node, Program
 
 
@@ -47,5 +47,5 @@ def returning(
             desc.transient = False
             containers[output] = Container(output, desc)
             after.append(assign(containers[output], containers[mapping[name]], "set", names, output))
-    body = (rename_containers(n, mapping, {}) for n in program.body)
+    body = renamed(program.body, mapping)
     return replace(program, containers=containers, body=(*before, *body, *after), arguments=(*own, *outputs))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sdgrad.names import Names
-from sdgrad.program.tree import Program, local_names, walk
+from sdgrad.program.custom import CustomCall
+from sdgrad.program.tree import Block, Program, local_names, walk
 
 RETURN = "__return"  # what DaCe calls a function's result; __return_0, __return_1, ... for several
 
@@ -37,7 +38,15 @@ def without_results(program: Program, names: Names) -> dict[str, str]:
 def all_names(program: Program) -> Names:
     """Every name the program uses, so that new ones are new."""
     taken = {*program.containers, *program.symbols, *program.constants}
-    for node in walk(program.body):
+    return Names(taken | names_in(program.body))
+
+
+def names_in(block: Block) -> set[str]:
+    """Names that nodes of a block bring: parameters, values and containers of their own."""
+    taken: set[str] = set()
+    for node in walk(block):
         taken |= local_names(node) | {p.name for p in getattr(node, "params", ())}
         taken |= {i.name for i in getattr(node, "body", ()) if hasattr(i, "name")}
-    return Names(taken)
+        if isinstance(node, CustomCall):
+            taken |= node.containers.keys() | names_in(node.block)
+    return taken

@@ -18,7 +18,7 @@ def used_symbols(node: Node, program: Program) -> set[str]:
             found |= {s for i in n.body for s in mentioned(i)}
         if isinstance(n, NodeCall):
             found |= {str(s) for r in (*n.inputs.values(), *n.outputs.values()) for s in r.subset.free_symbols}
-            found |= {str(s) for s in n.node.free_symbols}
+            found |= n.free_symbols
         for v in values(n):
             found |= {s for load in v.loads for s in free_names(*load.index)} | code.names_in(v.expr)
     return found | {s for name in reads(node) | writes(node) for s in view_symbols(name, program)}

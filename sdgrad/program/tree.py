@@ -193,6 +193,20 @@ class NodeCall:
     def kind(self) -> str:
         return type(self.node).__name__
 
+    @property
+    def regions(self) -> Mapping[str, Region]:
+        """What a rule may ask for, by name."""
+        return {**self.inputs, **self.outputs}
+
+    def is_result(self, name: str) -> bool:
+        """Whether a rule sees what the node left there, and not what it found."""
+        return name in self.outputs and name not in self.inputs
+
+    @property
+    def free_symbols(self) -> set[str]:
+        """Symbols that the node itself mentions."""
+        return {str(s) for s in self.node.free_symbols}
+
 
 @dataclass(frozen=True)
 class Scope:

@@ -34,6 +34,7 @@ from sdgrad.program.tree import (
     Node,
     NodeCall,
     Program,
+    Region,
     Scope,
     Store,
     SymbolAssign,
@@ -52,7 +53,7 @@ from sdgrad.tape.plan import Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, Tap
 
 
 def plan_tape(
-    program: Program, activity: Activity, operand_needs: Mapping[Path, tuple[str, ...]], names: Names
+    program: Program, activity: Activity, operand_needs: Mapping[Path, Mapping[str, Region]], names: Names
 ) -> TapePlan:
     """The tape plan of a program. ``operand_needs``: connectors whose primal values the adjoint of a call mentions.
 
@@ -122,7 +123,7 @@ class Planner:
                     return False
         return True
 
-    def plan(self, operand_needs: Mapping[Path, tuple[str, ...]]) -> TapePlan:
+    def plan(self, operand_needs: Mapping[Path, Mapping[str, Region]]) -> TapePlan:
         nodes = list(nodes_with_paths(self.program.body))
         for path, node in nodes:
             if isinstance(node, Leaf):
@@ -130,8 +131,8 @@ class Planner:
                 if needed:
                     self.leaves[path] = self.leaf(node, path, needed)
             elif isinstance(node, NodeCall):
-                for connector in operand_needs.get(path, ()):
-                    self.operand(node, connector, path)
+                for connector, region in operand_needs.get(path, {}).items():
+                    self.operand(node, connector, region, path)
         undo = self.undo()
         matters = self.reversed_regions(undo.keys())
         for path, node in nodes:
@@ -198,10 +199,9 @@ class Planner:
                 self.lasts[path] = self.keeper.keep(last, None, path)
 
     # -- operands of calls
-    def operand(self, call: NodeCall, connector: str, path: Path) -> None:
-        region = {**call.inputs, **call.outputs}[connector]
+    def operand(self, call: NodeCall, connector: str, region: Region, path: Path) -> None:
         access = self.memory.region(region, self.memory.places[path])
-        result = connector in call.outputs and connector not in call.inputs
+        result = call.is_result(connector)
         if result and not self.memory.clobbers(access, after=True) and self.stays(access):
             return
         if not result and self.available.has(access):
@@ -211,7 +211,7 @@ class Planner:
         kept = self.keeper.keep(load, Leaf(access.own, (load,)), path)
         desc = dt.Array(self.program.containers[region.container].dtype, list(region.subset.size()), transient=True)
         scratch = Container(self.names.fresh(f"operand_{region.container}"), desc)
-        self.regions[path, connector] = KeptRegion(kept, scratch)
+        self.regions[path, connector] = KeptRegion(kept, scratch, region)
 
     # -- maps with structured bodies
     def replay(self, scope: Scope, path: Path) -> Replay:

@@ -18,8 +18,8 @@ from sdgrad.adjoints import assign as copy_of
 from sdgrad.analysis.paths import Path
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.program.inline import rename_containers
 from sdgrad.program.leaves import set_scalar
+from sdgrad.program.rename import renamed
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     SCALAR,
@@ -36,7 +36,6 @@ from sdgrad.program.tree import (
     SymbolAssign,
     Value,
     children,
-    local_names,
     own_reads,
     reads,
     walk,
@@ -63,8 +62,7 @@ def count_trips(
     for view in views:
         base = copies[view.view_of or ""].name
         copies[view.name] = replace(copies[view.name], view_of=base)
-    mapping = {n: copies[n].name if n in copies else n for n in (*program.containers, *_locals(node))}
-    mapping |= {c.name: c.name for c in totals.values()}
+    mapping = {n: c.name for n, c in copies.items()}
     filled = {program.root(w) for n in program.body[: path[0]] for w in writes(n)} | set(program.arguments)
     before = [copy_of(copies[n], program.containers[n], "set", names, f"trial_{n}") for n in written if n in filled]
     v = names.fresh("v")
@@ -74,11 +72,7 @@ def count_trips(
         for p, c in totals.items()
     ]
     made = {c.name: c for c in (*totals.values(), *copies.values())}
-    return [*zeros, *before, rename_containers(control, mapping, {}), *after], made
-
-
-def _locals(node: Node) -> set[str]:
-    return {c for n in walk((node,)) for c in local_names(n)}
+    return [*zeros, *before, *renamed((control,), mapping), *after], made
 
 
 def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> set[str]:

@@ -10,7 +10,7 @@ import dace
 import sympy
 
 from sdgrad.analysis.paths import Path
-from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Param, Source, Store
+from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Param, Region, Source, Store
 from sdgrad.symbolic import code
 
 
@@ -96,6 +96,7 @@ class KeptRegion:
 
     kept: Kept
     scratch: Container
+    region: Region
 
 
 @dataclass(frozen=True)

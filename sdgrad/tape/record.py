@@ -72,7 +72,7 @@ class Recorder:
         after = [*plan.after, *([self.plan.lasts[path]] if path in self.plan.lasts else [])]
         for (where, connector), region in self.plan.regions.items():
             if where == path:
-                result = isinstance(node, NodeCall) and connector not in node.inputs
+                result = isinstance(node, NodeCall) and node.is_result(connector)
                 (after if result else before).append(region.kept)
         return [k for k in before if k.owner == owner], [k for k in after if k.owner == owner]
 

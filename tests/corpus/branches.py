@@ -78,3 +78,17 @@ def augmented_with_repeated_indices(A, idx, B):
 @program(arrays((3, 3), 3), "corpus", scalar=False)
 def two_products_returned(A, x):
     return A @ x, x @ A
+
+
+def _squared(x):
+    return x * x
+
+
+# What a function returns, bound to a name that another arm binds too: the frontend took it to be defined twice.
+@program(lambda rng: (np.array([0.5, 0.2, 0.9]),), "corpus call")
+def call_in_one_arm(A):
+    if A[0] > 0.1:
+        y = _squared(A)
+    else:
+        y = A * 3.0
+    return np.sum(y)

@@ -1,0 +1,395 @@
+"""Derivatives given by the user: a rule's program in the place of an adjoint or a tangent.
+
+A rule is linear in the cotangents (or tangents) it is given, so that its own reverse mode is its transpose. This is how
+a rule for one mode serves the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import sympy
+from dace import data as dt
+
+from sdgrad.analysis.extents import box, reads_of
+from sdgrad.backward_impls.building import Builder, spent
+from sdgrad.custom import COTANGENT, TANGENT, CustomRule, names_of, stem
+from sdgrad.errors import DifferentiationError, Problem
+from sdgrad.frontend.parse import parse_for_descriptors
+from sdgrad.gradients import gradient_name, seed_name
+from sdgrad.names import Names
+from sdgrad.program.custom import CustomCall, Operand
+from sdgrad.program.inline import inline
+from sdgrad.program.naming import returned
+from sdgrad.program.tree import (
+    Container,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    NodeCall,
+    Param,
+    Program,
+    Region,
+    Source,
+    Store,
+    reads,
+    writes,
+)
+from sdgrad.program.window import Window, whole_window
+from sdgrad.request import Request
+from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import same, sym
+from sdgrad.symbolic.kinds import kind_of
+
+ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A rule's program as a linear map: from containers of its own to others, given the primal values it takes.
+
+    ``sources`` and ``results`` are by the names that the variables have in the source.
+    """
+
+    program: Program
+    sources: Mapping[str, str]
+    results: Mapping[str, str]
+
+
+def rule_of(call: CustomCall) -> CustomRule:
+    assert call.rule is not None
+    return call.rule
+
+
+def is_region(call: CustomCall) -> bool:
+    return rule_of(call).parameters is None
+
+
+# --- the programs of rules
+def parsed(function, call: CustomCall, program: Program) -> Program:
+    """The program of a rule for the variables of a call."""
+    from sdgrad.pipeline import normalize
+
+    rule = rule_of(call)
+    descs, symbols = {}, {}
+    for parameter in names_of(function):
+        name = rule.spelled(stem(parameter)[1])
+        if name in call.symbols:
+            symbols[parameter] = call.symbols[name]
+        elif name in call.variables:
+            descs[parameter] = _desc(call.variables[name], program)
+        else:
+            raise _problem(call, f"its rule asks for '{parameter}', which has a constant value", "write the constant")
+    key = (function, str({n: (str(d.dtype), str(d.shape), type(d)) for n, d in descs.items()}), str(symbols))
+    if key not in rule.parsed:
+        rule.parsed[key] = normalize(parse_for_descriptors(function, descs, symbols), own=True)
+    return rule.parsed[key]
+
+
+def _desc(operand: Operand, program: Program) -> dt.Data:
+    dtype = program.containers[operand.window.container].dtype
+    return dt.Scalar(dtype) if operand.scalar else dt.Array(dtype, list(operand.shape))
+
+
+def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
+    """The rule of a mode (``grad_``: reverse, ``tangent_``: forward), or the transpose of the other one's."""
+    rule = rule_of(call)
+    own, other = (rule.vjp, rule.jvp) if prefix == COTANGENT else (rule.jvp, rule.vjp)
+    given = own if own is not None else other
+    if given is None:
+        raise _problem(call, "has no rule", "give one with defvjp or defjvp")
+    found = parsed(given, call, program)
+    own_prefix = COTANGENT if given is rule.vjp else TANGENT
+    moved = {rule.spelled(n): p for p in names_of(given) for x, n in [stem(p)] if x == own_prefix}
+    moved = {n: p for n, p in moved.items() if p in found.containers}
+    if is_region(call):
+        as_given = Linear(found, moved, moved)
+    else:
+        names = rule.results if own_prefix == TANGENT else _arguments(call, program)
+        values = returned(found)
+        if len(values) != len(names):
+            what = "result" if own_prefix == TANGENT else "floating-point argument"
+            hint = f"return {len(names)}: {', '.join(names)}"
+            raise _problem(call, f"its rule returns {len(values)} arrays, not one for each {what}", hint)
+        for name, value in zip(names, values, strict=True):
+            shape, wanted = found.containers[value].shape, call.variables[name].shape
+            if not same(shape, wanted) and (1,) not in (shape, wanted):
+                expected = f"({', '.join(map(str, wanted))})"
+                raise _problem(call, f"its rule returns an array of another shape for '{name}'", f"make it {expected}")
+        as_given = Linear(found, moved, dict(zip(names, values, strict=True)))
+    return as_given if own is not None else transposed(as_given, call)
+
+
+def transposed(rule: Linear, call: CustomCall) -> Linear:
+    """The adjoint of a rule, by reverse mode."""
+    from sdgrad.pipeline import differentiate_program
+
+    request = Request(tuple(rule.sources.values()), tuple(rule.results.values()), accumulate=False)
+    result = differentiate_program(rule.program, request)
+    used = {result.program.root(n) for node in result.backward for n in reads(node)}
+    if used & set(rule.sources.values()) - set(rule.results.values()):
+        raise _problem(call, "its rule is not linear in what it is given", "it has to be, to have a transpose")
+    sources = {n: seed_name(p, rule.program, request) for n, p in rule.results.items()}
+    return Linear(result.program, sources, {n: gradient_name(p, rule.program) for n, p in rule.sources.items()})
+
+
+def _arguments(call: CustomCall, program: Program) -> list[str]:
+    """The arguments of a function that have a derivative, in order."""
+    found = [n for n in rule_of(call).parameters or () if n in call.variables]
+    return [n for n in found if _is_float(call.variables[n].window.container, program)]
+
+
+def _is_float(container: str, program: Program) -> bool:
+    return kind_of(program.containers[container].dtype) in ("float", "complex")
+
+
+# --- what a rule needs, and what it must say
+def _needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> Mapping[str, Region]:
+    call = cast(CustomCall, call)
+    check(call, program, wanted, COTANGENT)
+    rule = linear(call, program, COTANGENT).program
+    found: dict[str, Region] = {}
+    for function in rule_of(call).functions:
+        for parameter in names_of(function):
+            prefix, name = stem(parameter)
+            name = rule_of(call).spelled(name)
+            if not prefix and name in call.variables and parameter in rule.containers:
+                found[name] = _part(parameter, call.variables[name], rule, call)
+    return found
+
+
+def _part(parameter: str, operand: Operand, rule: Program, call: CustomCall) -> Region:
+    """The part of a variable that a rule reads."""
+    touches = [t for t in reads_of(rule.body, rule) if t.container == parameter]
+    free = {str(s) for e in call.symbols.values() for s in e.free_symbols} | set(map(str, operand.shape))
+    if not touches or any(c.view_of == parameter for c in rule.containers.values()):
+        return operand.region
+    region, _ = box(touches, rule.containers[parameter])
+    inside = {str(s) for s in region.subset.free_symbols} <= free | call.mentioned
+    return Region(operand.window.container, operand.window.subset(region.subset)) if inside else operand.region
+
+
+def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str) -> None:
+    """Raise for derivatives that enter a call on a way of which its rule says nothing.
+
+    :param active: containers that the call reads and that carry a derivative.
+    """
+    if is_region(call):
+        said = {call.variables[n].window.container for n in linear(call, program, prefix).sources}
+        for name in active:
+            if name not in said:
+                hint = f"take {prefix}{name} as a parameter (and leave it where it is a constant)"
+                raise _problem(call, f"its rule says nothing of '{name}', which carries a derivative", hint)
+        return
+    arguments = {call.variables[n].window.container for n in _arguments(call, program)}
+    if hidden := [n for n in active if n not in arguments]:
+        raise _problem(call, f"reads {', '.join(hidden)}, which is no argument", "pass it as one")
+    if both := sorted(arguments & call.outputs.keys()):
+        raise _problem(call, f"writes its argument {', '.join(both)}", "return a new array, or use custom_region")
+
+
+def _problem(call: CustomCall, message: str, hint: str) -> DifferentiationError:
+    kind = "region" if is_region(call) else "function"
+    return DifferentiationError([Problem(f"{kind} '{rule_of(call).name}'", message, str(call.source), hint)])
+
+
+# --- rules as nodes
+@dataclass
+class Splice:
+    """Puts a rule's program between other nodes."""
+
+    build: Builder
+    call: CustomCall
+    rule: Linear
+    places: dict[str, Window] = field(default_factory=dict)
+    after: list[Node] = field(default_factory=list)
+
+    @property
+    def names(self) -> Names:
+        return self.build.context.names
+
+    def bind(self, parameter: str, place: Window, written: bool = False) -> None:
+        """Let a container of the rule's program be a part of one around it."""
+        own = self.rule.program.containers.get(parameter)
+        if own is None:
+            return
+        if not any(c.view_of == parameter for c in self.rule.program.containers.values()):
+            self.places[parameter] = place
+            return
+        # views reinterpret memory, so that the rule needs the layout it was made for
+        copy = own.local(self.names.fresh(parameter))
+        self.build.context.made[copy.name] = copy
+        whole = whole_window(copy.name, copy.desc)
+        self.places[parameter] = whole
+        self.build.nodes.append(moved(whole, place, copy.shape, "set", self.names))
+        if written:
+            self.after.append(moved(place, whole, copy.shape, "set", self.names))
+
+    def zeros(self, parameter: str) -> None:
+        """Let a container of the rule's program be zero."""
+        own = self.rule.program.containers[parameter]
+        zero = own.local(self.names.fresh(parameter))
+        self.build.context.made[zero.name] = zero
+        self.places[parameter] = whole_window(zero.name, zero.desc)
+        self.build.nodes.append(cleared(self.places[parameter], zero.shape, self.names))
+
+    def run(self) -> dict[str, Container]:
+        """Add the rule's nodes; returns what its program brings, by the names in it."""
+        body, brought = inline(self.rule.program, self.places, self.names)
+        self.build.context.made.update({c.name: c for c in brought.values()})
+        self.build.nodes += [*body, *self.after]
+        return brought
+
+    def primals(self, values: Mapping[str, Window]) -> None:
+        """Bind the primal values that the rule takes."""
+        for function in rule_of(self.call).functions:
+            for parameter in names_of(function):
+                prefix, name = stem(parameter)
+                name = rule_of(self.call).spelled(name)
+                if not prefix and name in values:
+                    self.bind(parameter, values[name])
+
+    def writes(self, name: str) -> bool:
+        """Whether the rule says what the derivative of a variable is after it."""
+        result = self.rule.results.get(name)
+        program = self.rule.program
+        return result is not None and result in {program.root(w) for n in program.body for w in writes(n)}
+
+
+def moved(target: Window, source: Window, shape: Sequence, mode: str, names: Names) -> Leaf:
+    """``target[...] <mode> source[...]`` for windows of one shape."""
+    params, index = _over(shape, names)
+    v = names.fresh("v")
+    body = (
+        Load(v, source.container, source.index(index)),
+        Store(target.container, target.index(index), v, mode),
+    )
+    return Leaf(params, body, Source(label=target.container))
+
+
+def cleared(target: Window, shape: Sequence, names: Names) -> Leaf:
+    params, index = _over(shape, names)
+    v = names.fresh("v")
+    return Leaf(params, (Let(v, code.constant(0)), Store(target.container, target.index(index), v)))
+
+
+def _over(shape: Sequence, names: Names) -> tuple[tuple[Param, ...], tuple]:
+    params = tuple(Param(names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(shape) if n != 1)
+    given = iter(params)
+    return params, tuple(ZERO if n == 1 else sym(next(given).name) for n in shape)
+
+
+def _reverse(context: CallContext) -> list[Node]:
+    call = cast(CustomCall, context.call)
+    build = Builder(context)
+    rule = linear(call, context.program, COTANGENT)
+    splice = Splice(build, call, rule)
+    splice.primals({n: _kept(context, n, o) for n, o in call.variables.items()})
+    return _region_adjoint(context, splice) if is_region(call) else _function_adjoint(context, splice)
+
+
+def _kept(context: CallContext, name: str, operand: Operand) -> Window:
+    """Where the primal value of a variable is when the adjoint runs."""
+    kept = context.plan.regions.get((context.path, name))
+    if kept is None:
+        return operand.window
+    ranges = kept.region.subset.ranges
+    base = tuple((b - start) / step for b, (start, _, step) in zip(operand.window.base, ranges, strict=True))
+    axes = tuple(a and replace(a, step=a.step / ranges[a.axis][2]) for a in operand.window.axes)
+    return Window(kept.scratch.name, base, axes)
+
+
+def _adjoint(context: CallContext, operand: Operand) -> Window:
+    """The adjoint of a variable, ready to be read and added to."""
+    return replace(operand.window, container=context.adjoints.container(operand.window.container).name)
+
+
+def _function_adjoint(context: CallContext, splice: Splice) -> list[Node]:
+    call, build, rule = splice.call, splice.build, splice.rule
+    for name, parameter in rule.sources.items():
+        build.nodes += context.adjoints.writable(call.variables[name].window.container)
+        splice.bind(parameter, _adjoint(context, call.variables[name]))
+    brought = splice.run()
+    for name, result in rule.results.items():
+        operand = call.variables[name]
+        if operand.window.container in context.wanted:
+            build.nodes += context.adjoints.writable(operand.window.container)
+            source = whole_window(brought[result].name, brought[result].desc)
+            build.nodes.append(moved(_adjoint(context, operand), source, operand.shape, "sum", context.names))
+    for connector in context.given:
+        spent(build, context, connector)
+    return build.nodes
+
+
+def _region_adjoint(context: CallContext, splice: Splice) -> list[Node]:
+    call, build, rule = splice.call, splice.build, splice.rule
+    for name in {**rule.sources, **rule.results}:
+        build.nodes += context.adjoints.writable(call.variables[name].window.container)
+    transposes = rule.sources is not rule.results
+    clears = [c for c in context.given if not any(_is_at(n, c, call) and splice.writes(n) for n in rule.results)]
+    if transposes:
+        for connector in clears:
+            spent(build, context, connector)
+    for name, parameter in rule.sources.items():
+        splice.bind(parameter, _adjoint(context, call.variables[name]), written=not transposes)
+    brought = splice.run()
+    if transposes:
+        for name, result in rule.results.items():
+            operand, new = call.variables[name], brought[result]
+            source = whole_window(new.name, new.desc)
+            build.nodes.append(moved(_adjoint(context, operand), source, operand.shape, "set", context.names))
+    else:
+        for connector in clears:
+            spent(build, context, connector)
+    return build.nodes
+
+
+def _is_at(name: str, container: str, call: CustomCall) -> bool:
+    return call.variables[name].window.container == container
+
+
+def _forward(context: TangentContext) -> list[Node]:
+    call = cast(CustomCall, context.call)
+    check(call, context.program, context.given, TANGENT)
+    build = Builder(context, [call])
+    rule = linear(call, context.program, TANGENT)
+    splice = Splice(build, call, rule)
+    splice.primals({n: o.window for n, o in call.variables.items()})
+    region, transposes = is_region(call), rule.sources is not rule.results
+    clears = [c for c in call.outputs if not any(_is_at(n, c, call) and splice.writes(n) for n in rule.results)]
+    clears = [c for c in clears if _is_float(c, context.program)]
+    if region and transposes:
+        _clear(build, context, clears)
+    for name, parameter in rule.sources.items():
+        operand = call.variables[name]
+        if operand.window.container in {*context.given, *context.wanted}:
+            splice.bind(parameter, _tangent(context, operand), written=region and not transposes)
+        else:
+            splice.zeros(parameter)
+    brought = splice.run()
+    if not region or transposes:
+        for name, result in rule.results.items():
+            operand = call.variables[name]
+            if operand.window.container in context.wanted:
+                source = whole_window(brought[result].name, brought[result].desc)
+                build.nodes.append(moved(_tangent(context, operand), source, operand.shape, "set", context.names))
+    if not (region and transposes):
+        _clear(build, context, clears)
+    return build.nodes
+
+
+def _clear(build: Builder, context: TangentContext, connectors: Sequence[str]) -> None:
+    for connector in connectors:
+        tangent, region = context.tangents.container(connector), context.call.outputs[connector]
+        build.elementwise(replace(region, container=tangent.name), "0")
+
+
+def _tangent(context: TangentContext, operand: Operand) -> Window:
+    return replace(operand.window, container=context.tangents.container(operand.window.container).name)
+
+
+register_rule("CustomCall", Rule("custom", _needs, _reverse, forward=_forward))

@@ -1,0 +1,158 @@
+"""Nodes over other containers and symbols."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from dace import data as dt
+
+from sdgrad.program.custom import CustomCall
+from sdgrad.program.leaves import rename_instr
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Expr,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Param,
+    Region,
+    Scope,
+    Store,
+    SymbolAssign,
+    Value,
+    children,
+    with_children,
+    with_values,
+)
+from sdgrad.program.window import Axis, Window
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import substitute, substitute_range, sym, to_ast, to_expr
+
+Places = Mapping[str, str | Window]  # what containers become: others, or parts of others
+Symbols = Mapping[str, Expr]  # what symbols become; those that are assigned become symbols
+
+
+def renamed(block: Block, places: Places, symbols: Symbols | None = None) -> Block:
+    """The block over other containers and symbols; names without an entry stay."""
+    return tuple(_node(n, places, symbols or {}) for n in block)
+
+
+def renamed_container(container: Container, places: Places, symbols: Symbols) -> Container:
+    """A container, its size and what it is a view of in other terms; its own place must be a name."""
+    name = places.get(container.name, container.name)
+    assert isinstance(name, str)
+    base, subset = container.view_of, container.view_subset
+    if base is not None and subset is not None:
+        region = _region(symbols, places, Region(base, subset))
+        base, subset = region.container, region.subset
+    return Container(name, sized(container.desc, symbols), base, subset)
+
+
+def sized(desc: dt.Data, symbols: Symbols) -> dt.Data:
+    """A copy of a descriptor with its sizes in other terms."""
+    new = copy.deepcopy(desc)
+    if symbols and isinstance(new, dt.Array):
+        shape, strides = (tuple(substitute(to_expr(n), symbols) for n in x) for x in (desc.shape, desc.strides))
+        new.set_shape(shape, strides, substitute(to_expr(desc.total_size), symbols))
+    return new
+
+
+def _node(node: Node, places: Places, symbols: Symbols) -> Node:
+    node = with_children(node, tuple(renamed(b, places, symbols) for b in children(node)))
+    node = with_values(node, partial(_value, places, symbols))
+    if isinstance(node, (Leaf, Scope)):
+        node = replace(node, params=tuple(_param(p, symbols) for p in node.params))
+    if isinstance(node, Leaf):
+        return replace(node, body=tuple(_instr(i, places, symbols) for i in node.body))
+    if isinstance(node, CustomCall):
+        node = _custom(node, places, symbols)
+    if isinstance(node, NodeCall):
+        region = partial(_region, symbols, places)
+        inputs, outputs = ({c: region(r) for c, r in x.items()} for x in (node.inputs, node.outputs))
+        return replace(node, inputs=inputs, outputs=outputs)
+    if isinstance(node, Scope):
+        return replace(node, locals=tuple(renamed_container(c, places, symbols) for c in node.locals))
+    if isinstance(node, SymbolAssign):
+        return replace(node, symbol=_symbol(node.symbol, symbols))
+    if isinstance(node, Loop):
+        last = places.get(node.last, node.last) if node.last is not None else None
+        assert last is None or isinstance(last, str)
+        return replace(node, symbol=_symbol(node.symbol, symbols), last=last)
+    return node
+
+
+def _custom(call: CustomCall, places: Places, symbols: Symbols) -> CustomCall:
+    def moved(window: Window) -> Window:
+        base = tuple(substitute(b, symbols) for b in window.base)
+        to = places.get(window.container, window.container)
+        if isinstance(to, str):
+            return replace(window, container=to, base=base)
+        return Window(to.container, to.index(base), tuple(_axis(a, to) for a in window.axes))
+
+    variables = {
+        n: replace(o, window=moved(o.window), shape=tuple(substitute(s, symbols) for s in o.shape))
+        for n, o in call.variables.items()
+    }
+    containers = [renamed_container(c, places, symbols) for c in call.containers.values()]
+    mentioned = {n for s in call.mentioned for n in map(str, symbols.get(s, sym(s)).free_symbols)}
+    return replace(
+        call,
+        block=renamed(call.block, places, symbols),
+        containers={c.name: c for c in containers},
+        variables=variables,
+        symbols={n: substitute(e, symbols) for n, e in call.symbols.items()},
+        mentioned=frozenset(mentioned),
+    )
+
+
+def _axis(axis: Axis | None, window: Window) -> Axis | None:
+    """An axis of a window on a window."""
+    outer = window.axes[axis.axis] if axis is not None else None
+    return Axis(outer.axis, outer.step * axis.step) if outer is not None and axis is not None else None
+
+
+def _instr(instr: Instr, places: Places, symbols: Symbols) -> Instr:
+    if symbols:
+        instr = rename_instr(instr, {}, symbols)
+    if isinstance(instr, Let):
+        return instr
+    return _access(instr, places)
+
+
+def _access(access: Load | Store, places: Places) -> Load | Store:
+    to = places.get(access.container, access.container)
+    if isinstance(to, str):
+        return replace(access, container=to)
+    return replace(access, container=to.container, index=to.index(access.index))
+
+
+def _value(places: Places, symbols: Symbols, value: Value) -> Value:
+    loads = tuple(_instr(x, places, symbols) for x in value.loads)
+    expr = code.rename(value.expr, {s: to_ast(e) for s, e in symbols.items()}) if symbols else value.expr
+    return Value(loads, expr)  # type: ignore[arg-type]
+
+
+def _region(symbols: Symbols, places: Places, region: Region) -> Region:
+    subset = substitute_range(region.subset, symbols) if symbols else region.subset
+    to = places.get(region.container, region.container)
+    if isinstance(to, str):
+        return replace(region, container=to, subset=subset)
+    return replace(region, container=to.container, subset=to.subset(subset))
+
+
+def _param(param: Param, symbols: Symbols) -> Param:
+    if not symbols:
+        return param
+    return Param(param.name, *(substitute(x, symbols) for x in (param.start, param.stop, param.step)))
+
+
+def _symbol(symbol: str, symbols: Symbols) -> str:
+    return symbols[symbol].name if symbol in symbols else symbol
