@@ -19,7 +19,9 @@ from sdgrad.custom import custom_jvp, custom_region, custom_vjp
 from sdgrad.directional import hvp, jvp, linearize
 from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.graph_api import add_backward_pass, add_forward_tangent
+from sdgrad.halves import Tape, zero_grad
 from sdgrad.matrices import hessian, jacobian
+from sdgrad.sparse import sparse_hessian, sparse_jacobian
 from sdgrad.stop import detach, stop_gradient
 from sdgrad.symbolic.scalar_rules import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
@@ -35,6 +37,7 @@ __all__ = [
     "DifferentiationError",
     "ScalarRule",
     "SdgradError",
+    "Tape",
     "add_backward_pass",
     "add_forward_tangent",
     "compile_forward",
@@ -53,9 +56,12 @@ __all__ = [
     "register_backward",
     "register_scalar_rule",
     "select_backward",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stop_gradient",
     "testing",
     "unregister_backward",
     "value_and_grad",
     "vjp",
+    "zero_grad",
 ]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from sdgrad.errors import ArgumentError, NotScalarError
+from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function
 from sdgrad.gradients import gradient_name, seed_name
+from sdgrad.halves import Attached, Backward, Forward, Tapes
 from sdgrad.pipeline import differentiate_program
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
-from sdgrad.runtime.arrays import as_array, like, matching
+from sdgrad.runtime.arrays import as_array, like
 from sdgrad.signature import Derived, Signature, identity
 from sdgrad.wrt import Wrt, key, names_of, several
 
@@ -49,14 +50,80 @@ def checked(f: Callable) -> Callable:
     return f
 
 
+@overload
 def grad(
     f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True, unused: str = "zero"
-) -> Callable:
-    """A function that returns the gradient of ``f``; see :func:`value_and_grad`.
+) -> Callable: ...
 
-    It can be differentiated again: ``grad(grad(f))``.
+
+@overload
+def grad(
+    f: Callable,
+    *,
+    requires: Sequence[str],
+    provides: Sequence[str] | None = None,
+    attach_backward: Literal[False] = False,
+    tapes: Tapes = "least",
+    strong_zero: bool = True,
+) -> tuple[Forward, Backward]: ...
+
+
+@overload
+def grad(
+    f: Callable,
+    *,
+    requires: Sequence[str],
+    provides: Sequence[str] | None = None,
+    attach_backward: Literal[True],
+    tapes: Tapes = "least",
+    strong_zero: bool = True,
+) -> Attached: ...
+
+
+def grad(
+    f,
+    wrt=0,
+    *,
+    inplace=False,
+    strong_zero=True,
+    unused="zero",
+    requires=None,
+    provides=None,
+    attach_backward=False,
+    tapes="least",
+):
+    """A function that returns the gradient of ``f``; see :func:`value_and_grad`. It can be differentiated again.
+
+    With ``requires``, forward and backward are two functions instead (FreeTensor's ``grad``)::
+
+        forward, backward = sdgrad.grad(f, requires=["x"])
+        value, tape = forward(x)
+        gradients = backward(tape, out=cotangent)  # {"x": ...}, any number of times
+
+    :param requires: the arguments whose gradients are asked for, by name.
+    :param provides: the outputs that have cotangents: ``"out"`` is what ``f`` returns, ``"out_0"``, ``"out_1"``, .. if
+        that is several arrays, and the name of an argument the argument that it writes, if it returns nothing. None:
+        all of them.
+    :param attach_backward: return one function ``g`` with ``g.backward(out=cotangent)``, which goes back through the
+        last call in the same thread.
+    :param tapes: what forward keeps: ``"least"``: what cannot be computed again, or put back, on the way; ``"all"``:
+        every value that is needed and not there any more; ``"none"``: nothing but the arguments, forward runs again in
+        backward; or the names of variables: these, and everything else is computed again. Loops whose number of trips
+        is known only afterwards keep nothing.
     """
-    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused)
+    if requires is None:
+        if provides is not None or attach_backward or tapes != "least":
+            raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
+        return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused)
+    names = tuple([requires] if isinstance(requires, str) else requires)
+    known = list(inspect.signature(python_function(checked(f))).parameters)
+    if unknown := [n for n in names if n not in known]:
+        raise NameNotFound("argument", unknown[0], known)
+    if isinstance(tapes, str) and tapes not in ("least", "all", "none"):
+        raise ArgumentError(f"tapes is 'least', 'all', 'none' or a list of names, not {tapes!r}")
+    outputs = None if provides is None else tuple([provides] if isinstance(provides, str) else provides)
+    halves = Forward(f, names, outputs, tapes, strong_zero), Backward(f, names)
+    return Attached(*halves) if attach_backward else halves
 
 
 def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
@@ -68,29 +135,19 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
     """
     arguments = bind_arguments(f, args, kwargs)
     saved = {k: np.array(as_array(v)) if isinstance(as_array(v), np.ndarray) else v for k, v in arguments.items()}
-    signature = Signature.of(f, saved)
-    names = [n for n in list(arguments)[: len(args)]]
-    wanted = tuple(n for n in names if signature.is_float(n))
-    outputs = signature.outputs
-    if not outputs:
-        raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
-    primal = signature.primal()
-    values = primal(signature.arguments(saved))
-    results = [signature.output_value(o, values, arguments) for o in outputs]
+    names = list(arguments)[: len(args)]
+    wanted = tuple(n for n in names if np.asarray(as_array(saved[n])).dtype.kind in "fc")
+    tape = Forward(f, wanted, None, "least", strong_zero).run(saved)
+    outputs = list(tape.outputs)
 
     def pullback(*cotangents: Any) -> tuple:
         if len(cotangents) != len(outputs):
             raise ArgumentError(f"expected {len(outputs)} cotangents, one for each output, found {len(cotangents)}")
-        request = Request(wanted, outputs, accumulate=False, strong_zero=strong_zero)
-        program = signature.gradient(request)
-        seeds = {
-            seed_name(o, program.normalized, request): matching(c, r, f"cotangent of {o}")
-            for o, c, r in zip(outputs, cotangents, results, strict=False)
-        }
-        found = program({**signature.arguments(saved), **seeds})
-        return tuple(program.gradient(n, found, arguments[n]) if n in wanted else None for n in names)
+        found = Backward(f, wanted)(tape, **dict(zip(outputs, cotangents, strict=True)))
+        return tuple(like(np.asarray(found[n]), arguments[n]) if n in wanted else None for n in names)
 
-    return (results[0] if len(results) == 1 else tuple(results)), pullback
+    results = tuple(tape.outputs.values())
+    return (results[0] if len(results) == 1 else results), pullback
 
 
 def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
@@ -141,6 +198,11 @@ class GradFunction:
         results = [output] * self.with_value + [gradients[n] for n in names]
         seeds = [seed_name(output, signature.program, request)]
         return returning(program, own_arguments(signature.program), results, seeds, zeros), signature.closure
+
+    def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
+        """The shape of the gradient by its only argument: a program's own has one element where Python has none."""
+        (argument,) = names_of(self.wrt, self.f, arguments)
+        return np.shape(as_array(arguments[argument]))
 
     def question(self, arguments: Mapping[str, Any]) -> tuple[Signature, list[str], str, Request]:
         """Signature, names to differentiate by, output, and what is asked of the engine."""

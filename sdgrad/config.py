@@ -52,6 +52,9 @@ class Config:
     debug: bool = False
     """Compile generated code with debug information and with its assertions."""
 
+    checked: bool = False
+    """Find changes of arrays between a forward call and the backward calls that use its tape."""
+
     def __setattr__(self, name: str, value: Any) -> None:
         value = self._checked(name, value)
         if name == "blas":
@@ -154,7 +157,7 @@ def _check_flag(value: Any) -> bool:
         return True
     if text in _FALSE:
         return False
-    raise ConfigError(f"debug is one of {', '.join(_TRUE + _FALSE)}, not {value!r}")
+    raise ConfigError(f"a flag is one of {', '.join(_TRUE + _FALSE)}, not {value!r}")
 
 
 _CHECKS = {
@@ -162,6 +165,7 @@ _CHECKS = {
     "optimization_level": _check_level,
     "cache_dir": _check_folder,
     "debug": _check_flag,
+    "checked": _check_flag,
 }
 
 config = Config.from_environment()

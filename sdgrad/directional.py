@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sdgrad.api import grad
+from sdgrad.directions import Directions, as_directions
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.forward import tangent_name
 from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.request import Request
-from sdgrad.runtime.arrays import as_array, matching
+from sdgrad.runtime.arrays import as_array, like, matching
 from sdgrad.signature import Signature
 
 
-def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any) -> tuple[Any, Any]:
+def jvp(
+    f: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, batched: bool = False, **kwargs: Any
+) -> tuple[Any, Any]:
     """``f``'s outputs, and their derivative in the direction of ``tangents``, computed together in one pass.
 
     :param f: a NumPy-style function or a ``@dace.program``.
     :param primals: its positional arguments.
     :param tangents: one tangent for each, of its shape; None where an argument is not moved (integers must not be).
+    :param batched: tangents have one more axis in front, and so have the derivatives: many directions in one call.
     :param kwargs: arguments of ``f`` that are constants.
     :returns: ``(outputs, output_tangents)``: one array each for one output, tuples for several.
     :raises ArgumentError: a tangent is missing, has another shape, or belongs to an argument that is no float.
@@ -37,6 +41,8 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: 
     if not outputs:
         raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
     given = {n: t for n, t in zip(arguments, tangents, strict=False) if t is not None}
+    if batched:
+        return _in_directions(f, signature, arguments, given)
     moved = {n: _tangent(t, arguments[n], n) for n, t in given.items()}
     present = {n: t for n, t in moved.items() if n in signature.program.containers}
     request = Request(tuple(present), outputs, accumulate=False)
@@ -46,6 +52,23 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: 
     values = tuple(signature.output_value(o, found, arguments) for o in outputs)
     dots = tuple(signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in outputs)
     return (values[0], dots[0]) if len(outputs) == 1 else (values, dots)
+
+
+def _in_directions(
+    f: Callable, signature: Signature, arguments: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[Any, Any]:
+    """Outputs, and tangents of them with the directions' axis in front."""
+    if not given:
+        raise ArgumentError("jvp in many directions needs the tangents of an argument")
+    count = len(next(iter(given.values())))
+    seeds = {n: as_directions(t, arguments[n], count, f"tangents of '{n}'") for n, t in given.items()}
+    present = {n: t for n, t in seeds.items() if n in signature.program.containers}
+    found = signature.primal()(signature.arguments(arguments))
+    values = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
+    moved = Directions(f, tuple(present), "forward").run(arguments, *present.values())
+    first = next(iter(arguments.values()))
+    dots = tuple(like(d.reshape(count, *np.shape(as_array(v))), first) for d, v in zip(moved, values, strict=True))
+    return (values[0], dots[0]) if len(values) == 1 else (values, dots)
 
 
 def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:

@@ -57,6 +57,10 @@ class NotScalarError(SdgradError, ValueError):
     """A gradient was asked of an output that is not a scalar, without a cotangent."""
 
 
+class TapeError(SdgradError, RuntimeError):
+    """A tape cannot be used: what it refers to has been changed, or there is none."""
+
+
 class UnusedInputError(SdgradError, ValueError):
     """An input does not influence the outputs, and the caller asked to be told."""
 

@@ -10,23 +10,15 @@ from dace import data as dt
 
 from sdgrad.adjoints import WIDER, Adjoints, assign, fill
 from sdgrad.names import Names
-from sdgrad.program.leaves import set_scalar
-from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
-    SCALAR,
     Block,
     Container,
-    Load,
     Node,
     Program,
-    SymbolAssign,
-    Value,
-    reads,
     walk,
     writes,
 )
 from sdgrad.request import Request
-from sdgrad.symbolic import code
 from sdgrad.tape.plan import TapePlan
 
 
@@ -111,44 +103,3 @@ def assemble(
     boundary += [seed_name(n, program, request) for n in request.outputs]
     arguments = (*program.arguments, *dict.fromkeys(boundary))
     return replace(program, name=f"{program.name}_grad", containers=containers, body=body, arguments=arguments)
-
-
-def split(program: Program, forward: Block, backward: Block) -> tuple[Program, Program]:
-    """The two halves as programs; what both use becomes an argument of each."""
-
-    forward, backward, carried = carry_symbols(program, forward, backward)
-    program = replace(program, containers={**program.containers, **carried})
-
-    def used(block: Block) -> set[str]:
-        return {program.root(n) for node in block for n in reads(node) | writes(node)}
-
-    written = {program.root(n) for node in forward for n in writes(node)}
-    shared = {n for n in used(forward) & used(backward) if program.containers[n].transient and n in written}
-    containers = dict(program.containers)
-    for name in shared:
-        containers[name] = boundary(name, program.containers[name])
-
-    def half(block: Block, suffix: str) -> Program:
-        names = [n for n in (*program.arguments, *sorted(shared)) if n in used(block)]
-        return replace(
-            program, name=f"{program.name}_{suffix}", containers=containers, body=block, arguments=tuple(names)
-        )
-
-    return half(forward, "forward"), half(backward, "backward")
-
-
-def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Block, Block, dict[str, Container]]:
-    """Integer symbols that the forward half assigns and the backward half uses, carried over in containers."""
-    needed = {s for node in backward for s in used_symbols(node, program)}
-    needed -= {n.symbol for n in walk(backward) if isinstance(n, SymbolAssign)}
-    assigned = {n.symbol: n for n in walk(forward) if isinstance(n, SymbolAssign) and n.symbol in needed}
-    names, made = Names(program.containers), {}
-    stores: list[Node] = []
-    loads: list[Node] = []
-    for symbol, node in sorted(assigned.items()):
-        kept = Container(names.fresh(f"symbol_{symbol}"), dt.Array(node.dtype, (1,), transient=True))
-        made[kept.name] = kept
-        v = names.fresh(f"v_{symbol}")
-        stores.append(set_scalar(kept.name, Value((), code.name(symbol)), v, node.source))
-        loads.append(replace(node, value=Value((Load(v, kept.name, SCALAR),), code.name(v))))
-    return (*forward, *stores), (*loads, *backward), made

@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.api import GradFunction, checked, grad
+from sdgrad.api import checked, grad
+from sdgrad.directions import Columns, result_shape
 from sdgrad.errors import NotScalarError
-from sdgrad.forward import tangent_name
 from sdgrad.frontend.parse import bind_arguments, python_function
-from sdgrad.gradients import gradient_name, seed_name
-from sdgrad.pipeline import differentiate_program, push_tangents
-from sdgrad.program.directions import in_every_direction
-from sdgrad.program.naming import RETURN, own_arguments
+from sdgrad.program.naming import RETURN
 from sdgrad.program.tree import Program
-from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, like
 from sdgrad.signature import Signature, identity
 from sdgrad.wrt import Wrt, key, names_of, several
@@ -73,6 +69,12 @@ class JacobianFunction:
             raise NotScalarError(f"{self.__name__} returns {len(names)} arrays; differentiate it for one wrt at a time")
         return Columns(self.f, names[0], self.mode).derive(arguments)
 
+    def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
+        """The shape of the Jacobian by its only argument."""
+        (argument,) = names_of(self.wrt, self.f, arguments)
+        shape = result_shape(self.f, Signature.of(self.f, arguments), arguments)
+        return (*shape, *np.shape(as_array(arguments[argument])))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = bind_arguments(self.f, args, kwargs)
         names = names_of(self.wrt, self.f, arguments)
@@ -80,57 +82,10 @@ class JacobianFunction:
         return found if several(self.wrt) else found[0]
 
     def one(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        column = Columns(self.f, name, self.mode)
-        signature = Signature.of(self.f, arguments)
-        argument, result = np.shape(as_array(arguments[name])), column.result_shape(signature, arguments)
+        column, signature = Columns(self.f, name, self.mode), Signature.of(self.f, arguments)
+        argument, result = np.shape(as_array(arguments[name])), result_shape(self.f, signature, arguments)
         if name not in signature.program.containers:
             return like(np.zeros((*result, *argument)), arguments[name])
         own = Signature.of(column, arguments)
         matrix = own.primal()(own.arguments(arguments))[RETURN]
         return like(matrix.reshape((*result, *argument)), arguments[name])
-
-
-@dataclass
-class Columns:
-    """The Jacobian by one argument, as a function."""
-
-    f: Callable
-    name: str
-    mode: str
-
-    def identity(self) -> Hashable:
-        return ("jacobian", identity(self.f), self.name, self.mode)
-
-    def output(self, signature: Signature) -> str:
-        if len(signature.outputs) != 1:
-            found = len(signature.outputs)
-            raise NotScalarError(f"{python_function(self.f).__name__} has {found} outputs; a Jacobian is of one")
-        return signature.outputs[0]
-
-    def result_shape(self, signature: Signature, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-        """The result's shape as Python has it: the graph's own has one element where Python has none."""
-        shape = tuple(int(n) for n in signature.program.containers[self.output(signature)].shape)
-        if isinstance(self.f, GradFunction):
-            (argument,) = names_of(self.f.wrt, self.f.f, arguments)
-            return np.shape(as_array(arguments[argument]))
-        if isinstance(self.f, JacobianFunction):
-            (argument,) = names_of(self.f.wrt, self.f.f, arguments)
-            inner = Columns(self.f.f, argument, self.f.mode)
-            shape = inner.result_shape(Signature.of(inner.f, arguments), arguments)
-            return (*shape, *np.shape(as_array(arguments[argument])))
-        return () if shape == (1,) else shape
-
-    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        """Forward or reverse, whichever has fewer directions."""
-        signature = Signature.of(self.f, arguments)
-        program, output = signature.program, self.output(signature)
-        request = Request((self.name,), (output,), accumulate=False)
-        sizes = [int(np.prod([int(n) for n in program.containers[n].shape])) for n in (self.name, output)]
-        own = own_arguments(program)
-        if self.mode == "forward" or self.mode == "auto" and sizes[0] <= sizes[1]:
-            pushed = push_tangents(program, request)
-            seed, result = tangent_name(self.name, program), tangent_name(output, program)
-            return in_every_direction(pushed, own, seed, [result], True), signature.closure
-        pulled = differentiate_program(program, request).program
-        seed, result = seed_name(output, program, request), gradient_name(self.name, program)
-        return in_every_direction(pulled, own, seed, [result], False), signature.closure

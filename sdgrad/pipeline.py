@@ -34,6 +34,7 @@ from sdgrad.rules import find_tangent_rule
 from sdgrad.tape.choose import plan_tape
 from sdgrad.tape.plan import TapePlan
 from sdgrad.tape.record import Recorder
+from sdgrad.tape.split import split
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Differentiated:
         :raises DifferentiationError: the size of what is left is known only when the forward one has run.
         """
         fence.check_halves(self.normalized, self.plan)
-        return gradients.split(self.program, self.forward, self.backward)
+        return split(self.program, self.forward, self.backward).programs
 
     def sdfg(self) -> dace.SDFG:
         """Forward and backward in one graph."""
@@ -88,7 +89,7 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     found = activity(program, request.inputs, request.outputs)
     fence.check_program(program, request, found)
     names = all_names(program)
-    plan = plan_tape(program, found, fence.operand_needs(program, found), names)
+    plan = plan_tape(program, found, fence.operand_needs(program, found), names, request.rerun)
     adjoints = gradients.seed(program, request, names)
     recorder = Recorder(program, plan, names)
     reversal = Reversal(program, found, plan, adjoints, names, recorder, request.strong_zero)

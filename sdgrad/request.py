@@ -11,6 +11,7 @@ class Request:
 
     ``accumulate``: gradients are added to what their containers hold (raw graphs); else they are set.
     ``strong_zero``: a cotangent of exactly zero passes nothing on, whatever the partial is.
+    ``rerun``: values may be computed again, or put back where they were, instead of being kept.
     ``unused``: what an input that does not influence the outputs gets: ``zero`` or ``error``.
     """
 
@@ -19,3 +20,4 @@ class Request:
     accumulate: bool = True
     strong_zero: bool = True
     unused: str = "zero"
+    rerun: bool = True

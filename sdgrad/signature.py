@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -21,6 +22,9 @@ from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import compile_sdfg
 from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.symbolic.kinds import kind_of
+
+making = threading.RLock()
+"""Held while a program is made: DaCe's frontend and its settings are one for the whole process."""
 
 
 @runtime_checkable
@@ -70,7 +74,9 @@ class Signature:
     function: Callable | Derived
     program: Program
     closure: Mapping[str, Any]
+    results: dict[Request, Differentiated] = field(default_factory=dict)
     gradients: dict[Request, CompiledGradient] = field(default_factory=dict)
+    halves: dict[Hashable, Any] = field(default_factory=dict)
     tangents: dict[Request, CompiledProgram] = field(default_factory=dict)
     _primal: CompiledProgram | None = None
 
@@ -81,7 +87,9 @@ class Signature:
         key = tuple((name, fixed.get(name, _key(value))) for name, value in arguments.items())
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache:
-            cache[key] = Signature.parse(f, arguments)
+            with making:
+                if key not in cache:
+                    cache[key] = Signature.parse(f, arguments)
         return cache[key]
 
     @staticmethod
@@ -121,33 +129,45 @@ class Signature:
 
     def primal(self) -> CompiledProgram:
         """The function itself, compiled."""
-        if self._primal is None:
-            self._primal = _compile(self.program)
+        with making:
+            if self._primal is None:
+                self._primal = compiled(self.program)
         return self._primal
 
     def tangent(self, request: Request) -> CompiledProgram:
         """The function with tangents, compiled."""
-        if request not in self.tangents:
-            self.tangents[request] = _compile(push_tangents(self.program, request))
+        with making:
+            if request not in self.tangents:
+                self.tangents[request] = compiled(push_tangents(self.program, request))
         return self.tangents[request]
 
+    def differentiated(self, request: Request) -> Differentiated:
+        """The function and its adjoint."""
+        with making:
+            if request not in self.results:
+                self.results[request] = differentiate_program(self.program, request)
+        return self.results[request]
+
     def gradient(self, request: Request) -> CompiledGradient:
-        if request not in self.gradients:
-            result = differentiate_program(self.program, request)
-            self.gradients[request] = CompiledGradient(result, _compile(result.program))
+        """The function and its adjoint in one program, compiled."""
+        with making:
+            if request not in self.gradients:
+                result = self.differentiated(request)
+                self.gradients[request] = CompiledGradient(result, compiled(result.program))
         return self.gradients[request]
 
 
 _signatures: dict[Hashable, dict[tuple, Signature]] = {}
 
 
-def _compile(program: Program) -> CompiledProgram:
+def compiled(program: Program) -> CompiledProgram:
+    """A program, optimised and compiled."""
     ready = optimize(program)
     sdfg = emit(ready)
     written = frozenset(ready.root(w) for node in ready.body for w in writes(node))
-    compiled = compile_sdfg(sdfg)
-    slots = tuple(Slot.of(n, d, n in written) for n, d in compiled.arguments.items() if n in sdfg.arrays)
-    return CompiledProgram(sdfg, compiled, slots)
+    library = compile_sdfg(sdfg)
+    slots = tuple(Slot.of(n, d, n in written) for n, d in library.arguments.items() if n in sdfg.arrays)
+    return CompiledProgram(sdfg, library, slots)
 
 
 def _key(value: Any) -> Any:

@@ -84,7 +84,7 @@ def _as_window(inner: dt.Data, container: Container, subset: subsets.Range) -> W
     if inner.dtype != container.dtype:
         return None
     outer_strides = container.desc.strides
-    wide_outer = [d for d, (b, e, _) in enumerate(subset.ranges) if b != e]
+    wide_outer = [d for d, n in enumerate(subset.size()) if n != 1]  # 1:3:2 is one element
     wide_inner = [j for j, s in enumerate(inner.shape) if s != 1]
     base = tuple(b for b, _, _ in subset.ranges)
     axes: list[Axis | None] = [None] * len(inner.shape)

@@ -1,4 +1,4 @@
-"""A program run once for every unit vector of one of its arguments: all columns, or rows, of a Jacobian in one call."""
+"""A program run once for every direction, in one call: given ones, or the unit vectors of one of its arguments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+import sympy
 from dace import data as dt
 
 from sdgrad.adjoints import assign, over
@@ -16,6 +17,7 @@ from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     Block,
     Container,
+    Expr,
     Leaf,
     Let,
     Load,
@@ -31,6 +33,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym
 
 
 def in_every_direction(program: Program, own: Sequence[str], seed: str, results: Sequence[str], last: bool) -> Program:
@@ -41,6 +44,38 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
     :param last: whether the axes of ``seed`` come after those of the result, or before them.
     """
     names = all_names(program)
+    trips, _ = over(program.containers[seed], names)
+    return _repeated(program, own, [seed], results, trips, last, names, None)
+
+
+def in_given_directions(
+    program: Program, own: Sequence[str], seeds: Sequence[str], results: Sequence[str], count: int
+) -> Program:
+    """A function of ``own``, and of ``directions_<seed>`` for each of ``seeds``, with one more axis in front.
+
+    It returns what each of ``results`` is for every direction, along one more axis in front.
+    """
+    names = all_names(program)
+    trip = Param(names.fresh("direction"), sympy.Integer(0), sympy.Integer(count - 1), sympy.Integer(1))
+    return _repeated(program, own, seeds, results, (trip,), False, names, count)
+
+
+def direction_name(seed: str) -> str:
+    """The argument that holds all directions of a seed."""
+    return f"directions_{seed}"
+
+
+def _repeated(
+    program: Program,
+    own: Sequence[str],
+    seeds: Sequence[str],
+    results: Sequence[str],
+    trips: tuple[Param, ...],
+    last: bool,
+    names: Names,
+    count: int | None,
+) -> Program:
+    """The program once for each trip; without a ``count``, the only seed is a unit vector."""
     written = {program.root(w) for n in program.body for w in writes(n)} & set(own)
     mapping = without_results(program, names) | {n: names.fresh(f"work_{n}") for n in sorted(written)}
     containers = {n: program.containers[n] for n in own}
@@ -49,9 +84,25 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
             base = mapping[container.view_of] if container.view_of else None
             new = container.local(mapping[name])
             containers[mapping[name]] = replace(new, view_of=base, view_subset=container.view_subset)
-    copies = [assign(containers[mapping[n]], containers[n], "set", names, mapping[n]) for n in sorted(written)]
-    trips, direction = over(containers[mapping[seed]], names)
-    shape = containers[mapping[seed]].shape
+    direction = tuple(sym(t.name) for t in trips)
+    start: list[Node] = [
+        assign(containers[mapping[n]], containers[n], "set", names, mapping[n]) for n in sorted(written)
+    ]
+    shape: tuple[Expr, ...]
+    if count is None:
+        seed = containers[mapping[seeds[0]]]
+        shape = seed.shape
+        direction = _places(seed, trips)
+        start.append(_unit(seed, trips, names))
+    else:
+        shape = (sympy.Integer(count),)
+        for name in seeds:
+            seed, given = containers[mapping[name]], direction_name(name)
+            containers[given] = Container(given, dt.Array(seed.dtype, [count, *seed.shape]))
+            params, index = over(seed, names)
+            v = names.fresh("v")
+            copied = (Load(v, given, (*direction, *index)), Store(seed.name, index, v))
+            start.append(Leaf(params, copied, Source(label=given)))
     out: list[Node] = []
     outputs = result_names(results)
     for name, output in zip(results, outputs, strict=True):
@@ -62,11 +113,17 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
         v = names.fresh("v")
         target = (*index, *direction) if last else (*direction, *index)
         out.append(Leaf(params, (Load(v, source.name, index), Store(output, target, v)), Source(label=output)))
-    moved = renamed(program.body, mapping)
-    body = _closed(moved, containers, [*own, mapping[seed], *(mapping[n] for n in results)])
-    block: Block = (*copies, _unit(containers[mapping[seed]], trips, names), *body, *out)
-    loops = as_loops(trips, block, Source(label=f"directions of {seed}"))
-    return replace(program, containers=containers, body=loops, arguments=(*own, *outputs))
+    inner = [mapping[n] for n in (*seeds, *results)]
+    arguments = [*own, *(direction_name(n) for n in seeds if count is not None)]
+    body = _closed(renamed(program.body, mapping), containers, [*arguments, *inner])
+    loops = as_loops(trips, (*start, *body, *out), Source(label=f"directions of {', '.join(seeds)}"))
+    return replace(program, containers=containers, body=loops, arguments=(*arguments, *outputs))
+
+
+def _places(seed: Container, trips: tuple[Param, ...]) -> tuple[Expr, ...]:
+    """The index of the element that is one; axes of one element have no trip."""
+    found = iter(trips)
+    return tuple(sympy.Integer(0) if n == 1 else sym(next(found).name) for n in seed.shape)
 
 
 def _closed(body: Block, containers: Mapping[str, Container], seen: Collection[str]) -> Block:

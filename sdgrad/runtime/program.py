@@ -51,11 +51,16 @@ class CompiledProgram:
         """Descriptors of the data arguments, by name."""
         return {slot.name: slot.desc for slot in self.slots}
 
-    def __call__(self, given: Mapping[str, Any], inplace: bool = False) -> dict[str, np.ndarray]:
-        """Run; returns every array the program was called with, those that were not given fresh and zero."""
+    def __call__(
+        self, given: Mapping[str, Any], inplace: bool = False, sizes: Mapping[str, int] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Run; returns every array the program was called with, those that were not given fresh and zero.
+
+        :param sizes: values of symbols that the arguments' shapes do not tell.
+        """
         call: dict[str, Any] = {}
         static = all(slot.shape is not None for slot in self.slots)
-        symbols = {} if static else solve_symbols(self.descs, dict(given))
+        symbols = {} if static else {**(sizes or {}), **solve_symbols(self.descs, dict(given))}
         for slot in self.slots:
             if slot.name not in given:
                 shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, symbols)

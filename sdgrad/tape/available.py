@@ -35,6 +35,7 @@ class Available:
     program: Program
     memory: Memory
     undone: frozenset[str] = frozenset()  # containers that are put back on the way
+    rerun: bool = True  # whether nodes may run again
     clobbering: dict[tuple, Access] = field(default_factory=dict)  # writes to be undone
     reruns: dict[tuple[Path, str], Rerun] = field(default_factory=dict)
     _reached: dict[tuple, tuple[list[Access], list[Rerun]] | None] = field(default_factory=dict)
@@ -85,7 +86,7 @@ class Available:
 
     # -- reruns
     def again(self, access: Access, user: Path, active: tuple[Path, ...]) -> tuple[list[Access], list[Rerun]] | None:
-        define = self.definition(access)
+        define = self.definition(access) if self.rerun else None
         if define is None or define in active:
             return None
         before = user[: len(define)]  # the node of the defining node's block that holds the user

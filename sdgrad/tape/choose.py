@@ -53,7 +53,11 @@ from sdgrad.tape.plan import Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, Tap
 
 
 def plan_tape(
-    program: Program, activity: Activity, operand_needs: Mapping[Path, Mapping[str, Region]], names: Names
+    program: Program,
+    activity: Activity,
+    operand_needs: Mapping[Path, Mapping[str, Region]],
+    names: Names,
+    rerun: bool = True,
 ) -> TapePlan:
     """The tape plan of a program. ``operand_needs``: connectors whose primal values the adjoint of a call mentions.
 
@@ -64,13 +68,17 @@ def plan_tape(
     cuts: dict[tuple, set[str]] = {}
 
     def trial(undone: frozenset[str]) -> tuple[TapePlan, set[str]] | None:
-        planner = Planner.of(program, activity, memory, names.copy(), undone, cuts)
+        planner = Planner.of(program, activity, memory, names.copy(), undone, cuts, rerun)
         return (planner.plan(operand_needs), planner.lost) if planner.may_undo() else None
 
     first, undone = trial(frozenset()), frozenset[str]()
     assert first is not None
     best, lost = first
-    alone = {c: t for c in sorted(lost) if worth_undoing(c, program) and (t := trial(frozenset({c}))) is not None}
+    alone = {
+        c: t
+        for c in sorted(lost if rerun else ())
+        if worth_undoing(c, program) and (t := trial(frozenset({c}))) is not None
+    }
     for container in sorted(alone, key=lambda c: bytes_of(alone[c][0], program)):
         plan, _ = alone[container] if not undone else trial(undone | {container}) or first
         if bytes_of(plan, program) < bytes_of(best, program):
@@ -109,8 +117,9 @@ class Planner:
         names: Names,
         undone: frozenset[str],
         cuts: dict[tuple, set[str]],
+        rerun: bool,
     ) -> Planner:
-        available = Available(program, memory, undone)
+        available = Available(program, memory, undone, rerun)
         return Planner(program, activity, memory, names, Keeper(program, memory, names), available, cuts)
 
     def may_undo(self) -> bool:

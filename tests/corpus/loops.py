@@ -271,3 +271,14 @@ def slices_from_variables_of_unknown_range(C):
         for j in range(k):
             C[:, j:] += np.sin(C[:, j:])
     return np.sum(C * C)
+
+
+# A slice of one element with a step counted as wide: the window became a view, whose size only a run knows.
+@program(lambda rng: (signed(rng, (3, 5)), 1, np.array([0, 1])), "corpus")
+def one_row_with_a_step(A, k, index):
+    for i in range(k, 0, -1):
+        for j in range(2):
+            A[-1, index[j]] *= np.cos(np.max(A[1::2, i + 1 :]))
+            if index[0] < -2:
+                return np.sum(A * A)
+    return np.sum(A * A)

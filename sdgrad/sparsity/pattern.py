@@ -1,0 +1,413 @@
+"""Which elements of a program's results depend on which elements of an argument, for given sizes and integers.
+
+The program tree is run on sets of columns instead of numbers: every container has a boolean sparse matrix, its elements
+by those of the argument. Indices, bounds and conditions that depend on integers alone are computed, all others are
+taken to be anything: the pattern may be too large, never too small.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from dace import data as dt
+
+from sdgrad.analysis.activity import leaf_facts
+from sdgrad.program.custom import expanded
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Expr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Param,
+    Program,
+    Region,
+    Scope,
+    Store,
+    SymbolAssign,
+    Value,
+    reads,
+    walk,
+    writes,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.evaluate import evaluated
+from sdgrad.symbolic.expr import to_ast
+from sdgrad.symbolic.kinds import kind_of
+
+Matrix: TypeAlias = sp.csr_matrix
+
+
+class Unknown(Exception):
+    """A value that depends on floating-point data."""
+
+
+def dependencies(program: Program, source: str, result: str, given: Mapping[str, object]) -> sp.csr_matrix:
+    """``D[i, j]``: element ``i`` of the final ``result`` may depend on element ``j`` of the initial ``source``.
+
+    :param given: the program's arguments; sizes, and integers, are taken from them.
+    """
+    program = expanded(program)
+    run = _Run(program, dict(_integers(program, given)))
+    n = run.size(source)
+    run.columns = n
+    run.depends[source] = sp.identity(n, bool, "csr")
+    for name in program.arguments:
+        value = given.get(name)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iub":
+            run.values[name] = np.ascontiguousarray(value).reshape(-1)
+    run.block(program.body)
+    return run.of(result)
+
+
+def _integers(program: Program, given: Mapping[str, object]):
+    for name, value in given.items():
+        if name not in program.containers and isinstance(value, (int, np.integer)):
+            yield name, int(value)
+
+
+@dataclass
+class _Run:
+    program: Program
+    symbols: dict[str, int]  # those with a known value
+    columns: int = 0
+    depends: dict[str, Matrix] = field(default_factory=dict)  # by root container; none: on nothing
+    values: dict[str, np.ndarray] = field(default_factory=dict)  # of integer containers, where they are known
+
+    # -- memory
+    def number(self, expr: Expr) -> int:
+        return int(self.evaluate(to_ast(expr), {}))
+
+    def size(self, container: str) -> int:
+        desc = self.program.containers[container].desc
+        return self.number(desc.total_size) if isinstance(desc, dt.Array) else 1
+
+    def address(self, container: str, index: tuple, count: int) -> np.ndarray:
+        """Positions in the memory of the root container."""
+        c = self.program.containers[container]
+        strides = c.desc.strides if isinstance(c.desc, dt.Array) else (1,)
+        found = np.zeros(count, np.int64)
+        for i, s in zip(index, strides, strict=False):
+            found += np.asarray(i, np.int64) * self.number(s)
+        if c.view_of is not None and c.view_subset is not None:
+            start = tuple(self.number(b) for b, _, _ in c.view_subset.ranges)
+            found += self.address(c.view_of, start, 1)[0]
+        return found
+
+    def of(self, container: str) -> Matrix:
+        root = self.program.root(container)
+        if root not in self.depends:
+            self.depends[root] = sp.csr_matrix((self.size(root), self.columns), dtype=bool)
+        return self.depends[root]
+
+    # -- values
+    def evaluate(self, expr: ast.expr, env: Mapping[str, object]) -> Any:
+        known = {**self.symbols, **env}
+        if code.names_in(expr) - known.keys():
+            raise Unknown
+        try:
+            return evaluated(expr, known)
+        except (NameError, TypeError, ZeroDivisionError, ValueError) as error:
+            raise Unknown from error
+
+    def value(self, value: Value) -> Any:
+        env: dict[str, object] = {}
+        for load in value.loads:
+            index = tuple(self.evaluate(to_ast(i), env) for i in load.index)
+            env[load.name] = self.content(load.container, self.address(load.container, index, 1))[0]
+        return self.evaluate(value.expr, env)
+
+    def content(self, container: str, address: np.ndarray) -> np.ndarray:
+        root = self.program.root(container)
+        if root not in self.values or address.size and address.max() >= self.values[root].size:
+            raise Unknown
+        return self.values[root][address]
+
+    # -- nodes
+    def block(self, block: Block) -> None:
+        for node in block:
+            self.node(node)
+
+    def node(self, node: Node) -> None:
+        if isinstance(node, Leaf):
+            self.leaf(node)
+        elif isinstance(node, NodeCall):
+            self.call(node)
+        elif isinstance(node, SymbolAssign):
+            try:
+                self.symbols[node.symbol] = int(self.value(node.value))
+            except Unknown:
+                self.symbols.pop(node.symbol, None)
+        elif isinstance(node, Branch):
+            self.branch(node)
+        elif isinstance(node, Loop):
+            self.loop(node)
+        else:
+            self.scope(node)
+
+    def branch(self, node: Branch) -> None:
+        possible = []
+        for condition, body in node.arms:
+            try:
+                holds = condition is None or bool(self.value(condition))
+            except Unknown:
+                possible.append(body)
+                continue
+            if holds:
+                possible.append(body)
+                break
+        else:
+            possible.append(())
+        self.one_of(possible)
+
+    def one_of(self, blocks: list[Block]) -> None:
+        """Whichever of some blocks runs."""
+        start, ends = self.state(), []
+        for body in blocks:
+            self.restore(start)
+            self.block(body)
+            ends.append(self.state())
+        self.restore(ends[0])
+        for end in ends[1:]:
+            self.join(end)
+
+    def loop(self, node: Loop) -> None:
+        try:
+            if node.also is not None or node.stop is None or node.last is not None:
+                raise Unknown
+            start, stop, step = (int(self.value(v)) for v in (node.start, node.stop, node.step))
+        except Unknown:
+            self.any_number_of_trips(node.body, [node.symbol])
+            return
+        for trip in range(start, stop + (1 if step > 0 else -1), step):
+            self.symbols[node.symbol] = trip
+            self.block(node.body)
+        self.symbols.pop(node.symbol, None)
+
+    def scope(self, node: Scope) -> None:
+        self.nest(node.params, node.body)
+
+    def nest(self, params: tuple[Param, ...], body: Block) -> None:
+        if not params:
+            self.block(body)
+            return
+        p = params[0]
+        try:
+            start, stop, step = (self.number(e) for e in (p.start, p.stop, p.step))
+        except Unknown:
+            self.any_number_of_trips(body, [q.name for q in params])
+            return
+        for trip in range(start, stop + (1 if step > 0 else -1), step):
+            self.symbols[p.name] = trip
+            self.nest(params[1:], body)
+        self.symbols.pop(p.name, None)
+
+    def any_number_of_trips(self, body: Block, unknown: list[str]) -> None:
+        """Until no further trip adds anything; integers that the body changes are unknown."""
+        changed = {s.symbol for s in walk(body) if isinstance(s, SymbolAssign)} | set(unknown)
+        for symbol in changed:
+            self.symbols.pop(symbol, None)
+        for name in {self.program.root(w) for n in body for w in writes(n)}:
+            self.values.pop(name, None)
+        while True:
+            before, start = {n: m.nnz for n, m in self.depends.items()}, self.state()
+            self.block(body)
+            self.join(start)
+            if before == {n: m.nnz for n, m in self.depends.items()}:
+                return
+
+    def state(self) -> tuple[dict, dict, dict]:
+        return dict(self.depends), dict(self.values), dict(self.symbols)
+
+    def restore(self, state: tuple[dict, dict, dict]) -> None:
+        self.depends, self.values, self.symbols = (dict(x) for x in state)
+
+    def join(self, state: tuple[dict, dict, dict]) -> None:
+        """What may be after this state or another one."""
+        depends, values, symbols = state
+        for name, matrix in depends.items():
+            self.depends[name] = self.depends[name] + matrix if name in self.depends else matrix
+        self.values = {
+            n: v for n, v in self.values.items() if n in values and (v is values[n] or np.array_equal(v, values[n]))
+        }
+        self.symbols = {n: v for n, v in self.symbols.items() if symbols.get(n) == v}
+
+    def call(self, node: NodeCall) -> None:
+        """Every result depends on everything the node reads."""
+        found = sp.csr_matrix((1, self.columns), dtype=bool)
+        for region in node.inputs.values():
+            found = found + _union(self.of(region.container)[self.cells(region)])
+        for region in node.outputs.values():
+            root, cells = self.program.root(region.container), self.cells(region)
+            self.values.pop(root, None)
+            self.depends[root] = self.of(root) + _scatter(cells, np.zeros(cells.size, int), self.size(root), 1) @ found
+
+    def cells(self, region: Region) -> np.ndarray:
+        try:
+            ranges = [range(self.number(b), self.number(e) + 1, self.number(s)) for b, e, s in region.subset.ranges]
+        except Unknown:
+            return np.arange(self.size(self.program.root(region.container)))
+        grid = np.meshgrid(*(np.array(r) for r in ranges), indexing="ij")
+        return self.address(region.container, tuple(g.ravel() for g in grid), grid[0].size)
+
+    # -- leaves
+    def leaf(self, leaf: Leaf) -> None:
+        try:
+            env, count = self.instances(leaf.params)
+        except Unknown:
+            self.anything(leaf)
+            return
+        if leaf.sequential or self.reads_what_it_writes(leaf):
+            for k in range(count):
+                self.body(leaf, {n: v[k : k + 1] for n, v in env.items()}, 1)
+        else:
+            self.body(leaf, env, count)
+
+    def reads_what_it_writes(self, leaf: Leaf) -> bool:
+        root = self.program.root
+        updated = {root(s.container) for s in leaf.stores if s.mode != "set"}
+        return bool({root(x.container) for x in leaf.loads} & updated)
+
+    def instances(self, params: tuple[Param, ...]) -> tuple[dict[str, np.ndarray], int]:
+        """The values of the parameters, instance by instance."""
+        env: dict[str, np.ndarray] = {}
+        count = 1
+        for p in params:
+            outer = env
+            bounds = [np.broadcast_to(self.evaluate(to_ast(e), outer), count) for e in (p.start, p.stop)]
+            step = self.number(p.step)
+            trips = np.maximum((bounds[1] - bounds[0]) // step + 1, 0)
+            env = {n: np.repeat(v, trips) for n, v in env.items()}
+            total = int(trips.sum())
+            first = np.repeat(np.cumsum(trips) - trips, trips)
+            env[p.name] = np.repeat(bounds[0], trips) + (np.arange(total) - first) * step
+            count = total
+        return env, count
+
+    def anything(self, leaf: Leaf) -> None:
+        """A leaf whose instances are not known: what it writes may depend on all that it reads."""
+        found = sp.csr_matrix((1, self.columns), dtype=bool)
+        for name in reads(leaf):
+            found = found + _union(self.of(name))
+        for name in writes(leaf):
+            root = self.program.root(name)
+            self.values.pop(root, None)
+            self.depends[root] = self.of(root) + sp.csr_matrix(np.ones((self.size(root), 1), bool)) @ found
+
+    def body(self, leaf: Leaf, params: Mapping[str, np.ndarray], count: int) -> None:
+        if not count:
+            return
+        facts = leaf_facts(leaf, self.program)
+        env: dict[str, object] = dict(params)
+        depends: dict[str, Matrix] = {}
+        for instr in leaf.body:
+            if isinstance(instr, Load):
+                self.load(instr, env, depends, count)
+            elif isinstance(instr, Let):
+                operands = {p.operand for p in facts.partials.get(instr.name, ())}
+                if instr.name in facts.unknown:
+                    operands = code.names_in(instr.expr)
+                parts = [depends[o] for o in operands if o in depends]
+                if parts:
+                    depends[instr.name] = sum(parts[1:], parts[0])
+                elif facts.kinds.get(instr.name) in ("int", "bool"):
+                    try:
+                        env[instr.name] = self.evaluate(instr.expr, env)
+                    except Unknown:
+                        env.pop(instr.name, None)
+            else:
+                self.store(instr, env, depends, count)
+
+    def index(self, access: Load | Store, env: Mapping[str, object], count: int) -> np.ndarray:
+        index = tuple(np.broadcast_to(self.evaluate(to_ast(i), env), count) for i in access.index)
+        return self.address(access.container, index, count)
+
+    def load(self, load: Load, env: dict[str, object], depends: dict[str, Matrix], count: int) -> None:
+        root = self.program.root(load.container)
+        try:
+            address = self.index(load, env, count)
+            chosen = np.broadcast_to(self.evaluate(code.name(load.guard), env), count) if load.guard else None
+        except Unknown:
+            address, chosen = None, None
+        if address is not None and (chosen is None or chosen.all()):
+            try:
+                env[load.name] = self.content(load.container, address)
+            except Unknown:
+                env.pop(load.name, None)
+        matrix = self.depends.get(root)
+        if matrix is None or not matrix.nnz:
+            return
+        if address is None:
+            depends[load.name] = sp.csr_matrix(np.ones((count, 1), bool)) @ _union(matrix)
+        else:
+            kept = address if chosen is None else np.where(chosen, address, 0)
+            depends[load.name] = matrix[np.clip(kept, 0, matrix.shape[0] - 1)]
+
+    def store(self, store: Store, env: Mapping[str, object], depends: Mapping[str, Matrix], count: int) -> None:
+        root = self.program.root(store.container)
+        size = self.size(root)
+        new = depends.get(store.value)
+        chosen: np.ndarray | None = None
+        try:
+            address = self.index(store, env, count)
+            if store.guard:
+                chosen = np.broadcast_to(self.evaluate(code.name(store.guard), env), count)
+        except Unknown:
+            self.store_somewhere(root, size, new)
+            return
+        if chosen is not None:
+            address, new = address[chosen], new[chosen] if new is not None else None
+        self.remember(store, root, address, env, chosen)
+        old = self.depends.get(root)
+        replaces = store.mode == "set" or store.fresh
+        if old is not None and old.nnz and replaces:
+            stays = np.ones(size, bool)
+            stays[address] = False
+            old = sp.diags(stays, dtype=bool).tocsr() @ old
+        if new is not None and new.nnz:
+            added = (_scatter(address, np.arange(address.size), size, address.size) @ new).astype(bool)
+            old = added if old is None else old + added
+        if old is not None:
+            self.depends[root] = old
+
+    def store_somewhere(self, root: str, size: int, new: Matrix | None) -> None:
+        self.values.pop(root, None)
+        if new is not None:
+            self.depends[root] = self.of(root) + sp.csr_matrix(np.ones((size, 1), bool)) @ _union(new)
+
+    def remember(
+        self, store: Store, root: str, address: np.ndarray, env: Mapping[str, object], chosen: np.ndarray | None
+    ) -> None:
+        """The integers that a store leaves, where they are known."""
+        if kind_of(self.program.containers[store.container].dtype) not in ("int", "bool"):
+            return
+        if store.mode != "set" or store.value not in env:
+            self.values.pop(root, None)
+            return
+        values = np.broadcast_to(np.asarray(env[store.value]), address.size if chosen is None else chosen.size)
+        if root not in self.values:
+            if self.size(root) != np.unique(address).size:
+                return
+            self.values[root] = np.zeros(self.size(root), np.int64)
+        self.values[root] = self.values[root].copy()
+        self.values[root][address] = values if chosen is None else values[chosen]
+
+
+def _scatter(rows: np.ndarray, columns: np.ndarray, height: int, width: int) -> Matrix:
+    """Ones at some places."""
+    return sp.csr_matrix((np.ones(rows.size, bool), (rows, columns)), (height, width))
+
+
+def _union(matrix: Matrix) -> Matrix:
+    """One row: what any row depends on."""
+    columns = np.unique(matrix.indices)
+    return sp.csr_matrix((np.ones(columns.size, bool), (np.zeros(columns.size, int), columns)), (1, matrix.shape[1]))

@@ -1,0 +1,32 @@
+"""Index expressions as numbers: the value of integer code for known symbols, element by element for arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+FUNCTIONS = {
+    "int_floor": lambda a, b: a // b,
+    "int_ceil": lambda a, b: -(-a // b),
+    "floor": np.floor,
+    "ceiling": np.ceil,
+    "abs": np.abs,
+    "Abs": np.abs,
+    "min": np.minimum,
+    "Min": np.minimum,
+    "max": np.maximum,
+    "Max": np.maximum,
+    "Mod": np.mod,
+}
+
+
+def evaluated(expr: ast.expr, known: Mapping[str, Any]) -> Any:
+    """The value of an expression.
+
+    :raises NameError: a name is not known.
+    """
+    text = compile(ast.fix_missing_locations(ast.Expression(expr)), "<index>", "eval")
+    return eval(text, {"__builtins__": {}, **FUNCTIONS}, dict(known))  # noqa: S307

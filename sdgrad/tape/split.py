@@ -1,0 +1,147 @@
+"""The two halves of a differentiated program, and what the first leaves for the second."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from dace import data as dt
+
+from sdgrad.gradients import boundary
+from sdgrad.names import Names
+from sdgrad.program.leaves import set_scalar
+from sdgrad.program.symbols import used_symbols
+from sdgrad.program.tree import (
+    SCALAR,
+    Block,
+    Container,
+    Load,
+    Node,
+    Program,
+    SymbolAssign,
+    Value,
+    reads,
+    walk,
+    writes,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import free_names
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Two programs. ``kept``: what both have as arguments, local to neither. ``restarted``: arguments that the second
+    one takes as they were before the first, because it computes from them again."""
+
+    forward: Program
+    backward: Program
+    kept: frozenset[str]
+    restarted: frozenset[str]
+
+    def sizes(self) -> tuple[SymbolAssign, ...] | None:
+        """The symbols in the sizes of what is kept that the program gives a value, from its arguments alone.
+
+        None: some of them are known only when the forward half has run.
+        """
+        shapes = [self.forward.containers[n].desc for n in self.kept]
+        needed = {str(s) for d in shapes for s in d.free_symbols} & assigned_in(self.forward.body)
+        found: list[SymbolAssign] = []
+        changed: set[str] = set()
+        for node in self.forward.body:
+            if isinstance(node, SymbolAssign):
+                known = {n.symbol for n in found} | self.forward.symbols.keys() - assigned_in(self.forward.body)
+                plain = all(
+                    x.container in self.forward.arguments and x.container not in changed for x in node.value.loads
+                )
+                mentioned = code.names_in(node.value.expr) | {s for x in node.value.loads for s in free_names(*x.index)}
+                if plain and mentioned - {x.name for x in node.value.loads} <= known:
+                    found.append(node)
+            changed |= {self.forward.root(w) for w in writes(node)}
+        return tuple(found) if needed <= {n.symbol for n in found} else None
+
+    @property
+    def programs(self) -> tuple[Program, Program]:
+        return self.forward, self.backward
+
+
+def assigned_in(block: Block) -> set[str]:
+    """Symbols that a block gives a value."""
+    return {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)}
+
+
+def split(program: Program, forward: Block, backward: Block, stored: Collection[str] | None = None) -> Halves:
+    """The two halves of a program.
+
+    :param stored: local containers that may be kept; everything else the second half computes again. None: no limit.
+    """
+    forward, backward, carried = carry_symbols(program, forward, backward)
+    program = replace(program, containers={**program.containers, **carried})
+
+    def used(block: Block) -> set[str]:
+        return {program.root(n) for node in block for n in reads(node) | writes(node)}
+
+    written = {program.root(n) for node in forward for n in writes(node)}
+    shared = {n for n in used(forward) & used(backward) if program.containers[n].transient and n in written}
+    restarted: set[str] = set()
+    if stored is not None:
+        again, shared, restarted = computed_again(program, forward, backward, shared, set(stored) | set(carried))
+        backward = (*again, *backward)
+    containers = dict(program.containers)
+    for name in shared:
+        containers[name] = boundary(name, program.containers[name])
+
+    def half(block: Block, suffix: str) -> Program:
+        names = [n for n in (*program.arguments, *sorted(shared)) if n in used(block)]
+        return replace(
+            program, name=f"{program.name}_{suffix}", containers=containers, body=block, arguments=tuple(names)
+        )
+
+    return Halves(half(forward, "forward"), half(backward, "backward"), frozenset(shared), frozenset(restarted))
+
+
+def computed_again(
+    program: Program, forward: Block, backward: Block, shared: set[str], stored: set[str]
+) -> tuple[Block, set[str], set[str]]:
+    """The nodes of the forward half that run again, what is still kept, and the arguments they start from.
+
+    A kept container has its final content: where a node that runs again needs an earlier one, it is computed again.
+    """
+    arguments = {program.root(n) for n in program.arguments}
+    kept = shared & stored
+    needed = shared - kept
+    symbols: set[str] = set()
+    chosen: set[int] = set()
+    while True:
+        before = len(chosen)
+        for k, node in enumerate(forward):
+            assigned = {n.symbol for n in walk((node,)) if isinstance(n, SymbolAssign)}
+            made = {program.root(n) for n in writes(node)}
+            if k not in chosen and (made & needed or assigned & symbols):
+                chosen.add(k)
+                needed |= {program.root(n) for n in reads(node) | writes(node)} - kept
+                symbols |= used_symbols(node, program)
+                lost = made & kept
+                kept -= lost
+                needed |= lost
+        if len(chosen) == before:
+            break
+    again = tuple(forward[k] for k in sorted(chosen))
+    rewritten = {program.root(n) for node in again for n in writes(node)}
+    return again, kept, rewritten & arguments
+
+
+def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Block, Block, dict[str, Container]]:
+    """Integer symbols that the forward half assigns and the backward half uses, carried over in containers."""
+    needed = {s for node in backward for s in used_symbols(node, program)}
+    needed -= {n.symbol for n in walk(backward) if isinstance(n, SymbolAssign)}
+    assigned = {n.symbol: n for n in walk(forward) if isinstance(n, SymbolAssign) and n.symbol in needed}
+    names, made = Names(program.containers), {}
+    stores: list[Node] = []
+    loads: list[Node] = []
+    for symbol, node in sorted(assigned.items()):
+        kept = Container(names.fresh(f"symbol_{symbol}"), dt.Array(node.dtype, (1,), transient=True))
+        made[kept.name] = kept
+        v = names.fresh(f"v_{symbol}")
+        stores.append(set_scalar(kept.name, Value((), code.name(symbol)), v, node.source))
+        loads.append(replace(node, value=Value((Load(v, kept.name, SCALAR),), code.name(v))))
+    return (*forward, *stores), (*loads, *backward), made

@@ -1,0 +1,84 @@
+"""A NumPy-style function as a differentiable function of tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from sdgrad.api import checked
+from sdgrad.errors import NotScalarError
+from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.halves import Backward, Forward
+from sdgrad.pullback import Pullback
+from sdgrad.runtime.arrays import like
+from sdgrad.signature import Signature
+
+
+def function(f: Callable) -> Callable:
+    """``f`` on torch tensors, forward and backward as generated code, part of torch's graph.
+
+    Derivatives of any order go through it: the backward pass is a function of this kind again. Tensors are taken
+    without a copy where they are contiguous, on the CPU; other arguments are constants.
+
+    :param f: a NumPy-style function or a ``@dace.program``.
+    :returns: a callable with ``f``'s arguments that returns tensors.
+    """
+    checked(f)
+
+    @functools.wraps(python_function(f))
+    def call(*args: Any, **kwargs: Any) -> Any:
+        arguments = bind_arguments(f, args, kwargs)
+        results = apply(f, arguments)
+        return results[0] if len(results) == 1 else results
+
+    return call
+
+
+def apply(f: Callable, arguments: Mapping[str, Any]) -> tuple[torch.Tensor, ...]:
+    """One call, as a node of torch's graph."""
+    names = tuple(n for n, v in arguments.items() if isinstance(v, torch.Tensor))
+    constants = {n: v for n, v in arguments.items() if n not in names}
+    return _Call.apply(f, tuple(arguments), constants, names, *(arguments[n] for n in names))
+
+
+class _Call(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, order, constants, names, *tensors):
+        given = {**constants, **{n: t.detach() for n, t in zip(names, tensors, strict=True)}}
+        arguments = {n: given[n] for n in order}
+        ctx.f, ctx.order, ctx.constants, ctx.names = f, order, constants, names
+        ctx.save_for_backward(*tensors)
+        ctx.wanted = tuple(n for n, w in zip(names, ctx.needs_input_grad[4:], strict=True) if w)
+        if not ctx.wanted:
+            signature = Signature.of(f, arguments)
+            found = signature.primal()(signature.arguments(arguments))
+            results = [signature.output_value(o, found, arguments) for o in signature.outputs]
+        else:
+            ctx.tape = Forward(f, ctx.wanted, None).run(arguments)
+            results = list(ctx.tape.outputs.values())
+        if not results:
+            raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
+        model = next((t for t in tensors), torch.zeros(()))
+        return tuple(r if isinstance(r, torch.Tensor) else like(r, model) for r in results)
+
+    @staticmethod
+    def backward(ctx, *cotangents):
+        if torch.is_grad_enabled():  # the backward pass will be differentiated
+            given = {**ctx.constants, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
+            arguments = {n: given[n] for n in ctx.order}
+            pullback = Pullback(ctx.f, ctx.order, ctx.wanted)
+            seeds = dict(zip(pullback.cotangents(arguments), cotangents, strict=True))
+            found = dict(zip(ctx.wanted, apply(pullback, {**arguments, **seeds}), strict=True))
+        else:
+            seeds = dict(zip(ctx.tape.outputs, cotangents, strict=True))
+            found = Backward(ctx.f, ctx.wanted)(ctx.tape, **seeds)
+        gradients = (_shaped(found.get(n), t) for n, t in zip(ctx.names, ctx.saved_tensors, strict=True))
+        return (None, None, None, None, *gradients)
+
+
+def _shaped(gradient: torch.Tensor | None, of: torch.Tensor) -> torch.Tensor | None:
+    """A gradient in the shape of its tensor: programs have one element where tensors have no axis."""
+    return gradient.reshape(of.shape) if gradient is not None else None
