@@ -21,6 +21,7 @@ from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.graph_api import add_backward_pass, add_forward_tangent
 from sdgrad.halves import Tape, zero_grad
 from sdgrad.matrices import hessian, jacobian
+from sdgrad.saved import compile_gradient, export_c, load
 from sdgrad.sparse import sparse_hessian, sparse_jacobian
 from sdgrad.stop import detach, stop_gradient
 from sdgrad.symbolic.scalar_rules import ScalarRule
@@ -41,18 +42,21 @@ __all__ = [
     "add_backward_pass",
     "add_forward_tangent",
     "compile_forward",
+    "compile_gradient",
     "config",
     "custom_jvp",
     "custom_region",
     "custom_vjp",
     "detach",
     "errors",
+    "export_c",
     "grad",
     "hessian",
     "hvp",
     "jacobian",
     "jvp",
     "linearize",
+    "load",
     "register_backward",
     "register_scalar_rule",
     "select_backward",

@@ -167,7 +167,7 @@ def compiled(program: Program) -> CompiledProgram:
     written = frozenset(ready.root(w) for node in ready.body for w in writes(node))
     library = compile_sdfg(sdfg)
     slots = tuple(Slot.of(n, d, n in written) for n, d in library.arguments.items() if n in sdfg.arrays)
-    return CompiledProgram(sdfg, library, slots)
+    return CompiledProgram(frozenset(sdfg.symbols), library, slots)
 
 
 def _key(value: Any) -> Any:

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import functools
 import hashlib
+import json
 import os
 import shlex
 import shutil
@@ -25,6 +26,7 @@ from dace.config import Config as DaceConfig
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 
+NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
 INCLUDE = Path(__file__).parent / "include"
 DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
 # Guards of headers of DaCe's runtime that most programs need nothing of: without them a compilation takes a third less
@@ -112,32 +114,28 @@ def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
         objects = codegen.generate_code(sdfg, validate=config.debug)
         write_sources(sdfg, objects, folder)
     environments = {e for o in objects for e in o.environments}
-    options, links, spared = flags(), [], spared_headers(sdfg)
+    options, links, spared = [], [], spared_headers(sdfg)
     for env in library.get_environments_and_dependencies(environments):
-        options += list(_value(env.cmake_compile_flags))
-        options += [f"-I{i}" for i in _value(env.cmake_includes)]
+        options += [*_value(env.cmake_compile_flags), *(f"-I{i}" for i in _value(env.cmake_includes))]
         links += [*_value(env.cmake_libraries), *_value(env.cmake_link_flags)]
-    sources = sorted(str(p) for p in (folder / "src").rglob("*.cpp") if "sample" not in p.parts)
+    (folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
+    header = precompiled_header([*flags(), *spared])
     part = target.with_suffix(".part")
-    run(
-        [
-            compiler_name(),
-            *precompiled_header([*flags(), *spared]),
-            *options,
-            *spared,
-            f"-I{DACE_INCLUDE}",
-            f"-I{INCLUDE}",
-            f"-I{folder / 'include'}",
-            "-shared",
-            *linker(),
-            *sources,
-            "-o",
-            str(part),
-            *links,
-        ],
-        sdfg.name,
-    )
+    given = [*header, *options, *spared, f"-I{folder / 'include'}"]
+    run(link_command(given, sources_of(folder), part, links), sdfg.name)
     part.replace(target)
+
+
+def sources_of(folder: Path) -> list[str]:
+    """The generated sources in the folder of a program."""
+    return sorted(str(p) for p in (folder / "src").rglob("*.cpp") if "sample" not in p.parts)
+
+
+def link_command(options: list[str], sources: list[str], target: Path, links: list[str]) -> list[str]:
+    """Sources to a shared library."""
+    includes = [f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
+    own = [*options, *flags(), *includes, "-shared", *linker()]
+    return [compiler_name(), *own, *sources, "-o", str(target), *links]
 
 
 def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:

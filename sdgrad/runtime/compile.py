@@ -7,7 +7,7 @@ import hashlib
 import json
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -26,10 +26,8 @@ _loading = threading.Lock()
 class Library:
     """A loaded shared library and the order of its arguments."""
 
-    def __init__(self, path: str, name: str, sdfg: dace.SDFG) -> None:
-        self.arguments: dict[str, dt.Data] = dict(sdfg.arglist())
-        free = sdfg.free_symbols
-        self.initial = [n for n in self.arguments if n in free]
+    def __init__(self, path: str, name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str]) -> None:
+        self.path, self.name, self.arguments, self.initial = path, name, dict(arguments), list(initial)
         library = ctypes.CDLL(path)
         self._program, self._exit = library[f"__program_{name}"], library[f"__dace_exit_{name}"]
         self._start = library[f"__dace_init_{name}"]
@@ -73,7 +71,8 @@ def compile_sdfg(sdfg: dace.SDFG) -> Library:
                 with locked(folder), _progress(sdfg.name):
                     if not target.exists():
                         build(sdfg, folder, target)
-            _loaded[key] = Library(str(target), sdfg.name, sdfg)
+            arguments, free = sdfg.arglist(), sdfg.free_symbols
+            _loaded[key] = Library(str(target), sdfg.name, arguments, [n for n in arguments if n in free])
     return _loaded[key]
 
 

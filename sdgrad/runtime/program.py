@@ -42,7 +42,7 @@ class Slot:
 class CompiledProgram:
     """A compiled SDFG whose arguments are checked, completed and, where it writes them, copied."""
 
-    sdfg: dace.SDFG
+    symbols: frozenset[str]
     library: Library
     slots: tuple[Slot, ...]
 
@@ -69,6 +69,6 @@ class CompiledProgram:
             value = slot.accept(given[slot.name])
             copied = slot.copied and not inplace and isinstance(value, np.ndarray)
             call[slot.name] = value.copy() if copied else value
-        extra = {k: v for k, v in {**symbols, **given}.items() if k in self.sdfg.symbols}
+        extra = {k: v for k, v in {**symbols, **given}.items() if k in self.symbols}
         self.library({**call, **extra})
         return call

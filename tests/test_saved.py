@@ -1,0 +1,119 @@
+"""Gradient programs that are saved, loaded and called from C."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from references import assert_close
+
+import sdgrad
+from sdgrad.errors import ArgumentError
+
+RNG = np.random.default_rng(2)
+WEIGHTS = RNG.standard_normal((3, 3))
+X = RNG.standard_normal((4, 3))
+
+
+def loss(x, scale, n):
+    h = x * 1.0
+    for _ in range(n):
+        h = np.tanh(h @ WEIGHTS) * scale
+    return np.sum(h * h)
+
+
+def test_saved_and_loaded(tmp_path, monkeypatch):
+    """What is loaded is called without a compiler, in another process as well."""
+    program = sdgrad.compile_gradient(loss, X, 0.7, 3, wrt=(0, "scale"))
+    value, gradients = sdgrad.value_and_grad(loss, wrt=(0, "scale"))(X, 0.7, 3)
+    path = program.save(tmp_path / "loss.sdgrad")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    for p in (program, sdgrad.load(path)):
+        again, found = p(X, 0.7, n=3)
+        assert again == value
+        assert all(np.array_equal(a, b) for a, b in zip(found, gradients, strict=True))
+    script = (
+        "import sys, numpy as np, sdgrad\n"
+        "value, (gx, gs) = sdgrad.load(sys.argv[1])(np.load(sys.argv[2]), 0.7, 3)\n"
+        "np.savez(sys.argv[3], value=value, gx=gx, gs=gs)\n"
+    )
+    np.save(tmp_path / "x.npy", X)
+    files = [path, tmp_path / "x.npy", tmp_path / "out.npz"]
+    command = [sys.executable, "-W", "ignore", "-c", script, *map(str, files)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(sdgrad.__file__).parents[1])}
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=environment)
+    with np.load(tmp_path / "out.npz") as out:
+        assert out["value"] == value and np.array_equal(out["gx"], gradients[0]) and out["gs"] == gradients[1]
+
+
+C_PROGRAM = r"""
+#include <stdio.h>
+#include "loss.h"
+
+int main(void) {
+    double x[12], w[9], value = 0, gradient[12];
+    for (int k = 0; k < 12; ++k) scanf("%lf", &x[k]);
+    for (int k = 0; k < 9; ++k) scanf("%lf", &w[k]);
+    for (int repetition = 0; repetition < 2; ++repetition) {
+        loss(PRIMAL);
+        printf("%.17g\n", value);
+        loss_value_and_grad(GRADIENT);
+        printf("%.17g\n", value);
+        for (int k = 0; k < 12; ++k) printf("%.17g\n", gradient[k]);
+    }
+    return 0;
+}
+"""
+
+
+def test_called_from_c(tmp_path):
+    header = sdgrad.export_c(loss, tmp_path, X, 0.7, 3)
+    text = header.read_text()
+    values = {"x": "x", "scale": "0.7", "n": "3", "value": "&value", "gradient_x": "gradient"}
+
+    def call(function):
+        declared = text.split(f"void {function}(")[1].split(")")[0].split(", ")
+        return ", ".join(values.get(p.split()[-1].lstrip("*"), "w") for p in declared)
+
+    source = tmp_path / "main.c"
+    text_of_main = C_PROGRAM.replace("PRIMAL", call("loss")).replace("GRADIENT", call("loss_value_and_grad"))
+    source.write_text(text_of_main)
+    library = [f"-L{tmp_path}", "-lloss", f"-Wl,-rpath,{tmp_path}", "-lm"]
+    subprocess.run(["cc", "-Wall", "-Werror", str(source), "-o", str(tmp_path / "main"), *library], check=True)
+    given = " ".join(f"{v:.17g}" for v in (*X.ravel(), *WEIGHTS.ravel()))
+    done = subprocess.run([str(tmp_path / "main")], input=given, capture_output=True, text=True, check=True)
+    found = np.array(done.stdout.split(), float).reshape(2, 14)
+    value, gradient = sdgrad.value_and_grad(loss)(X, 0.7, 3)
+    for row in found:
+        assert_close(row[:2], [value, value], 1e-15, "value")
+        assert_close(row[2:], gradient.ravel(), 1e-15, "gradient")
+
+
+def halves(x):
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda p: p(X), "argument 'scale' is missing"),
+        (lambda p: p(X, 0.7, 3, 4), "takes x, scale, n, found 4 arguments"),
+        (lambda p: p(X, 0.7, m=3), "found argument 'm'"),
+        (lambda p: p(X[:2], 0.7, 3), r"expected shape \(4, 3\), found \(2, 3\)"),
+        (lambda p: p(X.astype("f4"), 0.7, 3), "expected a float64 array"),
+    ],
+)
+def test_wrong_calls(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call(sdgrad.compile_gradient(loss, X, 0.7, 3))
+
+
+def test_files_that_are_none(tmp_path):
+    path = tmp_path / "nothing"
+    path.write_text("nothing")
+    with pytest.raises(ArgumentError, match="is no saved gradient program"):
+        sdgrad.load(path)
+    with pytest.raises(ArgumentError, match="float16, which C has no type for|which C has no type for"):
+        sdgrad.export_c(halves, tmp_path, np.ones(3, np.float16))
