@@ -18,6 +18,7 @@ from sdgrad.config import config
 from sdgrad.custom import custom_jvp, custom_region, custom_vjp
 from sdgrad.directional import hvp, jvp, linearize
 from sdgrad.errors import DifferentiationError, SdgradError
+from sdgrad.explain import explain
 from sdgrad.graph_api import add_backward_pass, add_forward_tangent
 from sdgrad.halves import Tape, zero_grad
 from sdgrad.matrices import hessian, jacobian
@@ -49,6 +50,7 @@ __all__ = [
     "custom_vjp",
     "detach",
     "errors",
+    "explain",
     "export_c",
     "grad",
     "hessian",
