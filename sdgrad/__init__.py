@@ -14,6 +14,7 @@ from sdgrad.backward import (
     select_backward,
     unregister_backward,
 )
+from sdgrad.batching import vmap
 from sdgrad.config import config
 from sdgrad.custom import custom_jvp, custom_region, custom_vjp
 from sdgrad.directional import hvp, jvp, linearize
@@ -69,5 +70,6 @@ __all__ = [
     "unregister_backward",
     "value_and_grad",
     "vjp",
+    "vmap",
     "zero_grad",
 ]

@@ -12,6 +12,8 @@ from sdgrad.directions import Directions, as_directions
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.forward import tangent_name
 from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.halves import Forward
+from sdgrad.linear import linear_map
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, like, matching
 from sdgrad.signature import Signature
@@ -74,16 +76,35 @@ def _in_directions(
 def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
     """``f``'s outputs, and the linear map from tangents of its arguments to tangents of its outputs.
 
-    The map computes ``f`` again at each call, from copies of the arguments of this one.
+    ``f`` is computed once: the map is the transpose of its backward half, which reads what the forward half has kept.
+    (Where the number of a loop's trips is known only afterwards, the map computes ``f`` again.) The arguments are those
+    of this call, even if the caller changes the arrays afterwards.
+
+    :returns: ``(outputs, push)``; ``push(*tangents)`` takes one tangent for each argument, None for those that are not
+        moved.
     """
-    saved = tuple(np.array(x) if isinstance(as_array(x), np.ndarray) else x for x in primals)
-    moved = [i for i, x in enumerate(primals) if np.asarray(as_array(x)).dtype.kind in "fc"]
-    outputs, _ = jvp(f, saved, [np.zeros_like(x) if i in moved else None for i, x in enumerate(saved)], **kwargs)
+    saved = tuple(np.array(as_array(x)) if isinstance(as_array(x), np.ndarray) else x for x in primals)
+    arguments = bind_arguments(f, saved, kwargs)
+    given = bind_arguments(f, primals, kwargs)
+    moved = tuple(n for n in list(arguments)[: len(primals)] if np.asarray(arguments[n]).dtype.kind in "fc")
+    tape = Forward(f, moved, None).run(arguments)
+    pushed = linear_map(tape)
+    signature, names = tape.signature, list(arguments)[: len(primals)]
+    values = [like(np.asarray(v), next(iter(given.values()))) for v in tape.outputs.values()]
 
     def push(*tangents: Any) -> Any:
-        return jvp(f, saved, tangents, **kwargs)[1]
+        if len(tangents) != len(names):
+            raise ArgumentError(f"{len(names)} arguments, but {len(tangents)} tangents")
+        if pushed is None:
+            return jvp(f, saved, tangents, **kwargs)[1]
+        named = {n: t for n, t in zip(names, tangents, strict=True) if t is not None}
+        checked = {n: _tangent(t, arguments[n], n) for n, t in named.items()}
+        dots = pushed({n: t for n, t in checked.items() if n in signature.program.containers})
+        shaped = [d.reshape(np.shape(as_array(v))) for d, v in zip(dots, values, strict=True)]
+        results = [like(d if d.ndim else d[()], next(iter(given.values()))) for d in shaped]
+        return results[0] if len(results) == 1 else tuple(results)
 
-    return outputs, push
+    return (values[0] if len(values) == 1 else tuple(values)), push
 
 
 def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

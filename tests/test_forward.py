@@ -9,6 +9,7 @@ from programs import PROGRAMS, RAW_PROGRAMS
 from references import assert_close, check_forward
 
 import sdgrad
+from sdgrad.signature import Signature
 
 EVERY_TIME = {"while", "break", "loop", "max", "min", "prod", "call"}
 CHOSEN = [p for k, p in enumerate(PROGRAMS) if k % 16 == 0 or p.tags & EVERY_TIME]
@@ -110,3 +111,43 @@ def test_linearize():
     assert_close(outputs, 2 * np.sin(X), 1e-12, "outputs")
     for dx in (DX, 3 * DX):
         assert_close(push(dx, None), 2 * np.cos(X) * dx, 1e-12, "tangent")
+
+
+# Linear maps -------------------------------------------------------------------------------------------
+
+
+def in_steps(x, w, n):
+    h = x * 1.0
+    for _ in range(n):
+        h[1:-1] = np.sin(h[1:-1]) + 0.1 * h[:-2] * w[0]
+    return np.exp(h) * np.sum(w), np.sum(h)
+
+
+def test_linearize_computes_the_function_once():
+    """The map reads what the forward half kept: no tangent program is made, and the caller's arrays may change."""
+    x, w = np.linspace(0.1, 0.6, 6), np.linspace(1.0, 2.0, 6)
+    given = x.copy()
+    values, push = sdgrad.linearize(in_steps, given, w, 3)
+    given[:] = 0.0
+    signature = Signature.of(in_steps, {"x": x, "w": w, "n": 3})
+    rng = np.random.default_rng(1)
+    for dx, dw in ((rng.standard_normal(6), rng.standard_normal(6)), (rng.standard_normal(6), None)):
+        found = push(dx, dw, None)
+        assert not signature.tangents
+        wanted, dots = sdgrad.jvp(in_steps, (x, w, 3), (dx, dw, None))
+        signature.tangents.clear()
+        for a, b in zip((*values, *found), (*wanted, *dots), strict=True):
+            assert_close(a, b, 1e-13, "linearize")
+
+
+def trips_by_data(x):
+    while np.sum(x) > 1.0:
+        x = x * x
+    return np.sum(x)
+
+
+def test_linearize_where_only_a_run_knows_the_trips():
+    _, push = sdgrad.linearize(trips_by_data, X)
+    assert_close(push(DX), sdgrad.jvp(trips_by_data, (X,), (DX,))[1], 1e-13, "linearize")
+    with pytest.raises(sdgrad.errors.ArgumentError, match="1 arguments, but 2 tangents"):
+        push(DX, DX)

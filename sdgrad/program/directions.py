@@ -98,10 +98,11 @@ def _repeated(
         shape = (sympy.Integer(count),)
         for name in seeds:
             seed, given = containers[mapping[name]], direction_name(name)
-            containers[given] = Container(given, dt.Array(seed.dtype, [count, *seed.shape]))
+            own_axes = () if isinstance(seed.desc, dt.Scalar) else seed.shape
+            containers[given] = Container(given, dt.Array(seed.dtype, [count, *own_axes]))
             params, index = over(seed, names)
             v = names.fresh("v")
-            copied = (Load(v, given, (*direction, *index)), Store(seed.name, index, v))
+            copied = (Load(v, given, (*direction, *index[: len(own_axes)])), Store(seed.name, index, v))
             start.append(Leaf(params, copied, Source(label=given)))
     out: list[Node] = []
     outputs = result_names(results)

@@ -1,4 +1,4 @@
-"""Sparse Jacobians and Hessians: patterns, colours, and entries against dense ones."""
+"""Sparse Jacobians and Hessians, many directions in a call, and one more axis: against dense and single ones."""
 
 import numpy as np
 import pytest
@@ -82,8 +82,11 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
-@pytest.mark.parametrize("f, arguments", CASES, ids=[f"{f.__name__}{k}" for k, (f, _) in enumerate(CASES)])
+@pytest.mark.parametrize(
+    "f, arguments, mode",
+    [(*c, "auto") for c in CASES] + [(*c, m) for c in CASES[:3] for m in ("forward", "reverse")],
+    ids=str,
+)
 def test_entries(f, arguments, mode):
     found = sdgrad.sparse_jacobian(f, mode=mode)(*arguments)
     assert isinstance(found, sp.csr_matrix)
@@ -181,3 +184,32 @@ def test_many_directions_of_several_arguments():
     assert_close(moved, dx * a + x * da, 1e-14, "directions")
     with pytest.raises(ArgumentError, match=r"tangents of 'a': expected shape \(3, 4\)"):
         sdgrad.jvp(scaled, (x, a), (dx, da[:2]), batched=True)
+
+
+# Over one more axis ----------------------------------------------------------------------------------------------
+
+
+def energy(x, w, n):
+    h = x * 1.0
+    for _ in range(n):
+        h[1:] = np.sin(h[1:]) + w * h[:-1]
+    return np.sum(h * h)
+
+
+def test_vmap():
+    xs, ws = RNG.uniform(0.1, 1, (5, 4)), RNG.uniform(0.1, 1, 5)
+    wanted = [energy(x, w, 3) for x, w in zip(xs, ws, strict=True)]
+    assert_close(sdgrad.vmap(energy, (0, 0, None))(xs, ws, 3), wanted, 1e-12, "values")
+    gradients = sdgrad.vmap(sdgrad.grad(energy), (0, None, None))(xs, 0.3, 3)
+    assert_close(gradients, np.stack([sdgrad.grad(energy)(x, 0.3, 3) for x in xs]), 1e-12, "gradients")
+    values, pullback = sdgrad.vjp(sdgrad.vmap(energy, (0, None, None)), xs, 0.3, 3)
+    by_x, by_w, _ = pullback(np.ones_like(values))
+    assert_close(by_x, gradients, 1e-12, "gradient by x")
+    assert_close(by_w, sum(sdgrad.grad(energy, wrt=1)(x, 0.3, 3) for x in xs), 1e-12, "gradient by w")
+
+
+def test_vmap_used_wrongly():
+    with pytest.raises(ArgumentError, match="in_axes is 0 or None"):
+        sdgrad.vmap(energy, (0, 1, None))
+    with pytest.raises(ArgumentError, match="one common first axis"):
+        sdgrad.vmap(energy, (0, 0, None))(np.ones((5, 4)), np.ones(3), 3)
