@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.program.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
-from sdgrad.program.rename import renamed, renamed_container
+from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.runtime.arrays import as_array
 from sdgrad.signature import Signature, identity
@@ -74,13 +74,7 @@ class VmapFunction:
         names = all_names(looped)
         places: dict[str, str] = {n: names.fresh(f"one_{n}") for n in seeds}
         places |= {direction_name(n): n for n in seeds}
-        containers = [renamed_container(c, places, {}) for c in looped.containers.values()]
-        return replace(
-            looped,
-            containers={c.name: c for c in containers},
-            body=renamed(looped.body, places),
-            arguments=tuple(places.get(n, n) for n in looped.arguments),
-        ), signature.closure
+        return renamed_program(looped, places), signature.closure
 
     def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
         """The shape of the only result, the axis included."""

@@ -11,7 +11,8 @@ from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.halves import Tape
 from sdgrad.pipeline import differentiate_program, normalize_again
 from sdgrad.program.functions import returning
-from sdgrad.program.naming import result_names
+from sdgrad.program.naming import all_names, result_names, without_results
+from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.program import CompiledProgram
@@ -28,8 +29,9 @@ def linear_map(tape: Tape) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarr
     with making:
         if key not in signature.halves:
             signature.halves[key] = _transposed(halves, signature.program, request)
-    program, seeds = signature.halves[key]
-    fixed = {n: v for n, v in {**tape.initial, **tape.arrays}.items() if n in program.descs or n in program.symbols}
+    program, seeds, renaming = signature.halves[key]
+    held = {renaming.get(n, n): v for n, v in {**tape.initial, **tape.arrays}.items()}
+    fixed = {n: v for n, v in held.items() if n in program.descs or n in program.symbols}
 
     def push(tangents: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         given = {seeds[n]: t for n, t in tangents.items()}
@@ -39,11 +41,17 @@ def linear_map(tape: Tape) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarr
     return push
 
 
-def _transposed(halves: Halves, primal: Program, request: Request) -> tuple[CompiledProgram, dict[str, str]]:
-    """The program of the map, and its arguments that are tangents, by the arguments of the function."""
+def _transposed(
+    halves: Halves, primal: Program, request: Request
+) -> tuple[CompiledProgram, dict[str, str], dict[str, str]]:
+    """The program of the map, its arguments that are tangents by the arguments of the function, and other names.
+
+    The map has results of its own, so that what the function returned is an argument under another name.
+    """
     cotangents = [seed_name(o, primal, request) for o in request.outputs]
     gradients = {n: gradient_name(n, primal) for n in request.inputs}
-    backward = normalize_again(halves.backward)
+    renaming = without_results(halves.backward, all_names(halves.backward))
+    backward = normalize_again(renamed_program(halves.backward, renaming))
     present = [c for c in cotangents if c in backward.containers]
     turned = Request(tuple(present), tuple(gradients.values()), accumulate=False)
     program = differentiate_program(backward, turned).program
@@ -56,4 +64,4 @@ def _transposed(halves: Halves, primal: Program, request: Request) -> tuple[Comp
         if c not in present
     }
     whole = returning(program, [*taken, *seeds.values()], results, [], zeros)
-    return compiled(replace(whole, name=f"{primal.name}_linear")), seeds
+    return compiled(replace(whole, name=f"{primal.name}_linear")), seeds, renaming

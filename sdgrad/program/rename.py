@@ -23,6 +23,7 @@ from sdgrad.program.tree import (
     Node,
     NodeCall,
     Param,
+    Program,
     Region,
     Scope,
     Store,
@@ -43,6 +44,17 @@ Symbols = Mapping[str, Expr]  # what symbols become; those that are assigned bec
 def renamed(block: Block, places: Places, symbols: Symbols | None = None) -> Block:
     """The block over other containers and symbols; names without an entry stay."""
     return tuple(_node(n, places, symbols or {}) for n in block)
+
+
+def renamed_program(program: Program, places: Mapping[str, str]) -> Program:
+    """The program with other names for containers, arguments included."""
+    containers = [renamed_container(c, places, {}) for c in program.containers.values()]
+    return replace(
+        program,
+        containers={c.name: c for c in containers},
+        body=renamed(program.body, places),
+        arguments=tuple(places.get(n, n) for n in program.arguments),
+    )
 
 
 def renamed_container(container: Container, places: Places, symbols: Symbols) -> Container:

@@ -15,6 +15,9 @@ from sdgrad.symbolic.code import names_in
 from sdgrad.symbolic.scalar_rules import RULES, ScalarRule
 
 
+STRONG = "sdgrad_strong"  # (value, g): the value; zero where g is zero and the value is no finite number
+
+
 class NoDerivative(Exception):
     """A function has no row in the table; ``args[0]`` is its name."""
 
@@ -229,8 +232,7 @@ def pull(
         value = quotient(code.call("conj", p.factor) if involved else p.factor, g)
     nothing: ast.expr = code.constant(0)
     if p.singular and strong_zero:
-        test = ast.Compare(left=g, ops=[ast.NotEq()], comparators=[nothing])
-        value = code.choose(test, value, nothing)
+        value = code.call(STRONG, value, g)
     if involved:
         value, nothing = complex_literals(value, complex_type), complex_literals(nothing, complex_type)
     if complex_result and real_operand:
@@ -251,7 +253,7 @@ def push(
     else:
         value = quotient(p.factor, dx)
     if p.singular:
-        value = code.choose(ast.Compare(left=dx, ops=[ast.NotEq()], comparators=[nothing]), value, nothing)
+        value = code.call(STRONG, value, dx)
     if complex_result:
         value, nothing = complex_literals(value, complex_type), complex_literals(nothing, complex_type)
     return value if p.guard is None else code.choose(p.guard, value, nothing)

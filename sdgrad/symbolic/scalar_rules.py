@@ -127,6 +127,9 @@ ROWS = (
     ),
     _binary("copysign", "sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
     _unary("sdgrad_detached", None, kind="same"),
+    # a product with a cotangent, which is linear in it wherever it is finite: so are derivatives of derivatives
+    _binary("sdgrad_strong", "1 if b != 0 else sdgrad_finite(a)", None, kind="same"),
+    _unary("sdgrad_finite", None),
     _unary("sign", None, kind="same", aliases=("sgn", "sign_numpy_2")),
     _binary("heaviside", None, None),
     _unary("floor", None, aliases=("ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND")),

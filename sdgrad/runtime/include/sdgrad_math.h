@@ -1,6 +1,9 @@
 // Functions of generated code that neither C++ nor DaCe's runtime has.
 #pragma once
 #include <cmath>
+#include <complex>
+#include <limits>
+#include <type_traits>
 
 // The n-th derivative of the digamma function, for x > 0 and, by reflection, n = 0 for x < 0.
 // Recurrence up to x >= 10 + n, then the asymptotic series (DLMF 5.11.2, 5.15.8, 5.5.2, 5.5.4).
@@ -30,6 +33,20 @@ template <typename T> inline T sdgrad_polygamma(int n, T x) { return T(sdgrad_po
 
 // The root of a sum of squares: at zero it has a derivative of its own, zero.
 template <typename T> inline T sdgrad_root(T x) { return std::sqrt(x); }
+
+template <typename T> inline bool sdgrad_is_finite(T x) {
+    if constexpr (std::is_floating_point_v<T>) return std::fabs(x) <= std::numeric_limits<T>::max();
+    else return std::fabs(double(x)) <= std::numeric_limits<double>::max();
+}
+template <typename T> inline bool sdgrad_is_finite(std::complex<T> z) {
+    return sdgrad_is_finite(z.real()) && sdgrad_is_finite(z.imag());
+}
+template <typename T> inline double sdgrad_finite(T x) { return sdgrad_is_finite(x) ? 1.0 : 0.0; }
+
+// A product with g: nothing where g is exactly zero and the other factor is infinite.
+template <typename T, typename G> inline T sdgrad_strong(T value, G g) {
+    return g != G(0) || sdgrad_is_finite(value) ? value : T(0);
+}
 
 // A value through which no derivative passes.
 template <typename T> inline T sdgrad_detached(T x) { return x; }
