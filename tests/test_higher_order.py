@@ -299,8 +299,7 @@ def roots_of_one(x):
 
 
 def test_a_cotangent_of_zero_is_no_constant():
-    """At 1 the cotangent of the root is zero, and moves: the guard of infinite derivatives hid that, and the Hessian was
-    zero there."""
+    """At 1 the cotangent of the root is zero, and moves: the guard of infinite derivatives hid that."""
     x = np.array([1.0, 4.0])
     assert_close(sdgrad.hessian(roots_of_one)(x), np.diag(0.5 * x**-1.5), 1e-12, "hessian")
     assert_close(sdgrad.hvp(roots_of_one, (x,), (np.ones(2),)), 0.5 * x**-1.5, 1e-12, "hvp")

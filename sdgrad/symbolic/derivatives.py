@@ -14,7 +14,6 @@ from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.code import names_in
 from sdgrad.symbolic.scalar_rules import RULES, ScalarRule
 
-
 STRONG = "sdgrad_strong"  # (value, g): the value; zero where g is zero and the value is no finite number
 
 
