@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,12 @@ from sdgrad import rules
 from sdgrad.backward_impls.building import Builder, extents, spent
 from sdgrad.errors import NameNotFound
 from sdgrad.frontend.parse import parse_for_descriptors
+from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.program.inline import inline
 from sdgrad.program.naming import returned
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region
-from sdgrad.rules import CallContext, Rule
+from sdgrad.request import Request
+from sdgrad.rules import CallContext, Rule, TangentContext
 
 PREFIX = "grad_"
 
@@ -109,7 +111,11 @@ def _as_rule(implementation: type, name: str) -> Rule:
     def reverse(context: CallContext) -> list[Node]:
         return _apply(context, function(context.call, context.program, context.given, context.wanted))
 
-    return Rule(name, needs, reverse, applies)
+    def forward(context: TangentContext) -> list[Node]:
+        results = [c for c in context.call.outputs if c in context.wanted]
+        return _transpose(context, function(context.call, context.program, results, context.given))
+
+    return Rule(name, needs, reverse, applies, forward)
 
 
 def _context(call: NodeCall, program: Program) -> BackwardContext:
@@ -120,26 +126,64 @@ def _context(call: NodeCall, program: Program) -> BackwardContext:
     )
 
 
-def _apply(context: CallContext, function: Callable) -> list[Node]:
-    """The function's program in place of the node's adjoint."""
-    from sdgrad.pipeline import normalize
-
-    build = Builder(context)
+def _operands(
+    context: CallContext | TangentContext, function: Callable, derivative: Callable[[str], Region]
+) -> dict[str, Region]:
+    """What the parameters of a rule are: values of the node, and ``derivative`` of its results."""
+    call = context.call
     operands: dict[str, Region] = {}
     for parameter in inspect.signature(function).parameters:
-        if parameter in context.call.inputs or parameter in context.call.outputs:
+        if parameter in call.inputs or parameter in call.outputs:
             operands[parameter] = context.primal(parameter)
-        elif parameter.startswith(PREFIX) and parameter[len(PREFIX) :] in context.call.outputs:
-            operands[parameter] = context.cotangent(parameter[len(PREFIX) :])
+        elif parameter.startswith(PREFIX) and parameter[len(PREFIX) :] in call.outputs:
+            operands[parameter] = derivative(parameter[len(PREFIX) :])
         else:
-            raise NameNotFound(
-                "connector",
-                parameter,
-                [*context.call.inputs, *context.call.outputs, *(PREFIX + c for c in context.call.outputs if c)],
-            )
-    copies = {p: _copy(build, r, p) for p, r in operands.items()}
+            known = [*call.inputs, *call.outputs, *(PREFIX + c for c in call.outputs if c)]
+            raise NameNotFound("connector", parameter, known)
+    return operands
+
+
+def _parsed(context: CallContext | TangentContext, function: Callable, copies: Mapping[str, Region]) -> Program:
+    from sdgrad.pipeline import normalize
+
     descs = {p: _plain(context.container(r.container)) for p, r in copies.items()}
-    program = normalize(parse_for_descriptors(function, descs))
+    return normalize(parse_for_descriptors(function, descs))
+
+
+def _transpose(context: TangentContext, function: Callable) -> list[Node]:
+    """The node, and the transpose of its adjoint (a linear function of cotangents) on the tangents of its operands."""
+    from sdgrad.pipeline import differentiate_program
+
+    build = Builder(context, [context.call])
+    operands = _operands(context, function, context.tangent)
+    copies = {p: _copy(build, r, p) for p, r in operands.items()}
+    program = _parsed(context, function, copies)
+    seeds = [p for p in operands if p.startswith(PREFIX) and p in program.containers]
+    request = Request(tuple(seeds), returned(program), accumulate=False)
+    adjoint = differentiate_program(program, request).program
+    bound = {p: r.container for p, r in copies.items()}
+    for connector, name in zip(context.given, returned(program), strict=True):
+        moved = _copy(build, context.tangent(connector), f"moved_{connector}")
+        bound[seed_name(name, program, request)] = moved.container
+    body, brought = inline(adjoint, bound, context.names)
+    build.nodes += body
+    context.made.update({c.name: c for c in brought.values()})
+    for connector in context.wanted:
+        target, seed = context.tangent(connector), PREFIX + connector
+        if seed in seeds:
+            result = brought[gradient_name(seed, program)]
+            whole = subsets.Range([(0, n - 1, 1) for n in result.shape])
+            build.elementwise(target, "a", a=Region(result.name, whole))
+        else:
+            build.elementwise(target, "0")
+    return build.nodes
+
+
+def _apply(context: CallContext, function: Callable) -> list[Node]:
+    """The function's program in place of the node's adjoint."""
+    build = Builder(context)
+    copies = {p: _copy(build, r, p) for p, r in _operands(context, function, context.cotangent).items()}
+    program = _parsed(context, function, copies)
     body, brought = inline(program, {p: r.container for p, r in copies.items()}, context.names)
     build.nodes += body
     context.adjoints.made.update({c.name: c for c in brought.values()})

@@ -183,3 +183,11 @@ def test_a_user_outranks_a_built_in_rule():
     sdgrad.unregister_backward("Solve", "scaled")
     for found, w in zip(sdgrad.grad(solve_two, (0, 1))(A, B), wanted, strict=True):
         assert_close(found, w, 1e-10, "the built-in")
+
+
+def test_an_adjoint_serves_forward_mode():
+    """Its transpose is the tangent."""
+    sdgrad.register_backward("Tasklet")(Cube)
+    sdfg = sdgrad.add_forward_tangent(cube_graph(), ["X"], ["Z"])
+    values = {"X": X.copy(), "Y": np.zeros(5), "Z": np.zeros(5), "tangent_X": V.copy(), "tangent_Z": np.zeros(5)}
+    assert_close(call(sdfg, values)["tangent_Z"], 4 * X**3 * V, 1e-13, "tangent")
