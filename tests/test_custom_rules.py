@@ -180,6 +180,32 @@ def test_region_that_updates_in_place():
     assert_close(tangent, np.sum(g * direction), 1e-12, "tangent")
 
 
+def with_rule(rule):
+    """One text, several functions."""
+
+    def squares_in_a_loop(x):
+        y = np.zeros_like(x)
+        for i in range(x.shape[0]):
+            with sdgrad.custom_region(rule):
+                y[i] = x[i] * x[i]
+        return np.sum(y)
+
+    return squares_in_a_loop
+
+
+def one_vjp(i, grad_x, grad_y):
+    grad_x[i] += grad_y[i]
+
+
+def ten_vjp(i, grad_x, grad_y):
+    grad_x[i] += 10.0 * grad_y[i]
+
+
+def test_the_same_text_with_another_rule():
+    for rule, factor in ((one_vjp, 1.0), (ten_vjp, 10.0)):
+        assert_close(sdgrad.grad(with_rule(rule))(W), np.full(5, factor), 1e-14, rule.__name__)
+
+
 def test_a_region_keeps_only_what_its_rule_reads():
     """One row of ``y`` in a trip, which is not overwritten later: no tape at all."""
     from sdgrad.pipeline import differentiate_program
@@ -444,6 +470,21 @@ def silent(x):
     return np.sum(y)
 
 
+def returns_from_a_region(x):
+    with sdgrad.custom_region(silent_vjp):
+        return np.sum(x)
+
+
+def leaves_a_region(x):
+    y = np.zeros_like(x)
+    for i in range(5):
+        with sdgrad.custom_region(one_vjp):
+            if x[i] > 2.0:
+                break
+            y[i] = x[i]
+    return np.sum(y)
+
+
 def _sum_of(function):
     def total(x):
         return np.sum(function(x))
@@ -460,6 +501,8 @@ def _sum_of(function):
         (_sum_of(in_its_argument), DifferentiationError, "writes its argument x"),
         (_sum_of(another_shape), DifferentiationError, "another shape for 'x'"),
         (_sum_of(without_rule), DifferentiationError, "has no rule"),
+        (returns_from_a_region, sdgrad.errors.ParseError, "a return in the region of 'silent_vjp'"),
+        (leaves_a_region, DifferentiationError, "a jump out of the region of one_vjp"),
         (silent, DifferentiationError, "(?s)says nothing of 'x'.*take grad_x"),
     ],
 )

@@ -85,7 +85,7 @@ CASES = [
 @pytest.mark.parametrize(
     "f, arguments, mode",
     [(*c, "auto") for c in CASES] + [(*c, m) for c in CASES[:3] for m in ("forward", "reverse")],
-    ids=str,
+    ids=lambda v: getattr(v, "__name__", v if isinstance(v, str) else ""),
 )
 def test_entries(f, arguments, mode):
     found = sdgrad.sparse_jacobian(f, mode=mode)(*arguments)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import weakref
 from collections.abc import Callable, Mapping
-from types import CodeType
 from typing import Any
 
 from sdgrad.custom import ATTRIBUTE, CustomRule, Marker, custom_region
 from sdgrad.errors import ParseError
 from sdgrad.frontend.syntax import statement
 
-_regions: dict[tuple[CodeType, int], CustomRule] = {}  # by function and line: a function is read more than once
+# By function and line: a function is read more than once, and one text may be several functions with rules of their own
+_regions: weakref.WeakKeyDictionary[Callable, dict[int, CustomRule]] = weakref.WeakKeyDictionary()
 
 
 def mark_regions(tree: ast.FunctionDef, function: Callable) -> None:
@@ -21,6 +22,9 @@ def mark_regions(tree: ast.FunctionDef, function: Callable) -> None:
     values = known_values(function)
     for node in ast.walk(tree):
         if isinstance(node, ast.With) and (rule := _rule(node, function, values)) is not None:
+            if any(isinstance(n, ast.Return) for n in ast.walk(node)):
+                hint = "assign the result in it, and return after it"
+                raise ParseError(f"line {node.lineno}: a return in the region of '{rule.name}'; {hint}")
             node.items = [ast.withitem(context_expr=ast.Constant(Marker(rule.label)))]
 
 
@@ -34,14 +38,14 @@ def _rule(node: ast.With, function: Callable, values: Mapping[str, Any]) -> Cust
     manager = node.items[0].context_expr
     if not isinstance(manager, ast.Call) or _value(manager.func, values) is not custom_region:
         return None
-    place = (function.__code__, node.lineno)
-    if place not in _regions:
+    known = _regions.setdefault(function, {})
+    if node.lineno not in known:
         try:
             made = eval(compile(ast.Expression(manager), "<region>", "eval"), dict(values))  # noqa: S307
         except NameError as error:
             raise ParseError(f"line {node.lineno}: the rule of a region is a function known by name: {error}") from None
-        _regions[place] = made.rule
-    return _regions[place]
+        known[node.lineno] = made.rule
+    return known[node.lineno]
 
 
 def _value(name: ast.expr, values: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from dace import nodes as nd
 from sdgrad.analysis.extents import box, reads_of, writes_of
 from sdgrad.analysis.relations import covers
 from sdgrad.custom import CustomRule, names_of, stem
-from sdgrad.errors import NameNotFound, UnsupportedNode
+from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnsupportedNode
 from sdgrad.normalize.bindings import Env
 from sdgrad.normalize.jumps import Jump
 from sdgrad.program.custom import CustomCall, Operand
@@ -112,7 +112,10 @@ def _closed(
     symbols = {s for node in own.body for s in used_symbols(node, own)} - assigned - names_in(own.body)
     later = {s for node in program.body for s in _symbols_outside(node, call, program)}
     if lost := sorted(later & {n.symbol for n in walk(own.body) if isinstance(n, SymbolAssign)}):
-        raise UnsupportedNode(f"the region of {call.rule} assigns {', '.join(lost)}, which is used after it")
+        name = call.rule.name if call.rule is not None else ""
+        message = f"assigns {', '.join(lost)}, which is used after it"
+        hint = "put what uses it into the region, or the assignment before it"
+        raise DifferentiationError([Problem(f"region '{name}'", message, str(call.source), hint)])
     closed = replace(
         call,
         inputs=inputs,

@@ -62,8 +62,8 @@ def dependencies(program: Program, source: str, result: str, given: Mapping[str,
     run.columns = n
     run.depends[source] = sp.identity(n, bool, "csr")
     for name in program.arguments:
-        value = given.get(name)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iub":
+        value = np.asarray(given.get(name))
+        if value.dtype.kind in "iub":
             run.values[name] = np.ascontiguousarray(value).reshape(-1)
     run.block(program.body)
     return run.of(result)
