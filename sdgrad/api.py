@@ -18,7 +18,7 @@ from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
-from sdgrad.runtime.arrays import as_array, like
+from sdgrad.runtime.arrays import as_array, is_tensor, like
 from sdgrad.signature import Derived, Signature, identity
 from sdgrad.wrt import Wrt, key, names_of, several
 
@@ -146,7 +146,8 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
         found = Backward(f, wanted)(tape, **dict(zip(outputs, cotangents, strict=True)))
         return tuple(like(np.asarray(found[n]), arguments[n]) if n in wanted else None for n in names)
 
-    results = tuple(tape.outputs.values())
+    kind = next((v for v in arguments.values() if is_tensor(v)), None)
+    results = tuple(like(np.asarray(v), kind) if kind is not None else v for v in tape.outputs.values())
     return (results[0] if len(results) == 1 else results), pullback
 
 
