@@ -88,7 +88,6 @@ ROWS = (
     # roots, quotients
     _binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True),
     _unary("sqrt", "0.5 / y", POSITIVE, singular=True),
-    _unary("sdgrad_root", "0.5 / y if y != 0 else 0", POSITIVE, kink="0 at 0"),
     _unary("cbrt", "1 / (3 * y * y)", AWAY, singular=True),
     _unary("reciprocal", "-(y * y)", AWAY, singular=True),
     _unary("square", "2 * x", kind="same"),

@@ -15,6 +15,8 @@ from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten
 from sdgrad.frontend.replacements.ufuncs import as_boolean, reduce_with
 
+ROOT = "hypot(sqrt({}), 0)"  # of a sum of squares: zero has the derivative zero, which a root alone has not
+
 
 def _axes(emitter: Emitter, operand: Operand, axis) -> tuple[int, ...]:
     return static_axes(axis, len(operand.shape), emitter.function)
@@ -129,7 +131,7 @@ def var(emitter, a, axis=None, dtype=None, ddof=0, keepdims=False):
 
 @numpy_function("std", method="std")
 def std(emitter, a, axis=None, dtype=None, ddof=0, keepdims=False):
-    return _variance(emitter, a, axis, dtype, ddof, keepdims, "sdgrad_root({0} / {1})")
+    return _variance(emitter, a, axis, dtype, ddof, keepdims, ROOT.format("{0} / {1}"))
 
 
 @numpy_function("average")
@@ -246,7 +248,7 @@ def _euclidean(emitter: Emitter, x, axes, keepdims) -> str:
     square = "abs({0}) * abs({0})" if complex_ else "{0} * {0}"
     squares = emitter.compute("square", square, [operand], dtype, None, [operand.dtype if complex_ else dtype])
     total = reduce_with(emitter, "add", emitter.operand(squares), axes, keepdims)
-    return emitter.compute("sqrt", "sdgrad_root({0})", [total])
+    return emitter.compute("sqrt", ROOT.format("{0}"), [total])
 
 
 def _vector_norm(emitter: Emitter, x, order, axis, keepdims) -> str:

@@ -31,9 +31,6 @@ inline double sdgrad_polygamma_double(int n, double x) {
 
 template <typename T> inline T sdgrad_polygamma(int n, T x) { return T(sdgrad_polygamma_double(n, double(x))); }
 
-// The root of a sum of squares: at zero it has a derivative of its own, zero.
-template <typename T> inline T sdgrad_root(T x) { return std::sqrt(x); }
-
 template <typename T> inline bool sdgrad_is_finite(T x) {
     if constexpr (std::is_floating_point_v<T>) return std::fabs(x) <= std::numeric_limits<T>::max();
     else return std::fabs(double(x)) <= std::numeric_limits<double>::max();
