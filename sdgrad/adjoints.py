@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import dace
@@ -9,7 +10,7 @@ import sympy
 
 from sdgrad.companions import Companions
 from sdgrad.names import Names
-from sdgrad.program.tree import Container, Leaf, Let, Load, Node, Param, Source, Store
+from sdgrad.program.tree import Container, Expr, Leaf, Let, Load, Node, Param, Source, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
@@ -19,8 +20,13 @@ WIDER = {dace.float16: dace.float32}
 
 def over(container: Container, names: Names) -> tuple[tuple[Param, ...], tuple[sympy.Expr, ...]]:
     """Parameters that run over every element of a container, and the element's index."""
+    return over_shape(container.shape, names)
+
+
+def over_shape(shape: Sequence[Expr], names: Names) -> tuple[tuple[Param, ...], tuple[sympy.Expr, ...]]:
+    """The same for a shape. Axes of one element have no parameter."""
     params, index = [], []
-    for k, n in enumerate(container.shape):
+    for k, n in enumerate(shape):
         if n == 1:
             index.append(ZERO)
             continue

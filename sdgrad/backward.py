@@ -11,7 +11,6 @@ from typing import Any
 import sympy
 from dace import data as dt
 from dace import nodes as nd
-from dace import subsets
 
 from sdgrad import rules
 from sdgrad.backward_impls.building import Builder, extents, spent
@@ -20,7 +19,7 @@ from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.program.inline import inline
 from sdgrad.program.naming import returned
-from sdgrad.program.tree import Container, Node, NodeCall, Program, Region
+from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, whole_region
 from sdgrad.request import Request
 from sdgrad.rules import CallContext, Rule, TangentContext
 
@@ -172,8 +171,7 @@ def _transpose(context: TangentContext, function: Callable) -> list[Node]:
         target, seed = context.tangent(connector), PREFIX + connector
         if seed in seeds:
             result = brought[gradient_name(seed, program)]
-            whole = subsets.Range([(0, n - 1, 1) for n in result.shape])
-            build.elementwise(target, "a", a=Region(result.name, whole))
+            build.elementwise(target, "a", a=whole_region(result.name, result.shape))
         else:
             build.elementwise(target, "0")
     return build.nodes
@@ -210,5 +208,4 @@ def _copy(build: Builder, region: Region, stem: str) -> Region:
 
 def _accumulate(build: Builder, gradient: Container, target: Region) -> None:
     whole = build.context.made[gradient.name]
-    source = Region(whole.name, subsets.Range([(0, n - 1, 1) for n in whole.shape]))
-    build.elementwise(target, "a", "sum", a=source)
+    build.elementwise(target, "a", "sum", a=whole_region(whole.name, whole.shape))

@@ -40,7 +40,7 @@ class Compiled:
         """The values of symbols in the sizes of what is kept."""
         found: dict[str, Any] = {n: v for n, v in arguments.items() if isinstance(v, (int, np.integer))}
         own: dict[str, int] = {}
-        for node in (self.halves.sizes() or ()) if self.halves is not None else ():
+        for node in (self.halves.sizes or ()) if self.halves is not None else ():
             loaded = {x.name: _element(arguments[x.container], x.index, {**found, **own}) for x in node.value.loads}
             own[node.symbol] = int(evaluated(node.value.expr, {**found, **own, **loaded}))
         return own
@@ -59,7 +59,7 @@ def compile_halves(signature: Signature, request: Request, tapes: Tapes) -> Comp
 def _halves(signature: Signature, request: Request, stored: frozenset[str] | None) -> Compiled:
     result = signature.differentiated(request)
     parts = None if result.plan.counters else split(result.program, result.forward, result.backward, stored)
-    if parts is None or parts.sizes() is None:  # how much is kept is known afterwards: backward starts again
+    if parts is None or parts.sizes is None:  # how much is kept is known afterwards: backward starts again
         return Compiled(signature.primal(), signature.gradient(request).program, None)
     storable = _storable(parts, result.forward)
     if stored and (unknown := sorted(stored - storable)):

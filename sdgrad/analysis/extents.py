@@ -26,6 +26,7 @@ from sdgrad.program.tree import (
     children,
     own_reads,
     walk,
+    whole_region,
 )
 from sdgrad.symbolic.expr import free_names, same, sym
 
@@ -54,9 +55,8 @@ def writes_of(block: Block, program: Program) -> list[Touch]:
 def box(touches: Iterable[Touch], container: Container) -> tuple[Region, bool]:
     """One region that holds all accesses of a container, and whether every access touches all of it."""
     found = list(touches)
-    whole = [(sympy.Integer(0), n - 1, sympy.Integer(1)) for n in container.shape]
     ranges, exact = [], all(t.exact for t in found)
-    for axis, everything in enumerate(whole):
+    for axis, everything in enumerate(whole_region(container.name, container.shape).subset.ranges):
         seen = [t.ranges[axis] for t in found]
         alike = all(same(r, seen[0]) for r in seen)
         ranges.append(seen[0] if alike else everything)
@@ -105,8 +105,7 @@ def _touches(
 
 def _everything(name: str, program: Program) -> Touch:
     root = program.root(name)
-    ranges = tuple((sympy.Integer(0), n - 1, sympy.Integer(1)) for n in program.containers[root].shape)
-    return Touch(root, ranges, False)
+    return Touch(root, tuple(whole_region(root, program.containers[root].shape).subset.ranges), False)
 
 
 def _touch(

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-import sympy
 from dace import data as dt
 
+from sdgrad.adjoints import over_shape
 from sdgrad.analysis.extents import box, reads_of
 from sdgrad.backward_impls.building import Builder, spent
 from sdgrad.custom import COTANGENT, TANGENT, CustomRule, names_of, stem
@@ -30,7 +30,6 @@ from sdgrad.program.tree import (
     Load,
     Node,
     NodeCall,
-    Param,
     Program,
     Region,
     Source,
@@ -42,10 +41,8 @@ from sdgrad.program.window import Window, whole_window
 from sdgrad.request import Request
 from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import same, sym
+from sdgrad.symbolic.expr import same
 from sdgrad.symbolic.kinds import kind_of
-
-ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 @dataclass(frozen=True)
@@ -262,7 +259,7 @@ class Splice:
 
 def moved(target: Window, source: Window, shape: Sequence, mode: str, names: Names) -> Leaf:
     """``target[...] <mode> source[...]`` for windows of one shape."""
-    params, index = _over(shape, names)
+    params, index = over_shape(shape, names)
     v = names.fresh("v")
     body = (
         Load(v, source.container, source.index(index)),
@@ -272,15 +269,9 @@ def moved(target: Window, source: Window, shape: Sequence, mode: str, names: Nam
 
 
 def cleared(target: Window, shape: Sequence, names: Names) -> Leaf:
-    params, index = _over(shape, names)
+    params, index = over_shape(shape, names)
     v = names.fresh("v")
     return Leaf(params, (Let(v, code.constant(0)), Store(target.container, target.index(index), v)))
-
-
-def _over(shape: Sequence, names: Names) -> tuple[tuple[Param, ...], tuple]:
-    params = tuple(Param(names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(shape) if n != 1)
-    given = iter(params)
-    return params, tuple(ZERO if n == 1 else sym(next(given).name) for n in shape)
 
 
 def _reverse(context: CallContext) -> list[Node]:

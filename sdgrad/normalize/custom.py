@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import dace
-import sympy
 from dace import data as dt
 from dace import nodes as nd
 
@@ -35,6 +34,7 @@ from sdgrad.program.tree import (
     reads,
     rewritten,
     walk,
+    whole_region,
     with_children,
     writes,
 )
@@ -102,7 +102,7 @@ def _closed(
         if written:
             outputs[name], exact = box(written, container)
             if not exact:
-                outputs[name] = _whole(name, program)
+                outputs[name] = whole_region(name, container.shape)
                 inputs[name] = outputs[name]
         if read and name not in inputs and not _defined_first(name, own):
             inputs[name], _ = box(read, container)
@@ -131,12 +131,6 @@ def _argument(desc: dt.Data) -> dt.Data:
     new = desc.clone()
     new.transient = False
     return new
-
-
-def _whole(name: str, program: Program) -> Region:
-    one = sympy.Integer(1)
-    shape = program.containers[name].shape
-    return Region(name, dace.subsets.Range([(sympy.Integer(0), n - 1, one) for n in shape]))
 
 
 def _touched(node: Node, call: CustomCall) -> set[str]:

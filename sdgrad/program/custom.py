@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dace import subsets
-
 from sdgrad.custom import CustomRule
 from sdgrad.program.tree import (
     Block,
@@ -21,6 +19,7 @@ from sdgrad.program.tree import (
     local_names,
     rewritten,
     walk,
+    whole_region,
 )
 from sdgrad.program.window import Window
 
@@ -35,8 +34,8 @@ class Operand:
 
     @property
     def region(self) -> Region:
-        whole = subsets.Range([(0, n - 1, 1) for n in self.shape])
-        return Region(self.window.container, self.window.subset(whole))
+        whole = whole_region(self.window.container, self.shape)
+        return replace(whole, subset=self.window.subset(whole.subset))
 
 
 @dataclass(frozen=True)

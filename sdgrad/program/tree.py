@@ -9,7 +9,7 @@ back into one by :mod:`sdgrad.program.emit`; in between nobody touches an SDFG.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -177,6 +177,12 @@ class Region:
 
     def __str__(self) -> str:
         return f"{self.container}[{self.subset}]"
+
+
+def whole_region(container: str, shape: Iterable[Expr]) -> Region:
+    """All of a container, as an operand."""
+    one, zero = sympy.Integer(1), sympy.Integer(0)
+    return Region(container, dace.subsets.Range([(zero, n - one, one) for n in shape]))
 
 
 @dataclass(frozen=True)

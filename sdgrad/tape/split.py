@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from dace import data as dt
 
@@ -38,18 +39,20 @@ class Halves:
     kept: frozenset[str]
     restarted: frozenset[str]
 
+    @cached_property
     def sizes(self) -> tuple[SymbolAssign, ...] | None:
         """The symbols in the sizes of what is kept that the program gives a value, from its arguments alone.
 
         None: some of them are known only when the forward half has run.
         """
         shapes = [self.forward.containers[n].desc for n in self.kept]
-        needed = {str(s) for d in shapes for s in d.free_symbols} & assigned_in(self.forward.body)
+        assigned = assigned_in(self.forward.body)
+        needed = {str(s) for d in shapes for s in d.free_symbols} & assigned
         found: list[SymbolAssign] = []
         changed: set[str] = set()
         for node in self.forward.body:
             if isinstance(node, SymbolAssign):
-                known = {n.symbol for n in found} | self.forward.symbols.keys() - assigned_in(self.forward.body)
+                known = {n.symbol for n in found} | self.forward.symbols.keys() - assigned
                 plain = all(
                     x.container in self.forward.arguments and x.container not in changed for x in node.value.loads
                 )
@@ -84,7 +87,7 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
     shared = {n for n in used(forward) & used(backward) if program.containers[n].transient and n in written}
     restarted: set[str] = set()
     if stored is not None:
-        again, shared, restarted = computed_again(program, forward, backward, shared, set(stored) | set(carried))
+        again, shared, restarted = computed_again(program, forward, shared, set(stored) | set(carried))
         backward = (*again, *backward)
     containers = dict(program.containers)
     for name in shared:
@@ -100,7 +103,7 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
 
 
 def computed_again(
-    program: Program, forward: Block, backward: Block, shared: set[str], stored: set[str]
+    program: Program, forward: Block, shared: set[str], stored: set[str]
 ) -> tuple[Block, set[str], set[str]]:
     """The nodes of the forward half that run again, what is still kept, and the arguments they start from.
 
@@ -114,7 +117,7 @@ def computed_again(
     while True:
         before = len(chosen)
         for k, node in enumerate(forward):
-            assigned = {n.symbol for n in walk((node,)) if isinstance(n, SymbolAssign)}
+            assigned = assigned_in((node,))
             made = {program.root(n) for n in writes(node)}
             if k not in chosen and (made & needed or assigned & symbols):
                 chosen.add(k)
@@ -133,7 +136,7 @@ def computed_again(
 def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Block, Block, dict[str, Container]]:
     """Integer symbols that the forward half assigns and the backward half uses, carried over in containers."""
     needed = {s for node in backward for s in used_symbols(node, program)}
-    needed -= {n.symbol for n in walk(backward) if isinstance(n, SymbolAssign)}
+    needed -= assigned_in(backward)
     assigned = {n.symbol: n for n in walk(forward) if isinstance(n, SymbolAssign) and n.symbol in needed}
     names, made = Names(program.containers), {}
     stores: list[Node] = []
