@@ -434,21 +434,28 @@ class LeafWriter:
         if not self.indirect(instr.index, instr.guard):
             self.inputs[instr.name] = (instr.container, self.element(instr.container, instr.index))
             return
-        connector = f"all_{instr.container}"
+        connector = self.free(f"all_{instr.container}")
         self.inputs[connector] = (instr.container, self.emitter.whole(instr.container))
         read = f"{connector}[{_subscript(instr.index)}]"
         self.text.append(
             f"{instr.name} = ({read} if {instr.guard} else 0)" if instr.guard else f"{instr.name} = {read}"
         )
 
+    def free(self, connector: str) -> str:
+        """A connector that is called as no container is: in C++ it would hide that."""
+        while connector in self.emitter.program.containers:
+            connector += "_"
+        return connector
+
     def store(self, instr: Store) -> None:
         wcr = None if instr.mode == "set" else WCR[instr.mode]
         if free_names(*instr.index) & self.local:
-            memlet, connector = self.emitter.whole(instr.container), f"into{len(self.outputs)}_{instr.container}"
+            memlet = self.emitter.whole(instr.container)
+            connector = self.free(f"into{len(self.outputs)}_{instr.container}")
             target = f"{connector}[{_subscript(instr.index)}]"
             memlet.dynamic = True
         else:
-            memlet, connector = self.element(instr.container, instr.index), f"out{len(self.outputs)}"
+            memlet, connector = self.element(instr.container, instr.index), self.free(f"out{len(self.outputs)}")
             target = connector
         memlet.wcr, memlet.wcr_nonatomic = wcr, wcr is not None
         if instr.guard:

@@ -25,3 +25,12 @@ def copy_into_and_out_of_a_map(A, x):
 @program(lambda rng: (signed(rng, 1), signed(rng, (1, 1)), signed(rng, (3, 1))), "corpus")
 def products_over_one_element(a, B, C):
     return np.sum(np.sin(C @ (B @ a))) + np.sum(np.cos(a @ B))
+
+
+# Names that connectors of generated tasklets have: they hid the containers in C++.
+@program(arrays(4, 4, 4), "corpus", scalar=False, mutates="out0")
+def named_like_connectors(out0, all_x, x):
+    index = np.array([2, 0, 3, 1])
+    for i in range(4):
+        out0[index[i]] = all_x[i] * x[index[i]] * out0[i]
+    return out0 * all_x
