@@ -69,6 +69,17 @@ class InvalidGraph(SdgradError):
     """A graph is refused by DaCe's own validation, before it is differentiated."""
 
 
+class InvalidModel(SdgradError, ValueError):
+    """An ONNX model cannot be read: it is corrupt, incomplete, or of a version that is not known."""
+
+
+class UnsupportedOperator(SdgradError):
+    """An operator of an ONNX model that cannot be turned into a program: which node, and why."""
+
+    def __init__(self, kind: str, node: str, reason: str) -> None:
+        super().__init__(f"{kind} '{node}': {reason}" if node else f"{kind}: {reason}")
+
+
 class ParseError(SdgradError):
     """The frontend cannot turn a function into a graph."""
 

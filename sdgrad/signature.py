@@ -42,6 +42,14 @@ class Derived(Protocol):
         """The program for arguments like these, and the closure it takes."""
 
 
+@runtime_checkable
+class Specialized(Protocol):
+    """A function whose program depends on the content of its arguments, too."""
+
+    def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
+        """The same for all arguments that have the same program, if their shapes and dtypes are equal."""
+
+
 def identity(f: Callable | Derived) -> Hashable:
     """What functions that are the same have in common."""
     return f.identity() if isinstance(f, Derived) else python_function(f)
@@ -84,7 +92,8 @@ class Signature:
     def of(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
         """The signature of a call, from the cache where it was seen before."""
         fixed = sizes(f, arguments)
-        key = tuple((name, fixed.get(name, _key(value))) for name, value in arguments.items())
+        own = f.fixed(arguments) if isinstance(f, Specialized) else ()
+        key = (own, *((name, fixed.get(name, _key(value))) for name, value in arguments.items()))
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache:
             with making:

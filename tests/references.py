@@ -97,6 +97,12 @@ def _results(signature: Signature, program: Program) -> tuple[str, ...]:
     return (*sorted(returned, key=lambda n: int(n[9:] or 0) if n != "__return" else 0), *program.mutates)
 
 
+def floats_of(signature: Signature, program: Program) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a program returns and writes, and what of it has a derivative."""
+    names = _results(signature, program)
+    return names, tuple(n for n in names if signature.is_float(n))
+
+
 def _compiled(signature: Signature, wrt, names) -> tuple[Request, CompiledGradient]:
     present = tuple(w for w in wrt if w in signature.program.containers)
     floats = tuple(n for n in names if signature.is_float(n))
@@ -167,11 +173,10 @@ def check_forward(program: Program) -> None:
     run = Run.of(program)
     rng = np.random.default_rng(2)
     signature = Signature.of(program.function, run.arguments)
-    names = _results(signature, program)
-    floats = tuple(n for n in names if signature.is_float(n))
+    names, floats = floats_of(signature, program)
     present = tuple(w for w in run.wrt if w in signature.program.containers)
     compiled = signature.tangent(Request(present, floats, accumulate=False))
-    moved = {w: _direction(run.arguments[w], rng) for w in run.wrt}
+    moved = {w: direction(run.arguments[w], rng) for w in run.wrt}
     given = {tangent_name(w, signature.program): moved[w].reshape(np.shape(moved[w]) or (1,)) for w in present}
     found = compiled({**signature.arguments(run.arguments), **given})
     wanted = sum(np.sum(np.real(np.conj(g) * moved[w])) for w, g in reference(run).items())
@@ -185,7 +190,7 @@ def check_forward(program: Program) -> None:
     assert abs(value - wanted) <= 10 * run.tolerance * scale, f"{program.name}: found {value}, wanted {wanted}"
 
 
-def _direction(argument, rng) -> np.ndarray:
+def direction(argument, rng) -> np.ndarray:
     array = np.asarray(argument)
     value = rng.standard_normal(array.shape)
     if array.dtype.kind == "c":

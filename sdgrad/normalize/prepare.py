@@ -14,13 +14,14 @@ from dace.transformation.interstate.loop_lifting import LoopLifting
 from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
 
 from sdgrad.errors import InvalidGraph
+from sdgrad.program.lowered import Lowered
 from sdgrad.rules import RULES
 
 LIFTED = ("Reduce", "Einsum")  # library nodes read as leaves
 
 
 def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
-    """A copy of an SDFG to read: library nodes without a rule expanded, connectors with their types.
+    """A copy of an SDFG to read: library nodes without a rule or a program expanded, connectors with their types.
 
     DaCe's ``simplify`` is left out: it turns floats into symbols, captures parameters of nested SDFGs and drops
     views that nested SDFGs need; what it is good for, fusion does. With ``own``, the graph itself may be changed.
@@ -74,7 +75,8 @@ def expand_calls(sdfg: dace.SDFG) -> None:
             for st in s.states()
             for n in st.nodes()
             for s in [st]
-            if isinstance(n, nd.LibraryNode) and type(n).__name__ not in LIFTED and type(n).__name__ not in RULES
+            if isinstance(n, nd.LibraryNode) and not isinstance(n, Lowered)
+            if type(n).__name__ not in LIFTED and type(n).__name__ not in RULES
         ]
         if not found:
             return

@@ -19,6 +19,8 @@ from sdgrad.normalize.bindings import Env, as_view, bind, param_symbols, resolve
 from sdgrad.normalize.contractions import einsum_leaf
 from sdgrad.normalize.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.normalize.tasklets import ArrayOperand, Operand, Output, ScalarOperand, lift_code
+from sdgrad.program.inline import inline
+from sdgrad.program.lowered import Lowered
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -346,7 +348,33 @@ class StateLifting:
                     source_of(node),
                 )
             ]
+        if isinstance(node, Lowered):
+            return self.lowered(node)
         return [self.call(node, "")]
+
+    def lowered(self, node: Any) -> list[Node]:
+        """A node that knows what program it is."""
+        operands: dict[str, dt.Data] = {}
+        bound: dict[str, str | Window] = {}
+        for edge in [*self.state.in_edges(node), *self.state.out_edges(node)]:
+            connector = _named(edge.dst_conn if edge.dst is node else edge.src_conn, node)
+            window, subset = self.outer(edge)
+            container = self.env.containers[window.container]
+            ranges = window.subset(self.env.range(subset))
+            desc = container.desc
+            if not isinstance(desc, dt.Scalar):
+                strides = [n * step for n, (_, _, step) in zip(desc.strides, ranges.ranges, strict=True)]
+                desc = dt.Array(desc.dtype, list(ranges.size()), strides=strides)
+            bound[connector] = bind(connector, desc, container, ranges, self.env)
+            if edge.dst is node:
+                operands[connector] = desc
+        program = node.lowered(operands)
+        if program is None:
+            return [self.call(node, node.declined)]
+        block, brought = inline(program, bound, self.env.names)
+        self.env.containers.update(brought)
+        self.env.symbols.update(program.symbols)
+        return list(block)
 
     def call(self, node: nd.CodeNode, reason: str) -> NodeCall:
         """A node kept as it is, with the regions it reads and writes."""

@@ -1,0 +1,172 @@
+"""From a model to a graph of operator nodes, for operands of given shapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import dace
+import numpy as np
+import onnx
+from dace import data as dt
+
+from sdgrad.errors import UnsupportedOperator
+from sdgrad.names import Names
+from sdgrad.onnx.reading import Reading
+from sdgrad.onnx_ops.fold import folded
+from sdgrad.onnx_ops.nodes import ONNXOp, captures, connectors, record
+from sdgrad.onnx_ops.registry import Operation
+from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Tensor, Unknown, typeclass
+
+WRITTEN_OUT = 16  # elements of a constant up to which it is part of the code
+REMEMBERED = 4096  # elements of an operand up to which shapes may depend on its content
+
+Shape = tuple[Dim, ...]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A model as a graph."""
+
+    sdfg: dace.SDFG
+    names: Mapping[str, str]  # containers, by the model's names
+    results: tuple[tuple[Shape, np.dtype], ...]
+    closure: Mapping[str, np.ndarray]  # constants that the graph takes as arguments
+
+
+@dataclass
+class Importer:
+    """A graph being made. ``known`` has the content of tensors that do not depend on what is open."""
+
+    reading: Reading
+    operands: Mapping[str, tuple[Shape, np.dtype]]  # inputs and weights
+    arguments: Mapping[str, str]  # what these are called in the graph
+    known: dict[str, np.ndarray]
+    names: Names = field(default_factory=lambda: Names(()))
+    containers: dict[str, str] = field(default_factory=dict)
+    types: dict[str, tuple[Shape, np.dtype]] = field(default_factory=dict)
+    closure: dict[str, np.ndarray] = field(default_factory=dict)
+    access: dict[str, dace.nodes.AccessNode] = field(default_factory=dict)
+
+    def run(self, name: str) -> Imported:
+        self.sdfg = dace.SDFG(name)
+        self.state = self.sdfg.add_state("model")
+        self.names.add(self.arguments.values())
+        for tensor, (shape, dtype) in self.operands.items():
+            if tensor not in self.known:
+                self.declare(tensor, shape, dtype, transient=False)
+        for node in self.reading.graph.node:
+            self.node(node)
+        results = [self.result(k, n) for k, n in enumerate(self.reading.outputs)]
+        return Imported(self.sdfg, self.containers, tuple(results), self.closure)
+
+    # -- tensors
+    def declare(self, tensor: str, shape: Shape, dtype: np.dtype, transient: bool = True) -> None:
+        name = self.arguments[tensor] if tensor in self.operands else self.names.fresh(identifier(tensor))
+        kind = typeclass(dtype)
+        desc: dt.Data = dt.Array(kind, list(shape), transient=transient) if shape else dt.Scalar(kind, transient)
+        self.sdfg.add_datadesc(name, desc)
+        for symbol in desc.free_symbols:
+            if str(symbol) not in self.sdfg.symbols:
+                self.sdfg.add_symbol(str(symbol), dace.int64)
+        self.containers[tensor], self.types[tensor] = name, (shape, dtype)
+
+    def read(self, tensor: str) -> dace.nodes.AccessNode:
+        name = self.containers[tensor]
+        if name not in self.access:
+            self.access[name] = self.state.add_read(name)
+        return self.access[name]
+
+    def is_open(self, tensor: str) -> bool:
+        """Whether an operand comes in by a connector: it has memory."""
+        if tensor not in self.known:
+            return True
+        array = self.known[tensor]
+        if array.size <= WRITTEN_OUT:
+            return False
+        if tensor not in self.containers:
+            self.declare(tensor, array.shape, array.dtype, transient=False)
+            self.closure[self.containers[tensor]] = array
+        return True
+
+    # -- nodes
+    def node(self, node: onnx.NodeProto) -> None:
+        opsets = self.reading.opsets
+        op = Operation(node, opsets)
+        scratch = Builder("constants")
+        tensors = [self.tensor(n, scratch) if n else None for n in node.input]
+        constants = folded(op, tensors)
+        if constants is not None:
+            self.known |= {n: c for n, c in zip(node.output, constants, strict=False) if n}
+            return
+        takes, gives = connectors(node, op.schema)
+        seen = captures(node)
+        operands = dict(zip(takes[: len(node.input)], node.input, strict=True)) | {c: n for n, c in seen.items()}
+        operands = {c: n for c, n in operands.items() if c}
+        known = {
+            c: self.known[n] for c, n in operands.items() if n in self.known and self.known[n].size <= REMEMBERED
+        }
+        entering = {c: n for c, n in operands.items() if self.is_open(n)}
+        try:
+            found = record(node, opsets, {c: self.types[n] for c, n in entering.items()}, known)
+        except Unknown as reason:
+            raise Unknown(self._deciding(reason.container, entering), str(reason)) from reason
+        except Declined as reason:
+            raise UnsupportedOperator(node.op_type, node.name, str(reason)) from reason
+        made = ONNXOp.of(node, opsets, known, entering)
+        self.state.add_node(made)
+        for connector, name in entering.items():
+            self.state.add_edge(self.read(name), None, made, connector, self.whole(name))
+        for connector, name in zip(gives, node.output, strict=True):
+            if connector:
+                result = found.results[connector]
+                self.declare(name, result.shape, result.dtype)
+                self.access[self.containers[name]] = access = self.state.add_access(self.containers[name])
+                self.state.add_edge(made, connector, access, None, self.whole(name))
+
+    def _deciding(self, connector: str, entering: Mapping[str, str]) -> str:
+        """The operand whose content decides shapes: that of the connector, or the first integers."""
+        if connector in entering and entering[connector] not in self.known:
+            return entering[connector]
+        whole = [n for n in entering.values() if n not in self.known and self.types[n][1].kind in "iub"]
+        if not whole:
+            raise Declined("shapes depend on numbers that are no integers")
+        return whole[0]
+
+    def tensor(self, name: str, b: Builder) -> Tensor:
+        """What is known of an operand beforehand."""
+        if name in self.known:
+            return b.constant(self.known[name])
+        shape, dtype = self.types[name]
+        return Tensor(b, "operand", shape, dtype)
+
+    def whole(self, tensor: str) -> dace.Memlet:
+        return dace.Memlet.from_array(self.containers[tensor], self.sdfg.arrays[self.containers[tensor]])
+
+    def result(self, k: int, tensor: str) -> tuple[Shape, np.dtype]:
+        """Copy a tensor to what the function returns."""
+        name = "__return" if len(self.reading.outputs) == 1 else f"__return_{k}"
+        if tensor in self.known and tensor not in self.containers:
+            array = self.known[tensor]
+            self.declare(tensor, array.shape, array.dtype, transient=False)
+            self.closure[self.containers[tensor]] = array
+        shape, dtype = self.types[tensor]
+        self.sdfg.add_array(name, list(shape) or [1], typeclass(dtype))
+        source = self.read(tensor)
+        target = self.state.add_write(name)
+        desc = self.sdfg.arrays[name]
+        self.state.add_nedge(source, target, dace.Memlet.from_array(name, desc))
+        return shape, dtype
+
+
+def identifier(name: str) -> str:
+    """A container's name for a tensor's."""
+    text = re.sub(r"\W", "_", name) or "tensor"
+    return text if text[0].isalpha() and not text.startswith("__") else f"t_{text.lstrip('_')}"
+
+
+def shape_of(value: Any) -> tuple[Shape, np.dtype]:
+    array = np.asarray(value)
+    return array.shape, array.dtype

@@ -1,0 +1,79 @@
+"""Tensors whose content decides shapes: computed before the program, which is made for this content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import onnx
+import onnxruntime
+
+from sdgrad.onnx.reading import Reading
+
+
+def evaluate(reading: Reading, names: Sequence[str], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The content of some tensors of a model.
+
+    :param given: the model's inputs and weights.
+    """
+    known = {**reading.constants, **given}
+    open_names = [n for n in names if n not in known]
+    found = {n: known[n] for n in names if n in known}
+    if open_names:
+        session, inputs = _session(reading, tuple(open_names), known)
+        found |= dict(zip(open_names, session.run(None, {n: known[n] for n in inputs}), strict=True))
+    return found
+
+
+def _session(
+    reading: Reading, names: tuple[str, ...], known: Mapping[str, np.ndarray]
+) -> tuple[onnxruntime.InferenceSession, list[str]]:
+    key = (id(reading), names)
+    if key not in _sessions:
+        _sessions[key] = make_session(*part(reading, names, known))
+    return _sessions[key]
+
+
+def part(
+    reading: Reading, names: Sequence[str], known: Mapping[str, np.ndarray]
+) -> tuple[onnx.ModelProto, list[str]]:
+    """The part of a model that computes some tensors, and what it takes."""
+    makers = {o: node for node in reading.graph.node for o in node.output if o}
+    needed: dict[int, onnx.NodeProto] = {}
+    inputs: dict[str, None] = {}
+    stack = list(names)
+    while stack:
+        name = stack.pop()
+        if name in makers:
+            node = makers[name]
+            if id(node) not in needed:
+                needed[id(node)] = node
+                stack += used(node)
+        elif name in known:
+            inputs[name] = None
+    nodes = [n for n in reading.graph.node if id(n) in needed]
+    described = [
+        onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(known[n].dtype), known[n].shape)
+        for n in inputs
+    ]
+    outputs = [onnx.ValueInfoProto(name=n) for n in names]
+    graph = onnx.helper.make_graph(nodes, "part", described, outputs)
+    model = onnx.helper.make_model(graph, opset_imports=reading.proto.opset_import)
+    model.ir_version = min(reading.proto.ir_version or 10, 10)
+    return model, list(inputs)
+
+
+def used(node: onnx.NodeProto) -> list[str]:
+    """What a node reads, its subgraphs included."""
+    from sdgrad.onnx_ops.nodes import captures
+
+    return [*(n for n in node.input if n), *captures(node)]
+
+
+def make_session(model: onnx.ModelProto, inputs: list[str]) -> tuple[onnxruntime.InferenceSession, list[str]]:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"]), inputs
+
+
+_sessions: dict[tuple, tuple[onnxruntime.InferenceSession, list[str]]] = {}

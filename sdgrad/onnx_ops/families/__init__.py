@@ -1,0 +1,16 @@
+"""The lowerings, one file for each family of operators."""
+
+from sdgrad.onnx_ops.families import (  # noqa: F401
+    attention,
+    control,
+    conv,
+    elementwise,
+    indexing,
+    matmul,
+    normalization,
+    pool,
+    recurrent,
+    reduction,
+    resize,
+    shape,
+)

@@ -1,0 +1,1 @@
+"""Attention, where the definition of the standard is not enough."""

@@ -1,0 +1,234 @@
+"""Convolutions: windows are gathered into a matrix (im2col), and the rest is a product of matrices.
+
+Chellapilla, Puri and Simard 2006. The derivative comes from the same two steps: with respect to the weights a product
+with the gathered matrix, with respect to the image a product that is scattered back (col2im).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy
+
+from sdgrad.onnx_ops.families.shape import padded
+from sdgrad.onnx_ops.registry import integers, lowering
+from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Element, Tensor, dim, product
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Where the windows over the spatial axes of an image are."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]  # padding
+    after: tuple[int, ...]
+
+    @property
+    def reach(self) -> tuple[int, ...]:
+        """Extent of a window, holes included."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
+
+    def counts(self, extents: Sequence[Dim], ceil: bool = False) -> tuple[Dim, ...]:
+        """Windows along each axis. With ``ceil`` the last one may begin in the image and end behind the padding."""
+        found: list[Dim] = []
+        for n, p, q, r, s in zip(extents, self.before, self.after, self.reach, self.strides, strict=True):
+            room = sympy.sympify(n) + p + q - r
+            if not ceil:
+                found.append(dim(sympy.floor(room / s) + 1))
+                continue
+            count = sympy.ceiling(room / s) + 1
+            if count.is_Integer and isinstance(n, int) and (count - 1) * s >= n + p:
+                count = count - 1  # it would begin behind the image
+            found.append(dim(count))
+        return tuple(found)
+
+    def positions(self, window: Sequence[Dim], inside: Sequence[Dim]) -> tuple[sympy.Expr, ...]:
+        """Coordinates in the padded image."""
+        return tuple(
+            o * s + k * d for o, k, s, d in zip(window, inside, self.strides, self.dilations, strict=True)
+        )
+
+
+def windows(
+    extents: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+    auto_pad: str,
+) -> Windows:
+    """Windows as attributes say it; those left out are ones and zeros."""
+    rank = len(kernel)
+    strides, dilations = tuple(strides) or (1,) * rank, tuple(dilations) or (1,) * rank
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        before, after = [], []
+        for n, k, s, d in zip(extents, kernel, strides, dilations, strict=True):
+            if not isinstance(n, int):
+                raise Declined(f"auto_pad={auto_pad} along an open dimension")
+            total = max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n)
+            small, large = total // 2, total - total // 2
+            before.append(small if auto_pad == "SAME_UPPER" else large)
+            after.append(large if auto_pad == "SAME_UPPER" else small)
+    else:
+        pads = tuple(pads) if pads and auto_pad != "VALID" else (0,) * (2 * rank)
+        before, after = list(pads[:rank]), list(pads[rank:])
+    return Windows(tuple(kernel), strides, dilations, tuple(before), tuple(after))
+
+
+def surrounded(b: Builder, x: Tensor, over: Windows, value: object = 0) -> Tensor:
+    """An image (batch, channels, ..) with its padding."""
+    return padded(b, x, (0, 0, *over.before), (0, 0, *over.after), "constant", value)
+
+
+@lowering("Conv")
+def convolution(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    *,
+    auto_pad: str,
+    dilations: Sequence[int] = (),
+    group: int,
+    kernel_shape: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    strides: Sequence[int] = (),
+) -> Tensor:
+    kernel = [int(n) for n in w.shape[2:]]
+    over = windows(x.shape[2:], kernel, strides, dilations, pads, auto_pad)
+    batch, channels = x.shape[0], int(w.shape[1])
+    counts = over.counts(x.shape[2:])
+    outputs = int(w.shape[0]) // group
+    image = surrounded(b, x, over)
+    rows, columns = channels * product(kernel), product(counts)
+    simple = all(k == 1 for k in kernel) and all(s == 1 for s in over.strides)
+    weights = w.reshape([group, outputs, rows])
+    if simple:
+        matrix = image.reshape([batch, group, rows, columns])
+    else:
+        rank = len(kernel)
+
+        def gathered(*i: sympy.Expr) -> Element:
+            n, g, c, inside, window = i[0], i[1], i[2], i[3 : 3 + rank], i[3 + rank :]
+            return image[(n, g * channels + c, *over.positions(window, inside))]
+
+        wide = b.compute([batch, group, channels, *kernel, *counts], x.dtype, gathered)
+        matrix = wide.reshape([batch, group, rows, columns])
+    if group == 1:
+        found = b.matmul(weights.reshape([outputs, rows]), matrix.squeeze(1))
+    elif outputs == 1 or rows < 16:
+        found = _by_hand(b, weights, matrix)
+    else:
+        found = b.matmul(weights, matrix)
+    result = found.reshape([batch, group * outputs, *counts])
+    if bias is None:
+        return result
+    return result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, 1 + len(kernel))))
+
+
+def _by_hand(b: Builder, weights: Tensor, matrix: Tensor) -> Tensor:
+    """Products of many small matrices: loops are better than calls."""
+    batch, group, rows, columns = matrix.shape
+    outputs = weights.shape[1]
+
+    def term(out: tuple, k: tuple) -> Element:
+        n, g, o, p = out
+        return weights[g, o, k[0]] * matrix[n, g, k[0], p]
+
+    return b.reduction([batch, group, outputs, columns], [rows], term, "sum", matrix.dtype)
+
+
+@lowering("ConvTranspose")
+def transposed_convolution(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    *,
+    auto_pad: str,
+    dilations: Sequence[int] = (),
+    group: int,
+    kernel_shape: Sequence[int] = (),
+    output_padding: Sequence[int] = (),
+    output_shape: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    strides: Sequence[int] = (),
+) -> Tensor:
+    """The transpose of a convolution with respect to its image: a product, scattered to the windows."""
+    rank = x.rank - 2
+    kernel = [int(n) for n in w.shape[2:]]
+    strides, dilations = tuple(strides) or (1,) * rank, tuple(dilations) or (1,) * rank
+    extra = tuple(output_padding) or (0,) * rank
+    full = [
+        dim(s * (sympy.sympify(n) - 1) + e + (k - 1) * d + 1)
+        for n, k, s, d, e in zip(x.shape[2:], kernel, strides, dilations, extra, strict=True)
+    ]
+    if output_shape or auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        wanted = list(output_shape)[-rank:] or [dim(sympy.sympify(n) * s) for n, s in zip(x.shape[2:], strides)]
+        total = [max(0, f - n) if isinstance(f, int) else f - n for f, n in zip(full, wanted, strict=True)]
+        before = [t // 2 if auto_pad != "SAME_LOWER" else t - t // 2 for t in total]
+    else:
+        given = tuple(pads) if pads and auto_pad != "VALID" else (0,) * (2 * rank)
+        before = list(given[:rank])
+        wanted = [dim(f - p - q) for f, p, q in zip(full, given[:rank], given[rank:], strict=True)]
+    batch, channels, outputs = x.shape[0], int(w.shape[0]) // group, int(w.shape[1])
+    count = product(x.shape[2:])
+    columns = b.matmul(
+        w.reshape([group, channels, outputs * product(kernel)]).transpose([0, 2, 1]),
+        x.reshape([batch, group, channels, count]),
+    ).reshape([batch, group * outputs, *kernel, *x.shape[2:]])
+    spread = b.declare("t", [batch, group * outputs, *full], x.dtype)
+    b.fill(spread, 0)
+    over = Windows(tuple(kernel), strides, dilations, tuple(before), tuple(before))
+    b.accumulate(
+        spread,
+        [batch, group * outputs, *kernel, *x.shape[2:]],
+        lambda *i: ((i[0], i[1], *over.positions(i[2 + rank :], i[2 : 2 + rank])), columns[i]),
+    )
+    result = spread
+    for axis, (low, n) in enumerate(zip(before, wanted, strict=True), start=2):
+        result = _window(b, result, axis, low, n)
+    return result if bias is None else result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, 1 + rank)))
+
+
+def _window(b: Builder, x: Tensor, axis: int, low: Dim, count: Dim) -> Tensor:
+    """``count`` elements from ``low`` on; zeros where the tensor ends before."""
+    missing = low + count - x.shape[axis]  # type: ignore[operator]
+    if isinstance(missing, int) and missing > 0:
+        after = [missing if d == axis else 0 for d in range(x.rank)]
+        x = padded(b, x, [0] * x.rank, after)
+    return x.slice(axis, low, count)
+
+
+@lowering("Col2Im")
+def col2im(
+    b: Builder,
+    x: Tensor,
+    image_shape: Tensor,
+    block_shape: Tensor,
+    *,
+    dilations: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    strides: Sequence[int] = (),
+) -> Tensor:
+    """Windows, added up where they overlap."""
+    extents, kernel = integers(image_shape, "image_shape"), integers(block_shape, "block_shape")
+    over = windows(extents, kernel, strides, dilations, pads, "NOTSET")
+    counts = over.counts(extents)
+    batch, rank = x.shape[0], len(kernel)
+    channels = dim(sympy.sympify(x.shape[1]) / product(kernel))
+    wide = x.reshape([batch, channels, *kernel, *counts])
+    full = [n + p + q for n, p, q in zip(extents, over.before, over.after, strict=True)]
+    spread = b.declare("t", [batch, channels, *full], x.dtype)
+    b.fill(spread, 0)
+    b.accumulate(
+        spread,
+        wide.shape,
+        lambda *i: ((i[0], i[1], *over.positions(i[2 + rank :], i[2 : 2 + rank])), wide[i]),
+    )
+    for axis, (low, n) in enumerate(zip(over.before, extents, strict=True), start=2):
+        spread = spread.slice(axis, low, n)
+    return spread

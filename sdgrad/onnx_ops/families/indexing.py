@@ -1,0 +1,144 @@
+"""Operators that read and write at places which are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import sympy
+
+from sdgrad.onnx_ops.registry import constant_of, lowering
+from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Element, Tensor, dim, element, where
+
+MODES = {"none": "set", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
+
+
+def wrapped(index: Element, extent: Dim) -> Element:
+    """Negative indices count from the end."""
+    return where(index < 0, index + element(extent, np.int64), index)
+
+
+@lowering("Gather")
+def gather(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    axis %= x.rank
+    extent, r = x.shape[axis], indices.rank
+    if indices.known is not None and indices.known.ndim == 0 and isinstance(extent, int):
+        return x.select(axis, int(indices.known) % extent)
+    shape = [*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]]
+
+    def value(*i: sympy.Expr) -> Element:
+        return x[(*i[:axis], wrapped(indices[i[axis : axis + r]], extent), *i[axis + r :])]
+
+    return b.compute(shape, x.dtype, value)
+
+
+@lowering("GatherElements")
+def gather_elements(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    axis %= x.rank
+
+    def value(*i: sympy.Expr) -> Element:
+        return x[(*i[:axis], wrapped(indices[i], x.shape[axis]), *i[axis + 1 :])]
+
+    return b.compute(indices.shape, x.dtype, value)
+
+
+def deep_index(indices: Tensor, extents: Sequence[Dim], at: tuple) -> list[Element]:
+    """The last axis of ``indices``: one index for each of the extents."""
+    return [wrapped(indices[(*at, sympy.Integer(k))], n) for k, n in enumerate(extents)]
+
+
+@lowering("GatherND")
+def gather_nd(b: Builder, x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
+    depth, lead = indices.shape[-1], indices.rank - 1
+    if not isinstance(depth, int):
+        raise Declined("an open number of indices")
+    shape = [*indices.shape[:-1], *x.shape[batch_dims + depth :]]
+
+    def value(*i: sympy.Expr) -> Element:
+        taken = deep_index(indices, x.shape[batch_dims : batch_dims + depth], i[:lead])
+        return x[(*i[:batch_dims], *taken, *i[lead:])]
+
+    return b.compute(shape, x.dtype, value)
+
+
+@lowering("ScatterElements", "Scatter")
+def scatter_elements(
+    b: Builder, x: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str = "none"
+) -> Tensor:
+    axis %= x.rank
+    out = b.copy(x)
+
+    def put(*i: sympy.Expr) -> tuple:
+        return (*i[:axis], wrapped(indices[i], x.shape[axis]), *i[axis + 1 :]), updates[i], None
+
+    b.scatter(out, updates.shape, put, MODES[reduction])
+    return out
+
+
+@lowering("ScatterND")
+def scatter_nd(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "none") -> Tensor:
+    depth, lead = indices.shape[-1], indices.rank - 1
+    if not isinstance(depth, int):
+        raise Declined("an open number of indices")
+    out = b.copy(x)
+
+    def put(*i: sympy.Expr) -> tuple:
+        return (*deep_index(indices, x.shape[:depth], i[:lead]), *i[lead:]), updates[i], None
+
+    b.scatter(out, updates.shape, put, MODES[reduction])
+    return out
+
+
+@lowering("TensorScatter")
+def tensor_scatter(
+    b: Builder, past: Tensor, update: Tensor, start: Tensor | None, *, axis: int, mode: str = "linear"
+) -> Tensor:
+    """Writes a stretch of a cache; ``circular`` starts again at the end."""
+    axis %= past.rank
+    out = b.copy(past)
+
+    def put(*i: sympy.Expr) -> tuple:
+        at = element(i[axis], np.int64)
+        if start is not None:
+            at = start[i[0]] + at
+        if mode == "circular":
+            extent = element(past.shape[axis], np.int64)
+            at = where(at >= extent, at - extent, at)
+        return (*i[:axis], at, *i[axis + 1 :]), update[i], None
+
+    b.scatter(out, update.shape, put)
+    return out
+
+
+@lowering("OneHot", since=9)
+def one_hot(b: Builder, indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Tensor:
+    count = int(constant_of(depth, "depth").item())
+    axis %= indices.rank + 1
+    shape = [*indices.shape[:axis], count, *indices.shape[axis:]]
+
+    def value(*i: sympy.Expr) -> Element:
+        wanted = indices[(*i[:axis], *i[axis + 1 :])].astype(np.int64)
+        hit = element(i[axis], np.int64).equals(where(wanted < 0, wanted + count, wanted))
+        return where(hit, values[1], values[0])
+
+    return b.compute(shape, values.dtype, value)
+
+
+@lowering("Compress")
+def compress(b: Builder, x: Tensor, condition: Tensor, *, axis: int | None = None) -> Tensor:
+    taken = np.flatnonzero(constant_of(condition, "condition"))
+    if axis is None:
+        x, axis = x.reshape([x.size]), 0
+    return gather_at(b, x, taken, axis % x.rank)
+
+
+def gather_at(b: Builder, x: Tensor, taken: np.ndarray, axis: int) -> Tensor:
+    """Known positions along an axis."""
+    out = b.declare("t", [len(taken) if d == axis else n for d, n in enumerate(x.shape)], x.dtype)
+    for k, at in enumerate(taken):
+        b.copy(x.slice(axis, int(at), 1), out.slice(axis, k, 1))
+    return out
+
+
+__all__: list[Any] = ["dim"]

@@ -1,0 +1,67 @@
+"""Products of matrices and of tensors."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from sdgrad.onnx_ops.registry import lowering
+from sdgrad.onnx_ops.tensors import Builder, Declined, Element, Tensor
+
+
+@lowering("MatMul")
+def matmul(b: Builder, left: Tensor, right: Tensor) -> Tensor:
+    return b.matmul(left, right)
+
+
+@lowering("Gemm")
+def gemm(
+    b: Builder, left: Tensor, right: Tensor, added: Tensor | None, *, alpha: float, beta: float, transa: int,
+    transb: int,
+) -> Tensor:
+    """``alpha * A @ B + beta * C``."""
+    product = b.matmul(left.transpose() if transa else left, right.transpose() if transb else right)
+    if added is None:
+        return product.map(lambda p: p * alpha) if alpha != 1 else product
+    return product.map(lambda p, c: (p * alpha if alpha != 1 else p) + (c * beta if beta != 1 else c), added)
+
+
+@lowering("Einsum")
+def einsum(b: Builder, *operands: Tensor, equation: str) -> Tensor:
+    """Einstein's sum: letters that the result does not have are summed over."""
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = [expanded(t, x.rank) for t, x in zip(left.split(","), operands, strict=True)]
+    if not arrow:
+        letters = [c for t in terms for c in t]
+        dots = sorted({c for c in letters if c.isdigit()})
+        right = "".join(dots) + "".join(sorted({c for c in letters if letters.count(c) == 1 and not c.isdigit()}))
+    elif "..." in right:
+        right = right.replace("...", "".join(sorted({c for t in terms for c in t if c.isdigit()})))
+    extents: dict[str, object] = {}
+    for term, x in zip(terms, operands, strict=True):
+        for letter, n in zip(term, x.shape, strict=True):
+            if extents.get(letter, 1) == 1:
+                extents[letter] = n
+    summed = [c for c in extents if c not in right]
+    if len(set(right)) != len(right):
+        raise Declined(f"the equation {equation}")
+
+    def factor(x: Tensor, term: str, at: dict) -> Element:
+        return x[tuple(at[c] if n != 1 else 0 for c, n in zip(term, x.shape, strict=True))]
+
+    def value(out: tuple, inner: tuple) -> Element:
+        at = {**dict(zip(right, out, strict=True)), **dict(zip(summed, inner, strict=True))}
+        return reduce(lambda p, q: p * q, (factor(x, t, at) for x, t in zip(operands, terms, strict=True)))
+
+    shape = [extents[c] for c in right]
+    if not summed:
+        return b.compute(shape, operands[0].dtype, lambda *i: value(i, ()))
+    return b.reduction(shape, [extents[c] for c in summed], value, "sum", operands[0].dtype)
+
+
+def expanded(term: str, rank: int) -> str:
+    """A term with digits, the last one last, in the place of its dots."""
+    if "..." not in term:
+        return term
+    missing = rank - len(term.replace("...", ""))
+    return term.replace("...", "".join(str(9 - k) for k in reversed(range(missing))))  # aligned at the last

@@ -1,0 +1,114 @@
+"""Normalizations that the standard does not define by other operators, dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import sympy
+
+from sdgrad.onnx_ops.families.pool import norm_of, power_of
+from sdgrad.onnx_ops.families.reduction import mean
+from sdgrad.onnx_ops.registry import constant_of, lowering
+from sdgrad.onnx_ops.tensors import Builder, Declined, Element, Tensor, call, element, where
+
+
+def per_channel(x: Tensor, rank: int) -> Tensor:
+    """A vector along the second axis."""
+    return x.unsqueeze(*range(1, rank - 1))
+
+
+@lowering("BatchNormalization", since=9)
+def batch_normalization(
+    b: Builder,
+    x: Tensor,
+    scale: Tensor,
+    bias: Tensor,
+    average: Tensor,
+    variance: Tensor,
+    *,
+    epsilon: float,
+    momentum: float,
+    training_mode: int = 0,
+) -> list[Tensor]:
+    """Ioffe and Szegedy 2015; in training by the batch's own moments, which also go into the running ones."""
+    moments = (average, variance)
+    running: list[Tensor] = []
+    if training_mode:
+        over = [d for d in range(x.rank) if d != 1]
+        own = mean(x, over, False)
+        centred = x - per_channel(own, x.rank)
+        moments = (own, mean(centred.map(lambda v: v * v), over, False))
+        running = [
+            old.map(lambda o, n: o * momentum + n * (1 - momentum), new)
+            for old, new in zip((average, variance), moments, strict=True)
+        ]
+    factor = moments[1].map(lambda v, s: s / call("sqrt", v + epsilon), scale)
+    columns = (per_channel(t, x.rank) for t in (moments[0], factor, bias))
+    return [x.map(lambda v, m, f, c: (v - m) * f + c, *columns), *running]
+
+
+def normalized(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
+    """Mean zero and variance one over axes."""
+    centred = x - mean(x, axes, True)
+    variance = mean(centred.map(lambda v: v * v), axes, True)
+    return centred.map(lambda c, v: c / call("sqrt", v + epsilon), variance)
+
+
+@lowering("InstanceNormalization")
+def instance_normalization(b: Builder, x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float) -> Tensor:
+    unit = normalized(x, range(2, x.rank), epsilon)
+    return unit.map(lambda v, s, c: v * s + c, per_channel(scale, x.rank), per_channel(bias, x.rank))
+
+
+@lowering("LayerNormalization", since=17)
+def layer_normalization(
+    b: Builder, x: Tensor, scale: Tensor, bias: Tensor | None, *, axis: int, epsilon: float, stash_type: int
+) -> list[Tensor]:
+    """Ba, Kiros and Hinton 2016; returns the mean and the inverse deviation as well."""
+    axes = range(axis % x.rank, x.rank)
+    wide = x.astype(np.float32) if x.dtype.itemsize < 4 and stash_type == 1 else x
+    average = mean(wide, axes, True)
+    centred = wide - average
+    inverse = mean(centred.map(lambda v: v * v), axes, True).map(lambda v: 1 / call("sqrt", v + epsilon))
+    unit = (centred * inverse).astype(x.dtype) * scale
+    return [unit + bias if bias is not None else unit, average, inverse]
+
+
+@lowering("LRN")
+def local_response_normalization(
+    b: Builder, x: Tensor, *, alpha: float, beta: float, bias: float, size: int
+) -> Tensor:
+    """Krizhevsky, Sutskever and Hinton 2012: by the squares of neighbouring channels."""
+    before, after = (size - 1) // 2, size // 2
+    channels = x.shape[1]
+
+    def total(*i: sympy.Expr) -> Element:
+        result = element(0, x.dtype)
+        for offset in range(-before, after + 1):
+            c = element(i[1] + offset, np.int64)
+            inside = (c >= 0) & (c < element(channels, np.int64))
+            value = x.at(i[0], i[1] + offset, *i[2:], when=inside)
+            result = result + value * value
+        return x[i] / (bias + (alpha / size) * result) ** beta
+
+    return b.compute(x.shape, x.dtype, total)
+
+
+@lowering("LpNormalization")
+def lp_normalization(b: Builder, x: Tensor, *, axis: int, p: int) -> Tensor:
+    """Zero where the norm is zero."""
+    norm = norm_of(power_of(x, p).sum([axis], keepdims=True), p)
+    return x.map(lambda v, n: where(n.equals(0), 0, v / n), norm)
+
+
+@lowering("Dropout", since=12)
+def dropout(
+    b: Builder, x: Tensor, ratio: Tensor | None, training: Tensor | None, *, seed: int = 0, operation=None
+) -> list[Tensor]:
+    """Outside of training nothing is dropped."""
+    on = bool(constant_of(training, "training_mode").item()) if training is not None else False
+    share = float(constant_of(ratio, "ratio").item()) if ratio is not None else 0.5
+    if on and share != 0:
+        raise Declined("random numbers")
+    return [x, b.full(x.shape, True, bool)] if len(operation.outputs) > 1 else [x]

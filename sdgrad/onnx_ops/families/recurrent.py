@@ -1,0 +1,221 @@
+"""Recurrent networks: a loop over time around products and gates.
+
+Elman 1990 (RNN), Hochreiter and Schmidhuber 1997 (LSTM), Cho et al. 2014 (GRU), in the standard's layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import sympy
+
+from sdgrad.onnx_ops.families.elementwise import clipped, sigmoid, softplus
+from sdgrad.onnx_ops.registry import lowering
+from sdgrad.onnx_ops.tensors import Builder, Declined, Element, Tensor, call, element, where
+
+Activation = Callable[[Element], Element]
+ACTIVATIONS: dict[str, Callable[[float, float], Activation]] = {
+    "relu": lambda a, c: lambda x: where(x > 0, x, 0),
+    "tanh": lambda a, c: lambda x: call("tanh", x),
+    "sigmoid": lambda a, c: sigmoid,
+    "affine": lambda a, c: lambda x: x * a + c,
+    "leakyrelu": lambda a, c: lambda x: where(x >= 0, x, x * a),
+    "thresholdedrelu": lambda a, c: lambda x: where(x > a, x, 0),
+    "scaledtanh": lambda a, c: lambda x: call("tanh", x * c) * a,
+    "hardsigmoid": lambda a, c: lambda x: clipped(x * a + c, 0, 1),
+    "elu": lambda a, c: lambda x: where(x > 0, x, call("expm1", x) * a),
+    "softsign": lambda a, c: lambda x: x / (1 + call("abs", x)),
+    "softplus": lambda a, c: softplus,
+}
+DEFAULTS = {"leakyrelu": (0.01, 0.0), "hardsigmoid": (0.2, 0.5), "elu": (1.0, 0.0), "affine": (1.0, 0.0)}
+DEFAULTS |= {"thresholdedrelu": (1.0, 0.0), "scaledtanh": (1.0, 1.0)}
+
+
+def chosen(names: Sequence[str], alpha: Sequence[float], beta: Sequence[float]) -> list[Activation]:
+    """Activations with their parameters, which are consumed in order."""
+    first, second = list(alpha), list(beta)
+    found = []
+    for name in names:
+        key = name.lower()
+        if key not in ACTIVATIONS:
+            raise Declined(f"the activation {name}")
+        a, c = DEFAULTS.get(key, (0.0, 0.0))
+        found.append(ACTIVATIONS[key](first.pop(0) if first and key in DEFAULTS else a,
+                                      second.pop(0) if second and key in DEFAULTS else c))
+    return found
+
+
+class Layer:
+    """What the three have in common: directions, lengths, layouts, and the loop over time.
+
+    :param x: time, batch, features (``layout`` 0).
+    """
+
+    def __init__(
+        self, b: Builder, x: Tensor, gates: int, hidden: int, direction: str, layout: int, clip: float | None
+    ) -> None:
+        self.b, self.gates, self.hidden, self.layout, self.clip = b, gates, hidden, layout, clip
+        self.x = x.transpose([1, 0, 2]) if layout else x
+        self.steps, self.batch = self.x.shape[:2]
+        self.directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+        count = len(self.directions)
+        self.y = b.declare("y", [self.steps, count, self.batch, hidden], x.dtype)
+        self.final = [b.declare("h", [count, self.batch, hidden], x.dtype)]
+
+    def start(self, given: Tensor | None) -> Tensor:
+        """The initial state: direction, batch, hidden."""
+        if given is None:
+            return self.b.full([len(self.directions), self.batch, self.hidden], 0, self.x.dtype)
+        return given.transpose([1, 0, 2]) if self.layout else given
+
+    def products(self, w: Tensor, bias: Tensor | None, d: int, part: int) -> Tensor:
+        """``x @ W.T + bias`` for all steps at once: time, batch, gates."""
+        n = self.gates * self.hidden
+        flat = self.x.reshape([self.steps * self.batch, self.x.shape[2]])
+        found = self.b.matmul(flat, w.select(0, d).transpose())
+        if bias is not None:
+            found = found + bias.select(0, d).slice(0, part * n, n)
+        return found.reshape([self.steps, self.batch, n])
+
+    def gate(self, tensor: Tensor, k: int) -> Tensor:
+        """One gate's share along the last axis."""
+        return tensor.slice(-1, k * self.hidden, self.hidden)
+
+    def limited(self, x: Element) -> Element:
+        return x if self.clip is None else clipped(x, -self.clip, self.clip)
+
+    def run(
+        self,
+        lengths: Tensor | None,
+        starts: Sequence[Tensor],
+        step: Callable[[int, sympy.Expr, list[Tensor]], list[Tensor]],
+    ) -> list[Tensor]:
+        """All directions: ``step(direction, t, states)`` gives the states after step ``t``.
+
+        Sequences shorter than the longest keep their states, and give zeros.
+        """
+        b = self.b
+        self.final += [b.declare("s", self.final[0].shape, self.x.dtype) for _ in starts[1:]]
+        for d, backwards in enumerate(self.directions):
+            states = [b.copy(s.select(0, d)) for s in starts]
+            with b.loop(self.steps, reverse=backwards) as t:
+                new = step(d, t, states)
+                inside = (lambda *i: element(t, np.int64) < lengths[i[0]]) if lengths is not None else None
+                self._advance(states, new, inside, d, t)
+            for state, final in zip(states, self.final, strict=True):
+                b.copy(state, final.select(0, d))
+        y, final = self.y, self.final
+        if self.layout:
+            y, final = y.transpose([2, 0, 1, 3]), [f.transpose([1, 0, 2]) for f in final]
+        return [y, *final]
+
+    def _advance(self, states: list[Tensor], new: list[Tensor], inside, d: int, t: sympy.Expr) -> None:
+        into = self.y.select(0, t).select(0, d)
+        if inside is None:
+            self.b.copy(new[0], into)
+        else:
+            self.b.assign(into, lambda *i: where(inside(*i), new[0][i], 0))
+        for state, value in zip(states, new, strict=True):
+            if inside is None:
+                self.b.copy(value, state)
+            else:
+                self.b.assign(state, lambda *i, s=state, v=value: where(inside(*i), v[i], s[i]))
+
+
+@lowering("RNN", since=7)
+def rnn(
+    b: Builder, x: Tensor, w: Tensor, r: Tensor, bias: Tensor | None, lengths: Tensor | None, start: Tensor | None,
+    *, activation_alpha: Sequence[float] = (), activation_beta: Sequence[float] = (),
+    activations: Sequence[str] = ("Tanh", "Tanh"), clip: float | None = None, direction: str,
+    hidden_size: int | None = None, layout: int = 0,
+) -> list[Tensor]:
+    layer = Layer(b, x, 1, int(r.shape[2]), direction, layout, clip)
+    functions = chosen(activations, activation_alpha, activation_beta)
+    given = [layer.products(w, bias, d, 0) for d in range(len(layer.directions))]
+
+    def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
+        again = b.matmul(states[0], r.select(0, d).transpose())
+        if bias is not None:
+            again = again + bias.select(0, d).slice(0, layer.hidden, layer.hidden)
+        return [given[d].select(0, t).map(lambda p, q: functions[d](layer.limited(p + q)), again)]
+
+    return layer.run(lengths, [layer.start(start)], step)
+
+
+@lowering("LSTM", since=7)
+def lstm(
+    b: Builder, x: Tensor, w: Tensor, r: Tensor, bias: Tensor | None, lengths: Tensor | None, start: Tensor | None,
+    cell: Tensor | None, peepholes: Tensor | None,
+    *, activation_alpha: Sequence[float] = (), activation_beta: Sequence[float] = (),
+    activations: Sequence[str] = (), clip: float | None = None, direction: str,
+    hidden_size: int | None = None, input_forget: int, layout: int = 0,
+) -> list[Tensor]:
+    layer = Layer(b, x, 4, int(r.shape[2]), direction, layout, clip)
+    names = list(activations) or ["Sigmoid", "Tanh", "Tanh"] * len(layer.directions)
+    functions = chosen(names, activation_alpha, activation_beta)
+    given = [layer.products(w, bias, d, 0) for d in range(len(layer.directions))]
+
+    def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
+        f, g, h = functions[3 * d : 3 * d + 3]
+        own = given[d].select(0, t)
+        again = b.matmul(states[0], r.select(0, d).transpose())
+        if bias is not None:
+            again = again + bias.select(0, d).slice(0, 4 * layer.hidden, 4 * layer.hidden)
+
+        def gate(k: int, peep: int | None, c: Tensor, function: Activation) -> Tensor:
+            parts = [layer.gate(own, k), layer.gate(again, k)]
+            if peepholes is None or peep is None:
+                return parts[0].map(lambda p, q: function(layer.limited(p + q)), parts[1])
+            weight = layer.gate(peepholes.select(0, d), peep)
+            return parts[0].map(lambda p, q, m, v: function(layer.limited(p + q + m * v)), parts[1], weight, c)
+
+        i = gate(0, 0, states[1], f)
+        forget = i.map(lambda v: 1 - v) if input_forget else gate(2, 2, states[1], f)
+        new = gate(3, None, states[1], g)
+        after = forget.map(lambda a, c, p, q: a * c + p * q, states[1], i, new)
+        o = gate(1, 1, after, f)
+        return [o.map(lambda p, c: p * h(c), after), after]
+
+    return layer.run(lengths, [layer.start(start), layer.start(cell)], step)
+
+
+@lowering("GRU", since=7)
+def gru(
+    b: Builder, x: Tensor, w: Tensor, r: Tensor, bias: Tensor | None, lengths: Tensor | None, start: Tensor | None,
+    *, activation_alpha: Sequence[float] = (), activation_beta: Sequence[float] = (),
+    activations: Sequence[str] = (), clip: float | None = None, direction: str,
+    hidden_size: int | None = None, layout: int = 0, linear_before_reset: int = 0,
+) -> list[Tensor]:
+    layer = Layer(b, x, 3, int(r.shape[2]), direction, layout, clip)
+    names = list(activations) or ["Sigmoid", "Tanh"] * len(layer.directions)
+    functions = chosen(names, activation_alpha, activation_beta)
+    given = [layer.products(w, bias, d, 0) for d in range(len(layer.directions))]
+    n = layer.hidden
+
+    def recurrent_bias(d: int, k: int) -> Tensor | None:
+        return bias.select(0, d).slice(0, (3 + k) * n, n) if bias is not None else None
+
+    def plus(tensor: Tensor, other: Tensor | None) -> Tensor:
+        return tensor if other is None else tensor + other
+
+    def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
+        f, g = functions[2 * d : 2 * d + 2]
+        own, h, weights = given[d].select(0, t), states[0], r.select(0, d)
+        again = b.matmul(h, weights.slice(0, 0, 2 * n).transpose())
+        z, reset = (
+            layer.gate(own, k).map(
+                lambda p, q: f(layer.limited(p + q)), plus(layer.gate(again, k), recurrent_bias(d, k))
+            )
+            for k in (0, 1)
+        )
+        last = weights.slice(0, 2 * n, n).transpose()
+        if linear_before_reset:
+            inner = plus(b.matmul(h, last), recurrent_bias(d, 2))
+            new = layer.gate(own, 2).map(lambda p, q, s: g(layer.limited(p + s * q)), inner, reset)
+        else:
+            inner = plus(b.matmul(b.copy(reset * h), last), recurrent_bias(d, 2))
+            new = layer.gate(own, 2).map(lambda p, q: g(layer.limited(p + q)), inner)
+        return [z.map(lambda a, c, v: (1 - a) * c + a * v, new, h)]
+
+    return layer.run(lengths, [layer.start(start)], step)

@@ -1,0 +1,168 @@
+"""Resampling: Resize, Upsample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import sympy
+
+from sdgrad.onnx_ops.registry import constant_of, integers, lowering
+from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor
+
+
+def coordinates(n: int, m: int, scale: float, mode: str, roi: tuple[float, float]) -> np.ndarray:
+    """Where the ``m`` results along an axis are, in the coordinates of its ``n`` inputs."""
+    k = np.arange(m, dtype=np.float64)
+    if mode == "align_corners":
+        return k * (n - 1) / (m - 1) if m > 1 else np.zeros(1)
+    if mode == "asymmetric":
+        return k / scale
+    if mode == "pytorch_half_pixel":
+        return (k + 0.5) / scale - 0.5 if m > 1 else np.zeros(1)
+    if mode == "half_pixel_symmetric":
+        adjusted = m / (scale * n)
+        return n / 2 * (1 - adjusted) + (k + 0.5) / scale - 0.5
+    if mode == "tf_half_pixel_for_nn":
+        return (k + 0.5) / scale
+    if mode == "tf_crop_and_resize":
+        low, high = roi
+        if m > 1:
+            return low * (n - 1) + k * (high - low) * (n - 1) / (m - 1)
+        return np.array([0.5 * (low + high) * (n - 1)])
+    return (k + 0.5) / scale - 0.5  # half_pixel
+
+
+NEAREST: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+
+def cubic(distance: np.ndarray, a: float) -> np.ndarray:
+    """Keys 1981."""
+    t = np.abs(distance)
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+    return np.where(t <= 1, near, np.where(t < 2, far, 0.0))
+
+
+def triangle(distance: np.ndarray) -> np.ndarray:
+    return np.clip(1 - np.abs(distance), 0, None)
+
+
+def weights(
+    at: np.ndarray, n: int, scale: float, mode: str, rounding: str, a: float, antialias: bool, exclude: bool
+) -> np.ndarray:
+    """The matrix that resamples along one axis: results by inputs."""
+    matrix = np.zeros((len(at), n))
+    if mode == "nearest":
+        taken = np.clip(NEAREST[rounding](at), 0, n - 1).astype(int)
+        matrix[np.arange(len(at)), taken] = 1
+        return matrix
+    kernel = (lambda d: cubic(d, a)) if mode == "cubic" else triangle
+    narrow = min(scale, 1.0) if antialias else 1.0
+    reach = (2 if mode == "cubic" else 1) / narrow
+    for row, x in enumerate(at):
+        low, high = int(np.floor(x - reach)) + 1, int(np.ceil(x + reach))
+        places = np.arange(low, high + 1)
+        values = kernel((places - x) * narrow)
+        if exclude or antialias and mode != "cubic":
+            values = np.where((places >= 0) & (places < n), values, 0.0)
+        if exclude or antialias:
+            values = values / values.sum()
+        np.add.at(matrix[row], np.clip(places, 0, n - 1), values)
+    return matrix
+
+
+def applied(b: Builder, x: Tensor, axis: int, matrix: np.ndarray) -> Tensor:
+    """A sparse matrix along one axis: each result is a sum of a few elements, the same number for all."""
+    rows = [np.flatnonzero(r) for r in matrix]
+    width = max(map(len, rows), default=1)
+    taken = np.zeros((len(rows), width), np.int64)
+    factors = np.zeros((len(rows), width), np.float64)
+    for k, places in enumerate(rows):
+        taken[k, : len(places)], factors[k, : len(places)] = places, matrix[k, places]
+    shape = [len(rows) if d == axis else n for d, n in enumerate(x.shape)]
+    at = b.constant(taken)
+    if np.all((factors == 1) | (factors == 0)) and width == 1:
+        return b.compute(shape, x.dtype, lambda *i: x[(*i[:axis], at[i[axis], 0], *i[axis + 1 :])])
+    by = b.constant(factors.astype(x.dtype))
+
+    def term(out: tuple, k: tuple):
+        return by[out[axis], k[0]] * x[(*out[:axis], at[out[axis], k[0]], *out[axis + 1 :])]
+
+    return b.reduction(shape, [width], term, "sum", x.dtype)
+
+
+@lowering("Resize", since=11)
+def resize(
+    b: Builder,
+    x: Tensor,
+    roi: Tensor | None,
+    scales: Tensor | None,
+    sizes: Tensor | None,
+    *,
+    antialias: int = 0,
+    axes: Sequence[int] | None = None,
+    coordinate_transformation_mode: str,
+    cubic_coeff_a: float,
+    exclude_outside: int,
+    extrapolation_value: float,
+    keep_aspect_ratio_policy: str = "stretch",
+    mode: str,
+    nearest_mode: str,
+) -> Tensor:
+    """Separable: a small matrix along each axis that changes."""
+    along = [a % x.rank for a in axes] if axes is not None else list(range(x.rank))
+    extents = [x.shape[a] for a in along]
+    if not all(isinstance(n, int) for n in extents):
+        raise Declined("open dimensions")
+    if scales is not None and scales.size != 0:
+        factors = [float(s) for s in constant_of(scales, "scales")]
+        results = [int(np.floor(n * s)) for n, s in zip(extents, factors, strict=True)]
+    else:
+        results = integers(sizes, "sizes")
+        factors = [m / n for m, n in zip(results, extents, strict=True)]
+        if keep_aspect_ratio_policy != "stretch":
+            common = (min if keep_aspect_ratio_policy == "not_larger" else max)(factors)
+            factors = [common] * len(factors)
+            results = [int(np.floor(n * common + 0.5)) for n in extents]
+    box = constant_of(roi, "roi") if roi is not None and roi.size != 0 else np.r_[[0.0] * len(along), [1.0] * len(along)]
+    crop = coordinate_transformation_mode == "tf_crop_and_resize"
+    outside: list[tuple[int, np.ndarray]] = []
+    for k, (axis, n, m, s) in enumerate(zip(along, extents, results, factors, strict=True)):
+        at = coordinates(n, m, s, coordinate_transformation_mode, (float(box[k]), float(box[k + len(along)])))
+        if m == n and np.array_equal(at, np.arange(n)):
+            continue
+        x = applied(b, x, axis, weights(at, n, s, mode, nearest_mode, cubic_coeff_a, bool(antialias), bool(exclude_outside)))
+        if crop and np.any((at < 0) | (at > n - 1)):
+            outside.append((axis, (at < 0) | (at > n - 1)))
+    for axis, mask in outside:
+        flags = b.constant(mask)
+        x = b.compute(x.shape, x.dtype, _filled(x, flags, axis, extrapolation_value))
+    return x
+
+
+def _filled(x: Tensor, flags: Tensor, axis: int, value: float):
+    from sdgrad.onnx_ops.tensors import where
+
+    def element_at(*i: sympy.Expr):
+        return where(flags[i[axis]], value, x[i])
+
+    return element_at
+
+
+@lowering("Upsample", since=9)
+def upsample(b: Builder, x: Tensor, scales: Tensor, *, mode: str) -> Tensor:
+    factors = [float(s) for s in constant_of(scales, "scales")]
+    for axis, s in enumerate(factors):
+        n = x.shape[axis]
+        if not isinstance(n, int):
+            raise Declined("open dimensions")
+        if s != 1:
+            at = coordinates(n, int(np.floor(n * s)), s, "asymmetric", (0, 1))
+            x = applied(b, x, axis, weights(at, n, s, mode, "floor", -0.75, False, False))
+    return x

@@ -1,0 +1,140 @@
+"""A node of a model, or a graph of them, as a program: by its lowering, or by the standard's definition of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import onnx
+from onnx import defs
+
+from sdgrad.onnx_ops import families  # noqa: F401  (registers the lowerings)
+from sdgrad.onnx_ops.fold import folded
+from sdgrad.onnx_ops.registry import Operation, find_lowering, plain_domain
+from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor, Unknown
+
+
+def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Record an operator; its results, None for those that are not asked for.
+
+    :raises Declined: it has no lowering, or none for this case.
+    """
+    constants = folded(op, inputs)
+    if constants is not None:
+        return [b.constant(c) for c in constants]
+    own = op.functions.get((op.domain, op.kind))
+    if own is not None:
+        return lower_function(b, own, op, inputs)
+    rule = find_lowering(op)
+    if rule is not None:
+        return rule(b, op, inputs)
+    return lower_function(b, standard_definition(op, inputs), op, inputs)
+
+
+def standard_definition(op: Operation, inputs: Sequence[Tensor | None]) -> onnx.FunctionProto:
+    """What the standard says an operator is, in terms of others."""
+    schema = op.schema
+    if schema.has_function:
+        versions = [v for v in schema.function_opset_versions if v <= op.version]
+        if versions:
+            return schema.get_function_with_opset_version(max(versions))
+    if schema.has_context_dependent_function:
+        versions = [v for v in schema.context_dependent_function_opset_versions if v <= op.version]
+        types = [type_of(x).SerializeToString() if x is not None else b"" for x in inputs]
+        if versions:
+            text = schema.get_context_dependent_function_with_opset_version(
+                max(versions), op.node.SerializeToString(), types
+            )
+            function = onnx.FunctionProto()
+            function.ParseFromString(text)
+            return function
+    raise Declined("no lowering, and the standard does not define it by other operators")
+
+
+def type_of(tensor: Tensor) -> onnx.TypeProto:
+    """The ONNX type of a tensor; dimensions that are no numbers are left open."""
+    shape = [n if isinstance(n, int) else str(n) for n in tensor.shape]
+    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(tensor.dtype), shape)
+
+
+def lower_function(
+    b: Builder, function: onnx.FunctionProto, op: Operation, inputs: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """A call of a function: its nodes, with the call's attributes."""
+    attributes = {a.name: a for a in function.attribute_proto}
+    if (op.domain, op.kind) not in op.functions:
+        attributes |= {n: a.default_value for n, a in op.schema.attributes.items() if a.default_value.type}
+        for name, proto in attributes.items():
+            proto.name = name
+    attributes |= {a.name: a for a in op.node.attribute}
+    env: dict[str, Tensor | None] = dict.fromkeys(function.input)
+    env.update(zip(function.input, inputs, strict=False))
+    opsets = {**op.opsets, **{plain_domain(o.domain): o.version for o in function.opset_import}}
+    lower_nodes(b, (with_attributes(n, attributes) for n in function.node), env, opsets, op.functions)
+    return [env[name] for name in function.output]
+
+
+def with_attributes(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
+    """A node of a function's body: attributes that refer to those of the call have their values."""
+    result = onnx.NodeProto()
+    result.CopyFrom(node)
+    del result.attribute[:]
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            if attribute.ref_attr_name in given:
+                value = result.attribute.add()
+                value.CopyFrom(given[attribute.ref_attr_name])
+                value.name = attribute.name
+            continue
+        value = result.attribute.add()
+        value.CopyFrom(attribute)
+        if value.type == onnx.AttributeProto.GRAPH:
+            inner = [with_attributes(n, given) for n in value.g.node]
+            del value.g.node[:]
+            value.g.node.extend(inner)
+    return result
+
+
+def lower_nodes(
+    b: Builder,
+    nodes: Iterable[onnx.NodeProto],
+    env: dict[str, Tensor | None],
+    opsets: Mapping[str, int],
+    functions: Mapping[tuple[str, str], onnx.FunctionProto],
+) -> None:
+    """Record nodes in order; ``env`` has the tensors by name, and gets the new ones."""
+    for node in nodes:
+        op = Operation(node, opsets, functions, {n: t for n, t in env.items() if t is not None})
+        inputs = [env[name] if name else None for name in node.input]
+        try:
+            results = lower(b, op, inputs)
+        except Unknown:
+            raise
+        except Declined as reason:
+            raise Declined(f"{node.op_type}: {reason}") from reason
+        for name, result in zip(node.output, results, strict=False):
+            if name:
+                env[name] = result
+
+
+def lower_graph(
+    b: Builder, graph: onnx.GraphProto, op: Operation, inputs: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """Record a subgraph; it sees what the node that holds it sees."""
+    env: dict[str, Tensor | None] = dict(op.outside)
+    env |= {t.name: b.constant(onnx.numpy_helper.to_array(t)) for t in graph.initializer}
+    env |= dict(zip((i.name for i in graph.input), inputs, strict=True))
+    lower_nodes(b, graph.node, env, op.opsets, op.functions)
+    return [env[o.name] for o in graph.output]
+
+
+def exists(kind: str, version: int, domain: str) -> bool:
+    """Whether the standard has such an operator."""
+    try:
+        defs.get_schema(kind, version, domain)
+    except defs.SchemaError:
+        return False
+    return True
+
+
+__all__ = ["exists", "lower", "lower_graph", "lower_nodes", "np", "type_of"]

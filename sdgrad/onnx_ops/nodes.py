@@ -1,0 +1,279 @@
+"""Every operator of the standard as a DaCe library node, ``ONNX<Operator>``, generated from its schema.
+
+``ONNXSoftmax("softmax", axis=1)`` has the connectors that the schema names: its inputs ``input``, its output
+``output``. Connectors of variadic operands are numbered, ``data_0__0``, ``data_0__1``; an output that is called like an
+input gets ``_out`` behind it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import dace
+import dace.library
+import numpy as np
+import onnx
+from dace import data as dt
+from dace import nodes as nd
+from dace import properties
+from dace.transformation.transformation import ExpandTransformation
+from google.protobuf import text_format
+from onnx import defs
+
+from sdgrad.onnx_ops.lower import lower
+from sdgrad.onnx_ops.registry import Operation, plain_domain
+from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor, dim
+from sdgrad.program.emit import emit
+from sdgrad.program.rename import renamed_program
+from sdgrad.program.tree import Program, Source
+
+Variadic = defs.OpSchema.FormalParameterOption.Variadic
+
+
+Operands = Mapping[str, tuple[tuple[Any, ...], np.dtype]]
+
+
+@dace.library.expansion
+class ExpandPure(ExpandTransformation):
+    """The node as maps and tasklets, by its lowering."""
+
+    environments: ClassVar[list] = []
+
+    @staticmethod
+    def expansion(node: ONNXOp, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> dace.SDFG:
+        descs = {e.dst_conn: sdfg.arrays[e.data.data] for e in state.in_edges(node)}
+        program = node.lowered(descs)
+        if program is None:
+            raise NotImplementedError(f"{node.kind} '{node.label}': {node.declined}")
+        return emit(program)
+
+
+@properties.make_properties
+class ONNXOp(nd.LibraryNode):
+    """A node of an ONNX model.
+
+    :param name: the node's label.
+    :param opset: the version of the operator set; the newest that is known unless given.
+    :param outputs: how many results are asked for.
+    :param attributes: the operator's attributes, as Python values.
+    """
+
+    kind: ClassVar[str] = ""
+    domain: ClassVar[str] = ""
+    implementations: ClassVar[dict[str, type]] = {"pure": ExpandPure}
+    default_implementation: ClassVar[str | None] = "pure"
+
+    proto = properties.Property(dtype=str, default="", desc="The node as ONNX has it, as text")
+    opsets = properties.Property(dtype=str, default="{}", desc="Versions of the operator sets, as JSON")
+    known = properties.Property(dtype=str, default="{}", desc="Operands whose content is fixed, as JSON by connector")
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        opset: int | None = None,
+        inputs: int | None = None,
+        outputs: int = 1,
+        location: Any = None,
+        **attributes: Any,
+    ) -> None:
+        super().__init__(name or self.kind)
+        self._declined = ""
+        if not self.kind:
+            return
+        versions = {"": defs.onnx_opset_version()}
+        versions[self.domain] = opset or defs.get_schema(self.kind, self.domain).since_version
+        schema = defs.get_schema(self.kind, versions[self.domain], self.domain)
+        taken = [f"x{k}" for k in range(inputs if inputs is not None else schema.min_input)]
+        made = [f"y{k}" for k in range(outputs)]
+        self._describe(onnx.helper.make_node(self.kind, taken, made, name, domain=self.domain, **attributes), versions)
+
+    @staticmethod
+    def of(
+        node: onnx.NodeProto, opsets: Mapping[str, int], known: Mapping[str, np.ndarray], entering: Collection[str]
+    ) -> ONNXOp:
+        """A node of a model.
+
+        :param known: operands of fixed content, by connector.
+        :param entering: the connectors of those operands that have memory.
+        """
+        made = NODES[plain_domain(node.domain), node.op_type](node.name or node.op_type)
+        made.in_connectors, made.out_connectors = {}, {}
+        made._describe(node, opsets, known, entering)
+        return made
+
+    def _describe(
+        self,
+        node: onnx.NodeProto,
+        opsets: Mapping[str, int],
+        known: Mapping[str, np.ndarray] | None = None,
+        entering: Collection[str] | None = None,
+    ) -> None:
+        self.proto = text_format.MessageToString(node)
+        self.opsets = json.dumps(dict(opsets))
+        self.known = json.dumps({c: [str(a.dtype), list(a.shape), a.ravel().tolist()] for c, a in (known or {}).items()})
+        takes, gives = connectors(node, self.schema)
+        for connector in takes if entering is None else entering:
+            if connector:
+                self.add_in_connector(connector)
+        for connector in gives:
+            if connector:
+                self.add_out_connector(connector)
+
+    @property
+    def declined(self) -> str:
+        """Why the last call of :meth:`lowered` found no program."""
+        return self._declined
+
+    @property
+    def schema(self) -> defs.OpSchema:
+        return defs.get_schema(self.kind, json.loads(self.opsets)[self.domain], self.domain)
+
+    def lowered(self, operands: Mapping[str, dt.Data]) -> Program | None:
+        """The node's program for operands like these; None, with the reason in ``declined``, if it has none."""
+        shapes = {c: ((), d.dtype) if isinstance(d, dt.Scalar) else (tuple(d.shape), d.dtype) for c, d in operands.items()}
+        found = _recorded(
+            self.proto, self.opsets, self.known, tuple((c, s, t.type) for c, (s, t) in sorted(shapes.items()))
+        )
+        if isinstance(found, Declined):
+            self._declined = str(found)
+            return None
+        return found.program
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The program of a node, and what its results are."""
+
+    program: Program
+    results: Mapping[str, Tensor]
+
+
+@functools.lru_cache(maxsize=4096)
+def _recorded(proto: str, opsets: str, known: str, operands: tuple) -> Recorded | Declined:
+    node = text_format.Parse(proto, onnx.NodeProto())
+    constants = {c: np.array(v, dtype=d).reshape(s) for c, (d, s, v) in json.loads(known).items()}
+    try:
+        return record(node, json.loads(opsets), {c: (s, np.dtype(t)) for c, s, t in operands}, constants)
+    except Declined as reason:
+        return reason
+
+
+def record(
+    node: onnx.NodeProto, opsets: Mapping[str, int], operands: Operands, known: Mapping[str, np.ndarray]
+) -> Recorded:
+    """A node of a model as a program whose arguments are its connectors.
+
+    :raises Declined: it has no lowering for operands like these.
+    """
+    b = Builder(f"onnx_{node.op_type}".lower(), Source(label=node.name or node.op_type))
+    schema = defs.get_schema(node.op_type, opsets[plain_domain(node.domain)], plain_domain(node.domain))
+    takes, gives = connectors(node, schema)
+    b.names.add([c for c in (*takes, *gives) if c])
+    tensors: dict[str, Tensor] = {}
+    for connector in dict.fromkeys(c for c in takes if c):
+        content = known.get(connector)
+        if connector in operands:
+            shape, dtype = operands[connector]
+            tensors[connector] = replace(b.declare(connector, [dim(n) for n in shape], dtype, True), known=content)
+        elif content is not None:
+            tensors[connector] = b.constant(content)
+    outside = {name: tensors[c] for name, c in captures(node).items() if c in tensors}
+    op = Operation(node, opsets, {}, outside)
+    count = len(node.input)
+    found = lower(b, op, [tensors.get(c) if c else None for c in takes[:count]])
+    results: dict[str, Tensor] = {}
+    renaming: dict[str, str] = {}
+    for connector, tensor in zip(gives, found, strict=False):
+        if not connector:
+            continue
+        if tensor is None:
+            raise Declined(f"no output {connector}")
+        own = b.containers.get(tensor.container)
+        mine = own is not None and own.transient and own.view_of is None and tensor.place is None
+        viewed = any(c.view_of == tensor.container for c in b.containers.values())
+        if not mine or viewed or tensor.container in renaming or tensor.container in b.constants.values():
+            fresh = b.declare("result", tensor.shape, tensor.dtype)
+            b.copy(tensor, fresh)
+            tensor = fresh
+        renaming[tensor.container] = connector
+        results[connector] = tensor
+    taken = [c for c in tensors if c in operands]
+    program = renamed_program(b.program([*taken, *renaming]), renaming)
+    containers = {
+        n: replace(c, desc=_argument(c.desc)) if n in renaming.values() else c for n, c in program.containers.items()
+    }
+    return Recorded(replace(program, containers=containers), results)
+
+
+def _argument(desc: dt.Data) -> dt.Data:
+    new = desc.clone()
+    new.transient = False
+    return new
+
+
+def connectors(node: onnx.NodeProto, schema: defs.OpSchema) -> tuple[list[str], list[str]]:
+    """Connectors of a node's inputs and outputs, in order; blank where one is left out.
+
+    Behind the inputs come those of what its subgraphs see of the graph around.
+    """
+    takes = [_named(schema.inputs, k) if name else "" for k, name in enumerate(node.input)]
+    inner = list(captures(node).values())
+    gives = [_named(schema.outputs, k) if name else "" for k, name in enumerate(node.output)]
+    taken = {*takes, *inner}
+    return [*takes, *inner], [f"{c}_out" if c in taken and c else c for c in gives]
+
+
+def _named(formal: Sequence[defs.OpSchema.FormalParameter], k: int) -> str:
+    last = formal[-1]
+    if k >= len(formal) - 1 and last.option == Variadic:
+        return f"{last.name}__{k - len(formal) + 1}"
+    return formal[k].name
+
+
+def captures(node: onnx.NodeProto) -> dict[str, str]:
+    """What subgraphs see of the graph around: names in the model, and the connectors they come in by."""
+    found: dict[str, str] = {}
+    for attribute in node.attribute:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            for name in free_names(attribute.g):
+                found.setdefault(name, f"outer__{len(found)}")
+    return found
+
+
+def free_names(graph: onnx.GraphProto) -> list[str]:
+    """Names that a subgraph uses and does not define, in order."""
+    defined = {i.name for i in graph.input} | {t.name for t in graph.initializer}
+    found: dict[str, None] = {}
+    for node in graph.node:
+        used = [n for n in node.input if n]
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                used += free_names(attribute.g)
+        found.update(dict.fromkeys(n for n in used if n not in defined))
+        defined |= set(node.output)
+    found.update(dict.fromkeys(o.name for o in graph.output if o.name not in defined))
+    return list(found)
+
+
+def _generated(schema: defs.OpSchema) -> type[ONNXOp]:
+    name = f"ONNX{schema.name}"
+    body = {
+        "kind": schema.name,
+        "domain": schema.domain,
+        "implementations": dict(ONNXOp.implementations),
+        "default_implementation": "pure",
+        "__doc__": schema.doc,
+        "__module__": __name__,
+    }
+    made = dace.library.node(type(name, (ONNXOp,), body))
+    globals()[name] = made
+    return made
+
+
+NODES: dict[tuple[str, str], type[ONNXOp]] = {(s.domain, s.name): _generated(s) for s in defs.get_all_schemas()}
+"""Node classes by domain and operator."""

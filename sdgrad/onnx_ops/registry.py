@@ -1,0 +1,147 @@
+"""How operators are lowered: each a Python function of tensors, found by domain, name and version of the operator set."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import defs
+
+from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor, Unknown
+
+ONNX = ""
+"""The standard's own domain, also spelled ``ai.onnx``."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One node of a model, as lowerings see it.
+
+    :param opsets: the version of each operator set that the model imports.
+    :param functions: the model's own functions, by domain and name.
+    :param outside: what its subgraphs see of the graph around it.
+    """
+
+    node: onnx.NodeProto
+    opsets: Mapping[str, int]
+    functions: Mapping[tuple[str, str], onnx.FunctionProto] = field(default_factory=dict)
+    outside: Mapping[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        return self.node.op_type
+
+    @property
+    def domain(self) -> str:
+        return plain_domain(self.node.domain)
+
+    @property
+    def version(self) -> int:
+        return self.opsets[self.domain]
+
+    @property
+    def schema(self) -> defs.OpSchema:
+        return defs.get_schema(self.kind, self.version, self.domain)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return {a.name: attribute_value(a) for a in self.node.attribute}
+
+    @property
+    def outputs(self) -> tuple[bool, ...]:
+        """Which results are asked for."""
+        return tuple(bool(name) for name in self.node.output)
+
+
+def plain_domain(domain: str) -> str:
+    """The name of an operator set; the standard's own has two."""
+    return ONNX if domain == "ai.onnx" else domain
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """A function ``(builder, *inputs, *, attributes...)``; its keyword-only parameters are the attributes it covers.
+
+    ``operation`` as a keyword-only parameter receives the :class:`Operation`.
+    """
+
+    since: int
+    function: Callable[..., Any]
+
+    def __call__(self, b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
+        parameters = inspect.signature(self.function).parameters.values()
+        known = {p.name: p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+        given = {k.lower(): v for k, v in op.attributes.items()}
+        defaults = {k.lower(): v for k, v in attribute_defaults(op.schema).items()}
+        for name, value in given.items():
+            if name not in known and value != defaults.get(name):
+                raise Declined(f"attribute {name}={value!r}")
+        values = {k: v for k, v in {**defaults, **given}.items() if k in known}
+        if "operation" in known:
+            values["operation"] = op
+        missing = [n for n, p in known.items() if n not in values and p.default is inspect.Parameter.empty]
+        if missing:
+            raise Declined(f"no attribute {', '.join(missing)}")
+        positional = sum(p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters) - 1
+        padded = [*inputs, *[None] * (positional - len(inputs))]
+        found = self.function(b, *padded, **values)
+        results = list(found) if isinstance(found, (tuple, list)) else [found]
+        if any(op.outputs[len(results) :]):
+            raise Declined(f"output {len(results)}")
+        return results
+
+
+LOWERINGS: dict[tuple[str, str], list[Lowering]] = {}
+
+
+def lowering(*names: str, since: int = 1, domain: str = ONNX) -> Callable[[Callable], Callable]:
+    """Register a function as the lowering of operators from a version on."""
+
+    def register(function: Callable) -> Callable:
+        for name in names:
+            LOWERINGS.setdefault((domain, name), []).append(Lowering(since, function))
+        return function
+
+    return register
+
+
+def find_lowering(op: Operation) -> Lowering | None:
+    """The newest lowering that is not newer than the operator."""
+    version = op.schema.since_version
+    found = [x for x in LOWERINGS.get((op.domain, op.kind), ()) if x.since <= version]
+    return max(found, key=lambda x: x.since, default=None)
+
+
+def attribute_defaults(schema: defs.OpSchema) -> dict[str, Any]:
+    """Attributes that have a value when they are left out."""
+    return {n: attribute_value(a.default_value) for n, a in schema.attributes.items() if a.default_value.type}
+
+
+def attribute_value(attribute: onnx.AttributeProto) -> Any:
+    """An attribute as a Python value: text for strings, arrays for tensors."""
+    value = onnx.helper.get_attribute_value(attribute)
+    if attribute.type == onnx.AttributeProto.STRING:
+        return value.decode()
+    if attribute.type == onnx.AttributeProto.STRINGS:
+        return [v.decode() for v in value]
+    if attribute.type == onnx.AttributeProto.TENSOR:
+        return onnx.numpy_helper.to_array(value)
+    return list(value) if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS) else value
+
+
+def constant_of(tensor: Tensor | None, what: str) -> np.ndarray:
+    """The content of an operand that decides shapes, which must be known beforehand."""
+    if tensor is None:
+        raise Declined(f"no {what}")
+    if tensor.known is None:
+        raise Unknown(tensor.container, what)
+    return tensor.known
+
+
+def integers(tensor: Tensor | None, what: str) -> list[int]:
+    """The content of a one-dimensional operand that decides shapes."""
+    return [int(v) for v in np.atleast_1d(constant_of(tensor, what))]

@@ -1,0 +1,23 @@
+"""Library nodes that say themselves what program they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from dace import data as dt
+
+from sdgrad.program.tree import Program
+
+
+@runtime_checkable
+class Lowered(Protocol):
+    """A library node whose program is put in its place when a graph is read."""
+
+    declined: str  # why there is none, where :meth:`lowered` has returned None
+
+    def lowered(self, operands: Mapping[str, dt.Data]) -> Program | None:
+        """The node as a program, whose arguments are its connectors; None where it has to stay a node.
+
+        :param operands: descriptors of what its connectors are, by connector.
+        """
