@@ -86,10 +86,12 @@ class LeafAdjoint:
             self.take(store)
         if not defines:
             return None
-        whole = covers(store, self.leaf, program.containers[store.container].shape)
+        # of several instances that write one element the last counts: it takes the cotangent, and leaves none
+        again = store.mode == "set" and not injective(store, self.leaf, len(store.index))
+        whole = not again and covers(store, self.leaf, program.containers[store.container].shape)
         if whole and self.adjoints.may_forget(store.container) and program.root(store.container) == store.container:
             return store.container
-        if program.root(store.container) in self.activity.overwritten.get(self.path, ()):
+        if again or program.root(store.container) in self.activity.overwritten.get(self.path, ()):
             self.clear(store)
         return None
 

@@ -130,10 +130,12 @@ class Importer:
         """The operand whose content decides shapes: that of the connector, or the first integers."""
         if connector in entering and entering[connector] not in self.known:
             return entering[connector]
-        whole = [n for n in entering.values() if n not in self.known and self.types[n][1].kind in "iub"]
-        if not whole:
+        open_ones = [n for n in entering.values() if n not in self.known]
+        whole = [n for n in open_ones if self.types[n][1].kind in "iub"]
+        few = [n for n in open_ones if np.prod(self.types[n][0], dtype=object) == 1]
+        if not whole and not few:
             raise Declined("shapes depend on numbers that are no integers")
-        return whole[0]
+        return (whole or few)[0]
 
     def tensor(self, name: str, b: Builder) -> Tensor:
         """What is known of an operand beforehand."""

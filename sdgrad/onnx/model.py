@@ -21,7 +21,7 @@ from sdgrad.onnx.statics import evaluate
 from sdgrad.onnx_ops.tensors import Unknown
 from sdgrad.pipeline import normalize
 from sdgrad.program.tree import Program
-from sdgrad.runtime.arrays import as_array
+from sdgrad.runtime.arrays import as_array, is_tensor, like
 from sdgrad.signature import Signature
 
 
@@ -143,10 +143,9 @@ class Model:
         signature = Signature.of(self.function, arguments)
         found = signature.primal()(signature.arguments(arguments))
         shapes = [shape for shape, _ in self.function.graph(arguments).results]
-        results = tuple(
-            signature.output_value(n, {n: found[n].reshape(s)}, arguments)
-            for n, s in zip(signature.outputs, shapes, strict=True)
-        )
+        kind = next((v for v in arguments.values() if is_tensor(v)), None)
+        arrays = [found[n].reshape(s) for n, s in zip(signature.outputs, shapes, strict=True)]
+        results = tuple(a if kind is None else like(a, kind) for a in arrays)
         return results[0] if len(results) == 1 else results
 
     def vjp(self, *inputs: Any, **named: Any) -> tuple[Any, Callable]:

@@ -37,18 +37,22 @@ def standard_definition(op: Operation, inputs: Sequence[Tensor | None]) -> onnx.
     if schema.has_function:
         versions = [v for v in schema.function_opset_versions if v <= op.version]
         if versions:
-            return schema.get_function_with_opset_version(max(versions))
+            return _parsed(schema.get_function_with_opset_version(max(versions)))
     if schema.has_context_dependent_function:
         versions = [v for v in schema.context_dependent_function_opset_versions if v <= op.version]
         types = [type_of(x).SerializeToString() if x is not None else b"" for x in inputs]
         if versions:
-            text = schema.get_context_dependent_function_with_opset_version(
-                max(versions), op.node.SerializeToString(), types
-            )
-            function = onnx.FunctionProto()
-            function.ParseFromString(text)
-            return function
+            node = op.node.SerializeToString()
+            return _parsed(schema.get_context_dependent_function_with_opset_version(max(versions), node, types))
     raise Declined("no lowering, and the standard does not define it by other operators")
+
+
+def _parsed(text: bytes | onnx.FunctionProto) -> onnx.FunctionProto:
+    if isinstance(text, onnx.FunctionProto):
+        return text
+    function = onnx.FunctionProto()
+    function.ParseFromString(text)
+    return function
 
 
 def type_of(tensor: Tensor) -> onnx.TypeProto:
@@ -71,7 +75,7 @@ def lower_function(
     env.update(zip(function.input, inputs, strict=False))
     opsets = {**op.opsets, **{plain_domain(o.domain): o.version for o in function.opset_import}}
     lower_nodes(b, (with_attributes(n, attributes) for n in function.node), env, opsets, op.functions)
-    return [env[name] for name in function.output]
+    return [env.get(name) for name in function.output]
 
 
 def with_attributes(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:

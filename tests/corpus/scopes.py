@@ -34,3 +34,28 @@ def named_like_connectors(out0, all_x, x):
     for i in range(4):
         out0[index[i]] = all_x[i] * x[index[i]] * out0[i]
     return out0 * all_x
+
+
+# Of several writes to one element the last counts. The cotangent went to all of them where nothing reads the old content.
+@program(lambda rng: (signed(rng, 5), np.array([0, 2, 2, 4, 0])), "corpus nojax", scalar=False,
+         expected=lambda x, index: x * 0.0 + np.array([0.0, 0.0, 1.0, 1.0, 1.0]))  # fmt: skip
+def last_write_counts(x, index):
+    y = np.zeros(5)
+    y[index] = x
+    return y
+
+
+@program(lambda rng: (signed(rng, 5), signed(rng, 5), np.array([0, 2, 2, 4, 0])), "corpus nojax", scalar=False,
+         expected=lambda x, y, index: (np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0, 1.0])))  # fmt: skip
+def last_update_counts(x, y, index):
+    z = y * 1.0
+    z[index] += x
+    return z
+
+
+@program(arrays(6), "corpus nojax", scalar=False, expected=lambda x: np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]))
+def last_of_two_counts(x):
+    y = np.zeros(3)
+    for i in range(6):
+        y[i // 2] = x[i]
+    return y

@@ -110,7 +110,7 @@ def power(b: Builder, base: Tensor, exponent: Tensor) -> Tensor:
 @lowering("Mod")
 def modulo(b: Builder, left: Tensor, right: Tensor, *, fmod: int) -> Tensor:
     """With ``fmod`` the sign of the first operand, else that of the second."""
-    return left.map(lambda x, y: call("fmod" if fmod else "py_mod", x, y).astype(left.dtype), right)
+    return left.map(lambda x, y: call("c_mod" if fmod and left.dtype.kind != "f" else "fmod" if fmod else "sdgrad_mod", x, y).astype(left.dtype), right)
 
 
 @lowering("BitShift")
@@ -154,7 +154,7 @@ def choice(b: Builder, condition: Tensor, then: Tensor, otherwise: Tensor) -> Te
 
 @lowering("IsNaN")
 def is_nan(b: Builder, x: Tensor) -> Tensor:
-    return x.map(lambda v: ~v.equals(v), dtype=bool)
+    return x.map(lambda v: call("isnan", v, dtype=bool), dtype=bool)
 
 
 @lowering("IsInf")

@@ -37,7 +37,7 @@ def mean(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
 
 def largest(x: Tensor, axes: Sequence[int], keepdims: bool, mode: str = "max") -> Tensor:
     if x.dtype == np.bool_:
-        return x.astype(np.int8).reduce(mode, axes, keepdims).astype(bool)
+        return x.astype(np.int8).reduce(mode, axes, keepdims).map(lambda v: v > 0, dtype=bool)
     return x.reduce(mode, axes, keepdims)
 
 

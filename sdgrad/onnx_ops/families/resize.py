@@ -15,7 +15,7 @@ def coordinates(n: int, m: int, scale: float, mode: str, roi: tuple[float, float
     """Where the ``m`` results along an axis are, in the coordinates of its ``n`` inputs."""
     k = np.arange(m, dtype=np.float64)
     if mode == "align_corners":
-        return k * (n - 1) / (m - 1) if m > 1 else np.zeros(1)
+        return k * (n - 1) / (n * scale - 1) if m > 1 else np.zeros(1)
     if mode == "asymmetric":
         return k / scale
     if mode == "pytorch_half_pixel":
@@ -69,7 +69,7 @@ def weights(
         low, high = int(np.floor(x - reach)) + 1, int(np.ceil(x + reach))
         places = np.arange(low, high + 1)
         values = kernel((places - x) * narrow)
-        if exclude or antialias and mode != "cubic":
+        if exclude:
             values = np.where((places >= 0) & (places < n), values, 0.0)
         if exclude or antialias:
             values = values / values.sum()

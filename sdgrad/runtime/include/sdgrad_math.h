@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <complex>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -47,3 +48,34 @@ template <typename T, typename G> inline T sdgrad_strong(T value, G g) {
 
 // A value through which no derivative passes.
 template <typename T> inline T sdgrad_detached(T x) { return x; }
+
+// A quotient without its fraction, towards zero.
+template <typename T> inline T sdgrad_quotient(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return b == T(-1) ? T(T(0) - a) : T(a / b);
+    else return std::trunc(a / b);
+}
+
+// Operators of bits: Python's precedence of them is not C++'s.
+template <typename T> inline T sdgrad_bit_and(T a, T b) { return T(a & b); }
+template <typename T> inline T sdgrad_bit_or(T a, T b) { return T(a | b); }
+template <typename T> inline T sdgrad_bit_xor(T a, T b) { return T(a ^ b); }
+template <typename T> inline T sdgrad_bit_not(T a) { return T(-a - T(1)); }  // in two's complement
+
+// Shifts by as many bits as there are, or more, leave nothing (of negative numbers to the right: the sign).
+template <typename T> inline T sdgrad_shift_left(T a, T n) {
+    return std::uint64_t(n) >= 8 * sizeof(T) ? T(0) : T(std::make_unsigned_t<T>(a) << n);
+}
+template <typename T> inline T sdgrad_shift_right(T a, T n) {
+    return std::uint64_t(n) >= 8 * sizeof(T) ? (a < T(0) ? T(-1) : T(0)) : T(a >> n);
+}
+
+// The remainder with the sign of the divisor, as Python's and NumPy's %, infinite divisors included.
+template <typename T> inline T sdgrad_mod(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+        T r = b == T(-1) ? T(0) : T(a % b);
+        return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
+    } else {
+        T r = std::fmod(a, b);
+        return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
+    }
+}
