@@ -109,8 +109,13 @@ class Scheduler:
         parts = [[s] for s in leaf.stores if s.mode != "set"] + [[s for s in leaf.stores if s.mode == "set"]]
         if len([p for p in parts if p]) > 1 and stored & loaded & {self.program.root(s.container) for s in conflicts}:
             return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
+        groups = self.group(leaf)
+        changing = [g for g in groups if loaded & {self.program.root(s.container) for s in g}]
+        if len(groups) > 1 and len(changing) > 1:
+            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
         out: list[Node] = []
-        for group in self.group(leaf):
+        # what the others still read is changed last
+        for group in [g for g in groups if g not in changing] + changing:
             part = replace(leaf, body=live((i for i in leaf.body if not isinstance(i, Store) or i in group), set()))
             out += self.accumulate(part) if any(s in conflicts for s in group) else [unfresh(part)]
         return out

@@ -59,3 +59,23 @@ def last_of_two_counts(x):
     for i in range(6):
         y[i // 2] = x[i]
     return y
+
+
+# A leaf whose sums meet was cut in two, and the first part changed an adjoint that the second one reads.
+@program(arrays((4, 4), 4), "corpus nojax", scalar=False,
+         expected=lambda A, X: (-_least(A), np.ones(4)))  # fmt: skip
+def adjoint_read_by_both_parts(A, X):
+    if 0.5 > 0.5:
+        if 0 > 2:
+            return 0 * X[0]
+    X[:] -= np.minimum(A[3, :], A[:, 0])
+    return np.sum(X)
+
+
+def _least(A):
+    """The derivative of ``sum(minimum(A[3, :], A[:, 0]))``; both are one element at a corner."""
+    found = np.zeros_like(A)
+    for i in range(4):
+        found[3, i] += 0.5 if i == 3 and A[3, 3] == A[3, 0] else float(A[3, i] < A[i, 0])
+        found[i, 0] += float(A[i, 0] < A[3, i])
+    return found
