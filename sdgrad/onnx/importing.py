@@ -15,6 +15,8 @@ from dace import data as dt
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.names import Names
 from sdgrad.onnx.reading import Reading
+from sdgrad.onnx_ops import session
+from sdgrad.onnx_ops.families.elementwise import NUMBERS
 from sdgrad.onnx_ops.fold import folded
 from sdgrad.onnx_ops.nodes import ONNXOp, captures, connectors, record
 from sdgrad.onnx_ops.registry import Operation
@@ -64,6 +66,8 @@ class Importer:
 
     # -- tensors
     def declare(self, tensor: str, shape: Shape, dtype: np.dtype, transient: bool = True) -> None:
+        if dtype not in NUMBERS and dtype.kind != "c":
+            raise UnsupportedOperator("tensor", tensor, f"numbers of type {dtype} are not computed with")
         name = self.arguments[tensor] if tensor in self.operands else self.names.fresh(identifier(tensor))
         kind = typeclass(dtype)
         desc: dt.Data = dt.Array(kind, list(shape), transient=transient) if shape else dt.Scalar(kind, transient)
@@ -93,6 +97,8 @@ class Importer:
 
     # -- nodes
     def node(self, node: onnx.NodeProto) -> None:
+        if all(n in self.known for n in node.output if n):
+            return
         opsets = self.reading.opsets
         op = Operation(node, opsets)
         scratch = Builder("constants")
@@ -111,20 +117,44 @@ class Importer:
         entering = {c: n for c, n in operands.items() if self.is_open(n)}
         try:
             found = record(node, opsets, {c: self.types[n] for c, n in entering.items()}, known)
+            results = {c: (t.shape, t.dtype) for c, t in found.results.items()}
+            implementation = "pure"
         except Unknown as reason:
             raise Unknown(self._deciding(reason.container, entering), str(reason)) from reason
         except Declined as reason:
-            raise UnsupportedOperator(node.op_type, node.name, str(reason)) from reason
+            results = self.by_onnxruntime(op, operands, known, entering, str(reason))
+            implementation = "onnxruntime"
         made = ONNXOp.of(node, opsets, known, entering)
+        made.implementation = implementation
         self.state.add_node(made)
         for connector, name in entering.items():
             self.state.add_edge(self.read(name), None, made, connector, self.whole(name))
         for connector, name in zip(gives, node.output, strict=True):
             if connector:
-                result = found.results[connector]
-                self.declare(name, result.shape, result.dtype)
+                self.declare(name, *results[connector])
                 self.access[self.containers[name]] = access = self.state.add_access(self.containers[name])
                 self.state.add_edge(made, connector, access, None, self.whole(name))
+
+    def by_onnxruntime(
+        self,
+        op: Operation,
+        operands: Mapping[str, str],
+        known: Mapping[str, np.ndarray],
+        entering: Mapping[str, str],
+        reason: str,
+    ) -> dict[str, tuple[Shape, np.dtype]]:
+        """What onnxruntime gives for an operator without a lowering, by connector."""
+        types = {n: self.types[n] for n in entering.values()}
+        fixed = {operands[c]: a for c, a in known.items()}
+        try:
+            model, found = session.one_node(op, types, fixed)
+            session.session_of(model.SerializeToString())
+        except Declined as error:  # its content decides, and so it is computed before
+            raise Unknown(next(n for n in op.node.output if n and n not in self.known), reason) from error
+        except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
+            raise UnsupportedOperator(op.kind, op.node.name, f"{reason}; by onnxruntime: {error}") from error
+        connector = dict(zip(op.node.output, connectors(op.node, op.schema)[1], strict=True))
+        return {connector[n]: (s, d) for n, s, d in found}
 
     def _deciding(self, connector: str, entering: Mapping[str, str]) -> str:
         """The operand whose content decides shapes: that of the connector, or the first integers."""

@@ -13,11 +13,12 @@ import numpy as np
 import onnx
 
 from sdgrad.api import vjp
-from sdgrad.errors import ArgumentError, NameNotFound
+from sdgrad.errors import ArgumentError, NameNotFound, UnsupportedOperator
 from sdgrad.names import Names
 from sdgrad.onnx.importing import Imported, Importer, identifier
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
+from sdgrad.onnx_ops.session import failure
 from sdgrad.onnx_ops.tensors import Unknown
 from sdgrad.pipeline import normalize
 from sdgrad.program.tree import Program
@@ -140,12 +141,25 @@ class Model:
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """The outputs: one array for one, else a tuple; torch tensors where these came in."""
         arguments = self.bound(inputs, named)
-        signature = Signature.of(self.function, arguments)
+        try:
+            signature = Signature.of(self.function, arguments)
+        except UnsupportedOperator:
+            return self._elsewhere(arguments)
         found = signature.primal()(signature.arguments(arguments))
+        if error := failure():
+            raise error
         shapes = [shape for shape, _ in self.function.graph(arguments).results]
         kind = next((v for v in arguments.values() if is_tensor(v)), None)
         arrays = [found[n].reshape(s) for n, s in zip(signature.outputs, shapes, strict=True)]
         results = tuple(a if kind is None else like(a, kind) for a in arrays)
+        return results[0] if len(results) == 1 else results
+
+    def _elsewhere(self, arguments: Mapping[str, Any]) -> Any:
+        """The outputs of a model that holds what cannot be generated, by onnxruntime."""
+        given = {n: np.asarray(as_array(arguments[a])) for n, a in self.function.arguments.items()}
+        found = evaluate(self.reading, self.outputs, given)
+        kind = next((v for v in arguments.values() if is_tensor(v)), None)
+        results = tuple(v if kind is None else like(v, kind) for v in found.values())
         return results[0] if len(results) == 1 else results
 
     def vjp(self, *inputs: Any, **named: Any) -> tuple[Any, Callable]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import onnx
-import onnxruntime
+from onnx.reference import ReferenceEvaluator
 
+from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx.reading import Reading
+from sdgrad.onnx_ops.nodes import captures
+from sdgrad.onnx_ops.session import session_of
 
 
 def evaluate(reading: Reading, names: Sequence[str], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -20,18 +23,24 @@ def evaluate(reading: Reading, names: Sequence[str], given: Mapping[str, np.ndar
     open_names = [n for n in names if n not in known]
     found = {n: known[n] for n in names if n in known}
     if open_names:
-        session, inputs = _session(reading, tuple(open_names), known)
-        found |= dict(zip(open_names, session.run(None, {n: known[n] for n in inputs}), strict=True))
-    return found
+        run, inputs = _runner(reading, tuple(open_names), known)
+        found |= dict(zip(open_names, run(None, {n: known[n] for n in inputs}), strict=True))
+    return {n: np.asarray(v) for n, v in found.items()}
 
 
-def _session(
-    reading: Reading, names: tuple[str, ...], known: Mapping[str, np.ndarray]
-) -> tuple[onnxruntime.InferenceSession, list[str]]:
+def _runner(reading: Reading, names: tuple[str, ...], known: Mapping[str, np.ndarray]) -> tuple[Callable, list[str]]:
+    """Runs a part of a model: by onnxruntime, or where that lacks an operator or type, by ONNX's reference."""
     key = (id(reading), names)
-    if key not in _sessions:
-        _sessions[key] = make_session(*part(reading, names, known))
-    return _sessions[key]
+    if key not in _runners:
+        model, inputs = part(reading, names, known)
+        try:
+            _runners[key] = session_of(model.SerializeToString()).run, inputs
+        except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
+            try:
+                _runners[key] = ReferenceEvaluator(model).run, inputs
+            except (NotImplementedError, RuntimeError, TypeError):
+                raise UnsupportedOperator("model", "", f"onnxruntime cannot run it: {error}") from error
+    return _runners[key]
 
 
 def part(
@@ -56,7 +65,8 @@ def part(
         onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(known[n].dtype), known[n].shape)
         for n in inputs
     ]
-    outputs = [onnx.ValueInfoProto(name=n) for n in names]
+    described_outputs = {o.name: o for o in reading.graph.output}
+    outputs = [described_outputs.get(n, onnx.ValueInfoProto(name=n)) for n in names]
     graph = onnx.helper.make_graph(nodes, "part", described, outputs)
     model = onnx.helper.make_model(graph, opset_imports=reading.proto.opset_import)
     model.ir_version = min(reading.proto.ir_version or 10, 10)
@@ -65,15 +75,7 @@ def part(
 
 def used(node: onnx.NodeProto) -> list[str]:
     """What a node reads, its subgraphs included."""
-    from sdgrad.onnx_ops.nodes import captures
-
     return [*(n for n in node.input if n), *captures(node)]
 
 
-def make_session(model: onnx.ModelProto, inputs: list[str]) -> tuple[onnxruntime.InferenceSession, list[str]]:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"]), inputs
-
-
-_sessions: dict[tuple, tuple[onnxruntime.InferenceSession, list[str]]] = {}
+_runners: dict[tuple, tuple[Callable, list[str]]] = {}

@@ -24,6 +24,7 @@ from dace.transformation.transformation import ExpandTransformation
 from google.protobuf import text_format
 from onnx import defs
 
+from sdgrad.onnx_ops import session
 from sdgrad.onnx_ops.lower import lower
 from sdgrad.onnx_ops.registry import Operation, plain_domain
 from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor, dim
@@ -52,6 +53,55 @@ class ExpandPure(ExpandTransformation):
         return emit(program)
 
 
+@dace.library.expansion
+class ExpandOnnxruntime(ExpandTransformation):
+    """The node as a call of onnxruntime."""
+
+    environments: ClassVar[list] = []
+
+    @staticmethod
+    def expansion(node: ONNXOp, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> dace.SDFG:
+        proto, known = node.node, node.constants()
+        takes, gives = connectors(proto, node.schema)
+        names = dict(zip(takes, [*proto.input, *captures(proto)], strict=True))
+        descs = {e.dst_conn: sdfg.arrays[e.data.data] for e in state.in_edges(node)}
+        types = {names[c]: (_shape(d), np.dtype(d.dtype.type)) for c, d in descs.items()}
+        fixed = {names[c]: a for c, a in known.items()}
+        model, found = session.one_node(Operation(proto, json.loads(node.opsets)), types, fixed)
+        made = {n: c for n, c in zip(proto.output, gives, strict=True) if n}
+        results = {made[n]: (n, s, str(d)) for n, s, d in found}
+        text = session.described(model, [(n, s, str(d)) for n, (s, d) in types.items()], list(results.values()))
+        outs = {e.src_conn: sdfg.arrays[e.data.data] for e in state.out_edges(node)}
+        return _calling(node.label, text, descs, {c: outs[c] for c in results})
+
+
+def _calling(label: str, text: str, inputs: Mapping[str, dt.Data], outputs: Mapping[str, dt.Data]) -> dace.SDFG:
+    """A graph of one tasklet, whose connectors are called as no array is: C++ would take one for the other."""
+    inner = dace.SDFG(label if label.isidentifier() else "by_onnxruntime")
+    inner.append_global_code(session.DECLARED)
+    state = inner.add_state("call")
+    for name, desc in {**inputs, **outputs}.items():
+        inner.add_datadesc(name, _argument(desc))
+    takes = {f"address_of_{c}": dace.pointer(d.dtype) for c, d in inputs.items()}
+    gives = {f"address_of_{c}": dace.pointer(d.dtype) for c, d in outputs.items()}
+    code = session.CALL.format(
+        ins="K" * len(takes),
+        outs="K" * len(gives),
+        text=f'"{text}"',
+        addresses="".join(f", (unsigned long long)({c})" for c in (*takes, *gives)),
+    )
+    tasklet = state.add_tasklet("session", takes, gives, code, language=dace.Language.CPP)
+    for name, desc in inputs.items():
+        state.add_edge(state.add_read(name), None, tasklet, f"address_of_{name}", dace.Memlet.from_array(name, desc))
+    for name, desc in outputs.items():
+        state.add_edge(tasklet, f"address_of_{name}", state.add_write(name), None, dace.Memlet.from_array(name, desc))
+    return inner
+
+
+def _shape(desc: dt.Data) -> tuple[int, ...]:
+    return () if isinstance(desc, dt.Scalar) else tuple(int(n) for n in desc.shape)
+
+
 @properties.make_properties
 class ONNXOp(nd.LibraryNode):
     """A node of an ONNX model.
@@ -64,7 +114,7 @@ class ONNXOp(nd.LibraryNode):
 
     kind: ClassVar[str] = ""
     domain: ClassVar[str] = ""
-    implementations: ClassVar[dict[str, type]] = {"pure": ExpandPure}
+    implementations: ClassVar[dict[str, type]] = {"pure": ExpandPure, "onnxruntime": ExpandOnnxruntime}
     default_implementation: ClassVar[str | None] = "pure"
 
     proto = properties.Property(dtype=str, default="", desc="The node as ONNX has it, as text")
@@ -125,6 +175,15 @@ class ONNXOp(nd.LibraryNode):
                 self.add_out_connector(connector)
 
     @property
+    def node(self) -> onnx.NodeProto:
+        """The node as ONNX has it."""
+        return text_format.Parse(self.proto, onnx.NodeProto())
+
+    def constants(self) -> dict[str, np.ndarray]:
+        """Operands of fixed content, by connector."""
+        return {c: np.array(v, dtype=d).reshape(s) for c, (d, s, v) in json.loads(self.known).items()}
+
+    @property
     def declined(self) -> str:
         """Why the last call of :meth:`lowered` found no program."""
         return self._declined
@@ -135,6 +194,9 @@ class ONNXOp(nd.LibraryNode):
 
     def lowered(self, operands: Mapping[str, dt.Data]) -> Program | None:
         """The node's program for operands like these; None, with the reason in ``declined``, if it has none."""
+        if (self.implementation or type(self).default_implementation) == "onnxruntime":
+            self._declined = "it is run by onnxruntime, which has no derivative"
+            return None
         shapes = {c: ((), d.dtype) if isinstance(d, dt.Scalar) else (tuple(d.shape), d.dtype) for c, d in operands.items()}
         found = _recorded(
             self.proto, self.opsets, self.known, tuple((c, s, t.type) for c, (s, t) in sorted(shapes.items()))

@@ -473,7 +473,8 @@ class Builder:
         if key not in self.loaded:
             self.loaded[key] = self.names.fresh("v")
             self.body.append(Load(self.loaded[key], tensor.container, where_, guard))
-        return Element(code.name(self.loaded[key]), tensor.dtype)
+        value = Element(code.name(self.loaded[key]), tensor.dtype)
+        return value.astype(np.float32) if tensor.dtype == np.float16 else value  # half precision is for memory
 
     def _store(
         self, target: Tensor, index: Sequence[Index], value: Element, mode: str, when: Element | None, fresh: bool

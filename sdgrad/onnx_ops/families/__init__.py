@@ -8,6 +8,7 @@ from sdgrad.onnx_ops.families import (  # noqa: F401
     indexing,
     matmul,
     normalization,
+    older,
     pool,
     recurrent,
     reduction,

@@ -1,0 +1,124 @@
+"""Operators run by onnxruntime from inside a compiled program: one session for each node.
+
+The generated code calls :func:`run` through Python's C interface, with the addresses of the operands. The node, with
+types and shapes, is part of the code, so that a compiled program needs nothing but this module.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import functools
+import json
+import threading
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import shape_inference
+
+from sdgrad.onnx_ops.registry import Operation
+from sdgrad.onnx_ops.tensors import Declined
+
+CALL = r"""
+struct sdgrad_python {{
+    int state = PyGILState_Ensure();
+    ~sdgrad_python() {{ PyGILState_Release(state); }}
+}} gil;
+void* module = PyImport_ImportModule("sdgrad.onnx_ops.session");
+void* found = module ? PyObject_CallMethod(module, "run", "s({ins})({outs})", {text}{addresses}) : nullptr;
+if (!found) PyErr_Print();
+Py_DecRef(found);
+Py_DecRef(module);
+"""
+DECLARED = """
+extern "C" {
+int PyGILState_Ensure();
+void PyGILState_Release(int);
+void* PyImport_ImportModule(const char*);
+void* PyObject_CallMethod(void*, const char*, const char*, ...);
+void Py_DecRef(void*);
+void PyErr_Print();
+}
+"""
+_failure = threading.local()
+
+Described = Sequence[tuple[str, tuple[int, ...], str]]  # name in the model, shape, dtype
+
+
+def failure() -> Exception | None:
+    """What went wrong in this thread's last call of a program, once."""
+    found = getattr(_failure, "error", None)
+    _failure.error = None
+    return found
+
+
+def described(model: onnx.ModelProto, inputs: Described, outputs: Described) -> str:
+    """A node for :func:`run`, as text without quotes."""
+    parts = [base64.b64encode(model.SerializeToString()).decode(), list(inputs), list(outputs)]
+    return base64.b64encode(json.dumps(parts).encode()).decode()
+
+
+def run(text: str, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
+    """Run a node on arrays at these addresses. An error is kept for :func:`failure`; the results are NaN or zero."""
+    session, takes, gives = _session(text)
+    targets = [_array(address, shape, dtype) for address, (_, shape, dtype) in zip(outputs, gives, strict=True)]
+    try:
+        feed = {n: _array(a, s, d) for a, (n, s, d) in zip(inputs, takes, strict=True)}
+        for target, value in zip(targets, session.run([n for n, _, _ in gives], feed), strict=True):
+            target[...] = value
+    except Exception as error:  # noqa: BLE001 (it must not pass through C)
+        _failure.error = error
+        for target in targets:
+            target[...] = np.nan if target.dtype.kind == "f" else 0
+    return True
+
+
+@functools.lru_cache(maxsize=1024)
+def _session(text: str) -> tuple[onnxruntime.InferenceSession, Described, Described]:
+    model, takes, gives = json.loads(base64.b64decode(text))
+    return session_of(base64.b64decode(model)), takes, gives
+
+
+def session_of(model: bytes) -> onnxruntime.InferenceSession:
+    """A quiet session on the CPU."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+
+
+def _array(address: int, shape: Sequence[int], dtype: str) -> np.ndarray:
+    kind = np.dtype(dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    memory = (ctypes.c_char * (count * kind.itemsize)).from_address(address)
+    return np.frombuffer(memory, kind, count).reshape(shape)
+
+
+def one_node(
+    op: Operation, types: Mapping[str, tuple[tuple[int, ...], np.dtype]], known: Mapping[str, np.ndarray]
+) -> tuple[onnx.ModelProto, list[tuple[str, tuple[int, ...], np.dtype]]]:
+    """A model of one node, and what it gives: names, shapes, dtypes.
+
+    :param types: operands that come in, by their names in the model.
+    :param known: operands of fixed content.
+    :raises Declined: the shape of a result depends on numbers.
+    """
+    inputs = [
+        onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(d), s) for n, (s, d) in types.items()
+    ]
+    fixed = [onnx.numpy_helper.from_array(a, n) for n, a in known.items() if n not in types]
+    outputs = [onnx.ValueInfoProto(name=n) for n in op.node.output if n]
+    graph = onnx.helper.make_graph([op.node], "one", inputs, outputs, fixed)
+    opsets = [onnx.helper.make_opsetid(d, v) for d, v in op.opsets.items()]
+    model = onnx.helper.make_model(graph, opset_imports=opsets)
+    model.ir_version = 10
+    inferred = shape_inference.infer_shapes(model, data_prop=True)
+    found = []
+    for value in inferred.graph.output:
+        kind = value.type.tensor_type
+        dims = [d.dim_value if d.HasField("dim_value") else None for d in kind.shape.dim]
+        if not kind.elem_type or not kind.HasField("shape") or None in dims:
+            raise Declined("the shape of its result depends on numbers")
+        found.append((value.name, tuple(dims), onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)))
+    return inferred, found
