@@ -10,6 +10,7 @@ from onnx.reference import ReferenceEvaluator
 
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx.reading import Reading
+from sdgrad.onnx_ops.families.elementwise import NUMBERS
 from sdgrad.onnx_ops.nodes import captures
 from sdgrad.onnx_ops.session import session_of
 
@@ -33,6 +34,9 @@ def _runner(reading: Reading, names: tuple[str, ...], known: Mapping[str, np.nda
     key = (id(reading), names)
     if key not in _runners:
         model, inputs = part(reading, names, known)
+        if any(known[n].dtype not in NUMBERS for n in inputs):  # onnxruntime takes no such arrays from Python
+            _runners[key] = ReferenceEvaluator(model).run, inputs
+            return _runners[key]
         try:
             _runners[key] = session_of(model.SerializeToString()).run, inputs
         except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
