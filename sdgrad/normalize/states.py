@@ -372,7 +372,7 @@ class StateLifting:
         if program is None:
             return [self.call(node, node.declined)]
         block, brought = inline(program, bound, self.env.names)
-        self.env.containers.update(brought)
+        self.env.containers.update({c.name: c for c in brought.values()})
         self.env.symbols.update(program.symbols)
         return list(block)
 

@@ -292,7 +292,7 @@ class Tensor:
     def reshape(self, shape: Sequence[Dim]) -> Tensor:
         """The same elements, in row-major order, under another shape."""
         shape = tuple(map(dim, shape))
-        if self.known is not None:
+        if self.known is not None and not self.container:
             return self.builder.constant(self.known.reshape(shape))
         wide, own = [n for n in shape if n != 1], [n for n in self.shape if n != 1]
         if wide == own:  # axes of one element come and go
