@@ -14,7 +14,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import dace
@@ -28,6 +28,7 @@ from sdgrad.errors import CompilationFailed
 
 NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
 INCLUDE = Path(__file__).parent / "include"
+MOST_ARGUMENTS = 1000  # ctypes passes no more than 1024; programs with more take the addresses of them
 DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
 # Guards of headers of DaCe's runtime that most programs need nothing of: without them a compilation takes a third less
 STREAMS, INSTRUMENTS = ("__DACE_STREAM_H",), ("__DACE_PERF_REPORTING_H", "__DACE_SERIALIZATION_H", "__DACE_COMM_H")
@@ -113,6 +114,9 @@ def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
     with config.compiling():
         objects = codegen.generate_code(sdfg, validate=config.debug)
         write_sources(sdfg, objects, folder)
+    arguments = sdfg.arglist()
+    if len(arguments) > MOST_ARGUMENTS:
+        (folder / "src" / "cpu" / "by_addresses.cpp").write_text(entry_by_addresses(sdfg.name, arguments))
     environments = {e for o in objects for e in o.environments}
     options, links, spared = [], [], spared_headers(sdfg)
     for env in library.get_environments_and_dependencies(environments):
@@ -146,6 +150,20 @@ def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
     compiler.generate_program_folder(None, objects, str(folder), folder_mode="production")
     (folder / "include").mkdir(exist_ok=True)
     (folder / "include" / "hash.h").write_text(f'#define __HASH_{sdfg.name} ""\n')
+
+
+def entry_by_addresses(name: str, arguments: Mapping[str, dt.Data]) -> str:
+    """C++ of a function that calls a program with its arguments in an array of pointers."""
+    types = [desc.as_arg(name="") for desc in arguments.values()]
+    given = [
+        f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)
+    ]
+    return (
+        "#include <dace/dace.h>\n"
+        f'extern "C" void __program_{name}(void*, {", ".join(types)});\n'
+        f'extern "C" void __by_addresses_{name}(void* handle, void** p) {{\n'
+        f"    __program_{name}(handle, {', '.join(given)});\n}}\n"
+    )
 
 
 def _value(field):

@@ -17,7 +17,7 @@ from dace import data as dt
 from rich.console import Console
 
 from sdgrad.config import config
-from sdgrad.runtime.build import build, compiler_name, flags, locked
+from sdgrad.runtime.build import MOST_ARGUMENTS, build, compiler_name, flags, locked
 
 _loaded: dict[str, Library] = {}
 _loading = threading.Lock()
@@ -29,7 +29,10 @@ class Library:
     def __init__(self, path: str, name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str]) -> None:
         self.path, self.name, self.arguments, self.initial = path, name, dict(arguments), list(initial)
         library = ctypes.CDLL(path)
-        self._program, self._exit = library[f"__program_{name}"], library[f"__dace_exit_{name}"]
+        many = len(self.arguments) > MOST_ARGUMENTS
+        self._call = self._by_addresses if many else self._one_by_one
+        self._program = library[f"{'__by_addresses' if many else '__program'}_{name}"]
+        self._exit = library[f"__dace_exit_{name}"]
         self._start = library[f"__dace_init_{name}"]
         self._start.restype = ctypes.c_void_p
         self._program.restype = None
@@ -43,7 +46,14 @@ class Library:
             with self._starting:
                 if self._handle is None:
                     self._handle = ctypes.c_void_p(self._start(*(marshalled[n] for n in self.initial)))
-        self._program(self._handle, *marshalled.values())
+        self._call(list(marshalled.values()))
+
+    def _one_by_one(self, values: list[Any]) -> None:
+        self._program(self._handle, *values)
+
+    def _by_addresses(self, values: list[Any]) -> None:
+        places = [v.value if isinstance(v, ctypes.c_void_p) else ctypes.addressof(v) for v in values]
+        self._program(self._handle, (ctypes.c_void_p * len(places))(*places))
 
 
 def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
