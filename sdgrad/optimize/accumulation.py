@@ -37,12 +37,15 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
+from sdgrad.symbolic.kinds import kind_of
 
 ZERO = sympy.Integer(0)
 
 
 def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
     """Where a reduction starts."""
+    if mode in ("max", "min") and kind_of(dtype) == "float":
+        return code.parse("-1e309" if mode == "max" else "1e309")  # beyond the largest double: infinite
     if mode in ("max", "min"):
         extreme = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
         return code.parse(repr(extreme.item() if hasattr(extreme, "item") else extreme))

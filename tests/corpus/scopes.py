@@ -79,3 +79,11 @@ def _least(A):
         found[3, i] += 0.5 if i == 3 and A[3, 3] == A[3, 0] else float(A[3, i] < A[i, 0])
         found[i, 0] += float(A[i, 0] < A[3, i])
     return found
+
+
+# The largest of nothing but infinities is infinite; reductions started at the least finite number.
+@program(lambda rng: (np.array([[-np.inf, -np.inf], [1.0, -np.inf]]), signed(rng, 2)), "corpus nojax", scalar=False,
+         wrt=("x",), expected=lambda A, x: np.array([0.0, 1.0]))  # fmt: skip
+def largest_of_infinities(A, x):
+    top = np.max(A, axis=1)
+    return np.where(top > -1.0e300, x * top, 0.0)
