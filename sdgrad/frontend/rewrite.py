@@ -179,6 +179,10 @@ class Rewriter:
                     ast.If(test=choice.test, body=self.assign(then, in_map), orelse=self.assign(other, in_map)), node
                 )
             ]
+        if isinstance(target, ast.Subscript) and isinstance(node.value, ast.Name) and not in_map:
+            base = target.value
+            if isinstance(base, ast.Name) and base.id == node.value.id:  # NumPy reads all of it before it writes
+                node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
         if (
             isinstance(target, ast.Subscript)
             and not in_map

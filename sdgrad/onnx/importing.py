@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import dace
 import numpy as np
@@ -111,9 +110,7 @@ class Importer:
         seen = captures(node)
         operands = dict(zip(takes[: len(node.input)], node.input, strict=True)) | {c: n for n, c in seen.items()}
         operands = {c: n for c, n in operands.items() if c}
-        known = {
-            c: self.known[n] for c, n in operands.items() if n in self.known and self.known[n].size <= REMEMBERED
-        }
+        known = {c: self.known[n] for c, n in operands.items() if n in self.known and self.known[n].size <= REMEMBERED}
         entering = {c: n for c, n in operands.items() if self.is_open(n)}
         try:
             found = record(node, opsets, {c: self.types[n] for c, n in entering.items()}, known)
@@ -197,8 +194,3 @@ def identifier(name: str) -> str:
     """A container's name for a tensor's."""
     text = re.sub(r"\W", "_", name) or "tensor"
     return text if text[0].isalpha() and not text.startswith("__") else f"t_{text.lstrip('_')}"
-
-
-def shape_of(value: Any) -> tuple[Shape, np.dtype]:
-    array = np.asarray(value)
-    return array.shape, array.dtype

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ import onnx
 
 from sdgrad.api import vjp
 from sdgrad.errors import ArgumentError, NameNotFound, UnsupportedOperator
+from sdgrad.frontend.parse import bind_arguments
 from sdgrad.names import Names
 from sdgrad.onnx.importing import Imported, Importer, identifier
 from sdgrad.onnx.reading import Reading, read
@@ -24,6 +25,13 @@ from sdgrad.pipeline import normalize
 from sdgrad.program.tree import Program
 from sdgrad.runtime.arrays import as_array, is_tensor, like
 from sdgrad.signature import Signature
+
+
+def alike(results: Iterable[np.ndarray], arguments: Mapping[str, Any]) -> Any:
+    """Results as the arguments are: torch tensors where these came in; one array for one, else a tuple."""
+    kind = next((v for v in arguments.values() if is_tensor(v)), None)
+    found = tuple(r if kind is None else like(r, kind) for r in results)
+    return found[0] if len(found) == 1 else found
 
 
 @dataclass(eq=False)
@@ -37,9 +45,7 @@ class ModelFunction:
     imported: dict[Hashable, Imported] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        parameters = [
-            inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in self.arguments.values()
-        ]
+        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in self.arguments.values()]
 
         def f(*args: Any, **kwargs: Any) -> None:
             """The model's graph has no Python source."""
@@ -51,6 +57,19 @@ class ModelFunction:
     @property
     def f(self) -> Callable:
         return self._function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The outputs, as :meth:`Model.__call__` gives them."""
+        return self.run(bind_arguments(self, args, kwargs))
+
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        """The outputs: one array for one, else a tuple."""
+        signature = Signature.of(self, arguments)
+        found = signature.primal()(signature.arguments(arguments))
+        if error := failure():
+            raise error
+        shapes = [shape for shape, _ in self.graph(arguments).results]
+        return alike([found[n].reshape(s) for n, s in zip(signature.outputs, shapes, strict=True)], arguments)
 
     def identity(self) -> Hashable:
         return ("onnx", id(self))
@@ -119,7 +138,9 @@ class Model:
         if missing := [n for n in self.inputs if n not in given]:
             raise ArgumentError(f"input '{missing[0]}' is missing")
         self._check(given)
-        return {self.function.arguments[n]: v for n, v in {**{n: given[n] for n in self.inputs}, **self.weights}.items()}
+        return {
+            self.function.arguments[n]: v for n, v in {**{n: given[n] for n in self.inputs}, **self.weights}.items()
+        }
 
     def _check(self, given: Mapping[str, Any]) -> None:
         for info in self.reading.inputs:
@@ -142,25 +163,10 @@ class Model:
         """The outputs: one array for one, else a tuple; torch tensors where these came in."""
         arguments = self.bound(inputs, named)
         try:
-            signature = Signature.of(self.function, arguments)
-        except UnsupportedOperator:
-            return self._elsewhere(arguments)
-        found = signature.primal()(signature.arguments(arguments))
-        if error := failure():
-            raise error
-        shapes = [shape for shape, _ in self.function.graph(arguments).results]
-        kind = next((v for v in arguments.values() if is_tensor(v)), None)
-        arrays = [found[n].reshape(s) for n, s in zip(signature.outputs, shapes, strict=True)]
-        results = tuple(a if kind is None else like(a, kind) for a in arrays)
-        return results[0] if len(results) == 1 else results
-
-    def _elsewhere(self, arguments: Mapping[str, Any]) -> Any:
-        """The outputs of a model that holds what cannot be generated, by onnxruntime."""
-        given = {n: np.asarray(as_array(arguments[a])) for n, a in self.function.arguments.items()}
-        found = evaluate(self.reading, self.outputs, given)
-        kind = next((v for v in arguments.values() if is_tensor(v)), None)
-        results = tuple(v if kind is None else like(v, kind) for v in found.values())
-        return results[0] if len(results) == 1 else results
+            return self.function.run(arguments)
+        except UnsupportedOperator:  # the model holds what cannot be generated
+            given = {n: np.asarray(as_array(arguments[a])) for n, a in self.function.arguments.items()}
+            return alike(evaluate(self.reading, self.outputs, given).values(), arguments)
 
     def vjp(self, *inputs: Any, **named: Any) -> tuple[Any, Callable]:
         """The outputs, and the function from their cotangents to gradients by name, of inputs and weights."""

@@ -109,7 +109,8 @@ def initializers(
     """Weights, and constants that are no weights."""
     shaping = {n for node in graph.node for k, n in enumerate(node.input) if (node.op_type, k) in SHAPING}
     data = {n for node in graph.node for k, n in enumerate(node.input) if (node.op_type, k) not in SHAPING}
-    weights, constants = {}, {}
+    weights: dict[str, np.ndarray] = {}
+    constants: dict[str, np.ndarray] = {}
     for tensor in graph.initializer:
         array = content(tensor, folder, label)
         weight = array.dtype.kind == "f" and (tensor.name in data or tensor.name not in shaping)

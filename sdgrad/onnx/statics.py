@@ -47,9 +47,7 @@ def _runner(reading: Reading, names: tuple[str, ...], known: Mapping[str, np.nda
     return _runners[key]
 
 
-def part(
-    reading: Reading, names: Sequence[str], known: Mapping[str, np.ndarray]
-) -> tuple[onnx.ModelProto, list[str]]:
+def part(reading: Reading, names: Sequence[str], known: Mapping[str, np.ndarray]) -> tuple[onnx.ModelProto, list[str]]:
     """The part of a model that computes some tensors, and what it takes."""
     makers = {o: node for node in reading.graph.node for o in node.output if o}
     needed: dict[int, onnx.NodeProto] = {}

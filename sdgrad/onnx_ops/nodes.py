@@ -165,7 +165,9 @@ class ONNXOp(nd.LibraryNode):
     ) -> None:
         self.proto = text_format.MessageToString(node)
         self.opsets = json.dumps(dict(opsets))
-        self.known = json.dumps({c: [str(a.dtype), list(a.shape), a.ravel().tolist()] for c, a in (known or {}).items()})
+        self.known = json.dumps(
+            {c: [str(a.dtype), list(a.shape), a.ravel().tolist()] for c, a in (known or {}).items()}
+        )
         takes, gives = connectors(node, self.schema)
         for connector in takes if entering is None else entering:
             if connector:
@@ -197,7 +199,9 @@ class ONNXOp(nd.LibraryNode):
         if (self.implementation or type(self).default_implementation) == "onnxruntime":
             self._declined = "it is run by onnxruntime, which has no derivative"
             return None
-        shapes = {c: ((), d.dtype) if isinstance(d, dt.Scalar) else (tuple(d.shape), d.dtype) for c, d in operands.items()}
+        shapes = {
+            c: ((), d.dtype) if isinstance(d, dt.Scalar) else (tuple(d.shape), d.dtype) for c, d in operands.items()
+        }
         found = _recorded(
             self.proto, self.opsets, self.known, tuple((c, s, t.type) for c, (s, t) in sorted(shapes.items()))
         )

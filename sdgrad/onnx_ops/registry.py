@@ -1,4 +1,4 @@
-"""How operators are lowered: each a Python function of tensors, found by domain, name and version of the operator set."""
+"""How operators are lowered: each a Python function of tensors, found by domain, name and version."""
 
 from __future__ import annotations
 

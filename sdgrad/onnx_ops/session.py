@@ -92,7 +92,7 @@ def _array(address: int, shape: Sequence[int], dtype: str) -> np.ndarray:
     kind = np.dtype(dtype)
     count = int(np.prod(shape, dtype=np.int64))
     memory = (ctypes.c_char * (count * kind.itemsize)).from_address(address)
-    return np.frombuffer(memory, kind, count).reshape(shape)
+    return np.ndarray(tuple(shape), kind, memory)  # type: ignore[arg-type]
 
 
 def one_node(
@@ -117,8 +117,8 @@ def one_node(
     found = []
     for value in inferred.graph.output:
         kind = value.type.tensor_type
-        dims = [d.dim_value if d.HasField("dim_value") else None for d in kind.shape.dim]
-        if not kind.elem_type or not kind.HasField("shape") or None in dims:
+        dims = [d.dim_value for d in kind.shape.dim if d.HasField("dim_value")]
+        if not kind.elem_type or not kind.HasField("shape") or len(dims) != len(kind.shape.dim):
             raise Declined("the shape of its result depends on numbers")
         found.append((value.name, tuple(dims), onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)))
     return inferred, found

@@ -1,9 +1,9 @@
 """Tensor expressions: NumPy-like code on tensors that records a program instead of computing.
 
-A lowering is a Python function of :class:`Tensor` objects. Shapes are known while it runs (numbers, or SymPy expressions
-over the dimensions that the model leaves open), so that Python decides what can be decided; what it computes becomes
-leaves of the program tree, one for each :meth:`Builder.compute`, and fusion joins them. Slices, transposes and
-broadcasts cost nothing: they change how a tensor is indexed.
+A lowering is a Python function of :class:`Tensor` objects. Shapes are known while it runs (numbers, or SymPy
+expressions over the dimensions that the model leaves open), so that Python decides what can be decided; what it
+computes becomes leaves of the program tree, one for each :meth:`Builder.compute`, and fusion joins them. Slices,
+transposes and broadcasts cost nothing: they change how a tensor is indexed.
 """
 
 from __future__ import annotations
@@ -456,9 +456,7 @@ class Builder:
 
     def index(self, index: Sequence[Index]) -> tuple[sympy.Expr, ...]:
         """Indices as expressions over names."""
-        return tuple(
-            sym(self.let(i, "at")) if isinstance(i, Element) else sympy.sympify(i) for i in index
-        )
+        return tuple(sym(self.let(i, "at")) if isinstance(i, Element) else sympy.sympify(i) for i in index)
 
     def load(self, tensor: Tensor, index: Sequence[Index], when: Element | None) -> Element:
         if not tensor.container and tensor.known is not None:

@@ -155,9 +155,7 @@ def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
 def entry_by_addresses(name: str, arguments: Mapping[str, dt.Data]) -> str:
     """C++ of a function that calls a program with its arguments in an array of pointers."""
     types = [desc.as_arg(name="") for desc in arguments.values()]
-    given = [
-        f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)
-    ]
+    given = [f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)]
     return (
         "#include <dace/dace.h>\n"
         f'extern "C" void __program_{name}(void*, {", ".join(types)});\n'

@@ -44,7 +44,11 @@ def cases() -> list[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = load_node_model_tests()
-    return [c for c in found if not c.name.split("_")[-1].startswith("expanded") and "_expanded_" not in c.name and is_plain(c.model)]
+    return [
+        c
+        for c in found
+        if not c.name.split("_")[-1].startswith("expanded") and "_expanded_" not in c.name and is_plain(c.model)
+    ]
 
 
 def is_plain(model: onnx.ModelProto) -> bool:
@@ -99,7 +103,9 @@ def compare(found: np.ndarray, wanted: np.ndarray, case: Any, operator: str) -> 
         return
     low = found.dtype.itemsize < 4
     np.testing.assert_allclose(
-        found.astype(np.float64), wanted.astype(np.float64), rtol=max(case.rtol, 1e-2 if low else 1e-3),
+        found.astype(np.float64),
+        wanted.astype(np.float64),
+        rtol=max(case.rtol, 1e-2 if low else 1e-3),
         atol=max(case.atol, 1e-2 if low else 1e-6),
     )
 

@@ -52,7 +52,10 @@ def main() -> int:
     done = read(options.out)
     names = [n for n in _all() if re.search(options.only, n) and n not in done]
     print(f"{len(names)} cases to run, {len(done)} known")
-    with options.out.open("a") as file, multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=50) as pool:
+    with (
+        options.out.open("a") as file,
+        multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=50) as pool,
+    ):
         for result in track(pool.imap_unordered(work, names), "running", total=len(names)):
             done[result["name"]] = result
             file.write(json.dumps(result) + "\n")

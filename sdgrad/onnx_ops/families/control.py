@@ -103,8 +103,7 @@ def scan(
     results: list[Tensor] = []
     with b.loop(trips) as k:
         taken = [
-            x.select(a, trips - 1 - k if back else k)
-            for x, a, back in zip(sequences, axes, backwards, strict=True)
+            x.select(a, trips - 1 - k if back else k) for x, a, back in zip(sequences, axes, backwards, strict=True)
         ]
         found = graph_of(b, body, operation, *states, *taken)
         new = [b.copy(r) for r in found[:n]]

@@ -47,9 +47,7 @@ class Windows:
 
     def positions(self, window: Sequence[Dim], inside: Sequence[Dim]) -> tuple[sympy.Expr, ...]:
         """Coordinates in the padded image."""
-        return tuple(
-            o * s + k * d for o, k, s, d in zip(window, inside, self.strides, self.dilations, strict=True)
-        )
+        return tuple(o * s + k * d for o, k, s, d in zip(window, inside, self.strides, self.dilations, strict=True))
 
 
 def windows(
@@ -167,7 +165,8 @@ def transposed_convolution(
         for n, k, s, d, e in zip(x.shape[2:], kernel, strides, dilations, extra, strict=True)
     ]
     if output_shape or auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        wanted = list(output_shape)[-rank:] or [dim(sympy.sympify(n) * s) for n, s in zip(x.shape[2:], strides)]
+        grown = [dim(sympy.sympify(n) * s) for n, s in zip(x.shape[2:], strides, strict=True)]
+        wanted = list(output_shape)[-rank:] or grown
         total = [max(0, f - n) if isinstance(f, int) else f - n for f, n in zip(full, wanted, strict=True)]
         before = [t // 2 if auto_pad != "SAME_LOWER" else t - t // 2 for t in total]
     else:
@@ -196,7 +195,7 @@ def transposed_convolution(
 
 def _window(b: Builder, x: Tensor, axis: int, low: Dim, count: Dim) -> Tensor:
     """``count`` elements from ``low`` on; zeros where the tensor ends before."""
-    missing = low + count - x.shape[axis]  # type: ignore[operator]
+    missing = low + count - x.shape[axis]
     if isinstance(missing, int) and missing > 0:
         after = [missing if d == axis else 0 for d in range(x.rank)]
         x = padded(b, x, [0] * x.rank, after)

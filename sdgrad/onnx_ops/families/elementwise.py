@@ -23,10 +23,14 @@ def softplus(x: Element) -> Element:
     return where(x > 0, x + call("log1p", call("exp", -x)), call("log1p", call("exp", x)))
 
 
+def named(function: str) -> Callable[[Element], Element]:
+    """A function that generated code has."""
+    return lambda x: call(function, x)
+
+
 UNARY: dict[str, Callable[[Element], Element]] = {
-    **{n: lambda x, f=n.lower(): call(f, x) for n in ("Exp", "Log", "Sqrt", "Ceil", "Floor", "Sin", "Cos", "Tan")},
-    **{n: lambda x, f=n.lower(): call(f, x) for n in ("Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Erf")},
-    **{n: lambda x, f=n.lower(): call(f, x) for n in ("Asinh", "Acosh", "Atanh", "Abs")},
+    **{n: named(n.lower()) for n in ("Exp", "Log", "Sqrt", "Ceil", "Floor", "Sin", "Cos", "Tan", "Asin", "Acos")},
+    **{n: named(n.lower()) for n in ("Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh", "Erf", "Abs")},
     "Round": lambda x: call("rint", x),
     "Neg": lambda x: -x,
     "Reciprocal": lambda x: 1 / x,
@@ -110,7 +114,12 @@ def power(b: Builder, base: Tensor, exponent: Tensor) -> Tensor:
 @lowering("Mod")
 def modulo(b: Builder, left: Tensor, right: Tensor, *, fmod: int) -> Tensor:
     """With ``fmod`` the sign of the first operand, else that of the second."""
-    return left.map(lambda x, y: call("c_mod" if fmod and left.dtype.kind != "f" else "fmod" if fmod else "sdgrad_mod", x, y).astype(left.dtype), right)
+    return left.map(
+        lambda x, y: call(
+            "c_mod" if fmod and left.dtype.kind != "f" else "fmod" if fmod else "sdgrad_mod", x, y
+        ).astype(left.dtype),
+        right,
+    )
 
 
 @lowering("BitShift")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import sympy
 
 from sdgrad.onnx_ops.registry import constant_of, lowering
-from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Element, Tensor, dim, element, where
+from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Element, Tensor, element, where
 
 MODES = {"none": "set", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
 
@@ -139,6 +138,3 @@ def gather_at(b: Builder, x: Tensor, taken: np.ndarray, axis: int) -> Tensor:
     for k, at in enumerate(taken):
         b.copy(x.slice(axis, int(at), 1), out.slice(axis, k, 1))
     return out
-
-
-__all__: list[Any] = ["dim"]

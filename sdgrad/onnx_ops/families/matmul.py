@@ -15,7 +15,14 @@ def matmul(b: Builder, left: Tensor, right: Tensor) -> Tensor:
 
 @lowering("Gemm")
 def gemm(
-    b: Builder, left: Tensor, right: Tensor, added: Tensor | None, *, alpha: float, beta: float, transa: int,
+    b: Builder,
+    left: Tensor,
+    right: Tensor,
+    added: Tensor | None,
+    *,
+    alpha: float,
+    beta: float,
+    transa: int,
     transb: int,
 ) -> Tensor:
     """``alpha * A @ B + beta * C``."""

@@ -76,9 +76,7 @@ def layer_normalization(
 
 
 @lowering("LRN")
-def local_response_normalization(
-    b: Builder, x: Tensor, *, alpha: float, beta: float, bias: float, size: int
-) -> Tensor:
+def local_response_normalization(b: Builder, x: Tensor, *, alpha: float, beta: float, bias: float, size: int) -> Tensor:
     """Krizhevsky, Sutskever and Hinton 2012: by the squares of neighbouring channels."""
     before, after = (size - 1) // 2, size // 2
     channels = x.shape[1]

@@ -16,9 +16,7 @@ from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Element, Tensor, bou
 def enlarged(over: Windows, extents: Sequence[Dim], counts: Sequence[Dim]) -> Windows:
     """Windows with the padding that the last of them needs (``ceil_mode``)."""
     after = []
-    for n, p, q, r, s, count in zip(
-        extents, over.before, over.after, over.reach, over.strides, counts, strict=True
-    ):
+    for n, p, q, r, s, count in zip(extents, over.before, over.after, over.reach, over.strides, counts, strict=True):
         needed = (sympy.sympify(count) - 1) * s + r - n - p
         after.append(max(q, int(needed)) if needed.is_Integer else q)
     return Windows(over.kernel, over.strides, over.dilations, over.before, tuple(after))
@@ -96,9 +94,7 @@ def average_pool(
     if not any(wide.before) and not any(wide.after):
         return total.map(lambda v: v / product(over.kernel))
     low = [-p if count_include_pad else 0 for p in over.before]
-    high = [
-        n + (q if count_include_pad else 0) for n, q in zip(x.shape[2:], over.after, strict=True)
-    ]
+    high = [n + (q if count_include_pad else 0) for n, q in zip(x.shape[2:], over.after, strict=True)]
 
     def average(*i: sympy.Expr) -> Element:
         return total[i] / _inside(over, i[2:], low, high).astype(x.dtype)

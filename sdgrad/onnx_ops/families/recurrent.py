@@ -41,8 +41,11 @@ def chosen(names: Sequence[str], alpha: Sequence[float], beta: Sequence[float]) 
         if key not in ACTIVATIONS:
             raise Declined(f"the activation {name}")
         a, c = DEFAULTS.get(key, (0.0, 0.0))
-        found.append(ACTIVATIONS[key](first.pop(0) if first and key in DEFAULTS else a,
-                                      second.pop(0) if second and key in DEFAULTS else c))
+        found.append(
+            ACTIVATIONS[key](
+                first.pop(0) if first and key in DEFAULTS else a, second.pop(0) if second and key in DEFAULTS else c
+            )
+        )
     return found
 
 
@@ -105,10 +108,9 @@ class Layer:
                 self._advance(states, new, inside, d, t)
             for state, final in zip(states, self.final, strict=True):
                 b.copy(state, final.select(0, d))
-        y, final = self.y, self.final
         if self.layout:
-            y, final = y.transpose([2, 0, 1, 3]), [f.transpose([1, 0, 2]) for f in final]
-        return [y, *final]
+            return [self.y.transpose([2, 0, 1, 3]), *(f.transpose([1, 0, 2]) for f in self.final)]
+        return [self.y, *self.final]
 
     def _advance(self, states: list[Tensor], new: list[Tensor], inside, d: int, t: sympy.Expr) -> None:
         into = self.y.select(0, t).select(0, d)
@@ -125,10 +127,21 @@ class Layer:
 
 @lowering("RNN", since=7)
 def rnn(
-    b: Builder, x: Tensor, w: Tensor, r: Tensor, bias: Tensor | None, lengths: Tensor | None, start: Tensor | None,
-    *, activation_alpha: Sequence[float] = (), activation_beta: Sequence[float] = (),
-    activations: Sequence[str] = ("Tanh", "Tanh"), clip: float | None = None, direction: str,
-    hidden_size: int | None = None, layout: int = 0,
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    bias: Tensor | None,
+    lengths: Tensor | None,
+    start: Tensor | None,
+    *,
+    activation_alpha: Sequence[float] = (),
+    activation_beta: Sequence[float] = (),
+    activations: Sequence[str] = ("Tanh", "Tanh"),
+    clip: float | None = None,
+    direction: str,
+    hidden_size: int | None = None,
+    layout: int = 0,
 ) -> list[Tensor]:
     layer = Layer(b, x, 1, int(r.shape[2]), direction, layout, clip)
     functions = chosen(activations, activation_alpha, activation_beta)
@@ -145,11 +158,24 @@ def rnn(
 
 @lowering("LSTM", since=7)
 def lstm(
-    b: Builder, x: Tensor, w: Tensor, r: Tensor, bias: Tensor | None, lengths: Tensor | None, start: Tensor | None,
-    cell: Tensor | None, peepholes: Tensor | None,
-    *, activation_alpha: Sequence[float] = (), activation_beta: Sequence[float] = (),
-    activations: Sequence[str] = (), clip: float | None = None, direction: str,
-    hidden_size: int | None = None, input_forget: int, layout: int = 0,
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    bias: Tensor | None,
+    lengths: Tensor | None,
+    start: Tensor | None,
+    cell: Tensor | None,
+    peepholes: Tensor | None,
+    *,
+    activation_alpha: Sequence[float] = (),
+    activation_beta: Sequence[float] = (),
+    activations: Sequence[str] = (),
+    clip: float | None = None,
+    direction: str,
+    hidden_size: int | None = None,
+    input_forget: int,
+    layout: int = 0,
 ) -> list[Tensor]:
     layer = Layer(b, x, 4, int(r.shape[2]), direction, layout, clip)
     names = list(activations) or ["Sigmoid", "Tanh", "Tanh"] * len(layer.directions)
@@ -182,10 +208,22 @@ def lstm(
 
 @lowering("GRU", since=7)
 def gru(
-    b: Builder, x: Tensor, w: Tensor, r: Tensor, bias: Tensor | None, lengths: Tensor | None, start: Tensor | None,
-    *, activation_alpha: Sequence[float] = (), activation_beta: Sequence[float] = (),
-    activations: Sequence[str] = (), clip: float | None = None, direction: str,
-    hidden_size: int | None = None, layout: int = 0, linear_before_reset: int = 0,
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    bias: Tensor | None,
+    lengths: Tensor | None,
+    start: Tensor | None,
+    *,
+    activation_alpha: Sequence[float] = (),
+    activation_beta: Sequence[float] = (),
+    activations: Sequence[str] = (),
+    clip: float | None = None,
+    direction: str,
+    hidden_size: int | None = None,
+    layout: int = 0,
+    linear_before_reset: int = 0,
 ) -> list[Tensor]:
     layer = Layer(b, x, 3, int(r.shape[2]), direction, layout, clip)
     names = list(activations) or ["Sigmoid", "Tanh"] * len(layer.directions)

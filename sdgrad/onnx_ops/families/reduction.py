@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.registry import constant_of, integers, lowering
+from sdgrad.onnx_ops.registry import integers, lowering
 from sdgrad.onnx_ops.tensors import Builder, Declined, Element, Tensor, call, dim, element, product, where
 
 LARGEST_SORT = 4096  # elements along the axis; TopK compares every two of them
@@ -76,9 +76,7 @@ def _reduction(name: str, function: Callable[[Tensor, Sequence[int], bool], Tens
         return apply(x, reduced_axes(x, axes, 0), keepdims)
 
     @lowering(name, since=13 if name == "ReduceSum" else 18)
-    def by_operand(
-        b: Builder, x: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int
-    ) -> Tensor:
+    def by_operand(b: Builder, x: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int) -> Tensor:
         given = integers(axes, "axes") if axes is not None and axes.size != 0 else []
         if not given and noop_with_empty_axes:
             return apply(x, [], keepdims)
@@ -199,6 +197,3 @@ def top_k(b: Builder, x: Tensor, k: Tensor, *, axis: int, largest: int, sorted: 
     place(values, lambda i: x[i])
     place(indices, lambda i: element(i[axis], np.int64))
     return values, indices
-
-
-__all__ = ["constant_of", "extreme_at", "mean", "softmax"]

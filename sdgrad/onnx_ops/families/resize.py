@@ -130,14 +130,18 @@ def resize(
             common = (min if keep_aspect_ratio_policy == "not_larger" else max)(factors)
             factors = [common] * len(factors)
             results = [int(np.floor(n * common + 0.5)) for n in extents]
-    box = constant_of(roi, "roi") if roi is not None and roi.size != 0 else np.r_[[0.0] * len(along), [1.0] * len(along)]
+    box = (
+        constant_of(roi, "roi") if roi is not None and roi.size != 0 else np.r_[[0.0] * len(along), [1.0] * len(along)]
+    )
     crop = coordinate_transformation_mode == "tf_crop_and_resize"
     outside: list[tuple[int, np.ndarray]] = []
     for k, (axis, n, m, s) in enumerate(zip(along, extents, results, factors, strict=True)):
         at = coordinates(n, m, s, coordinate_transformation_mode, (float(box[k]), float(box[k + len(along)])))
         if m == n and np.array_equal(at, np.arange(n)):
             continue
-        x = applied(b, x, axis, weights(at, n, s, mode, nearest_mode, cubic_coeff_a, bool(antialias), bool(exclude_outside)))
+        x = applied(
+            b, x, axis, weights(at, n, s, mode, nearest_mode, cubic_coeff_a, bool(antialias), bool(exclude_outside))
+        )
         if crop and np.any((at < 0) | (at > n - 1)):
             outside.append((axis, (at < 0) | (at > n - 1)))
     for axis, mask in outside:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import sympy
 
-from sdgrad.onnx_ops.registry import constant_of, integers, lowering
+from sdgrad.onnx_ops.registry import integers, lowering
 from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Element, Tensor, dim, element, product, where
 
 
@@ -81,7 +81,7 @@ def pieces(x: Tensor, axis: int, counts: Sequence[Dim]) -> list[Tensor]:
     found, start = [], 0
     for n in counts:
         found.append(x.slice(axis, start, n))
-        start = start + n  # type: ignore[operator]
+        start = start + n
     return found
 
 
@@ -98,9 +98,7 @@ def split(b: Builder, x: Tensor, sizes: Tensor | None, *, axis: int, num_outputs
 
 
 @lowering("Slice", since=10)
-def slice_(
-    b: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
-) -> Tensor:
+def slice_(b: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None) -> Tensor:
     """NumPy's rules for negative and for large numbers."""
     first, last = integers(starts, "starts"), integers(ends, "ends")
     along = integers(axes, "axes") if axes is not None else list(range(len(first)))
@@ -126,9 +124,7 @@ def _open_slice(x: Tensor, axis: int, start: int, end: int, step: int) -> Tensor
 
 
 @lowering("Pad", since=11)
-def pad(
-    b: Builder, x: Tensor, pads: Tensor, value: Tensor | None, axes: Tensor | None, *, mode: str
-) -> Tensor:
+def pad(b: Builder, x: Tensor, pads: Tensor, value: Tensor | None, axes: Tensor | None, *, mode: str) -> Tensor:
     """Negative numbers cut off."""
     amounts = integers(pads, "pads")
     along = [a % x.rank for a in integers(axes, "axes")] if axes is not None else list(range(x.rank))
@@ -279,6 +275,3 @@ def reverse_sequence(b: Builder, x: Tensor, lengths: Tensor, *, batch_axis: int,
         return x[(*i[:time_axis], at, *i[time_axis + 1 :])]
 
     return b.compute(x.shape, x.dtype, value)
-
-
-__all__ = ["constant_of", "pad", "padded"]
