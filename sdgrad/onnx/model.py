@@ -2,108 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dace
 import numpy as np
 import onnx
 
-from sdgrad.api import vjp
+from sdgrad.api import value_and_grad, vjp
 from sdgrad.errors import ArgumentError, NameNotFound, UnsupportedOperator
-from sdgrad.frontend.parse import bind_arguments
 from sdgrad.names import Names
-from sdgrad.onnx.importing import Imported, Importer, identifier
+from sdgrad.onnx.function import ModelFunction, alike
+from sdgrad.onnx.importing import Importer, identifier
+from sdgrad.onnx.losses import WithLoss
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
-from sdgrad.onnx_ops.session import failure
 from sdgrad.onnx_ops.tensors import Unknown
-from sdgrad.pipeline import normalize
-from sdgrad.program.tree import Program
-from sdgrad.runtime.arrays import as_array, is_tensor, like
-from sdgrad.signature import Signature
-
-
-def alike(results: Iterable[np.ndarray], arguments: Mapping[str, Any]) -> Any:
-    """Results as the arguments are: torch tensors where these came in; one array for one, else a tuple."""
-    kind = next((v for v in arguments.values() if is_tensor(v)), None)
-    found = tuple(r if kind is None else like(r, kind) for r in results)
-    return found[0] if len(found) == 1 else found
-
-
-@dataclass(eq=False)
-class ModelFunction:
-    """A model's graph as a function of its inputs and weights, as the engine takes functions."""
-
-    reading: Reading
-    name: str
-    arguments: dict[str, str]  # of the function, by the names in the model
-    statics: dict[Hashable, list[str]] = field(default_factory=dict)
-    imported: dict[Hashable, Imported] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in self.arguments.values()]
-
-        def f(*args: Any, **kwargs: Any) -> None:
-            """The model's graph has no Python source."""
-
-        f.__name__ = self.name
-        f.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        self._function = f
-
-    @property
-    def f(self) -> Callable:
-        return self._function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The outputs, as :meth:`Model.__call__` gives them."""
-        return self.run(bind_arguments(self, args, kwargs))
-
-    def run(self, arguments: Mapping[str, Any]) -> Any:
-        """The outputs: one array for one, else a tuple."""
-        signature = Signature.of(self, arguments)
-        found = signature.primal()(signature.arguments(arguments))
-        if error := failure():
-            raise error
-        shapes = [shape for shape, _ in self.graph(arguments).results]
-        return alike([found[n].reshape(s) for n, s in zip(signature.outputs, shapes, strict=True)], arguments)
-
-    def identity(self) -> Hashable:
-        return ("onnx", id(self))
-
-    def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
-        """The content of what decides shapes."""
-        return self._import(arguments)[0]
-
-    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        imported = self.graph(arguments)
-        return normalize(imported.sdfg), imported.closure
-
-    def graph(self, arguments: Mapping[str, Any]) -> Imported:
-        """The model as a graph, for arguments of these shapes."""
-        return self._import(arguments)[1]
-
-    def _import(self, arguments: Mapping[str, Any]) -> tuple[Hashable, Imported]:
-        own = {v: k for k, v in self.arguments.items()}
-        given = {own[n]: np.asarray(as_array(v)) for n, v in arguments.items()}
-        shapes = tuple((n, v.shape, str(v.dtype)) for n, v in given.items())
-        names = self.statics.setdefault(shapes, [])
-        while True:
-            values = evaluate(self.reading, names, given)
-            key = (shapes, tuple((n, v.tobytes(), v.shape) for n, v in values.items()))
-            if key in self.imported:
-                return key[1], self.imported[key]
-            operands = {n: (v.shape, v.dtype) for n, v in given.items()}
-            known = {**self.reading.constants, **values}
-            try:
-                self.imported[key] = Importer(self.reading, operands, self.arguments, known).run(self.name)
-            except Unknown as reason:
-                if reason.container in names:
-                    raise
-                names.append(reason.container)
+from sdgrad.runtime.arrays import as_array
+from sdgrad.wrt import several
 
 
 class Model:
@@ -114,7 +31,9 @@ class Model:
         self.reading = reading
         self.inputs = tuple(i.name for i in reading.inputs)
         self.outputs = tuple(reading.outputs)
-        self.weights: dict[str, np.ndarray] = dict(reading.weights)
+        self.weights: dict[str, np.ndarray] = {
+            n: w if w.flags.writeable else w.copy() for n, w in reading.weights.items()
+        }
         arguments = {n: names.fresh(identifier(n)) for n in (*self.inputs, *self.weights)}
         self.function = ModelFunction(reading, identifier(name), arguments)
 
@@ -178,8 +97,67 @@ class Model:
 
         return outputs, pullback
 
-    def sdfg(self, *inputs: Any, **named: Any) -> dace.SDFG:
+    def value_and_grad(self, loss: Callable, wrt: str | Sequence[str] | None = None) -> Callable:
+        """A function that returns the value of a loss of the model's outputs, and its gradients.
+
+        :param loss: a NumPy-style function ``loss(*outputs, *more)`` that returns a scalar.
+        :param wrt: names of weights or inputs; all weights unless given.
+        :returns: a callable with the model's inputs and then ``more`` (either by position or by name) that returns
+            ``(value, gradients)``: a dict of gradients by name, or the gradient alone for a single name.
+        """
+        names = list(self.weights) if wrt is None else [wrt] if isinstance(wrt, str) else list(wrt)
+        if unknown := [n for n in names if n not in self.function.arguments]:
+            raise NameNotFound("weight or input", unknown[0], self.function.arguments)
+        whole = WithLoss(self.function, loss, len(self.outputs))
+        compute = value_and_grad(whole, wrt=[self.function.arguments[n] for n in names])
+
+        def step(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            own = {k: v for k, v in kwargs.items() if k not in whole.arguments}
+            arguments = self.bound(args[: len(self.inputs)], own)
+            more = dict(zip(whole.arguments, args[len(self.inputs) :], strict=False))
+            more |= {k: v for k, v in kwargs.items() if k in whole.arguments}
+            if missing := [n for n in whole.arguments if n not in more]:
+                raise ArgumentError(f"argument '{missing[0]}' of the loss is missing")
+            value, found = compute(**arguments, **{whole.arguments[n]: v for n, v in more.items()})
+            gradients = dict(zip(names, found, strict=True))
+            return value, gradients if wrt is None or several(wrt) else gradients[names[0]]
+
+        return step
+
+    @property
+    def sdfg(self) -> dace.SDFG:
+        """The model as a graph of operator nodes, for the shapes that the file declares.
+
+        Dimensions that it leaves open are symbols. Arguments are called as :attr:`names` says.
+
+        :raises UnsupportedOperator: an operator cannot be generated for shapes as open as these.
+        """
+        operands = {i.name: declared(i) for i in self.reading.inputs}
+        operands |= {n: (w.shape, w.dtype) for n, w in self.weights.items()}
+        importer = Importer(self.reading, operands, self.function.arguments, dict(self.reading.constants))
+        try:
+            return importer.run(self.function.name).sdfg
+        except Unknown as reason:
+            raise UnsupportedOperator("model", self.function.name, f"{reason}; call sdfg_for with inputs") from reason
+
+    def sdfg_for(self, *inputs: Any, **named: Any) -> dace.SDFG:
+        """The graph for inputs like these."""
         return self.function.graph(self.bound(inputs, named)).sdfg
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What inputs and weights are called in the graph, by their names in the model."""
+        return self.function.arguments
+
+
+def declared(info: onnx.ValueInfoProto) -> tuple[tuple[Any, ...], np.dtype]:
+    """Shape and type of an input; dimensions without a number are symbols."""
+    kind = info.type.tensor_type
+    dims = [
+        d.dim_value if d.HasField("dim_value") else dace.symbol(identifier(d.dim_param or f"{info.name}_{k}"))
+        for k, d in enumerate(kind.shape.dim)
+    ]
+    return tuple(dims), onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
 
 
 def load(model: str | os.PathLike | bytes | onnx.ModelProto, name: str = "") -> Model:

@@ -112,7 +112,7 @@ def compare(found: np.ndarray, wanted: np.ndarray, case: Any, operator: str) -> 
 
 def how(model: sdgrad.onnx.Model, inputs: list[np.ndarray]) -> str:
     try:
-        sdfg = model.sdfg(*inputs)
+        sdfg = model.sdfg_for(*inputs)
     except SdgradError:
         return "elsewhere"
     nodes = [n for n, _ in sdfg.all_nodes_recursive() if isinstance(n, ONNXOp)]
