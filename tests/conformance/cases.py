@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from onnx.reference import ReferenceEvaluator
 import sdgrad.onnx
 from sdgrad.errors import SdgradError
 from sdgrad.onnx.backend import as_input
+from sdgrad.onnx.precision import in_double
 from sdgrad.onnx_ops.nodes import ONNXOp
 
 T = onnx.TensorProto
@@ -172,32 +172,3 @@ def near(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if x.dtype.kind != "f":
         return x
     return x + 1e-3 * rng.uniform(0.1, 1.0, x.shape) * np.where(np.isfinite(x), 1.0, 0.0)
-
-
-def in_double(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with all its real numbers in double precision."""
-    wide = copy.deepcopy(model)
-    _widen(wide.graph)
-    return wide
-
-
-def _widen(graph: onnx.GraphProto) -> None:
-    for value in [*graph.input, *graph.output, *graph.value_info]:
-        if value.type.HasField("tensor_type") and value.type.tensor_type.elem_type in FLOATS:
-            value.type.tensor_type.elem_type = T.DOUBLE
-    for tensor in graph.initializer:
-        _widen_tensor(tensor)
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.TENSOR:
-                _widen_tensor(attribute.t)
-            elif attribute.type == onnx.AttributeProto.GRAPH:
-                _widen(attribute.g)
-            elif attribute.name in ("to", "dtype", "softmax_precision", "stash_type") and attribute.i in FLOATS:
-                attribute.i = T.DOUBLE
-
-
-def _widen_tensor(tensor: onnx.TensorProto) -> None:
-    if tensor.data_type in FLOATS:
-        array = onnx.numpy_helper.to_array(tensor).astype(np.float64)
-        tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
