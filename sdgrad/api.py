@@ -129,9 +129,10 @@ def grad(
 def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
     """``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
 
-    :returns: ``(outputs, pullback)``. ``pullback(*cotangents)`` takes one cotangent for each output, of its shape, and
-        returns a tuple with one gradient for each positional argument (None where it is not floating point). The
-        arguments are those of this call, even if the caller changes the arrays afterwards.
+    :returns: ``(outputs, pullback)``. ``pullback(*cotangents)`` takes one cotangent for each output, of its shape (None
+        for integers, and where it is zero), and returns a tuple with one gradient for each positional argument (None
+        where it is not floating point). The arguments are those of this call, even if the caller changes the arrays
+        afterwards.
     """
     arguments = bind_arguments(f, args, kwargs)
     saved = {k: np.array(as_array(v)) if isinstance(as_array(v), np.ndarray) else v for k, v in arguments.items()}
@@ -143,7 +144,8 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
     def pullback(*cotangents: Any) -> tuple:
         if len(cotangents) != len(outputs):
             raise ArgumentError(f"expected {len(outputs)} cotangents, one for each output, found {len(cotangents)}")
-        found = Backward(f, wanted)(tape, **dict(zip(outputs, cotangents, strict=True)))
+        given = {n: c for n, c in zip(outputs, cotangents, strict=True) if c is not None}
+        found = Backward(f, wanted)(tape, **given)
         return tuple(like(np.asarray(found[n]), arguments[n]) if n in wanted else None for n in names)
 
     kind = next((v for v in arguments.values() if is_tensor(v)), None)

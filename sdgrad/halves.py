@@ -148,7 +148,7 @@ class Forward:
         known = output_names(signature)
         if not known:
             raise NotScalarError(f"{python_function(self.f).__name__} returns nothing and writes no argument")
-        provides = tuple(known) if self.provides is None else self.provides
+        provides = tuple(n for n in known if signature.is_float(known[n])) if self.provides is None else self.provides
         if missing := [n for n in provides if n not in known]:
             raise NameNotFound("output", missing[0], list(known))
         present = tuple(n for n in self.requires if n in signature.program.containers)

@@ -65,6 +65,12 @@ class ModelFunction:
         shapes = [shape for shape, _ in self.graph(arguments).results]
         return alike([found[n].reshape(s) for n, s in zip(signature.outputs, shapes, strict=True)], arguments)
 
+    def deciding(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Tensors, by the model's names, for whose content the program is made: they decide shapes."""
+        self._import(arguments)
+        own = {v: k for k, v in self.arguments.items()}
+        return self.statics[_shapes({own[n]: np.asarray(as_array(v)) for n, v in arguments.items()})]
+
     def identity(self) -> Hashable:
         return ("onnx", id(self))
 
@@ -83,7 +89,7 @@ class ModelFunction:
     def _import(self, arguments: Mapping[str, Any]) -> tuple[Hashable, Imported]:
         own = {v: k for k, v in self.arguments.items()}
         given = {own[n]: np.asarray(as_array(v)) for n, v in arguments.items()}
-        shapes = tuple((n, v.shape, str(v.dtype)) for n, v in given.items())
+        shapes = _shapes(given)
         names = self.statics.setdefault(shapes, [])
         while True:
             values = evaluate(self.reading, names, given)
@@ -98,3 +104,7 @@ class ModelFunction:
                 if reason.container in names:
                     raise
                 names.append(reason.container)
+
+
+def _shapes(given: Mapping[str, np.ndarray]) -> Hashable:
+    return tuple((n, v.shape, str(v.dtype)) for n, v in given.items())

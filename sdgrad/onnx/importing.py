@@ -35,6 +35,7 @@ class Imported:
     names: Mapping[str, str]  # containers, by the model's names
     results: tuple[tuple[Shape, np.dtype], ...]
     closure: Mapping[str, np.ndarray]  # constants that the graph takes as arguments
+    decided: Mapping[str, str]  # kinds of the numbers that the graph was made for, by the model's names
 
 
 @dataclass
@@ -61,7 +62,8 @@ class Importer:
         for node in self.reading.graph.node:
             self.node(node)
         results = [self.result(k, n) for k, n in enumerate(self.reading.outputs)]
-        return Imported(self.sdfg, self.containers, tuple(results), self.closure)
+        decided = {n: v.dtype.kind for n, v in self.known.items() if n not in self.reading.constants}
+        return Imported(self.sdfg, self.containers, tuple(results), self.closure, decided)
 
     # -- tensors
     def declare(self, tensor: str, shape: Shape, dtype: np.dtype, transient: bool = True) -> None:

@@ -10,8 +10,9 @@ import dace
 import numpy as np
 import onnx
 
-from sdgrad.api import value_and_grad, vjp
-from sdgrad.errors import ArgumentError, NameNotFound, UnsupportedOperator
+from sdgrad.api import value_and_grad
+from sdgrad.errors import ArgumentError, DifferentiationError, NameNotFound, Problem, UnsupportedOperator
+from sdgrad.halves import Backward, Forward
 from sdgrad.names import Names
 from sdgrad.onnx.function import ModelFunction, alike
 from sdgrad.onnx.importing import Importer, identifier
@@ -19,7 +20,7 @@ from sdgrad.onnx.losses import WithLoss
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
 from sdgrad.onnx_ops.tensors import Unknown
-from sdgrad.runtime.arrays import as_array
+from sdgrad.runtime.arrays import as_array, is_tensor, like, matching
 from sdgrad.wrt import several
 
 
@@ -88,14 +89,56 @@ class Model:
             return alike(evaluate(self.reading, self.outputs, given).values(), arguments)
 
     def vjp(self, *inputs: Any, **named: Any) -> tuple[Any, Callable]:
-        """The outputs, and the function from their cotangents to gradients by name, of inputs and weights."""
+        """The outputs, and the function from their cotangents to gradients by name, of inputs and weights.
+
+        ``pullback(*cotangents)`` takes one for each output (None for integers, and where it is zero). What is no real
+        number has the gradient None, and so has an input whose content decides shapes: the program is made for it.
+
+        :raises DifferentiationError: what the outputs depend on cannot be differentiated; every reason, by operator.
+        """
         arguments = self.bound(inputs, named)
-        outputs, pull = vjp(self.function, *arguments.values())
+        fixed = self.decided_by(arguments)
+        wanted = tuple(
+            a
+            for n, a in self.names.items()
+            if n not in fixed and np.asarray(as_array(arguments[a])).dtype.kind == "f"
+        )
+        saved = {n: np.array(as_array(v)) for n, v in arguments.items()}
+        tape = Forward(self.function, wanted, None).run(saved)
+        shapes = [shape for shape, _ in self.function.graph(saved).results]
+        outputs = alike([np.reshape(v, s) for v, s in zip(tape.outputs.values(), shapes, strict=True)], arguments)
 
         def pullback(*cotangents: Any) -> dict[str, Any]:
-            return dict(zip(self.function.arguments, pull(*cotangents), strict=True))
+            if len(cotangents) != len(shapes):
+                raise ArgumentError(f"expected {len(shapes)} cotangents, one for each output, found {len(cotangents)}")
+            given = {}
+            for (n, value), c, shape in zip(tape.outputs.items(), cotangents, shapes, strict=True):
+                if c is not None:
+                    given[n] = matching(c, np.empty(shape, value.dtype), f"cotangent of {n}").reshape(np.shape(value))
+            found = Backward(self.function, wanted)(tape, **given)
+            kind = next((v for v in arguments.values() if is_tensor(v)), None)
+            return {
+                n: (found[a] if kind is None else like(np.asarray(found[a]), kind)) if a in found else None
+                for n, a in self.names.items()
+            }
 
         return outputs, pullback
+
+    def decided_by(self, arguments: Mapping[str, Any]) -> set[str]:
+        """Inputs whose content decides shapes.
+
+        :raises DifferentiationError: real numbers that the model computes do.
+        """
+        found = set(self.function.deciding(arguments))
+        made = {o: node for node in self.reading.graph.node for o in node.output}
+        problems = [
+            Problem(f"{made[n].op_type} '{made[n].name}'", f"'{n}' decides shapes, and has no derivative")
+            for n in found
+            if n in made and self.function.graph(arguments).decided.get(n) == "f"
+        ]
+        if problems:
+            raise DifferentiationError(problems)
+        return found
 
     def value_and_grad(self, loss: Callable, wrt: str | Sequence[str] | None = None) -> Callable:
         """A function that returns the value of a loss of the model's outputs, and its gradients.
@@ -114,6 +157,8 @@ class Model:
         def step(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
             own = {k: v for k, v in kwargs.items() if k not in whole.arguments}
             arguments = self.bound(args[: len(self.inputs)], own)
+            if fixed := self.decided_by(arguments) & set(names):
+                raise ArgumentError(f"'{min(fixed)}' decides shapes, and has no derivative; leave it out of wrt")
             more = dict(zip(whole.arguments, args[len(self.inputs) :], strict=False))
             more |= {k: v for k, v in kwargs.items() if k in whole.arguments}
             if missing := [n for n in whole.arguments if n not in more]:
