@@ -87,7 +87,8 @@ class LeafAdjoint:
         if not defines:
             return None
         # of several instances that write one element the last counts: it takes the cotangent, and leaves none
-        again = store.mode == "set" and not injective(store, self.leaf, len(store.index))
+        taken = store.mode == "set" and self.is_active(store.value)
+        again = taken and not injective(store, self.leaf, len(store.index))
         whole = not again and covers(store, self.leaf, program.containers[store.container].shape)
         if whole and self.adjoints.may_forget(store.container) and program.root(store.container) == store.container:
             return store.container

@@ -93,3 +93,12 @@ def largest_of_infinities(A, x):
 def permuted_in_place(Z, index):
     Z[index] = Z
     return Z * Z
+
+
+# What is written carries no derivative: nothing has to be cleared, and the index was not there to clear at.
+@program(lambda rng: (signed(rng, 5), signed(rng, 5), np.array([0, 2, 2, 4, 0])), "corpus", scalar=False, mutates="Z")
+def written_in_one_branch(Z, x, index):
+    if index[1] < 2:
+        Z[index] = 0.5 * x
+        return np.sum(x * x)
+    return np.sum(Z * x)
