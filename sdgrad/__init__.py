@@ -1,5 +1,6 @@
 """sdgrad: symbolic differentiation of dataflow graphs."""
 
+import importlib
 import warnings
 
 import sdgrad.backward_impls.custom
@@ -33,6 +34,15 @@ from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
 warnings.filterwarnings("ignore", message="Using sets for connectors")
 
 __version__ = "0.1.0"
+
+
+
+def __getattr__(name: str):
+    """Parts that need packages of their own are imported when they are asked for."""
+    if name in ("onnx", "torch"):
+        return importlib.import_module(f"sdgrad.{name}")
+    raise AttributeError(f"module 'sdgrad' has no attribute '{name}'")
+
 
 __all__ = [
     "BackwardContext",

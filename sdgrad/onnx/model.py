@@ -111,7 +111,7 @@ class Model:
         def pullback(*cotangents: Any) -> dict[str, Any]:
             if len(cotangents) != len(shapes):
                 raise ArgumentError(f"expected {len(shapes)} cotangents, one for each output, found {len(cotangents)}")
-            given = {}
+            given: dict[str, Any] = {}
             for (n, value), c, shape in zip(tape.outputs.items(), cotangents, shapes, strict=True):
                 if c is not None:
                     given[n] = matching(c, np.empty(shape, value.dtype), f"cotangent of {n}").reshape(np.shape(value))
