@@ -36,7 +36,6 @@ warnings.filterwarnings("ignore", message="Using sets for connectors")
 __version__ = "0.1.0"
 
 
-
 def __getattr__(name: str):
     """Parts that need packages of their own are imported when they are asked for."""
     if name in ("onnx", "torch"):

@@ -158,17 +158,17 @@ def test_update_at_computed_places():
 def test_operators_without_a_lowering_run_by_onnxruntime():
     nodes = [
         helper.make_node("Mul", ["x", "x"], ["s"]),
-        helper.make_node("GridSample", ["s", "grid"], ["g"]),
+        helper.make_node("MaxRoiPool", ["s", "boxes"], ["g"], pooled_shape=[2, 2]),
         helper.make_node("Relu", ["g"], ["y"]),
     ]
-    types = {"x": (T.FLOAT, [1, 1, 3, 3]), "grid": (T.FLOAT, [1, 2, 2, 2])}
+    types = {"x": (T.FLOAT, [1, 1, 4, 4]), "boxes": (T.FLOAT, [1, 5])}
     model = made(nodes, types, {"y": (T.FLOAT, [1, 1, 2, 2])})
-    x, grid = RNG.random((1, 1, 3, 3), np.float32), RNG.random((1, 2, 2, 2), np.float32)
-    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x, "grid": grid})[0]
+    x, boxes = RNG.random((1, 1, 4, 4), np.float32), np.array([[0, 0, 0, 3, 3]], np.float32)
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x, "boxes": boxes})[0]
     own = sdgrad.onnx.load(model)
-    assert_close(own(x, grid), wanted, 1e-5, "outputs")
-    with pytest.raises(sdgrad.errors.DifferentiationError, match="ONNXGridSample"):
-        own.vjp(x, grid)
+    assert_close(own(x, boxes), wanted, 1e-5, "outputs")
+    with pytest.raises(sdgrad.errors.DifferentiationError, match="ONNXMaxRoiPool"):
+        own.vjp(x, boxes)
 
 
 def test_nodes_in_programs():

@@ -21,7 +21,7 @@ from sdgrad.config import config
 
 parallel.SMALLEST_PARALLEL_WORK = 0  # even the smallest map runs in threads
 tags = [t.split("+") for t in sys.argv[1:]]
-chosen = {p.name: p for t in tags for p in select(*t, without=("nojax",))[:4]}
+chosen = {p.name: p for t in tags for p in select(*t, without=("nojax",))[:3]}
 with config.override(optimization_level=0):
     for name, program in sorted(chosen.items()):
         run = Run.of(program)
@@ -43,7 +43,7 @@ def run(threads: int, tmp_path: Path) -> list[str]:
 
 def test_threads_do_not_change_a_bit(tmp_path):
     one = run(1, tmp_path)
-    assert len(one) >= 30
+    assert len(one) >= 24
     assert one[0::2] == one[1::2], "a second call gives other numbers than the first"
     for a, b in zip(one, run(2, tmp_path), strict=True):
         if a != b:

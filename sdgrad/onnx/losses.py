@@ -117,4 +117,3 @@ def _argument(desc: dt.Data) -> dt.Data:
     new = desc.clone()
     new.transient = False
     return new
-

@@ -99,9 +99,7 @@ class Model:
         arguments = self.bound(inputs, named)
         fixed = self.decided_by(arguments)
         wanted = tuple(
-            a
-            for n, a in self.names.items()
-            if n not in fixed and np.asarray(as_array(arguments[a])).dtype.kind == "f"
+            a for n, a in self.names.items() if n not in fixed and np.asarray(as_array(arguments[a])).dtype.kind == "f"
         )
         saved = {n: np.array(as_array(v)) for n, v in arguments.items()}
         tape = Forward(self.function, wanted, None).run(saved)

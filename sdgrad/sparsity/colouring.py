@@ -53,10 +53,20 @@ def _offsets(pattern: sp.csr_matrix, shape: tuple[int, ...]) -> np.ndarray | Non
         for first in range(int(width.max()) - d):
             rows = width > first + d
             a, b = starts[rows] + first, starts[rows] + first + d
-            found |= set(map(tuple, np.unique(np.stack([i[b] - i[a] for i in index], 1), axis=0).tolist()))
+            found |= _distinct([i[b] - i[a] for i in index])
             if len(found) > MOST_OFFSETS:
                 return None
     return np.array(sorted(found), int).reshape(-1, len(index))
+
+
+def _distinct(columns: Sequence[np.ndarray]) -> set[tuple[int, ...]]:
+    """The rows of a table that is given by columns, each once. Equal neighbours, which most are, go first."""
+    changes = np.ones(len(columns[0]), bool)
+    changes[1:] = np.any([c[1:] != c[:-1] for c in columns], axis=0)
+    rows = [c[changes] for c in columns]
+    if len(rows[0]) > MOST_OFFSETS:
+        rows = list(np.unique(np.stack(rows), axis=1))
+    return set(zip(*(r.tolist() for r in rows), strict=True))
 
 
 def _greedy(pattern: sp.csr_matrix) -> np.ndarray:

@@ -1,7 +1,6 @@
 """The lowerings, one file for each family of operators."""
 
 from sdgrad.onnx_ops.families import (  # noqa: F401
-    attention,
     control,
     conv,
     elementwise,
@@ -13,5 +12,7 @@ from sdgrad.onnx_ops.families import (  # noqa: F401
     recurrent,
     reduction,
     resize,
+    sampling,
     shape,
+    signal,
 )

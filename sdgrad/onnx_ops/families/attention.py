@@ -1,1 +1,0 @@
-"""Attention, where the definition of the standard is not enough."""

@@ -1,0 +1,119 @@
+"""Fourier transforms and determinants."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import sympy
+
+from sdgrad.onnx_ops.registry import integers, lowering
+from sdgrad.onnx_ops.tensors import Builder, Declined, Element, Tensor, call, element, where
+
+LARGEST_DETERMINANT = 5  # rows; by the sum over permutations
+
+
+def turned(x: Tensor, lead: tuple, tail: tuple, position: sympy.Expr, frequency: sympy.Expr, n: int, sign: float):
+    """``x[position] * exp(sign * 2 pi i position frequency / n)``: real and imaginary part."""
+    angle = element(sympy.Mod(position * frequency, n), np.int64).astype(np.float64) * (sign * 2 * np.pi / n)
+    c, s = call("cos", angle), call("sin", angle)
+    real = x[(*lead, position, *tail, sympy.Integer(0))]
+    if x.shape[-1] == 1:
+        return real * c, real * s
+    imaginary = x[(*lead, position, *tail, sympy.Integer(1))]
+    return real * c - imaginary * s, real * s + imaginary * c
+
+
+def transform(b: Builder, x: Tensor, axis: int, length: int, inverse: int, onesided: int) -> Tensor:
+    """Along an axis; the last one has real and imaginary part. As the sum that defines it."""
+    extent = x.shape[axis]
+    if not isinstance(extent, int):
+        raise Declined("an open dimension")
+    count = min(extent, length)
+    back = bool(inverse and onesided)  # from half a spectrum to real numbers
+    results = length // 2 + 1 if onesided and not inverse else length
+    sign = 1.0 if inverse else -1.0
+    parts = []
+    for part in range(1 if back else 2):
+
+        def value(out: tuple, k: tuple, part: int = part) -> Element:
+            lead, frequency, tail = out[:axis], out[axis], out[axis + 1 :]
+            own = turned(x, lead, tail, k[0], frequency, length, sign)[part]
+            if not back:
+                return own
+            half = element(k[0], np.int64)
+            single = half.equals(0) | (half * 2).equals(length)  # the others stand for their mirror images as well
+            return own * where(single, 1.0, 2.0)
+
+        shape = [results if d == axis else n for d, n in enumerate(x.shape[:-1])]
+        parts.append(b.reduction(shape, [count], value, "sum", np.float64))
+    out = b.declare("t", [*shape, len(parts)], x.dtype)
+    scale = 1 / length if inverse else 1.0
+    for k, part_ in enumerate(parts):
+        b.assign(out.select(-1, k), lambda *i, p=part_: p[i] * scale)
+    return out
+
+
+@lowering("DFT", since=17)
+def dft(b: Builder, x: Tensor, length: Tensor | None, *, axis: int, inverse: int, onesided: int) -> Tensor:
+    axis %= x.rank
+    count = integers(length, "dft_length")[0] if length is not None else spectrum(x, axis, inverse, onesided)
+    return transform(b, x, axis, count, inverse, onesided)
+
+
+@lowering("DFT", since=20)
+def newer_dft(b: Builder, x: Tensor, length: Tensor | None, axis: Tensor | None, *, inverse: int, onesided: int):
+    at = integers(axis, "axis")[0] if axis is not None else -2
+    return dft(b, x, length, axis=at, inverse=inverse, onesided=onesided)
+
+
+def spectrum(x: Tensor, axis: int, inverse: int, onesided: int) -> int:
+    extent = x.shape[axis]
+    if not isinstance(extent, int):
+        raise Declined("an open dimension")
+    return 2 * (extent - 1) if inverse and onesided else extent
+
+
+@lowering("STFT", since=17)
+def stft(
+    b: Builder, signal: Tensor, step: Tensor, window: Tensor | None, length: Tensor | None, *, onesided: int
+) -> Tensor:
+    """Frames of a signal, times a window, each transformed."""
+    hop = integers(step, "frame_step")[0]
+    size = integers(length, "frame_length")[0] if length is not None else None
+    size = int(window.shape[0]) if size is None and window is not None else size
+    total = signal.shape[1]
+    if size is None or not isinstance(total, int):
+        raise Declined("no length of frames")
+    frames = (total - size) // hop + 1
+    wide = signal if signal.rank == 3 else signal.unsqueeze(2)
+
+    def value(*i: sympy.Expr) -> Element:
+        own = wide[i[0], i[1] * hop + i[2], i[3]]
+        return own if window is None else own * window[i[2]]
+
+    cut = b.compute([signal.shape[0], frames, size, wide.shape[2]], signal.dtype, value)
+    return transform(b, cut, 2, size, 0, onesided)
+
+
+@lowering("Det")
+def determinant(b: Builder, x: Tensor) -> Tensor:
+    """By the sum over permutations, which is differentiable everywhere."""
+    n = x.shape[-1]
+    if not isinstance(n, int) or n > LARGEST_DETERMINANT:
+        raise Declined(f"a matrix of {n} rows")
+
+    def value(*i: sympy.Expr) -> Element:
+        total: Element | None = None
+        for order in itertools.permutations(range(n)):
+            sign = round(float(np.linalg.det(np.eye(n)[list(order)])))
+            term: Element | None = None
+            for row, column in enumerate(order):
+                entry = x[(*i, sympy.Integer(row), sympy.Integer(column))]
+                term = entry if term is None else term * entry
+            assert term is not None
+            total = (term if sign > 0 else -term) if total is None else total + term if sign > 0 else total - term
+        assert total is not None
+        return total
+
+    return b.compute(x.shape[:-2], x.dtype, value)
