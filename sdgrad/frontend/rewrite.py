@@ -115,6 +115,10 @@ class _SpelledOut(ast.NodeTransformer):
         return node
 
 
+SAME_TYPE = {"abs", "absolute", "square", "negative", "positive", "sign", "conj", "conjugate"}
+"""Functions of NumPy whose result has the type of the argument."""
+
+
 class Rewriter:
     """Rewrites the statements of one function, outside of maps and tasklets."""
 
@@ -138,7 +142,8 @@ class Rewriter:
     def named_arguments(self, statement: ast.stmt) -> list[ast.stmt]:
         """Arithmetic on numbers among a function's arguments gets a name first: DaCe takes it for an integer."""
         out: list[ast.stmt] = []
-        for call in [n for n in ast.walk(statement) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]:
+        calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
+        for call in [c for c in calls if isinstance(c.func, ast.Name) or code.callee(c) in SAME_TYPE]:
             for k, argument in enumerate(call.args):
                 if _is_arithmetic(argument) or _is_constant_call(argument):
                     self.count += 1

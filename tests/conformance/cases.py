@@ -139,7 +139,10 @@ def gradient(case: Any) -> str:
     def value(arrays: list[np.ndarray]) -> list[np.ndarray]:
         return [np.asarray(r) for r in reference.run(None, dict(zip(names, arrays, strict=True)))]
 
-    at = value(wide)
+    try:
+        at = value(wide)
+    except (TypeError, ValueError, RuntimeError):
+        return "no differences: the reference does not run it in double precision"
     weights = [rng.standard_normal(r.shape) if r.dtype.kind == "f" else None for r in at]
     if all(w is None for w in weights):
         return "none"

@@ -89,14 +89,14 @@ for _name, _function in REDUCTIONS.items():
 
 @lowering("Softmax", since=13)
 def softmax(b: Builder, x: Tensor, *, axis: int) -> Tensor:
-    top = detached(x.max([axis], keepdims=True))
+    top = finite(detached(x.max([axis], keepdims=True)))
     e = x.map(lambda v, m: call("exp", v - m), top)
     return e / e.sum([axis], keepdims=True)
 
 
 @lowering("LogSoftmax", since=13)
 def log_softmax(b: Builder, x: Tensor, *, axis: int) -> Tensor:
-    top = detached(x.max([axis], keepdims=True))
+    top = finite(detached(x.max([axis], keepdims=True)))
     shifted = x - top
     total = shifted.map(lambda v: call("exp", v)).sum([axis], keepdims=True)
     return shifted.map(lambda v, s: v - call("log", s), total)
