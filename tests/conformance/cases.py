@@ -149,7 +149,9 @@ def gradient(case: Any) -> str:
     _, pullback = model.vjp(*wide)
     found = pullback(*weights)
     moved = [
-        rng.standard_normal(x.shape) if x.dtype.kind == "f" and n not in fixed else None
+        rng.standard_normal(x.shape)
+        if x.dtype.kind == "f" and n not in fixed and (not exact or n == names[-1])
+        else None
         for n, x in zip(names, wide, strict=True)
     ]
 

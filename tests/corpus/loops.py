@@ -285,7 +285,7 @@ def one_row_with_a_step(A, k, index):
 
 
 # The absolute value of a real multiple of a loop's variable was taken for an integer.
-@program(arrays(3), "corpus", mutates="Z", scalar=False)
+@program(lambda rng: (signed(rng, 3),), "corpus", mutates="Z", scalar=False)
 def absolute_of_a_multiple(Z):
     for i in range(3):
         Z[i] = np.abs(0.1 * i) * Z[i] + np.square(0.5 * i)

@@ -15,4 +15,5 @@ from sdgrad.onnx_ops.families import (  # noqa: F401
     sampling,
     shape,
     signal,
+    training,
 )
