@@ -12,6 +12,7 @@ from references import assert_close
 import sdgrad
 import sdgrad.onnx
 from sdgrad import cli
+from sdgrad import onnx_ops as operators
 from sdgrad.onnx.backend import SdgradBackend
 
 RNG = np.random.default_rng(3)
@@ -193,6 +194,23 @@ def test_nodes_in_programs():
     torch.softmax(leaf, 0).backward(torch.tensor(cotangent))
     assert_close(b, torch.softmax(leaf, 0).detach().numpy(), 1e-12, "softmax")
     assert_close(gradient, leaf.grad.numpy(), 1e-12, "gradient")
+
+
+def normed(x, scale, shift):
+    y = operators.ONNXLayerNormalization(x, scale, shift, axis=-1)
+    return np.sum(y * y * y)
+
+
+def test_operators_in_functions():
+    """``sdgrad.onnx_ops.ONNX<Operator>`` where DaCe's frontend reads."""
+    x, scale, shift = RNG.standard_normal((3, 4)), RNG.standard_normal(4), RNG.standard_normal(4)
+    value, found = sdgrad.value_and_grad(normed, wrt=("x", "scale", "shift"))(x, scale, shift)
+    leaves = [torch.tensor(a, requires_grad=True) for a in (x, scale, shift)]
+    wanted = (torch.nn.functional.layer_norm(leaves[0], (4,), *leaves[1:]) ** 3).sum()
+    wanted.backward()
+    assert_close(value, wanted.item(), 1e-12, "value")
+    for name, gradient, leaf in zip(("x", "scale", "shift"), found, leaves, strict=True):
+        assert_close(gradient, leaf.grad.numpy(), 1e-10, name)
 
 
 # Exporters -----------------------------------------------------------------------------------------------------

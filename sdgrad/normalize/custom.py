@@ -29,6 +29,7 @@ from sdgrad.program.tree import (
     Source,
     SymbolAssign,
     children,
+    lasting,
     local_names,
     own_reads,
     reads,
@@ -91,7 +92,7 @@ def _closed(
     outside = {root(n) for node in program.body for n in _touched(node, call)} | shown | set(program.arguments)
     inside = {root(n) for node in call.block for n in reads(node) | writes(node)}
     maps = {c for n in walk(call.block) for c in local_names(n)}
-    free = {n: replace(c, desc=_argument(c.desc)) if root(n) in outside else c for n, c in containers.items()}
+    free = {n: replace(c, desc=lasting(c.desc, False)) if root(n) in outside else c for n, c in containers.items()}
     own = finish(replace(program, containers=free, body=call.block, arguments=tuple(sorted(inside & outside))))
     touched = writes_of(own.body, own), reads_of(own.body, own)
     inputs: dict[str, Region] = {}
@@ -125,12 +126,6 @@ def _closed(
         mentioned=frozenset(symbols),
     )
     return closed, {n: c for n, c in own.containers.items() if n not in program.containers}
-
-
-def _argument(desc: dt.Data) -> dt.Data:
-    new = desc.clone()
-    new.transient = False
-    return new
 
 
 def _touched(node: Node, call: CustomCall) -> set[str]:

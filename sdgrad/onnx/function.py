@@ -13,8 +13,8 @@ from sdgrad.frontend.parse import bind_arguments
 from sdgrad.onnx.importing import Imported, Importer
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx.statics import evaluate
+from sdgrad.onnx_ops.elements import Unknown
 from sdgrad.onnx_ops.session import failure
-from sdgrad.onnx_ops.tensors import Unknown
 from sdgrad.pipeline import normalize
 from sdgrad.program.tree import Program
 from sdgrad.runtime.arrays import as_array, is_tensor, like

@@ -15,11 +15,13 @@ from sdgrad.errors import UnsupportedOperator
 from sdgrad.names import Names
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx_ops import session
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Dim, Unknown, typeclass
 from sdgrad.onnx_ops.families.elementwise import NUMBERS
 from sdgrad.onnx_ops.fold import folded
 from sdgrad.onnx_ops.nodes import ONNXOp, captures, connectors, record
 from sdgrad.onnx_ops.registry import Operation
-from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Tensor, Unknown, typeclass
+from sdgrad.onnx_ops.tensors import Tensor
 
 WRITTEN_OUT = 16  # elements of a constant up to which it is part of the code
 REMEMBERED = 4096  # elements of an operand up to which shapes may depend on its content

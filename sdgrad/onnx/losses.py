@@ -9,6 +9,7 @@ from typing import Any
 
 from dace import data as dt
 
+from sdgrad.api import compile_forward
 from sdgrad.errors import ArgumentError
 from sdgrad.frontend.parse import parse_for_descriptors, python_function
 from sdgrad.names import Names
@@ -17,7 +18,7 @@ from sdgrad.pipeline import normal_form, normalize
 from sdgrad.program.inline import inline
 from sdgrad.program.naming import all_names, own_arguments, returned
 from sdgrad.program.rename import renamed_program
-from sdgrad.program.tree import Container, Program
+from sdgrad.program.tree import Container, Program, lasting
 from sdgrad.runtime.arrays import as_value
 from sdgrad.signature import identity
 
@@ -55,7 +56,8 @@ class WithLoss:
         return self._function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("a model with a loss is there to be differentiated")
+        """The value of the loss."""
+        return compile_forward(self)(*args, **kwargs)
 
     def identity(self) -> Hashable:
         return ("onnx loss", self.model.identity(), identity(self.loss))
@@ -84,9 +86,9 @@ class WithLoss:
         local = {o: names.fresh("output") for o in outputs}
         head = renamed_program(first, local)
         containers = {
-            n: replace(c, desc=_transient(c.desc)) if n in local.values() else c for n, c in head.containers.items()
+            n: replace(c, desc=lasting(c.desc, True)) if n in local.values() else c for n, c in head.containers.items()
         }
-        containers |= {own: Container(own, _argument(descs[p])) for p, own in self.arguments.items()}
+        containers |= {own: Container(own, lasting(descs[p], False)) for p, own in self.arguments.items()}
         bound = {
             **{p: local[o] for p, o in zip(parameters, outputs, strict=False)},
             **self.arguments,
@@ -105,15 +107,3 @@ class WithLoss:
             arguments=(*own_arguments(first), *self.arguments.values(), *returned(second)),
         )
         return normal_form(whole), closure
-
-
-def _transient(desc: dt.Data) -> dt.Data:
-    new = desc.clone()
-    new.transient = True
-    return new
-
-
-def _argument(desc: dt.Data) -> dt.Data:
-    new = desc.clone()
-    new.transient = False
-    return new

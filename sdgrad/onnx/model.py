@@ -19,7 +19,7 @@ from sdgrad.onnx.importing import Importer, identifier
 from sdgrad.onnx.losses import WithLoss
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
-from sdgrad.onnx_ops.tensors import Unknown
+from sdgrad.onnx_ops.elements import Unknown
 from sdgrad.runtime.arrays import as_array, is_tensor, like, matching
 from sdgrad.wrt import several
 

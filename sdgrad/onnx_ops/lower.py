@@ -8,9 +8,11 @@ from typing import Any
 import onnx
 
 from sdgrad.onnx_ops import families  # noqa: F401  (registers the lowerings)
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Unknown
 from sdgrad.onnx_ops.fold import folded
 from sdgrad.onnx_ops.registry import Operation, find_lowering, plain_domain
-from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor, Unknown
+from sdgrad.onnx_ops.tensors import Tensor
 
 
 def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:

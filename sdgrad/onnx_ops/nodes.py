@@ -25,12 +25,14 @@ from google.protobuf import text_format
 from onnx import defs
 
 from sdgrad.onnx_ops import session
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, dim
 from sdgrad.onnx_ops.lower import lower
 from sdgrad.onnx_ops.registry import Operation, plain_domain
-from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor, dim
+from sdgrad.onnx_ops.tensors import Tensor
 from sdgrad.program.emit import emit
 from sdgrad.program.rename import renamed_program
-from sdgrad.program.tree import Program, Source
+from sdgrad.program.tree import Program, Source, lasting
 
 Variadic = defs.OpSchema.FormalParameterOption.Variadic
 
@@ -81,7 +83,7 @@ def _calling(label: str, text: str, inputs: Mapping[str, dt.Data], outputs: Mapp
     inner.append_global_code(session.DECLARED)
     state = inner.add_state("call")
     for name, desc in {**inputs, **outputs}.items():
-        inner.add_datadesc(name, _argument(desc))
+        inner.add_datadesc(name, lasting(desc, False))
     takes = {f"address_of_{c}": dace.pointer(d.dtype) for c, d in inputs.items()}
     gives = {f"address_of_{c}": dace.pointer(d.dtype) for c, d in outputs.items()}
     code = session.CALL.format(
@@ -270,16 +272,11 @@ def record(
         results[connector] = tensor
     taken = [c for c in tensors if c in operands]
     program = renamed_program(b.program([*taken, *renaming]), renaming)
+    given = set(renaming.values())
     containers = {
-        n: replace(c, desc=_argument(c.desc)) if n in renaming.values() else c for n, c in program.containers.items()
+        n: replace(c, desc=lasting(c.desc, False)) if n in given else c for n, c in program.containers.items()
     }
     return Recorded(replace(program, containers=containers), results)
-
-
-def _argument(desc: dt.Data) -> dt.Data:
-    new = desc.clone()
-    new.transient = False
-    return new
 
 
 def connectors(node: onnx.NodeProto, schema: defs.OpSchema) -> tuple[list[str], list[str]]:

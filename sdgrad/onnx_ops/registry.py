@@ -11,7 +11,9 @@ import numpy as np
 import onnx
 from onnx import defs
 
-from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor, Unknown
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Unknown
+from sdgrad.onnx_ops.tensors import Tensor
 
 ONNX = ""
 """The standard's own domain, also spelled ``ai.onnx``."""

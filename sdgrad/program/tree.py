@@ -76,14 +76,19 @@ class Container:
 
     def local(self, name: str) -> Container:
         """Memory of its own for the same content: no argument, and no view."""
-        desc = self.desc.clone()
-        desc.transient = True
-        return Container(name, desc)
+        return Container(name, lasting(self.desc, True))
 
     def __str__(self) -> str:
         kind = "local" if self.transient else "argument"
         view = f" view of {self.view_of}[{self.view_subset}]" if self.view_of else ""
         return f"{kind} {self.name}: {self.dtype.to_string()}[{', '.join(map(str, self.shape))}]{view}"
+
+
+def lasting(desc: dt.Data, transient: bool) -> dt.Data:
+    """The descriptor of memory that lasts as long as a call (``transient``), or belongs to the caller."""
+    new = desc.clone()
+    new.transient = transient
+    return new
 
 
 # --- straight-line scalar code ---------------------------------------------------------------------------------

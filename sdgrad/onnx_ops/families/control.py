@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import onnx
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, dim, element
 from sdgrad.onnx_ops.registry import constant_of, lowering
-from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor, dim, element
+from sdgrad.onnx_ops.tensors import Tensor
 
 
 def graph_of(b: Builder, graph: onnx.GraphProto, operation: Any, *inputs: Tensor | None) -> list[Tensor]:

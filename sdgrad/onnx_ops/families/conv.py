@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import sympy
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Dim, Element, dim, product
 from sdgrad.onnx_ops.families.shape import padded
 from sdgrad.onnx_ops.registry import integers, lowering
-from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Element, Tensor, dim, product
+from sdgrad.onnx_ops.tensors import Tensor
 
 
 @dataclass(frozen=True)

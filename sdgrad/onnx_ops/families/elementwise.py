@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import onnx
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Element, call, element, where
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Builder, Declined, Element, Tensor, call, element, where
+from sdgrad.onnx_ops.tensors import Tensor
 
 
 def sigmoid(x: Element) -> Element:

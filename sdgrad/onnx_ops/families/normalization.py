@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Element, call, element, where
 from sdgrad.onnx_ops.families.pool import norm_of, power_of
 from sdgrad.onnx_ops.families.reduction import mean
 from sdgrad.onnx_ops.registry import constant_of, lowering
-from sdgrad.onnx_ops.tensors import Builder, Declined, Element, Tensor, call, element, where
+from sdgrad.onnx_ops.tensors import Tensor
 
 
 def per_channel(x: Tensor, rank: int) -> Tensor:

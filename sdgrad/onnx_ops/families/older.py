@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import product
 from sdgrad.onnx_ops.families import elementwise, reduction, shape
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Builder, Tensor, product
+from sdgrad.onnx_ops.tensors import Tensor
 
 
 def listed(b: Builder, values: Sequence[int] | None) -> Tensor | None:

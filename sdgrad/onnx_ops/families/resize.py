@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, where
 from sdgrad.onnx_ops.registry import constant_of, integers, lowering
-from sdgrad.onnx_ops.tensors import Builder, Declined, Tensor
+from sdgrad.onnx_ops.tensors import Tensor
 
 
 def coordinates(n: int, m: int, scale: float, mode: str, roi: tuple[float, float]) -> np.ndarray:
@@ -151,8 +153,6 @@ def resize(
 
 
 def _filled(x: Tensor, flags: Tensor, axis: int, value: float):
-    from sdgrad.onnx_ops.tensors import where
-
     def element_at(*i: sympy.Expr):
         return where(flags[i[axis]], value, x[i])
 

@@ -9,8 +9,10 @@ import numpy as np
 import onnx
 import sympy
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Dim, Element, call, dim, element, product, where
 from sdgrad.onnx_ops.registry import integers, lowering
-from sdgrad.onnx_ops.tensors import Builder, Declined, Dim, Element, Tensor, dim, element, product, where
+from sdgrad.onnx_ops.tensors import Tensor
 
 
 @lowering("Reshape", since=5)
@@ -166,21 +168,15 @@ def padded(
             return where(k < 0, 0, where(k >= extent, element(extent, np.int64) - 1, k))
         n = element(extent, np.int64)
         if mode == "wrap":
-            return _modulo(k, n)
+            return call("py_mod", k, n)
         period = where(n > 1, 2 * (n - 1), element(1, np.int64))
-        folded = _modulo(k, period)
+        folded = call("py_mod", k, period)
         return where(folded < n, folded, period - folded)
 
     for axis, (low, high) in enumerate(zip(before, after, strict=True)):
         if low or high:
             x = _along(b, x, axis, dim(sympy.sympify(x.shape[axis]) + low + high), low, source)
     return x
-
-
-def _modulo(a: Element, n: Element) -> Element:
-    from sdgrad.onnx_ops.tensors import call
-
-    return call("py_mod", a, n)
 
 
 def _along(b: Builder, x: Tensor, axis: int, count: Dim, low: int, source: Callable) -> Tensor:

@@ -7,8 +7,10 @@ import itertools
 import numpy as np
 import sympy
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Element, call, element, where
 from sdgrad.onnx_ops.registry import integers, lowering
-from sdgrad.onnx_ops.tensors import Builder, Declined, Element, Tensor, call, element, where
+from sdgrad.onnx_ops.tensors import Tensor
 
 LARGEST_DETERMINANT = 5  # rows; by the sum over permutations
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Element, call, where
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Builder, Element, Tensor, call, where
+from sdgrad.onnx_ops.tensors import Tensor
 
 DOMAIN = "ai.onnx.preview.training"
 

@@ -1,0 +1,303 @@
+"""The program that tensor expressions record."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import dace
+import numpy as np
+import sympy
+from dace import data as dt
+from dace import subsets
+
+from sdgrad.names import Names
+from sdgrad.normalize.elementary import elementary
+from sdgrad.onnx_ops.elements import Declined, Dim, Element, Index, bounds, dim, element, typeclass
+from sdgrad.onnx_ops.tensors import Tensor, broadcast_shape
+from sdgrad.program.tree import (
+    SCALAR,
+    Branch,
+    Container,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    Param,
+    Program,
+    Source,
+    Store,
+    Value,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym, to_ast
+
+ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
+LARGEST_CONSTANT = 256  # elements; larger ones are inputs
+
+
+@dataclass
+class Builder:
+    """A program being recorded: containers, and nodes in order."""
+
+    name: str
+    source: Source = Source()
+    names: Names = field(default_factory=lambda: Names(()))
+    containers: dict[str, Container] = field(default_factory=dict)
+    blocks: list[list[Node]] = field(default_factory=lambda: [[]])
+    symbols: dict[str, dace.typeclass] = field(default_factory=dict)
+    body: list[Instr] = field(default_factory=list)  # of the leaf being recorded
+    loaded: dict[Any, str] = field(default_factory=dict)
+    first: list[Node] = field(default_factory=list)  # what writes constants
+    constants: dict[Any, str] = field(default_factory=dict)
+
+    # -- containers
+    def declare(self, stem: str, shape: Sequence[Dim], dtype: Any, argument: bool = False) -> Tensor:
+        """A new array; a scalar is an array of one element."""
+        extents = [sympy.sympify(n) for n in shape] or [ONE]
+        name = stem if argument else self.names.fresh(stem)
+        self.names.add([name])
+        desc = dt.Array(typeclass(dtype), extents, transient=not argument)
+        self.containers[name] = Container(name, desc)
+        return Tensor(self, name, tuple(map(dim, shape)), np.dtype(dtype))
+
+    def constant(self, value: Any, dtype: Any = None) -> Tensor:
+        """A tensor of known content. Memory for it is made, and written first of all, where it is read."""
+        array = np.asarray(value, dtype)
+        return Tensor(self, "", array.shape, array.dtype, known=array)
+
+    def placed(self, tensor: Tensor) -> Tensor:
+        """The tensor with memory, if its content was known without."""
+        if tensor.container or tensor.known is None:
+            return tensor
+        array = tensor.known
+        key = (array.tobytes(), array.shape, array.dtype)
+        if key not in self.constants:
+            if array.size > LARGEST_CONSTANT:
+                raise Declined(f"a constant of {array.size} elements inside an operator; make it an input")
+            result = self.declare("constant", array.shape, array.dtype)
+            with self._apart():
+                for index in np.ndindex(array.shape):
+                    with self._leaf(()):
+                        self._store(result, index, element(array[index], array.dtype), "set", None, False)
+            self.constants[key] = result.container
+        return replace(tensor, container=self.constants[key])
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Nodes recorded inside come before all others."""
+        body, loaded, blocks = self.body, self.loaded, self.blocks
+        self.body, self.loaded, self.blocks = [], {}, [self.first]
+        yield
+        self.body, self.loaded, self.blocks = body, loaded, blocks
+
+    def view(self, tensor: Tensor, shape: Sequence[Dim]) -> Tensor:
+        """The same memory under another shape; what is not an array of its own is copied first."""
+        tensor = self.placed(tensor)
+        base = tensor if tensor.place is None else self.copy(tensor)
+        under = self.containers[base.container]
+        extents = [sympy.sympify(n) for n in shape] or [ONE]
+        desc = dt.ArrayView(under.dtype, extents, transient=True)
+        name = self.names.fresh(f"{base.container}_as")
+        whole = subsets.Range([(ZERO, n - 1, ONE) for n in under.shape])
+        self.containers[name] = Container(name, desc, base.container, whole)
+        return Tensor(self, name, tuple(map(dim, shape)), tensor.dtype)
+
+    # -- leaves
+    @contextlib.contextmanager
+    def _leaf(self, params: Sequence[Param], sequential: bool = False) -> Iterator[None]:
+        assert not self.body, "a computation inside a computation: compute the inner one first"
+        yield
+        body, self.body, self.loaded = tuple(self.body), [], {}
+        if all(p.count != 0 for p in params):
+            self.blocks[-1].append(Leaf(tuple(params), body, self.source, sequential))
+
+    def _params(self, shape: Sequence[Dim]) -> tuple[list[Param], tuple[sympy.Expr, ...]]:
+        params, index = [], []
+        for n in shape:
+            if n == 1:
+                index.append(ZERO)
+                continue
+            name = self.names.fresh("i")
+            params.append(Param(name, ZERO, sympy.sympify(n) - 1, ONE))
+            index.append(sym(name))
+        return params, tuple(index)
+
+    def let(self, value: Element, stem: str = "v") -> str:
+        """A name for a number of the leaf being recorded."""
+        if isinstance(value.code, ast.Name) and value.code.id in self.names:
+            return value.code.id
+        name = self.names.fresh(stem)
+        self.body.append(Let(name, value.code))
+        return name
+
+    def index(self, index: Sequence[Index]) -> tuple[sympy.Expr, ...]:
+        """Indices as expressions over names."""
+        return tuple(sym(self.let(i, "at")) if isinstance(i, Element) else sympy.sympify(i) for i in index)
+
+    def load(self, tensor: Tensor, index: Sequence[Index], when: Element | None) -> Element:
+        if not tensor.container and tensor.known is not None:
+            array = tensor.known
+            if when is None and array.size and np.all(array == array.flat[0]):
+                return element(array.flat[0], array.dtype)
+            tensor = self.placed(tensor)
+        placed = tuple(index) if tensor.place is None else tensor.place(tuple(index))
+        where_ = self.index(placed) or SCALAR
+        guard = self.let(when, "c") if when is not None else None
+        key = (tensor.container, where_, guard)
+        if key not in self.loaded:
+            self.loaded[key] = self.names.fresh("v")
+            self.body.append(Load(self.loaded[key], tensor.container, where_, guard))
+        value = Element(code.name(self.loaded[key]), tensor.dtype)
+        return value.astype(np.float32) if tensor.dtype == np.float16 else value  # half precision is for memory
+
+    def _store(
+        self, target: Tensor, index: Sequence[Index], value: Element, mode: str, when: Element | None, fresh: bool
+    ) -> None:
+        placed = tuple(index) if target.place is None else target.place(tuple(index))
+        where_ = self.index(placed) or SCALAR
+        guard = self.let(when, "c") if when is not None else None
+        name = self.let(value.astype(target.dtype))
+        self.body.append(Store(target.container, where_, name, mode, guard, fresh))
+
+    def compute(self, shape: Sequence[Dim], dtype: Any, function: Callable[..., Element]) -> Tensor:
+        """``result[i, j, ..] = function(i, j, ..)``."""
+        result = self.declare("t", shape, dtype)
+        self.assign(result, function)
+        return result
+
+    def assign(self, target: Tensor, function: Callable[..., Element], mode: str = "set") -> None:
+        """``target[i, j, ..] = function(i, j, ..)`` for all of a tensor or of a slice of it (or ``+=``, ..)."""
+        params, index = self._params(target.shape)
+        with self._leaf(params):
+            self._store(target, index, function(*index), mode, None, False)
+
+    def fill(self, target: Tensor, value: Any) -> None:
+        self.assign(target, lambda *i: element(value, target.dtype))
+
+    def full(self, shape: Sequence[Dim], value: Any, dtype: Any) -> Tensor:
+        return self.compute(shape, dtype, lambda *i: element(value, dtype))
+
+    def copy(self, tensor: Tensor, to: Tensor | None = None) -> Tensor:
+        """The content in an array of its own (or ``to``)."""
+        if to is None:
+            return self.compute(tensor.shape, tensor.dtype, lambda *i: tensor[i])
+        self.assign(to, lambda *i: tensor[i])
+        return to
+
+    def elementwise(self, function: Callable[..., Element], *operands: Any, dtype: Any = None) -> Tensor:
+        """A function of tensors (or numbers) element by element, broadcast as NumPy does."""
+        given = [x for x in operands if isinstance(x, Tensor)]
+        shape = broadcast_shape(*(x.shape for x in given))
+        wide = [x.broadcast(shape) if isinstance(x, Tensor) else x for x in operands]
+        result = given[0].dtype if dtype is None else np.dtype(dtype)
+
+        def compute(*i: sympy.Expr) -> Element:
+            return function(*(x[i] if isinstance(x, Tensor) else element(x, result) for x in wide))
+
+        return self.compute(shape, result, compute)
+
+    def reduction(
+        self,
+        shape: Sequence[Dim],
+        over: Sequence[Dim],
+        function: Callable[[tuple, tuple], Element],
+        mode: str,
+        dtype: Any,
+    ) -> Tensor:
+        """``result[i, ..] = sum over k, .. of function((i, ..), (k, ..))``, or ``prod``, ``max``, ``min``."""
+        result = self.declare("t", shape, dtype)
+        if 0 in over:
+            least, largest = bounds(dtype)
+            self.fill(result, {"sum": 0, "prod": 1, "max": least, "min": largest}[mode])
+            return result
+        outer, out = self._params(shape)
+        inner, summed = self._params(over)
+        with self._leaf([*outer, *inner]):
+            self._store(result, out, function(out, summed), mode, None, True)
+        return result
+
+    def scatter(
+        self,
+        target: Tensor,
+        domain: Sequence[Dim],
+        function: Callable[..., tuple[Sequence[Index], Element, Element | None]],
+        mode: str = "set",
+    ) -> None:
+        """For all of a domain: ``target[index] = value`` (or ``+=``, ..) where the condition holds, in order.
+
+        ``function`` gives index, value and condition from a position of the domain.
+        """
+        params, position = self._params(domain)
+        with self._leaf(params, sequential=True):
+            index, value, when = function(*position)
+            self._store(target, index, value, mode, when, False)
+
+    def accumulate(
+        self, target: Tensor, domain: Sequence[Dim], function: Callable[..., tuple[Sequence[Index], Element]]
+    ) -> None:
+        """For all of a domain, in any order: ``target[index] += value``."""
+        params, position = self._params(domain)
+        with self._leaf(params):
+            index, value = function(*position)
+            self._store(target, index, value, "sum", None, False)
+
+    def matmul(self, a: Tensor, b: Tensor) -> Tensor:
+        """NumPy's ``@``; becomes a call of BLAS where that pays."""
+        left, right = a.rank == 1, b.rank == 1
+        a, b = (a.unsqueeze(0) if left else a), (b.unsqueeze(1) if right else b)
+        batch = broadcast_shape(a.shape[:-2], b.shape[:-2])
+        rows, columns, summed = a.shape[-2], b.shape[-1], a.shape[-1]
+        wide_a, wide_b = a.broadcast((*batch, rows, summed)), b.broadcast((*batch, b.shape[-2], columns))
+
+        def term(out: tuple, k: tuple) -> Element:
+            return wide_a[(*out[:-1], k[0])] * wide_b[(*out[:-2], k[0], out[-1])]
+
+        found = self.reduction((*batch, rows, columns), (summed,), term, "sum", a.dtype)
+        return found.squeeze(*[-2] * left, *[-1] * right) if left or right else found
+
+    # -- control flow
+    @contextlib.contextmanager
+    def loop(self, count: Dim | Tensor, reverse: bool = False) -> Iterator[sympy.Symbol]:
+        """The nodes recorded inside run once for each of ``0 .. count - 1``, in order."""
+        symbol = self.names.fresh("k")
+        self.symbols[symbol] = dace.int64
+        self.blocks.append([])
+        yield sym(symbol)
+        body = tuple(self.blocks.pop())
+        last = Value((), to_ast(sympy.sympify(count) - 1))
+        first, step = Value((), code.constant(0)), Value((), code.constant(1))
+        if reverse:
+            first, last, step = last, first, Value((), code.constant(-1))
+        self.blocks[-1].append(Loop(symbol, first, last, step, body, self.source))
+
+    @contextlib.contextmanager
+    def arm(self) -> Iterator[list[Node]]:
+        """Records nodes apart, for a branch."""
+        self.blocks.append([])
+        recorded: list[Node] = []
+        yield recorded
+        recorded += self.blocks.pop()
+
+    def branch(self, condition: Tensor, then: Sequence[Node], otherwise: Sequence[Node]) -> None:
+        """The first nodes where the (one) element of ``condition`` holds, else the others."""
+        name = self.names.fresh("c")
+        test = Value((Load(name, condition.container, SCALAR),), code.name(name))
+        self.blocks[-1].append(Branch(((test, tuple(then)), (None, tuple(otherwise))), self.source))
+
+    # -- the result
+    def program(self, arguments: Sequence[str]) -> Program:
+        """What was recorded, in the form that is differentiated."""
+        symbols: Mapping[str, dace.typeclass] = {
+            str(s): dace.int64 for c in self.containers.values() for s in c.desc.free_symbols
+        }
+        containers = dict(self.containers)
+        whole = Program(
+            self.name, containers, {**symbols, **self.symbols}, {}, (*self.first, *self.blocks[0]), tuple(arguments)
+        )
+        return elementary(whole)
