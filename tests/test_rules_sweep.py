@@ -28,7 +28,7 @@ COMPLEX = {"conj", "real", "imag"}  # tested with complex numbers below
 CONSTANT = {"sdgrad_detached"}  # its derivative is not that of its value: test_stop_gradient
 INTEGER = {"ceiling", "int_ceil", "int_floor"}  # of symbols: for floats their C++ values mean nothing
 NOT_IN_HALF = {
-    "heaviside", "py_mod", "fmod", "remainder", "iround", "c_mod", "py_floor", "int_floor", "int_ceil",
+    "heaviside", "py_mod", "sdgrad_mod", "fmod", "remainder", "iround", "c_mod", "py_floor", "int_floor", "int_ceil",
     "sdgrad_polygamma",
     "lgamma", "tgamma", "nextafter",
 }  # fmt: skip
@@ -54,7 +54,7 @@ VALUES = {
     "copysign": lambda a, b: abs(a) * mp.sign(b), "sgn": mp.sign, "sign_numpy_2": mp.sign,
     "heaviside": lambda a, b: mp.mpf(a > 0), "floor": mp.floor, "ceil": mp.ceil, "ceiling": mp.ceil,
     "trunc": _truncated, "rint": mp.nint, "round": mp.nint, "iround": mp.nint, "ROUND": mp.nint,
-    "py_mod": lambda a, b: a - b * mp.floor(a / b),
+    "py_mod": lambda a, b: a - b * mp.floor(a / b), "sdgrad_mod": lambda a, b: a - b * mp.floor(a / b),
     "remainder": lambda a, b: a - b * mp.nint(a / b), "c_mod": lambda a, b: a - b * _truncated(a / b),
     "fmod": lambda a, b: a - b * _truncated(a / b), "py_floor": _quotient(mp.floor), "int_floor": _quotient(mp.floor),
     "int_ceil": _quotient(mp.ceil), "nextafter": lambda a, b: a, "max": max, "fmax": max, "Max": max, "min": min,

@@ -36,7 +36,10 @@ def _callable(kind: type[ONNXOp]) -> Callable:
         made = [p.name if k == 0 or p.name in targets else "" for k, p in enumerate(schema.outputs)]
         inputs = [f"operand_{k}" if value is not None else "" for k, value in enumerate(given)]
         node = onnx.helper.make_node(kind.kind, inputs, made, domain=kind.domain, **attributes)
-        opsets = {"": defs.onnx_opset_version(), kind.domain: schema.since_version if kind.domain else defs.onnx_opset_version()}
+        opsets = {
+            "": defs.onnx_opset_version(),
+            kind.domain: schema.since_version if kind.domain else defs.onnx_opset_version(),
+        }
         takes, gives = connectors(node, schema)
         arrays = {c: v for c, v in zip(takes, given, strict=True) if isinstance(v, str) and v in sdfg.arrays}
         known = {c: np.asarray(v) for c, v in zip(takes, given, strict=True) if c and c not in arrays}

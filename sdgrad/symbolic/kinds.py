@@ -24,6 +24,11 @@ CASTS = {
 }
 
 
+OF_INTEGERS = frozenset(f"sdgrad_{n}" for n in ("quotient", "bit_and", "bit_or", "bit_xor", "bit_not"))
+OF_INTEGERS |= {"sdgrad_shift_left", "sdgrad_shift_right"}
+"""Functions of generated code that take and give integers: they are in no table of derivatives."""
+
+
 def kind_of(dtype: dace.typeclass) -> str:
     """The kind of a container's elements."""
     if dtype == dace.bool_:
@@ -70,6 +75,8 @@ def call(expr: ast.Call, kinds: Mapping[str, str]) -> str:
     function = code.callee(expr)
     if function in CASTS:
         return CASTS[function]
+    if function in OF_INTEGERS:
+        return "int"
     args = highest(expression(a, kinds) for a in expr.args) if expr.args else "float"
     rule = RULES.get(function)
     how = rule.kind if rule is not None else "float"

@@ -129,7 +129,6 @@ ROWS = (
     # a product with a cotangent, which is linear in it wherever it is finite: so are derivatives of derivatives
     _binary("sdgrad_strong", "1 if b != 0 else sdgrad_finite(a)", None, kind="same"),
     _unary("sdgrad_finite", None),
-    _unary("sdgrad_bit_not", "-1", kind="same"),
     _unary("sign", None, kind="same", aliases=("sgn", "sign_numpy_2")),
     _binary("heaviside", None, None),
     _unary("floor", None, aliases=("ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND")),
@@ -137,15 +136,6 @@ ROWS = (
     _binary("sdgrad_mod", "1", "-floor(a / b)", ANY, AWAY, kind="same"),
     _binary("c_mod", "1", "-trunc(a / b)", ANY, AWAY, kind="same", aliases=("CMod", "fmod")),
     _binary("py_floor", None, None, ANY, AWAY, kind="same", aliases=("int_floor", "int_ceil", "int_floor_ni")),
-    _binary(
-        "sdgrad_quotient",
-        None,
-        None,
-        ANY,
-        AWAY,
-        kind="same",
-        aliases=tuple(f"sdgrad_{n}" for n in ("bit_and", "bit_or", "bit_xor", "shift_left", "shift_right")),
-    ),
     _binary("remainder", "1", "-rint(a / b)", ANY, AWAY),
     _binary("nextafter", "1", None),
     # choices
