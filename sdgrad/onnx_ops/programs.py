@@ -53,13 +53,13 @@ def _callable(kind: type[ONNXOp]) -> Callable:
         for connector, name in arrays.items():
             memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
             state.add_edge(state.add_read(name), None, call_node, connector, memlet)
-        results = []
+        results: list[str] = []
         for connector, output in zip(gives, made, strict=True):
             if not connector:
                 continue
             tensor = found.results[connector]
-            name = targets.get(output)
-            if name is None:
+            name = targets.get(output, "")
+            if not name:
                 name, _ = sdfg.add_temp_transient(list(tensor.shape) or [1], typeclass(tensor.dtype))
                 results.append(name)
             memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
