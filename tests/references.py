@@ -141,8 +141,16 @@ def reference(run: Run) -> dict:
         return _inner(run.cotangents, flat(program.jax(*given)))
 
     actives = [jnp.asarray(values[i]) for i in program.wrt_positions]
-    found = jax.grad(pulled, argnums=tuple(range(len(actives))))(*actives)
+    found = computed(jax.grad(pulled, argnums=tuple(range(len(actives)))), *actives)
     return {w: np.conj(np.asarray(g)) for w, g in zip(run.wrt, found, strict=True)}
+
+
+def computed(function, *actives):
+    """JAX's result; compiled as a whole, which takes a third of the time, unless Python asks for its numbers."""
+    try:
+        return jax.jit(function)(*actives)
+    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, jax.errors.UnexpectedTracerError):
+        return function(*actives)
 
 
 def _inner(cotangents, result):

@@ -3,7 +3,7 @@
 import pytest
 from conformance.cases import cases, gradient, run
 
-COUNT, GRADED = 150, 40
+COUNT, GRADED = 150, 24
 _all = cases()
 _step = len(_all) // COUNT
 CHOSEN = _all[::_step][:COUNT]
