@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.errors import UnsupportedOperator
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.onnx.importing import Imported, Importer
 from sdgrad.onnx.reading import Reading
@@ -28,6 +29,18 @@ def alike(results: Iterable[np.ndarray], arguments: Mapping[str, Any]) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def without_source(name: str, parameters: Iterable[str]) -> Callable:
+    """The name and the parameters of a function that is a graph: what the engine asks Python functions for."""
+
+    def f(*args: Any, **kwargs: Any) -> None:
+        """A model's graph has no Python source."""
+
+    f.__name__ = name
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    f.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in parameters])  # type: ignore[attr-defined]
+    return f
+
+
 @dataclass(eq=False)
 class ModelFunction:
     """A model's graph as a function of its inputs and weights, as the engine takes functions."""
@@ -39,14 +52,7 @@ class ModelFunction:
     imported: dict[Hashable, Imported] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in self.arguments.values()]
-
-        def f(*args: Any, **kwargs: Any) -> None:
-            """The model's graph has no Python source."""
-
-        f.__name__ = self.name
-        f.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        self._function = f
+        self._function = without_source(self.name, self.arguments.values())
 
     @property
     def f(self) -> Callable:
@@ -64,12 +70,6 @@ class ModelFunction:
             raise error
         shapes = [shape for shape, _ in self.graph(arguments).results]
         return alike([found[n].reshape(s) for n, s in zip(signature.outputs, shapes, strict=True)], arguments)
-
-    def deciding(self, arguments: Mapping[str, Any]) -> list[str]:
-        """Tensors, by the model's names, for whose content the program is made: they decide shapes."""
-        self._import(arguments)
-        own = {v: k for k, v in self.arguments.items()}
-        return self.statics[_shapes({own[n]: np.asarray(as_array(v)) for n, v in arguments.items()})]
 
     def identity(self) -> Hashable:
         return ("onnx", id(self))
@@ -89,7 +89,7 @@ class ModelFunction:
     def _import(self, arguments: Mapping[str, Any]) -> tuple[Hashable, Imported]:
         own = {v: k for k, v in self.arguments.items()}
         given = {own[n]: np.asarray(as_array(v)) for n, v in arguments.items()}
-        shapes = _shapes(given)
+        shapes = tuple((n, v.shape, str(v.dtype)) for n, v in given.items())
         names = self.statics.setdefault(shapes, [])
         while True:
             values = evaluate(self.reading, names, given)
@@ -102,9 +102,5 @@ class ModelFunction:
                 self.imported[key] = Importer(self.reading, operands, self.arguments, known).run(self.name)
             except Unknown as reason:
                 if reason.container in names:
-                    raise
+                    raise UnsupportedOperator("model", self.name, str(reason)) from reason
                 names.append(reason.container)
-
-
-def _shapes(given: Mapping[str, np.ndarray]) -> Hashable:
-    return tuple((n, v.shape, str(v.dtype)) for n, v in given.items())

@@ -19,7 +19,7 @@ from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.elements import Declined, Dim, Unknown, typeclass
 from sdgrad.onnx_ops.families.elementwise import NUMBERS
 from sdgrad.onnx_ops.fold import folded
-from sdgrad.onnx_ops.nodes import ONNXOp, captures, connectors, record
+from sdgrad.onnx_ops.nodes import ONNXOp, captures, connectors
 from sdgrad.onnx_ops.registry import Operation
 from sdgrad.onnx_ops.tensors import Tensor
 
@@ -34,7 +34,6 @@ class Imported:
     """A model as a graph."""
 
     sdfg: dace.SDFG
-    names: Mapping[str, str]  # containers, by the model's names
     results: tuple[tuple[Shape, np.dtype], ...]
     closure: Mapping[str, np.ndarray]  # constants that the graph takes as arguments
     decided: Mapping[str, str]  # kinds of the numbers that the graph was made for, by the model's names
@@ -55,6 +54,7 @@ class Importer:
     access: dict[str, dace.nodes.AccessNode] = field(default_factory=dict)
 
     def run(self, name: str) -> Imported:
+        decided = {n: v.dtype.kind for n, v in self.known.items() if n not in self.reading.constants}
         self.sdfg = dace.SDFG(name)
         self.state = self.sdfg.add_state("model")
         self.names.add(self.arguments.values())
@@ -64,8 +64,7 @@ class Importer:
         for node in self.reading.graph.node:
             self.node(node)
         results = [self.result(k, n) for k, n in enumerate(self.reading.outputs)]
-        decided = {n: v.dtype.kind for n, v in self.known.items() if n not in self.reading.constants}
-        return Imported(self.sdfg, self.containers, tuple(results), self.closure, decided)
+        return Imported(self.sdfg, tuple(results), self.closure, decided)
 
     # -- tensors
     def declare(self, tensor: str, shape: Shape, dtype: np.dtype, transient: bool = True) -> None:
@@ -90,13 +89,17 @@ class Importer:
         """Whether an operand comes in by a connector: it has memory."""
         if tensor not in self.known:
             return True
-        array = self.known[tensor]
-        if array.size <= WRITTEN_OUT:
+        if self.known[tensor].size <= WRITTEN_OUT:
             return False
+        self.hold(tensor)
+        return True
+
+    def hold(self, tensor: str) -> None:
+        """Give a constant memory, as an argument that always has the same content."""
         if tensor not in self.containers:
+            array = self.known[tensor]
             self.declare(tensor, array.shape, array.dtype, transient=False)
             self.closure[self.containers[tensor]] = array
-        return True
 
     # -- nodes
     def node(self, node: onnx.NodeProto) -> None:
@@ -116,17 +119,15 @@ class Importer:
         operands = {c: n for c, n in operands.items() if c}
         known = {c: self.known[n] for c, n in operands.items() if n in self.known and self.known[n].size <= REMEMBERED}
         entering = {c: n for c, n in operands.items() if self.is_open(n)}
+        made = ONNXOp.of(node, opsets, known, entering)
         try:
-            found = record(node, opsets, {c: self.types[n] for c, n in entering.items()}, known)
-            results = {c: (t.shape, t.dtype) for c, t in found.results.items()}
-            implementation = "pure"
+            results = made.recorded({c: self.types[n] for c, n in entering.items()}).results
+            made.implementation = "pure"
         except Unknown as reason:
-            raise Unknown(self._deciding(reason.container, entering), str(reason)) from reason
+            raise Unknown(self._deciding(op, reason, entering), reason.what) from reason
         except Declined as reason:
             results = self.by_onnxruntime(op, operands, known, entering, str(reason))
-            implementation = "onnxruntime"
-        made = ONNXOp.of(node, opsets, known, entering)
-        made.implementation = implementation
+            made.implementation = "onnxruntime"
         self.state.add_node(made)
         for connector, name in entering.items():
             self.state.add_edge(self.read(name), None, made, connector, self.whole(name))
@@ -149,23 +150,25 @@ class Importer:
         fixed = {operands[c]: a for c, a in known.items()}
         try:
             model, found = session.one_node(op, types, fixed)
-            session.session_of(model.SerializeToString())
+            session.session_of(model)
         except Declined as error:  # its content decides, and so it is computed before
-            raise Unknown(next(n for n in op.node.output if n and n not in self.known), reason) from error
+            output = next(n for n in op.node.output if n and n not in self.known)
+            raise Unknown(output, f"'{output}'") from error
         except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
             raise UnsupportedOperator(op.kind, op.node.name, f"{reason}; by onnxruntime: {error}") from error
         connector = dict(zip(op.node.output, connectors(op.node, op.schema)[1], strict=True))
         return {connector[n]: (s, d) for n, s, d in found}
 
-    def _deciding(self, connector: str, entering: Mapping[str, str]) -> str:
+    def _deciding(self, op: Operation, reason: Unknown, entering: Mapping[str, str]) -> str:
         """The operand whose content decides shapes: that of the connector, or the first integers."""
-        if connector in entering and entering[connector] not in self.known:
-            return entering[connector]
+        asked = entering.get(reason.container)
+        if asked is not None and asked not in self.known:
+            return asked
         open_ones = [n for n in entering.values() if n not in self.known]
         whole = [n for n in open_ones if self.types[n][1].kind in "iub"]
         few = [n for n in open_ones if np.prod(self.types[n][0], dtype=object) == 1]
         if not whole and not few:
-            raise Declined("shapes depend on numbers that are no integers")
+            raise UnsupportedOperator(op.kind, op.node.name, "shapes depend on real numbers") from reason
         return (whole or few)[0]
 
     def tensor(self, name: str, b: Builder) -> Tensor:
@@ -181,10 +184,8 @@ class Importer:
     def result(self, k: int, tensor: str) -> tuple[Shape, np.dtype]:
         """Copy a tensor to what the function returns."""
         name = "__return" if len(self.reading.outputs) == 1 else f"__return_{k}"
-        if tensor in self.known and tensor not in self.containers:
-            array = self.known[tensor]
-            self.declare(tensor, array.shape, array.dtype, transient=False)
-            self.closure[self.containers[tensor]] = array
+        if tensor in self.known:
+            self.hold(tensor)
         shape, dtype = self.types[tensor]
         self.sdfg.add_array(name, list(shape) or [1], typeclass(dtype))
         source = self.read(tensor)

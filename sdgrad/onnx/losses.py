@@ -13,7 +13,7 @@ from sdgrad.api import compile_forward
 from sdgrad.errors import ArgumentError
 from sdgrad.frontend.parse import parse_for_descriptors, python_function
 from sdgrad.names import Names
-from sdgrad.onnx.function import ModelFunction
+from sdgrad.onnx.function import ModelFunction, without_source
 from sdgrad.pipeline import normal_form, normalize
 from sdgrad.program.inline import inline
 from sdgrad.program.naming import all_names, own_arguments, returned
@@ -41,15 +41,8 @@ class WithLoss:
             raise ArgumentError(f"the loss takes {len(parameters)} arguments, and the model has {self.outputs} outputs")
         names = Names(self.model.arguments.values())
         self.arguments = {p: names.fresh(p) for p in parameters[self.outputs :]}
-        own = [*self.model.arguments.values(), *self.arguments.values()]
-
-        def f(*args: Any, **kwargs: Any) -> None:
-            """The model's graph has no Python source."""
-
-        f.__name__ = f"{self.model.name}_with_{python_function(self.loss).__name__}"
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        f.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in own])  # type: ignore[attr-defined]
-        self._function = f
+        name = f"{self.model.name}_with_{python_function(self.loss).__name__}"
+        self._function = without_source(name, [*self.model.arguments.values(), *self.arguments.values()])
 
     @property
     def f(self) -> Callable:

@@ -15,7 +15,7 @@ from sdgrad.errors import ArgumentError, DifferentiationError, NameNotFound, Pro
 from sdgrad.halves import Backward, Forward
 from sdgrad.names import Names
 from sdgrad.onnx.function import ModelFunction, alike
-from sdgrad.onnx.importing import Importer, identifier
+from sdgrad.onnx.importing import Imported, Importer, identifier
 from sdgrad.onnx.losses import WithLoss
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
@@ -97,13 +97,14 @@ class Model:
         :raises DifferentiationError: what the outputs depend on cannot be differentiated; every reason, by operator.
         """
         arguments = self.bound(inputs, named)
-        fixed = self.decided_by(arguments)
+        imported = self.function.graph(arguments)
+        fixed = self.decided_by(imported)
         wanted = tuple(
             a for n, a in self.names.items() if n not in fixed and np.asarray(as_array(arguments[a])).dtype.kind == "f"
         )
         saved = {n: np.array(as_array(v)) for n, v in arguments.items()}
         tape = Forward(self.function, wanted, None).run(saved)
-        shapes = [shape for shape, _ in self.function.graph(saved).results]
+        shapes = [shape for shape, _ in imported.results]
         outputs = alike([np.reshape(v, s) for v, s in zip(tape.outputs.values(), shapes, strict=True)], arguments)
 
         def pullback(*cotangents: Any) -> dict[str, Any]:
@@ -122,21 +123,20 @@ class Model:
 
         return outputs, pullback
 
-    def decided_by(self, arguments: Mapping[str, Any]) -> set[str]:
-        """Inputs whose content decides shapes.
+    def decided_by(self, imported: Imported) -> set[str]:
+        """Tensors whose content a graph is made for: they decide shapes.
 
         :raises DifferentiationError: real numbers that the model computes do.
         """
-        found = set(self.function.deciding(arguments))
-        made = {o: node for node in self.reading.graph.node for o in node.output}
         problems = [
-            Problem(f"{made[n].op_type} '{made[n].name}'", f"'{n}' decides shapes, and has no derivative")
-            for n in found
-            if n in made and self.function.graph(arguments).decided.get(n) == "f"
+            Problem(f"{node.op_type} '{node.name}'", f"'{n}' decides shapes, and has no derivative")
+            for node in (self.reading.graph.node if imported.decided else ())
+            for n in node.output
+            if imported.decided.get(n) == "f"
         ]
         if problems:
             raise DifferentiationError(problems)
-        return found
+        return set(imported.decided)
 
     def value_and_grad(self, loss: Callable, wrt: str | Sequence[str] | None = None) -> Callable:
         """A function that returns the value of a loss of the model's outputs, and its gradients.
@@ -155,7 +155,7 @@ class Model:
         def step(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
             own = {k: v for k, v in kwargs.items() if k not in whole.arguments}
             arguments = self.bound(args[: len(self.inputs)], own)
-            if fixed := self.decided_by(arguments) & set(names):
+            if fixed := self.decided_by(self.function.graph(arguments)) & set(names):
                 raise ArgumentError(f"'{min(fixed)}' decides shapes, and has no derivative; leave it out of wrt")
             more = dict(zip(whole.arguments, args[len(self.inputs) :], strict=False))
             more |= {k: v for k, v in kwargs.items() if k in whole.arguments}

@@ -21,7 +21,7 @@ SHAPING = {
 """Floating-point operands that decide shapes: their content is part of the program, and no weight."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reading:
     """What a model's file says."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import onnx
@@ -31,47 +32,47 @@ def evaluate(reading: Reading, names: Sequence[str], given: Mapping[str, np.ndar
 
 def _runner(reading: Reading, names: tuple[str, ...], known: Mapping[str, np.ndarray]) -> tuple[Callable, list[str]]:
     """Runs a part of a model: by onnxruntime, or where that lacks an operator or type, by ONNX's reference."""
-    key = (id(reading), names)
-    if key not in _runners:
+    known_ones = _runners.setdefault(reading, {})
+    if names not in known_ones:
         model, inputs = part(reading, names, known)
-        if any(known[n].dtype not in NUMBERS for n in inputs):  # onnxruntime takes no such arrays from Python
-            _runners[key] = ReferenceEvaluator(model).run, inputs
-            return _runners[key]
+        plain = all(known[n].dtype in NUMBERS for n in inputs)  # onnxruntime takes no others from Python
+        known_ones[names] = _run_of(model) if plain else ReferenceEvaluator(model).run, inputs
+    return known_ones[names]
+
+
+def _run_of(model: onnx.ModelProto) -> Callable:
+    try:
+        return session_of(model).run
+    except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
         try:
-            _runners[key] = session_of(model.SerializeToString()).run, inputs
-        except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
-            try:
-                _runners[key] = ReferenceEvaluator(model).run, inputs
-            except (NotImplementedError, RuntimeError, TypeError):
-                raise UnsupportedOperator("model", "", f"onnxruntime cannot run it: {error}") from error
-    return _runners[key]
+            return ReferenceEvaluator(model).run
+        except (NotImplementedError, RuntimeError, TypeError):
+            raise UnsupportedOperator("model", "", f"onnxruntime cannot run it: {error}") from error
 
 
 def part(reading: Reading, names: Sequence[str], known: Mapping[str, np.ndarray]) -> tuple[onnx.ModelProto, list[str]]:
     """The part of a model that computes some tensors, and what it takes."""
-    makers = {o: node for node in reading.graph.node for o in node.output if o}
-    needed: dict[int, onnx.NodeProto] = {}
+    nodes = list(reading.graph.node)
+    makers = {o: k for k, node in enumerate(nodes) for o in node.output if o}
+    needed: set[int] = set()
     inputs: dict[str, None] = {}
     stack = list(names)
     while stack:
         name = stack.pop()
         if name in makers:
-            node = makers[name]
-            if id(node) not in needed:
-                needed[id(node)] = node
-                stack += used(node)
+            if makers[name] not in needed:
+                needed.add(makers[name])
+                stack += used(nodes[makers[name]])
         elif name in known:
             inputs[name] = None
-    nodes = [n for n in reading.graph.node if id(n) in needed]
     described = [
         onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(known[n].dtype), known[n].shape)
         for n in inputs
     ]
     described_outputs = {o.name: o for o in reading.graph.output}
     outputs = [described_outputs.get(n, onnx.ValueInfoProto(name=n)) for n in names]
-    graph = onnx.helper.make_graph(nodes, "part", described, outputs)
+    graph = onnx.helper.make_graph([nodes[k] for k in sorted(needed)], "part", described, outputs)
     model = onnx.helper.make_model(graph, opset_imports=reading.proto.opset_import)
-    model.ir_version = min(reading.proto.ir_version or 10, 10)
     return model, list(inputs)
 
 
@@ -80,4 +81,5 @@ def used(node: onnx.NodeProto) -> list[str]:
     return [*(n for n in node.input if n), *captures(node)]
 
 
-_runners: dict[tuple, tuple[Callable, list[str]]] = {}
+Runners = dict[tuple[str, ...], tuple[Callable, list[str]]]
+_runners: WeakKeyDictionary[Reading, Runners] = WeakKeyDictionary()

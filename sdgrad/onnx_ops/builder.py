@@ -12,12 +12,13 @@ import dace
 import numpy as np
 import sympy
 from dace import data as dt
-from dace import subsets
 
+from sdgrad.adjoints import over_shape
 from sdgrad.names import Names
 from sdgrad.normalize.elementary import elementary
 from sdgrad.onnx_ops.elements import Declined, Dim, Element, Index, bounds, dim, element, typeclass
 from sdgrad.onnx_ops.tensors import Tensor, broadcast_shape
+from sdgrad.program.leaves import as_loops
 from sdgrad.program.tree import (
     SCALAR,
     Branch,
@@ -26,16 +27,16 @@ from sdgrad.program.tree import (
     Leaf,
     Let,
     Load,
-    Loop,
     Node,
     Param,
     Program,
     Source,
     Store,
     Value,
+    whole_region,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import sym, to_ast
+from sdgrad.symbolic.expr import sym
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 LARGEST_CONSTANT = 256  # elements; larger ones are inputs
@@ -104,8 +105,7 @@ class Builder:
         extents = [sympy.sympify(n) for n in shape] or [ONE]
         desc = dt.ArrayView(under.dtype, extents, transient=True)
         name = self.names.fresh(f"{base.container}_as")
-        whole = subsets.Range([(ZERO, n - 1, ONE) for n in under.shape])
-        self.containers[name] = Container(name, desc, base.container, whole)
+        self.containers[name] = Container(name, desc, base.container, whole_region(under.name, under.shape).subset)
         return Tensor(self, name, tuple(map(dim, shape)), tensor.dtype)
 
     # -- leaves
@@ -118,15 +118,8 @@ class Builder:
             self.blocks[-1].append(Leaf(tuple(params), body, self.source, sequential))
 
     def _params(self, shape: Sequence[Dim]) -> tuple[list[Param], tuple[sympy.Expr, ...]]:
-        params, index = [], []
-        for n in shape:
-            if n == 1:
-                index.append(ZERO)
-                continue
-            name = self.names.fresh("i")
-            params.append(Param(name, ZERO, sympy.sympify(n) - 1, ONE))
-            index.append(sym(name))
-        return params, tuple(index)
+        params, index = over_shape([sympy.sympify(n) for n in shape], self.names)
+        return list(params), index
 
     def let(self, value: Element, stem: str = "v") -> str:
         """A name for a number of the leaf being recorded."""
@@ -263,18 +256,16 @@ class Builder:
 
     # -- control flow
     @contextlib.contextmanager
-    def loop(self, count: Dim | Tensor, reverse: bool = False) -> Iterator[sympy.Symbol]:
+    def loop(self, count: Dim, reverse: bool = False) -> Iterator[sympy.Symbol]:
         """The nodes recorded inside run once for each of ``0 .. count - 1``, in order."""
         symbol = self.names.fresh("k")
         self.symbols[symbol] = dace.int64
         self.blocks.append([])
         yield sym(symbol)
         body = tuple(self.blocks.pop())
-        last = Value((), to_ast(sympy.sympify(count) - 1))
-        first, step = Value((), code.constant(0)), Value((), code.constant(1))
-        if reverse:
-            first, last, step = last, first, Value((), code.constant(-1))
-        self.blocks[-1].append(Loop(symbol, first, last, step, body, self.source))
+        last = sympy.sympify(count) - 1
+        trips = Param(symbol, last, ZERO, -ONE) if reverse else Param(symbol, ZERO, last, ONE)
+        self.blocks[-1] += as_loops([trips], body, self.source)
 
     @contextlib.contextmanager
     def arm(self) -> Iterator[list[Node]]:

@@ -27,7 +27,7 @@ class Unknown(Declined):
 
     def __init__(self, container: str, what: str) -> None:
         super().__init__(f"{what} is computed by the model")
-        self.container = container
+        self.container, self.what = container, what
 
 
 def dim(value: Any) -> Dim:

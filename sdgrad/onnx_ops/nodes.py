@@ -24,6 +24,7 @@ from dace.transformation.transformation import ExpandTransformation
 from google.protobuf import text_format
 from onnx import defs
 
+from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx_ops import session
 from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.elements import Declined, dim
@@ -51,7 +52,7 @@ class ExpandPure(ExpandTransformation):
         descs = {e.dst_conn: sdfg.arrays[e.data.data] for e in state.in_edges(node)}
         program = node.lowered(descs)
         if program is None:
-            raise NotImplementedError(f"{node.kind} '{node.label}': {node.declined}")
+            raise UnsupportedOperator(node.kind, node.label, node.declined)
         return emit(program)
 
 
@@ -67,7 +68,7 @@ class ExpandOnnxruntime(ExpandTransformation):
         takes, gives = connectors(proto, node.schema)
         names = dict(zip(takes, [*proto.input, *captures(proto)], strict=True))
         descs = {e.dst_conn: sdfg.arrays[e.data.data] for e in state.in_edges(node)}
-        types = {names[c]: (_shape(d), np.dtype(d.dtype.type)) for c, d in descs.items()}
+        types = {names[c]: _numbers(d) for c, d in descs.items()}
         fixed = {names[c]: a for c, a in known.items()}
         model, found = session.one_node(Operation(proto, json.loads(node.opsets)), types, fixed)
         made = {n: c for n, c in zip(proto.output, gives, strict=True) if n}
@@ -100,8 +101,9 @@ def _calling(label: str, text: str, inputs: Mapping[str, dt.Data], outputs: Mapp
     return inner
 
 
-def _shape(desc: dt.Data) -> tuple[int, ...]:
-    return () if isinstance(desc, dt.Scalar) else tuple(int(n) for n in desc.shape)
+def _numbers(desc: dt.Data) -> tuple[tuple[int, ...], np.dtype]:
+    shape, dtype = described(desc)
+    return tuple(int(n) for n in shape), dtype
 
 
 @properties.make_properties
@@ -137,8 +139,8 @@ class ONNXOp(nd.LibraryNode):
         self._declined = ""
         if not self.kind:
             return
-        versions = {"": defs.onnx_opset_version()}
-        versions[self.domain] = opset or defs.get_schema(self.kind, self.domain).since_version
+        versions = newest_opsets(self.domain, defs.get_schema(self.kind, self.domain))
+        versions[self.domain] = opset or versions[self.domain]
         schema = defs.get_schema(self.kind, versions[self.domain], self.domain)
         taken = [f"x{k}" for k in range(inputs if inputs is not None else schema.min_input)]
         made = [f"y{k}" for k in range(outputs)]
@@ -201,16 +203,23 @@ class ONNXOp(nd.LibraryNode):
         if (self.implementation or type(self).default_implementation) == "onnxruntime":
             self._declined = "it is run by onnxruntime, which has no derivative"
             return None
-        shapes = {
-            c: ((), d.dtype) if isinstance(d, dt.Scalar) else (tuple(d.shape), d.dtype) for c, d in operands.items()
-        }
+        try:
+            return self.recorded({c: described(d) for c, d in operands.items()}).program
+        except Declined as reason:
+            self._declined = str(reason)
+            return None
+
+    def recorded(self, operands: Operands) -> Recorded:
+        """The node's program, and what its results are; recorded once for operands like these.
+
+        :raises Declined: there is no lowering for them.
+        """
         found = _recorded(
-            self.proto, self.opsets, self.known, tuple((c, s, t.type) for c, (s, t) in sorted(shapes.items()))
+            self.proto, self.opsets, self.known, tuple((c, tuple(s), t.type) for c, (s, t) in sorted(operands.items()))
         )
         if isinstance(found, Declined):
-            self._declined = str(found)
-            return None
-        return found.program
+            raise found
+        return found
 
 
 @dataclass(frozen=True)
@@ -218,7 +227,7 @@ class Recorded:
     """The program of a node, and what its results are."""
 
     program: Program
-    results: Mapping[str, Tensor]
+    results: Operands
 
 
 @functools.lru_cache(maxsize=4096)
@@ -254,7 +263,7 @@ def record(
     op = Operation(node, opsets, {}, outside)
     count = len(node.input)
     found = lower(b, op, [tensors.get(c) if c else None for c in takes[:count]])
-    results: dict[str, Tensor] = {}
+    results: dict[str, tuple[tuple[Any, ...], np.dtype]] = {}
     renaming: dict[str, str] = {}
     for connector, tensor in zip(gives, found, strict=False):
         if not connector:
@@ -269,7 +278,7 @@ def record(
             b.copy(tensor, fresh)
             tensor = fresh
         renaming[tensor.container] = connector
-        results[connector] = tensor
+        results[connector] = tensor.shape, tensor.dtype
     taken = [c for c in tensors if c in operands]
     program = renamed_program(b.program([*taken, *renaming]), renaming)
     given = set(renaming.values())
@@ -277,6 +286,17 @@ def record(
         n: replace(c, desc=lasting(c.desc, False)) if n in given else c for n, c in program.containers.items()
     }
     return Recorded(replace(program, containers=containers), results)
+
+
+def newest_opsets(domain: str, schema: defs.OpSchema) -> dict[str, int]:
+    """The newest operator sets that are known, for an operator's newest schema."""
+    newest = defs.onnx_opset_version()
+    return {"": newest, domain: schema.since_version if domain else newest}
+
+
+def described(desc: dt.Data) -> tuple[tuple[Any, ...], np.dtype]:
+    """Shape and type of what a connector carries; a scalar has no axes."""
+    return () if isinstance(desc, dt.Scalar) else tuple(desc.shape), np.dtype(desc.dtype.type)
 
 
 def connectors(node: onnx.NodeProto, schema: defs.OpSchema) -> tuple[list[str], list[str]]:

@@ -8,13 +8,12 @@ from typing import Any
 import dace
 import numpy as np
 import onnx
-from dace import data as dt
 from dace.frontend.common import op_repository
 from onnx import defs
 
 from sdgrad.errors import ParseError
 from sdgrad.onnx_ops.elements import Declined, typeclass
-from sdgrad.onnx_ops.nodes import NODES, ONNXOp, connectors, record
+from sdgrad.onnx_ops.nodes import NODES, ONNXOp, connectors, described, newest_opsets
 
 
 def _callable(kind: type[ONNXOp]) -> Callable:
@@ -36,19 +35,15 @@ def _callable(kind: type[ONNXOp]) -> Callable:
         made = [p.name if k == 0 or p.name in targets else "" for k, p in enumerate(schema.outputs)]
         inputs = [f"operand_{k}" if value is not None else "" for k, value in enumerate(given)]
         node = onnx.helper.make_node(kind.kind, inputs, made, domain=kind.domain, **attributes)
-        opsets = {
-            "": defs.onnx_opset_version(),
-            kind.domain: schema.since_version if kind.domain else defs.onnx_opset_version(),
-        }
+        opsets = newest_opsets(kind.domain, schema)
         takes, gives = connectors(node, schema)
         arrays = {c: v for c, v in zip(takes, given, strict=True) if isinstance(v, str) and v in sdfg.arrays}
         known = {c: np.asarray(v) for c, v in zip(takes, given, strict=True) if c and c not in arrays}
-        shapes = {c: _described(sdfg.arrays[n]) for c, n in arrays.items()}
+        call_node = ONNXOp.of(node, opsets, known, list(arrays))
         try:
-            found = record(node, opsets, shapes, known)
+            found = call_node.recorded({c: described(sdfg.arrays[n]) for c, n in arrays.items()})
         except Declined as reason:
             raise ParseError(f"{kind.__name__}: {reason}") from reason
-        call_node = ONNXOp.of(node, opsets, known, list(arrays))
         state.add_node(call_node)
         for connector, name in arrays.items():
             memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
@@ -57,21 +52,16 @@ def _callable(kind: type[ONNXOp]) -> Callable:
         for connector, output in zip(gives, made, strict=True):
             if not connector:
                 continue
-            tensor = found.results[connector]
+            shape, dtype = found.results[connector]
             name = targets.get(output, "")
             if not name:
-                name, _ = sdfg.add_temp_transient(list(tensor.shape) or [1], typeclass(tensor.dtype))
+                name, _ = sdfg.add_temp_transient(list(shape) or [1], typeclass(dtype))
                 results.append(name)
             memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
             state.add_edge(call_node, connector, state.add_write(name), None, memlet)
         return results[0] if len(results) == 1 else tuple(results)
 
     return call
-
-
-def _described(desc: dt.Data) -> tuple[tuple[Any, ...], np.dtype]:
-    shape = () if isinstance(desc, dt.Scalar) else tuple(desc.shape)
-    return shape, np.dtype(desc.dtype.type)
 
 
 for _kind in NODES.values():

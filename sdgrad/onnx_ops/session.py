@@ -42,6 +42,7 @@ void Py_DecRef(void*);
 void PyErr_Print();
 }
 """
+NEWEST_IR = 10  # of the file format: one that every onnxruntime reads
 _failure = threading.local()
 
 Described = Sequence[tuple[str, tuple[int, ...], str]]  # name in the model, shape, dtype
@@ -78,14 +79,18 @@ def run(text: str, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
 @functools.lru_cache(maxsize=1024)
 def _session(text: str) -> tuple[onnxruntime.InferenceSession, Described, Described]:
     model, takes, gives = json.loads(base64.b64decode(text))
-    return session_of(base64.b64decode(model)), takes, gives
+    return session_of(onnx.ModelProto.FromString(base64.b64decode(model))), takes, gives
 
 
-def session_of(model: bytes) -> onnxruntime.InferenceSession:
-    """A quiet session on the CPU."""
+def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    """A quiet session on the CPU, of any file version."""
+    if model.ir_version > NEWEST_IR:
+        newer, model = model, onnx.ModelProto()
+        model.CopyFrom(newer)
+        model.ir_version = NEWEST_IR
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
 
 
 def _array(address: int, shape: Sequence[int], dtype: str) -> np.ndarray:
@@ -112,7 +117,6 @@ def one_node(
     graph = onnx.helper.make_graph([op.node], "one", inputs, outputs, fixed)
     opsets = [onnx.helper.make_opsetid(d, v) for d, v in op.opsets.items()]
     model = onnx.helper.make_model(graph, opset_imports=opsets)
-    model.ir_version = 10
     inferred = shape_inference.infer_shapes(model, data_prop=True)
     found = []
     for value in inferred.graph.output:

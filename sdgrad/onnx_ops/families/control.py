@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,15 +59,19 @@ def loop(
     with b.loop(trips) as k:
         at = b.compute((), np.int64, lambda: element(k, np.int64))
         results = graph_of(b, body, operation, at, b.constant(np.array(True)), *states)[1:]
-        new = [b.copy(r) for r in results[:n]]
-        for state, value in zip(states, new, strict=True):
-            if state.shape != value.shape:
-                raise Declined("a carried value changes its shape")
-            b.copy(value, state)
+        carry(b, states, results[:n])
         for value in results[n:]:
             collected.append(b.declare("t", [trips, *value.shape], value.dtype))
             b.copy(value, collected[-1].select(0, k))
     return [*states, *collected]
+
+
+def carry(b: Builder, states: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """What a trip hands to the next: all are read before any is written."""
+    for state, value in zip(states, [b.copy(r) for r in results], strict=True):
+        if state.shape != value.shape:
+            raise Declined("a carried value changes its shape")
+        b.copy(value, state)
 
 
 def always_goes_on(body: onnx.GraphProto) -> bool:
@@ -108,9 +113,7 @@ def scan(
             x.select(a, trips - 1 - k if back else k) for x, a, back in zip(sequences, axes, backwards, strict=True)
         ]
         found = graph_of(b, body, operation, *states, *taken)
-        new = [b.copy(r) for r in found[:n]]
-        for state, value in zip(states, new, strict=True):
-            b.copy(value, state)
+        carry(b, states, found[:n])
         out_axes = scan_output_axes or [0] * (len(found) - n)
         out_back = scan_output_directions or [0] * (len(found) - n)
         for value, axis, back in zip(found[n:], out_axes, out_back, strict=True):

@@ -9,7 +9,8 @@ import numpy as np
 
 from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.elements import product
-from sdgrad.onnx_ops.families import elementwise, reduction, shape
+from sdgrad.onnx_ops.families import elementwise, normalization, reduction, resize
+from sdgrad.onnx_ops.families import shape as shapes
 from sdgrad.onnx_ops.registry import lowering
 from sdgrad.onnx_ops.tensors import Tensor
 
@@ -20,7 +21,7 @@ def listed(b: Builder, values: Sequence[int] | None) -> Tensor | None:
 
 @lowering("Squeeze")
 def squeeze(b: Builder, x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
-    return shape.squeeze(b, x, listed(b, axes))
+    return shapes.squeeze(b, x, listed(b, axes))
 
 
 @lowering("Unsqueeze")
@@ -34,19 +35,19 @@ def slice_(
 ) -> Tensor:
     first, last, along = (listed(b, v) for v in (starts, ends, axes))
     assert first is not None and last is not None
-    return shape.slice_(b, x, first, last, along, None)
+    return shapes.slice_(b, x, first, last, along, None)
 
 
 @lowering("Split", since=2)
 def split(b: Builder, x: Tensor, *, axis: int, split: Sequence[int] | None = None, operation: Any) -> list[Tensor]:
-    return shape.split(b, x, listed(b, split), axis=axis, operation=operation)
+    return shapes.split(b, x, listed(b, split), axis=axis, operation=operation)
 
 
 @lowering("Pad", since=2)
 def pad(b: Builder, x: Tensor, *, mode: str, pads: Sequence[int], value: float) -> Tensor:
     amounts = listed(b, pads)
     assert amounts is not None
-    return shape.pad(b, x, amounts, b.constant(np.array(value, x.dtype)), None, mode=mode)
+    return shapes.pad(b, x, amounts, b.constant(np.array(value, x.dtype)), None, mode=mode)
 
 
 @lowering("Clip", since=6)
@@ -98,22 +99,16 @@ def batch_normalization(
     momentum: float,
     spatial: int = 1,
 ) -> list[Tensor]:
-    from sdgrad.onnx_ops.families.normalization import batch_normalization as newest
-
-    return newest(b, x, scale, bias, average, variance, epsilon=epsilon, momentum=momentum)
+    return normalization.batch_normalization(b, x, scale, bias, average, variance, epsilon=epsilon, momentum=momentum)
 
 
 @lowering("Reshape")
 def reshape(b: Builder, x: Tensor, *, consumed_inputs: Sequence[int] = (), shape: Sequence[int]) -> Tensor:
-    from sdgrad.onnx_ops.families.shape import reshape as newest
-
     wanted = listed(b, shape)
     assert wanted is not None
-    return newest(b, x, wanted)
+    return shapes.reshape(b, x, wanted)
 
 
 @lowering("Upsample", since=7)
 def upsample(b: Builder, x: Tensor, *, mode: str, scales: Sequence[float]) -> Tensor:
-    from sdgrad.onnx_ops.families.resize import upsample as newest
-
-    return newest(b, x, b.constant(np.array(scales)), mode=mode)
+    return resize.upsample(b, x, b.constant(np.array(scales)), mode=mode)

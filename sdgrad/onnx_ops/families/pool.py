@@ -24,6 +24,22 @@ def enlarged(over: Windows, extents: Sequence[Dim], counts: Sequence[Dim]) -> Wi
     return Windows(over.kernel, over.strides, over.dilations, over.before, tuple(after))
 
 
+def placed(
+    x: Tensor,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+    auto_pad: str,
+    ceil_mode: int,
+) -> tuple[tuple[Dim, ...], Windows, Windows]:
+    """How many windows there are, the windows as the attributes say, and with the padding that the last ones need."""
+    extents = x.shape[2:]
+    over = windows(extents, kernel, strides, dilations, pads, auto_pad)
+    counts = over.counts(extents, bool(ceil_mode))
+    return counts, over, enlarged(over, extents, counts)
+
+
 def pooled(b: Builder, x: Tensor, over: Windows, counts: Sequence[Dim], mode: str, outside: object) -> Tensor:
     """A reduction over each window."""
     image = surrounded(b, x, over, outside)
@@ -48,9 +64,7 @@ def max_pool(
     strides: Sequence[int] = (),
     operation=None,
 ) -> tuple[Tensor, Tensor | None]:
-    over = windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad)
-    counts = over.counts(x.shape[2:], bool(ceil_mode))
-    over = enlarged(over, x.shape[2:], counts)
+    counts, _, over = placed(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     values = pooled(b, x, over, counts, "max", bounds(x.dtype)[0])
     if len(operation.outputs) < 2:
         return values, None
@@ -89,9 +103,7 @@ def average_pool(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
-    over = windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad)
-    counts = over.counts(x.shape[2:], bool(ceil_mode))
-    wide = enlarged(over, x.shape[2:], counts)
+    counts, over, wide = placed(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     total = pooled(b, x, wide, counts, "sum", 0)
     if not any(wide.before) and not any(wide.after):
         return total.map(lambda v: v / product(over.kernel))
@@ -131,10 +143,8 @@ def lp_pool(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
-    over = windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad)
-    counts = over.counts(x.shape[2:], bool(ceil_mode))
-    powers = power_of(x, p)
-    return norm_of(pooled(b, powers, enlarged(over, x.shape[2:], counts), counts, "sum", 0), p)
+    counts, _, over = placed(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    return norm_of(pooled(b, power_of(x, p), over, counts, "sum", 0), p)
 
 
 def power_of(x: Tensor, p: int) -> Tensor:

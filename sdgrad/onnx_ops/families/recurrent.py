@@ -58,15 +58,27 @@ class Layer:
     """
 
     def __init__(
-        self, b: Builder, x: Tensor, gates: int, hidden: int, direction: str, layout: int, clip: float | None
+        self,
+        b: Builder,
+        x: Tensor,
+        w: Tensor,
+        r: Tensor,
+        bias: Tensor | None,
+        gates: int,
+        direction: str,
+        layout: int,
+        clip: float | None,
     ) -> None:
-        self.b, self.gates, self.hidden, self.layout, self.clip = b, gates, hidden, layout, clip
+        hidden = int(r.shape[2])
+        self.b, self.r, self.bias, self.layout, self.clip = b, r, bias, layout, clip
+        self.gates, self.hidden = gates, hidden
         self.x = x.transpose([1, 0, 2]) if layout else x
         self.steps, self.batch = self.x.shape[:2]
         self.directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
         count = len(self.directions)
         self.y = b.declare("y", [self.steps, count, self.batch, hidden], x.dtype)
         self.final = [b.declare("h", [count, self.batch, hidden], x.dtype)]
+        self.given = [self.products(w.select(0, d), d) for d in range(count)]
 
     def start(self, given: Tensor | None) -> Tensor:
         """The initial state: direction, batch, hidden."""
@@ -74,14 +86,22 @@ class Layer:
             return self.b.full([len(self.directions), self.batch, self.hidden], 0, self.x.dtype)
         return given.transpose([1, 0, 2]) if self.layout else given
 
-    def products(self, w: Tensor, bias: Tensor | None, d: int, part: int) -> Tensor:
+    def products(self, w: Tensor, d: int) -> Tensor:
         """``x @ W.T + bias`` for all steps at once: time, batch, gates."""
-        n = self.gates * self.hidden
         flat = self.x.reshape([self.steps * self.batch, self.x.shape[2]])
-        found = self.b.matmul(flat, w.select(0, d).transpose())
-        if bias is not None:
-            found = found + bias.select(0, d).slice(0, part * n, n)
-        return found.reshape([self.steps, self.batch, n])
+        found = self.biased(self.b.matmul(flat, w.transpose()), d, 0, self.gates)
+        return found.reshape([self.steps, self.batch, self.gates * self.hidden])
+
+    def again(self, h: Tensor, d: int, first: int, count: int) -> Tensor:
+        """``h @ R.T + bias`` for some of the gates."""
+        rows = self.r.select(0, d).slice(0, first * self.hidden, count * self.hidden)
+        return self.biased(self.b.matmul(h, rows.transpose()), d, self.gates + first, count)
+
+    def biased(self, product: Tensor, d: int, first: int, count: int) -> Tensor:
+        """With the biases of some gates: those for the input come first, then those for the state."""
+        if self.bias is None:
+            return product
+        return product + self.bias.select(0, d).slice(0, first * self.hidden, count * self.hidden)
 
     def gate(self, tensor: Tensor, k: int) -> Tensor:
         """One gate's share along the last axis."""
@@ -145,15 +165,12 @@ def rnn(
     hidden_size: int | None = None,
     layout: int = 0,
 ) -> list[Tensor]:
-    layer = Layer(b, x, 1, int(r.shape[2]), direction, layout, clip)
+    layer = Layer(b, x, w, r, bias, 1, direction, layout, clip)
     functions = chosen(activations, activation_alpha, activation_beta)
-    given = [layer.products(w, bias, d, 0) for d in range(len(layer.directions))]
 
     def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
-        again = b.matmul(states[0], r.select(0, d).transpose())
-        if bias is not None:
-            again = again + bias.select(0, d).slice(0, layer.hidden, layer.hidden)
-        return [given[d].select(0, t).map(lambda p, q: functions[d](layer.limited(p + q)), again)]
+        again = layer.again(states[0], d, 0, 1)
+        return [layer.given[d].select(0, t).map(lambda p, q: functions[d](layer.limited(p + q)), again)]
 
     return layer.run(lengths, [layer.start(start)], step)
 
@@ -179,17 +196,13 @@ def lstm(
     input_forget: int,
     layout: int = 0,
 ) -> list[Tensor]:
-    layer = Layer(b, x, 4, int(r.shape[2]), direction, layout, clip)
+    layer = Layer(b, x, w, r, bias, 4, direction, layout, clip)
     names = list(activations) or ["Sigmoid", "Tanh", "Tanh"] * len(layer.directions)
     functions = chosen(names, activation_alpha, activation_beta)
-    given = [layer.products(w, bias, d, 0) for d in range(len(layer.directions))]
 
     def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
         f, g, h = functions[3 * d : 3 * d + 3]
-        own = given[d].select(0, t)
-        again = b.matmul(states[0], r.select(0, d).transpose())
-        if bias is not None:
-            again = again + bias.select(0, d).slice(0, 4 * layer.hidden, 4 * layer.hidden)
+        own, again = layer.given[d].select(0, t), layer.again(states[0], d, 0, 4)
 
         def gate(k: int, peep: int | None, c: Tensor, function: Activation) -> Tensor:
             parts = [layer.gate(own, k), layer.gate(again, k)]
@@ -227,34 +240,20 @@ def gru(
     layout: int = 0,
     linear_before_reset: int = 0,
 ) -> list[Tensor]:
-    layer = Layer(b, x, 3, int(r.shape[2]), direction, layout, clip)
+    layer = Layer(b, x, w, r, bias, 3, direction, layout, clip)
     names = list(activations) or ["Sigmoid", "Tanh"] * len(layer.directions)
     functions = chosen(names, activation_alpha, activation_beta)
-    given = [layer.products(w, bias, d, 0) for d in range(len(layer.directions))]
-    n = layer.hidden
-
-    def recurrent_bias(d: int, k: int) -> Tensor | None:
-        return bias.select(0, d).slice(0, (3 + k) * n, n) if bias is not None else None
-
-    def plus(tensor: Tensor, other: Tensor | None) -> Tensor:
-        return tensor if other is None else tensor + other
 
     def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
         f, g = functions[2 * d : 2 * d + 2]
-        own, h, weights = given[d].select(0, t), states[0], r.select(0, d)
-        again = b.matmul(h, weights.slice(0, 0, 2 * n).transpose())
-        z, reset = (
-            layer.gate(own, k).map(
-                lambda p, q: f(layer.limited(p + q)), plus(layer.gate(again, k), recurrent_bias(d, k))
-            )
-            for k in (0, 1)
-        )
-        last = weights.slice(0, 2 * n, n).transpose()
+        own, h = layer.given[d].select(0, t), states[0]
+        again = layer.again(h, d, 0, 2)
+        z, reset = (layer.gate(own, k).map(lambda p, q: f(layer.limited(p + q)), layer.gate(again, k)) for k in (0, 1))
         if linear_before_reset:
-            inner = plus(b.matmul(h, last), recurrent_bias(d, 2))
+            inner = layer.again(h, d, 2, 1)
             new = layer.gate(own, 2).map(lambda p, q, s: g(layer.limited(p + s * q)), inner, reset)
         else:
-            inner = plus(b.matmul(b.copy(reset * h), last), recurrent_bias(d, 2))
+            inner = layer.again(b.copy(reset * h), d, 2, 1)
             new = layer.gate(own, 2).map(lambda p, q: g(layer.limited(p + q)), inner)
         return [z.map(lambda a, c, v: (1 - a) * c + a * v, new, h)]
 

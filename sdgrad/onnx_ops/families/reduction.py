@@ -116,11 +116,7 @@ def extreme_at(x: Tensor, axis: int, largest_: bool, last: int) -> Tensor:
         none = element(-1 if last else count, np.int64)
         return where(x[index].equals(extreme[index]), element(k[0], np.int64), none)
 
-    return b_of(x).reduction(others, [count], candidate, "max" if last else "min", np.int64).unsqueeze(axis)
-
-
-def b_of(x: Tensor) -> Builder:
-    return x.builder
+    return x.builder.reduction(others, [count], candidate, "max" if last else "min", np.int64).unsqueeze(axis)
 
 
 def _extreme_at(name: str, largest_: bool) -> None:
