@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dace
 
 from sdgrad.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from sdgrad.program.tree import Program
 
 F = TypeVar("F", bound=Callable)
 ATTRIBUTE = "__sdgrad_rule__"
@@ -18,11 +21,24 @@ COTANGENT, TANGENT = "grad_", "tangent_"
 _rules: dict[int, CustomRule] = {}
 
 
+@dataclass(frozen=True)
+class AdjointProgram:
+    """The adjoint of a function as a program.
+
+    Its containers are named as the variables they are bound to: a value by the variable's own name, the cotangent of a
+    result with ``grad_`` before it. ``gradients`` are the containers of the gradients, by variable.
+    """
+
+    program: Program
+    gradients: Mapping[str, str]
+
+
 @dataclass(eq=False)
 class CustomRule:
-    """What a user says about the derivative of a function (``parameters``), or of a region (None).
+    """What is said about the derivative of a function (``parameters``), or of a region (None).
 
-    ``results`` are the names of what the function returns, known when it has been parsed.
+    A user says it as a function (``vjp``, ``jvp``), an operator of ours as a program (``adjoint``). ``results`` are the
+    names of what the function returns, known when it has been parsed.
     """
 
     name: str
@@ -31,14 +47,15 @@ class CustomRule:
     jvp: Callable | None = None
     results: tuple[str, ...] = ()
     parsed: dict[tuple, Any] = field(default_factory=dict)  # programs made of the rules, by what they are applied to
-
-    def __post_init__(self) -> None:
-        self.number = len(_rules)
-        _rules[self.number] = self
+    adjoint: AdjointProgram | None = None
+    number: int | None = None
 
     @property
     def label(self) -> str:
         """The name of the region of a graph that the rule is for."""
+        if self.number is None:
+            self.number = len(_rules)
+            _rules[self.number] = self
         return f"sdgrad_rule_{self.number}_{self.name}"
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from sdgrad.adjoints import fill
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import covers
@@ -14,6 +13,7 @@ from sdgrad.companions import Tangents
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.gradients import boundary, free_name
 from sdgrad.names import Names
+from sdgrad.program.arrays import fill
 from sdgrad.program.custom import CustomCall
 from sdgrad.program.tree import (
     Block,

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from dace import data as dt
 
-from sdgrad.adjoints import WIDER, Adjoints, assign, fill
+from sdgrad.adjoints import WIDER, Adjoints
 from sdgrad.names import Names
+from sdgrad.program.arrays import assign, fill
 from sdgrad.program.tree import (
     Block,
     Container,

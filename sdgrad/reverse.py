@@ -15,7 +15,6 @@ from dace import data as dt
 from dace import symbolic
 
 from sdgrad.adjoints import Adjoints
-from sdgrad.adjoints import assign as copy_of
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
@@ -23,6 +22,7 @@ from sdgrad.backward_impls.building import Builder, spent
 from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores
+from sdgrad.program.arrays import assign as copy_of
 from sdgrad.program.leaves import scope_overwrites_itself
 from sdgrad.program.tree import (
     SCALAR,

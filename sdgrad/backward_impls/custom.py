@@ -12,35 +12,29 @@ from typing import cast
 
 from dace import data as dt
 
-from sdgrad.adjoints import over_shape
 from sdgrad.analysis.extents import box, reads_of
 from sdgrad.backward_impls.building import Builder, spent
-from sdgrad.custom import COTANGENT, TANGENT, CustomRule, names_of, stem
+from sdgrad.custom import COTANGENT, TANGENT, AdjointProgram, CustomRule, names_of, stem
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.names import Names
+from sdgrad.program.arrays import cleared, moved
 from sdgrad.program.custom import CustomCall, Operand
 from sdgrad.program.inline import inline
 from sdgrad.program.naming import returned
 from sdgrad.program.tree import (
     Container,
-    Leaf,
-    Let,
-    Load,
     Node,
     NodeCall,
     Program,
     Region,
-    Source,
-    Store,
     reads,
     writes,
 )
 from sdgrad.program.window import Window, whole_window
 from sdgrad.request import Request
 from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
-from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import same
 from sdgrad.symbolic.kinds import kind_of
 
@@ -95,6 +89,9 @@ def _desc(operand: Operand, program: Program) -> dt.Data:
 def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
     """The rule of a mode (``grad_``: reverse, ``tangent_``: forward), or the transpose of the other one's."""
     rule = rule_of(call)
+    if rule.adjoint is not None:
+        recorded = _recorded(rule.adjoint, call)
+        return recorded if prefix == COTANGENT else transposed(recorded, call)
     own, other = (rule.vjp, rule.jvp) if prefix == COTANGENT else (rule.jvp, rule.vjp)
     given = own if own is not None else other
     if given is None:
@@ -119,6 +116,26 @@ def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
                 raise _problem(call, f"its rule returns an array of another shape for '{name}'", f"make it {expected}")
         as_given = Linear(found, moved, dict(zip(names, values, strict=True)))
     return as_given if own is not None else transposed(as_given, call)
+
+
+def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:
+    from sdgrad.pipeline import normal_form
+
+    parsed = rule_of(call).parsed
+    if (None,) not in parsed:
+        parsed[None,] = normal_form(adjoint.program)
+    moved = {n: COTANGENT + n for n in call.variables if COTANGENT + n in adjoint.program.containers}
+    return Linear(parsed[None,], moved, adjoint.gradients)
+
+
+def _values(call: CustomCall) -> dict[str, str]:
+    """Parameters of a call's rules that are primal values, and the variables that these are."""
+    rule = rule_of(call)
+    if rule.adjoint is not None:
+        return {n: n for n in call.variables if n in rule.adjoint.program.containers}
+    parts = [(p, *stem(p)) for function in rule.functions for p in names_of(function)]
+    named = {p: rule.spelled(name) for p, prefix, name in parts if not prefix}
+    return {p: name for p, name in named.items() if name in call.variables}
 
 
 def transposed(rule: Linear, call: CustomCall) -> Linear:
@@ -149,14 +166,8 @@ def _needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> Mapping
     call = cast(CustomCall, call)
     check(call, program, wanted, COTANGENT)
     rule = linear(call, program, COTANGENT).program
-    found: dict[str, Region] = {}
-    for function in rule_of(call).functions:
-        for parameter in names_of(function):
-            prefix, name = stem(parameter)
-            name = rule_of(call).spelled(name)
-            if not prefix and name in call.variables and parameter in rule.containers:
-                found[name] = _part(parameter, call.variables[name], rule, call)
-    return found
+    values = {p: n for p, n in _values(call).items() if p in rule.containers}
+    return {n: _part(p, call.variables[n], rule, call) for p, n in values.items()}
 
 
 def _part(parameter: str, operand: Operand, rule: Program, call: CustomCall) -> Region:
@@ -182,7 +193,9 @@ def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str
                 hint = f"take {prefix}{name} as a parameter (and leave it where it is a constant)"
                 raise _problem(call, f"its rule says nothing of '{name}', which carries a derivative", hint)
         return
-    arguments = {call.variables[n].window.container for n in _arguments(call, program)}
+    adjoint = rule_of(call).adjoint
+    covered = adjoint.gradients if adjoint is not None else _arguments(call, program)
+    arguments = {call.variables[n].window.container for n in covered}
     if hidden := [n for n in active if n not in arguments]:
         raise _problem(call, f"reads {', '.join(hidden)}, which is no argument", "pass it as one")
     if both := sorted(arguments & call.outputs.keys()):
@@ -243,35 +256,14 @@ class Splice:
 
     def primals(self, values: Mapping[str, Window]) -> None:
         """Bind the primal values that the rule takes."""
-        for function in rule_of(self.call).functions:
-            for parameter in names_of(function):
-                prefix, name = stem(parameter)
-                name = rule_of(self.call).spelled(name)
-                if not prefix and name in values:
-                    self.bind(parameter, values[name])
+        for parameter, name in _values(self.call).items():
+            self.bind(parameter, values[name])
 
     def writes(self, name: str) -> bool:
         """Whether the rule says what the derivative of a variable is after it."""
         result = self.rule.results.get(name)
         program = self.rule.program
         return result is not None and result in {program.root(w) for n in program.body for w in writes(n)}
-
-
-def moved(target: Window, source: Window, shape: Sequence, mode: str, names: Names) -> Leaf:
-    """``target[...] <mode> source[...]`` for windows of one shape."""
-    params, index = over_shape(shape, names)
-    v = names.fresh("v")
-    body = (
-        Load(v, source.container, source.index(index)),
-        Store(target.container, target.index(index), v, mode),
-    )
-    return Leaf(params, body, Source(label=target.container))
-
-
-def cleared(target: Window, shape: Sequence, names: Names) -> Leaf:
-    params, index = over_shape(shape, names)
-    v = names.fresh("v")
-    return Leaf(params, (Let(v, code.constant(0)), Store(target.container, target.index(index), v)))
 
 
 def _reverse(context: CallContext) -> list[Node]:

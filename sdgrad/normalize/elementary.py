@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from sdgrad.normalize.tasklets import elementary_steps
+from sdgrad.program.custom import CustomCall
 from sdgrad.program.leaves import live
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, rewritten
@@ -16,6 +17,8 @@ def elementary(program: Program) -> Program:
     names = all_names(program)
 
     def apart(node: Node) -> Block:
+        if isinstance(node, CustomCall):
+            return (replace(node, block=rewritten(node.block, apart)),)
         if not isinstance(node, Leaf):
             return (node,)
         body: list[Instr] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dace
@@ -19,11 +19,13 @@ from sdgrad.normalize.bindings import Env, as_view, bind, param_symbols, resolve
 from sdgrad.normalize.contractions import einsum_leaf
 from sdgrad.normalize.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.normalize.tasklets import ArrayOperand, Operand, Output, ScalarOperand, lift_code
+from sdgrad.program.arrays import moved
 from sdgrad.program.inline import inline
 from sdgrad.program.lowered import Lowered
 from sdgrad.program.tree import (
     SCALAR,
     Block,
+    Container,
     Instr,
     Leaf,
     Let,
@@ -31,6 +33,7 @@ from sdgrad.program.tree import (
     Node,
     NodeCall,
     Param,
+    Program,
     Region,
     Scope,
     Source,
@@ -39,7 +42,8 @@ from sdgrad.program.tree import (
     Value,
     walk,
 )
-from sdgrad.program.window import Window
+from sdgrad.program.window import Window, whole_window
+from sdgrad.rules import RULES
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import as_range, sym, to_ast
 
@@ -348,9 +352,15 @@ class StateLifting:
                     source_of(node),
                 )
             ]
-        if isinstance(node, Lowered):
+        if isinstance(node, Lowered) and not self.has_rule(node):
             return self.lowered(node)
         return [self.call(node, "")]
+
+    def has_rule(self, node: nd.CodeNode) -> bool:
+        """Whether a backward implementation is registered for a node, and applies."""
+        rules = RULES.get(type(node).__name__, ())
+        seen = Program(self.sdfg.name, self.env.containers, self.env.symbols, {}, (), ())
+        return any(rule.applies(self.call(node, ""), seen) is None for rule in rules)
 
     def lowered(self, node: Any) -> list[Node]:
         """A node that knows what program it is."""
@@ -371,10 +381,27 @@ class StateLifting:
         program = node.lowered(operands)
         if program is None:
             return [self.call(node, node.declined)]
+        before = self.keep_operands(bound, operands)
         block, brought = inline(program, bound, self.env.names)
         self.env.containers.update({c.name: c for c in brought.values()})
         self.env.symbols.update(program.symbols)
-        return list(block)
+        return [*before, *block]
+
+    def keep_operands(self, bound: dict[str, str | Window], operands: Mapping[str, dt.Data]) -> list[Node]:
+        """Copies of operands that a node's program might write over before it has read all of them."""
+        root = Program("", self.env.containers, {}, {}, (), ()).root
+        at = {c: root(w if isinstance(w, str) else w.container) for c, w in bound.items()}
+        written = {at[c] for c in bound if c not in operands}
+        copies: list[Node] = []
+        for connector, desc in operands.items():
+            source = bound[connector]
+            if at[connector] in written and isinstance(source, Window):
+                name = self.env.names.fresh(connector)
+                own = dt.Array(desc.dtype, list(desc.shape), transient=True)
+                self.env.containers[name] = Container(name, own)
+                bound[connector] = whole_window(name, own)
+                copies.append(moved(whole_window(name, own), source, own.shape, "set", self.env.names))
+        return copies
 
     def call(self, node: nd.CodeNode, reason: str) -> NodeCall:
         """A node kept as it is, with the regions it reads and writes."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from sdgrad.adjoints import over
 from sdgrad.errors import NameNotFound
 from sdgrad.names import Names
+from sdgrad.program.arrays import over
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,

@@ -13,11 +13,11 @@ import numpy as np
 import sympy
 from dace import data as dt
 
-from sdgrad.adjoints import over_shape
 from sdgrad.names import Names
 from sdgrad.normalize.elementary import elementary
 from sdgrad.onnx_ops.elements import Declined, Dim, Element, Index, bounds, dim, element, typeclass
 from sdgrad.onnx_ops.tensors import Tensor, broadcast_shape
+from sdgrad.program.arrays import over_shape
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.tree import (
     SCALAR,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import onnx
 
 from sdgrad.onnx_ops import families  # noqa: F401  (registers the lowerings)
 from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.derivatives import with_adjoint
 from sdgrad.onnx_ops.elements import Declined, Unknown
 from sdgrad.onnx_ops.fold import folded
-from sdgrad.onnx_ops.registry import Operation, find_lowering, plain_domain
+from sdgrad.onnx_ops.registry import Operation, find_adjoint, find_lowering, plain_domain
 from sdgrad.onnx_ops.tensors import Tensor
 
 
@@ -25,11 +27,10 @@ def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Te
         return [b.constant(c) for c in constants]
     own = op.functions.get((op.domain, op.kind))
     if own is not None:
-        return lower_function(b, own, op, inputs)
-    rule = find_lowering(op)
-    if rule is not None:
-        return rule(b, op, inputs)
-    return lower_function(b, standard_definition(op, inputs), op, inputs)
+        return lower_function(b, op, inputs, own)
+    rule = find_lowering(op) or partial(lower_function, function=standard_definition(op, inputs))
+    adjoint = find_adjoint(op)
+    return with_adjoint(b, op, inputs, rule, adjoint) if adjoint is not None else rule(b, op, inputs)
 
 
 def standard_definition(op: Operation, inputs: Sequence[Tensor | None]) -> onnx.FunctionProto:
@@ -63,7 +64,7 @@ def type_of(tensor: Tensor) -> onnx.TypeProto:
 
 
 def lower_function(
-    b: Builder, function: onnx.FunctionProto, op: Operation, inputs: Sequence[Tensor | None]
+    b: Builder, op: Operation, inputs: Sequence[Tensor | None], function: onnx.FunctionProto
 ) -> list[Tensor | None]:
     """A call of a function: its nodes, with the call's attributes."""
     attributes = {a.name: a for a in function.attribute_proto}

@@ -24,6 +24,7 @@ from dace.transformation.transformation import ExpandTransformation
 from google.protobuf import text_format
 from onnx import defs
 
+from sdgrad.backward_impls import onnx as adjoints  # noqa: F401  (registers them)
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx_ops import session
 from sdgrad.onnx_ops.builder import Builder
@@ -31,6 +32,7 @@ from sdgrad.onnx_ops.elements import Declined, dim
 from sdgrad.onnx_ops.lower import lower
 from sdgrad.onnx_ops.registry import Operation, plain_domain
 from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.program.custom import expanded
 from sdgrad.program.emit import emit
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, Source, lasting
@@ -53,7 +55,7 @@ class ExpandPure(ExpandTransformation):
         program = node.lowered(descs)
         if program is None:
             raise UnsupportedOperator(node.kind, node.label, node.declined)
-        return emit(program)
+        return emit(expanded(program))
 
 
 @dace.library.expansion

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
@@ -15,6 +15,7 @@ from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.elements import Declined, Unknown
 from sdgrad.onnx_ops.tensors import Tensor
 
+F = TypeVar("F", "Lowering", "Adjoint")
 ONNX = ""
 """The standard's own domain, also spelled ``ai.onnx``."""
 
@@ -76,28 +77,86 @@ class Lowering:
 
     def __call__(self, b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
         parameters = inspect.signature(self.function).parameters.values()
-        known = {p.name: p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
-        given = {k.lower(): v for k, v in op.attributes.items()}
-        defaults = {k.lower(): v for k, v in attribute_defaults(op.schema).items()}
-        for name, value in given.items():
-            if name not in known and value != defaults.get(name):
-                raise Declined(f"attribute {name}={value!r}")
-        values = {k: v for k, v in {**defaults, **given}.items() if k in known}
-        if "operation" in known:
-            values["operation"] = op
-        missing = [n for n, p in known.items() if n not in values and p.default is inspect.Parameter.empty]
-        if missing:
-            raise Declined(f"no attribute {', '.join(missing)}")
         positional = sum(p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters) - 1
         padded = [*inputs, *[None] * (positional - len(inputs))]
-        found = self.function(b, *padded, **values)
-        results = list(found) if isinstance(found, (tuple, list)) else [found]
+        results = _several(self.function(b, *padded, **covered(self.function, op)))
         if any(op.outputs[len(results) :]):
             raise Declined(f"output {len(results)}")
         return results
 
 
+def covered(function: Callable[..., Any], op: Operation) -> dict[str, Any]:
+    """The keyword arguments of a function about an operator: its attributes.
+
+    :raises Declined: an attribute has a value, and the function does not ask for it.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    known = {p.name: p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    given = {k.lower(): v for k, v in op.attributes.items()}
+    defaults = {k.lower(): v for k, v in attribute_defaults(op.schema).items()}
+    for name, value in given.items():
+        if name not in known and value != defaults.get(name):
+            raise Declined(f"attribute {name}={value!r}")
+    values = {k: v for k, v in {**defaults, **given}.items() if k in known}
+    if "operation" in known:
+        values["operation"] = op
+    missing = [n for n, p in known.items() if n not in values and p.default is inspect.Parameter.empty]
+    if missing:
+        raise Declined(f"no attribute {', '.join(missing)}")
+    return values
+
+
+def _several(found: Any) -> list[Tensor | None]:
+    return list(found) if isinstance(found, (tuple, list)) else [found]
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """What the adjoint of an operator may use.
+
+    :param inputs: operands, None where one is left out.
+    :param results: all that the lowering returned, also what the model does not ask for.
+    :param cotangents: of the results; None of integers and of what is not asked for.
+    """
+
+    inputs: tuple[Tensor | None, ...]
+    results: tuple[Tensor | None, ...]
+    cotangents: tuple[Tensor | None, ...]
+
+    @property
+    def seed(self) -> Tensor:
+        """The cotangent of the first result."""
+        if self.cotangents[0] is None:
+            raise Declined("no cotangent")
+        return self.cotangents[0]
+
+    def operand(self, k: int) -> Tensor:
+        found = self.inputs[k]
+        assert found is not None
+        return found
+
+    def result(self, k: int) -> Tensor:
+        found = self.results[k]
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """A function ``(builder, reversed, *, attributes...)`` that returns the gradients of the inputs, None of integers.
+
+    It must be linear in the cotangents.
+    """
+
+    since: int
+    function: Callable[..., Any]
+
+    def __call__(self, b: Builder, op: Operation, reversal: Reversed) -> list[Tensor | None]:
+        return _several(self.function(b, reversal, **covered(self.function, op)))
+
+
 LOWERINGS: dict[tuple[str, str], list[Lowering]] = {}
+ADJOINTS: dict[tuple[str, str], list[Adjoint]] = {}
 
 
 def lowering(*names: str, since: int = 1, domain: str = ONNX) -> Callable[[Callable], Callable]:
@@ -111,11 +170,30 @@ def lowering(*names: str, since: int = 1, domain: str = ONNX) -> Callable[[Calla
     return register
 
 
+def adjoint(*names: str, since: int = 1, domain: str = ONNX) -> Callable[[Callable], Callable]:
+    """Register a function as the adjoint of operators from a version on, in place of that of their lowering."""
+
+    def register(function: Callable) -> Callable:
+        for name in names:
+            ADJOINTS.setdefault((domain, name), []).append(Adjoint(since, function))
+        return function
+
+    return register
+
+
 def find_lowering(op: Operation) -> Lowering | None:
     """The newest lowering that is not newer than the operator."""
+    return _newest(LOWERINGS.get((op.domain, op.kind), ()), op)
+
+
+def find_adjoint(op: Operation) -> Adjoint | None:
+    """The newest adjoint that is not newer than the operator."""
+    return _newest(ADJOINTS.get((op.domain, op.kind), ()), op)
+
+
+def _newest(found: Iterable[F], op: Operation) -> F | None:
     version = op.schema.since_version
-    found = [x for x in LOWERINGS.get((op.domain, op.kind), ()) if x.since <= version]
-    return max(found, key=lambda x: x.since, default=None)
+    return max((x for x in found if x.since <= version), key=lambda x: x.since, default=None)
 
 
 def attribute_defaults(schema: defs.OpSchema) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from dace import data as dt
 from dace import dtypes
 
-from sdgrad.adjoints import assign, fill
+from sdgrad.program.arrays import assign, fill
 from sdgrad.program.naming import all_names, result_names, without_results
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import Container, Node, Program

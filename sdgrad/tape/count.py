@@ -14,10 +14,10 @@ from dataclasses import replace
 import dace
 from dace import data as dt
 
-from sdgrad.adjoints import assign as copy_of
 from sdgrad.analysis.paths import Path
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores
+from sdgrad.program.arrays import assign as copy_of
 from sdgrad.program.leaves import set_scalar
 from sdgrad.program.rename import renamed
 from sdgrad.program.symbols import used_symbols

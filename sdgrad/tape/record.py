@@ -8,9 +8,9 @@ from functools import cached_property
 import dace
 import sympy
 
-from sdgrad.adjoints import over
 from sdgrad.analysis.paths import Path
 from sdgrad.names import Names
+from sdgrad.program.arrays import over
 from sdgrad.program.tree import (
     Block,
     Branch,

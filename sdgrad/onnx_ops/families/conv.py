@@ -83,6 +83,40 @@ def surrounded(b: Builder, x: Tensor, over: Windows, value: object = 0) -> Tenso
     return padded(b, x, (0, 0, *over.before), (0, 0, *over.after), "constant", value)
 
 
+def gathered(b: Builder, image: Tensor, over: Windows, counts: Sequence[Dim]) -> Tensor:
+    """Every window's content, im2col: (batch, channels, kernel .., windows ..) of a padded image."""
+    rank = len(over.kernel)
+    shape = [*image.shape[:2], *over.kernel, *counts]
+    return b.compute(shape, image.dtype, lambda *i: image[(*i[:2], *over.positions(i[2 + rank :], i[2 : 2 + rank]))])
+
+
+def scattered(b: Builder, columns: Tensor, over: Windows, extents: Sequence[Dim]) -> Tensor:
+    """The transpose of :func:`gathered`, col2im: windows, added up where they overlap, in a padded image."""
+    rank = len(over.kernel)
+    image = b.full([*columns.shape[:2], *extents], 0, columns.dtype)
+    b.accumulate(
+        image,
+        columns.shape,
+        lambda *i: ((*i[:2], *over.positions(i[2 + rank :], i[2 : 2 + rank])), columns[i]),
+    )
+    return image
+
+
+def without_padding(image: Tensor, over: Windows, extents: Sequence[Dim]) -> Tensor:
+    for axis, (low, n) in enumerate(zip(over.before, extents, strict=True), start=2):
+        image = image.slice(axis, low, n)
+    return image
+
+
+def padded_extents(extents: Sequence[Dim], over: Windows) -> list[Dim]:
+    return [n + p + q for n, p, q in zip(extents, over.before, over.after, strict=True)]
+
+
+def is_product(over: Windows) -> bool:
+    """Whether each window is one pixel, and each pixel a window."""
+    return all(k == 1 for k in over.kernel) and all(s == 1 for s in over.strides)
+
+
 @lowering("Conv")
 def convolution(
     b: Builder,
@@ -99,31 +133,20 @@ def convolution(
 ) -> Tensor:
     kernel = [int(n) for n in w.shape[2:]]
     over = windows(x.shape[2:], kernel, strides, dilations, pads, auto_pad)
-    batch, channels = x.shape[0], int(w.shape[1])
     counts = over.counts(x.shape[2:])
     outputs = int(w.shape[0]) // group
+    rows, columns = int(w.shape[1]) * product(kernel), product(counts)
     image = surrounded(b, x, over)
-    rows, columns = channels * product(kernel), product(counts)
-    simple = all(k == 1 for k in kernel) and all(s == 1 for s in over.strides)
+    wide = image if is_product(over) else gathered(b, image, over, counts)
+    matrix = wide.reshape([x.shape[0], group, rows, columns])
     weights = w.reshape([group, outputs, rows])
-    if simple:
-        matrix = image.reshape([batch, group, rows, columns])
-    else:
-        rank = len(kernel)
-
-        def gathered(*i: sympy.Expr) -> Element:
-            n, g, c, inside, window = i[0], i[1], i[2], i[3 : 3 + rank], i[3 + rank :]
-            return image[(n, g * channels + c, *over.positions(window, inside))]
-
-        wide = b.compute([batch, group, channels, *kernel, *counts], x.dtype, gathered)
-        matrix = wide.reshape([batch, group, rows, columns])
     if group == 1:
         found = b.matmul(weights.reshape([outputs, rows]), matrix.squeeze(1))
     elif outputs == 1 or rows < 16:
         found = _by_hand(b, weights, matrix)
     else:
         found = b.matmul(weights, matrix)
-    result = found.reshape([batch, group * outputs, *counts])
+    result = found.reshape([x.shape[0], group * outputs, *counts])
     if bias is None:
         return result
     return result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, 1 + len(kernel))))
@@ -181,15 +204,7 @@ def transposed_convolution(
         w.reshape([group, channels, outputs * product(kernel)]).transpose([0, 2, 1]),
         x.reshape([batch, group, channels, count]),
     ).reshape([batch, group * outputs, *kernel, *x.shape[2:]])
-    spread = b.declare("t", [batch, group * outputs, *full], x.dtype)
-    b.fill(spread, 0)
-    over = Windows(tuple(kernel), strides, dilations, tuple(before), tuple(before))
-    b.accumulate(
-        spread,
-        [batch, group * outputs, *kernel, *x.shape[2:]],
-        lambda *i: ((i[0], i[1], *over.positions(i[2 + rank :], i[2 : 2 + rank])), columns[i]),
-    )
-    result = spread
+    result = scattered(b, columns, Windows(tuple(kernel), strides, dilations, tuple(before), tuple(before)), full)
     for axis, (low, n) in enumerate(zip(before, wanted, strict=True), start=2):
         result = _window(b, result, axis, low, n)
     return result if bias is None else result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, 1 + rank)))
@@ -219,17 +234,6 @@ def col2im(
     extents, kernel = integers(image_shape, "image_shape"), integers(block_shape, "block_shape")
     over = windows(extents, kernel, strides, dilations, pads, "NOTSET")
     counts = over.counts(extents)
-    batch, rank = x.shape[0], len(kernel)
     channels = dim(sympy.sympify(x.shape[1]) / product(kernel))
-    wide = x.reshape([batch, channels, *kernel, *counts])
-    full = [n + p + q for n, p, q in zip(extents, over.before, over.after, strict=True)]
-    spread = b.declare("t", [batch, channels, *full], x.dtype)
-    b.fill(spread, 0)
-    b.accumulate(
-        spread,
-        wide.shape,
-        lambda *i: ((i[0], i[1], *over.positions(i[2 + rank :], i[2 : 2 + rank])), wide[i]),
-    )
-    for axis, (low, n) in enumerate(zip(over.before, extents, strict=True), start=2):
-        spread = spread.slice(axis, low, n)
-    return spread
+    wide = x.reshape([x.shape[0], channels, *kernel, *counts])
+    return without_padding(scattered(b, wide, over, padded_extents(extents, over)), over, extents)

@@ -33,34 +33,41 @@ def batch_normalization(
     momentum: float,
     training_mode: int = 0,
 ) -> list[Tensor]:
-    """Ioffe and Szegedy 2015; in training by the batch's own moments, which also go into the running ones."""
-    moments = (average, variance)
+    """Ioffe and Szegedy 2015; in training by the batch's own moments, which also go into the running ones.
+
+    The adjoint takes them.
+    """
     running: list[Tensor] = []
     if training_mode:
         over = [d for d in range(x.rank) if d != 1]
         own = mean(x, over, False)
         centred = x - per_channel(own, x.rank)
-        moments = (own, mean(centred.map(lambda v: v * v), over, False))
+        batch = (own, mean(centred.map(lambda v: v * v), over, False))
         running = [
             old.map(lambda o, n: o * momentum + n * (1 - momentum), new)
-            for old, new in zip((average, variance), moments, strict=True)
+            for old, new in zip((average, variance), batch, strict=True)
         ]
-    factor = moments[1].map(lambda v, s: s / call("sqrt", v + epsilon), scale)
-    columns = (per_channel(t, x.rank) for t in (moments[0], factor, bias))
-    return [x.map(lambda v, m, f, c: (v - m) * f + c, *columns), *running]
+        average, variance = batch
+    inverse = variance.map(lambda v: 1 / call("sqrt", v + epsilon))
+    columns = (per_channel(t, x.rank) for t in (average, inverse * scale, bias))
+    result = x.map(lambda v, m, f, c: (v - m) * f + c, *columns)
+    return [result, *running, average, inverse] if training_mode else [result]
 
 
-def normalized(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
-    """Mean zero and variance one over axes."""
-    centred = x - mean(x, axes, True)
-    variance = mean(centred.map(lambda v: v * v), axes, True)
-    return centred.map(lambda c, v: c / call("sqrt", v + epsilon), variance)
+def moments(x: Tensor, axes: Sequence[int], epsilon: float) -> tuple[Tensor, Tensor]:
+    """Mean and inverse deviation over axes, which stay as one element."""
+    average = mean(x, axes, True)
+    variance = mean(x.map(lambda v, m: (v - m) * (v - m), average), axes, True)
+    return average, variance.map(lambda v: 1 / call("sqrt", v + epsilon))
 
 
 @lowering("InstanceNormalization")
-def instance_normalization(b: Builder, x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float) -> Tensor:
-    unit = normalized(x, range(2, x.rank), epsilon)
-    return unit.map(lambda v, s, c: v * s + c, per_channel(scale, x.rank), per_channel(bias, x.rank))
+def instance_normalization(b: Builder, x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float) -> list[Tensor]:
+    """Ulyanov, Vedaldi and Lempitsky 2016; the adjoint takes the moments."""
+    average, inverse = moments(x, range(2, x.rank), epsilon)
+    columns = per_channel(scale, x.rank), per_channel(bias, x.rank)
+    result = x.map(lambda v, m, i, s, c: (v - m) * i * s + c, average, inverse, *columns)
+    return [result, average, inverse]
 
 
 @lowering("LayerNormalization", since=17)
@@ -70,10 +77,8 @@ def layer_normalization(
     """Ba, Kiros and Hinton 2016; returns the mean and the inverse deviation as well."""
     axes = range(axis % x.rank, x.rank)
     wide = x.astype(np.float32) if x.dtype.itemsize < 4 and stash_type == 1 else x
-    average = mean(wide, axes, True)
-    centred = wide - average
-    inverse = mean(centred.map(lambda v: v * v), axes, True).map(lambda v: 1 / call("sqrt", v + epsilon))
-    unit = (centred * inverse).astype(x.dtype) * scale
+    average, inverse = moments(wide, axes, epsilon)
+    unit = wide.map(lambda v, m, i: (v - m) * i, average, inverse).astype(x.dtype) * scale
     return [unit + bias if bias is not None else unit, average, inverse]
 
 

@@ -1,0 +1,126 @@
+"""Normalizations: of what they compute, the moments are all that is needed besides the operands.
+
+With ``u = (x - mean) / deviation`` and ``d`` the cotangent of ``u``: ``x' = (d - mean(d) - u mean(u d)) / deviation``
+(Ioffe and Szegedy 2015, section 3; Ba, Kiros and Hinton 2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import sympy
+
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined, Element, call, dim, element, product
+from sdgrad.onnx_ops.families.normalization import per_channel
+from sdgrad.onnx_ops.families.reduction import mean
+from sdgrad.onnx_ops.registry import Reversed, adjoint
+from sdgrad.onnx_ops.tensors import Tensor
+
+
+def standardized(x: Tensor, average: Tensor, inverse: Tensor) -> Tensor:
+    return x.map(lambda v, m, i: (v - m) * i, average, inverse)
+
+
+def through_moments(seed: Tensor, unit: Tensor, inverse: Tensor, axes: Sequence[int]) -> Tensor:
+    """The cotangent of what was brought to mean zero and variance one over axes, from that of the result."""
+    level = mean(seed, axes, True)
+    slope = mean(seed * unit, axes, True)
+    return seed.map(lambda d, u, i, m, s: (d - m - u * s) * i, unit, inverse, level, slope)
+
+
+def spread(seed: Tensor, to: Sequence) -> Tensor:
+    """The cotangent of an operand that was broadcast."""
+    lead = seed.rank - len(to)
+    over = [d for d, n in enumerate(seed.shape) if d < lead or (to[d - lead] == 1 and n != 1)]
+    found = seed.sum(over, keepdims=True) if over else seed
+    return found.squeeze(*range(lead)) if lead else found
+
+
+@adjoint("LayerNormalization", since=17)
+def layer_normalization(
+    b: Builder, reversal: Reversed, *, axis: int, epsilon: float, stash_type: int
+) -> list[Tensor | None]:
+    if any(c is not None for c in reversal.cotangents[1:]):
+        raise Declined("derivatives of the mean and of the deviation")
+    x, scale = reversal.operand(0), reversal.operand(1)
+    wide = reversal.result(1).dtype
+    seed, x = reversal.seed.astype(wide), x.astype(wide)
+    unit = standardized(x, reversal.result(1), reversal.result(2))
+    scaled = seed * scale.astype(wide)
+    gradient = through_moments(scaled, unit, reversal.result(2), range(axis % x.rank, x.rank))
+    bias = spread(seed, reversal.operand(2).shape) if len(reversal.inputs) > 2 and reversal.inputs[2] else None
+    return [gradient, spread(seed * unit, scale.shape), bias]
+
+
+@adjoint("RMSNormalization", since=23)
+def rms_normalization(
+    b: Builder, reversal: Reversed, *, axis: int, epsilon: float, stash_type: int
+) -> list[Tensor | None]:
+    """Zhang and Sennrich 2019: ``u = x / r``, ``x' = (d - u mean(u d)) / r``."""
+    x, scale = reversal.operand(0), reversal.operand(1)
+    wide = np.dtype(np.float32) if x.dtype.itemsize < 4 else x.dtype
+    seed, x = reversal.seed.astype(wide), x.astype(wide)
+    axes = range(axis % x.rank, x.rank)
+    inverse = mean(x.map(lambda v: v * v), axes, True).map(lambda v: 1 / call("sqrt", v + epsilon))
+    unit = x * inverse
+    scaled = seed * scale.astype(wide)
+    slope = mean(scaled * unit, axes, True)
+    gradient = scaled.map(lambda d, u, i, s: (d - u * s) * i, unit, inverse, slope)
+    return [gradient, spread(seed * unit, scale.shape)]
+
+
+@adjoint("InstanceNormalization")
+def instance_normalization(b: Builder, reversal: Reversed, *, epsilon: float) -> list[Tensor | None]:
+    x, scale, seed = reversal.operand(0), reversal.operand(1), reversal.seed
+    unit = standardized(x, reversal.result(1), reversal.result(2))
+    space = range(2, x.rank)
+    gradient = through_moments(seed * per_channel(scale, x.rank), unit, reversal.result(2), space)
+    channels = [0, *space]
+    return [gradient, (seed * unit).sum(channels), seed.sum(channels)]
+
+
+@adjoint("GroupNormalization", since=21)
+def group_normalization(
+    b: Builder, reversal: Reversed, *, epsilon: float, num_groups: int, stash_type: int
+) -> list[Tensor | None]:
+    """Wu and He 2018: channels are normalized in groups."""
+    x, scale = reversal.operand(0), reversal.operand(1)
+    wide = np.dtype(np.float32) if x.dtype.itemsize < 4 else x.dtype
+    seed = reversal.seed.astype(wide)
+    grouped = [x.shape[0], num_groups, dim(sympy.sympify(product(x.shape[1:])) / num_groups)]
+    groups = x.astype(wide).reshape(grouped)
+    average = mean(groups, [2], True)
+    centred = groups - average
+    inverse = mean(centred.map(lambda v: v * v), [2], True).map(lambda v: 1 / call("sqrt", v + epsilon))
+    unit = centred * inverse
+    scaled = (seed * per_channel(scale.astype(wide), x.rank)).reshape(grouped)
+    gradient = through_moments(scaled, unit, inverse, [2]).reshape(x.shape)
+    channels = [0, *range(2, x.rank)]
+    return [gradient, (seed * unit.reshape(x.shape)).sum(channels), seed.sum(channels)]
+
+
+@adjoint("BatchNormalization", since=15)
+def batch_normalization(
+    b: Builder, reversal: Reversed, *, epsilon: float, momentum: float, training_mode: int = 0
+) -> list[Tensor | None]:
+    """In training; the running moments depend on the batch as well."""
+    if not training_mode:
+        raise Declined("with given moments it is a function of each element")
+    x, scale, seed = reversal.operand(0), reversal.operand(1), reversal.seed
+    average, inverse = (per_channel(reversal.result(k), x.rank) for k in (3, 4))
+    over = [0, *range(2, x.rank)]
+    unit = standardized(x, average, inverse)
+    gradient = through_moments(seed * per_channel(scale, x.rank), unit, inverse, over)
+    count = product([x.shape[d] for d in over])
+    for k, moved in enumerate(reversal.cotangents[1:3]):
+        if moved is not None:
+
+            def add(g: Element, v: Element, m: Element, r: Element, power: int = k) -> Element:
+                part = r * (1 - momentum) / element(count, x.dtype)
+                return g + (part * (v - m) * 2 if power else part)
+
+            gradient = gradient.map(add, x, average, per_channel(moved, x.rank))
+    old = [c.map(lambda r: r * momentum) if c is not None else None for c in reversal.cotangents[1:3]]
+    return [gradient, (seed * unit).sum(over), seed.sum(over), *old]

@@ -1,0 +1,112 @@
+"""Operators whose adjoint is written down: nodes that count as one, with the adjoint as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import sympy
+from dace import nodes as nd
+
+from sdgrad.custom import COTANGENT, AdjointProgram, CustomRule
+from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined
+from sdgrad.onnx_ops.registry import Adjoint, Operation, Reversed
+from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.program.custom import CustomCall, Operand
+from sdgrad.program.tree import Node, Program, lasting, reads, walk, writes
+from sdgrad.program.window import whole_window
+
+Results: TypeAlias = "list[Tensor | None]"
+
+
+def with_adjoint(
+    b: Builder, op: Operation, inputs: Sequence[Tensor | None], lower: Callable[..., Results], adjoint: Adjoint
+) -> Results:
+    """Record an operator as one node with the adjoint; with that of its lowering where the adjoint declines."""
+    given = [_whole(b, x) if x is not None else None for x in inputs]
+    with b.arm() as block:
+        results = [_whole(b, r, own=True) if r is not None else None for r in lower(b, op, given)]
+    try:
+        program = recorded_adjoint(b, op, adjoint, given, results)
+    except Declined:
+        b.blocks[-1] += block
+        return results
+    operands = {f"in{k}": x for k, x in enumerate(given)} | {f"out{k}": r for k, r in enumerate(results)}
+    shown = {n: _operand(x) for n, x in operands.items() if x is not None and x.container}
+    rule = CustomRule(op.kind, tuple(n for n in shown if n.startswith("in")), adjoint=program)
+    b.blocks[-1].append(
+        CustomCall(nd.Tasklet(op.kind), {}, {}, b.source, block=tuple(block), rule=rule, variables=shown)
+    )
+    return results
+
+
+def _whole(b: Builder, x: Tensor, own: bool = False) -> Tensor:
+    """A tensor that is all of an array, which for a result is an array of its own; constants as they are."""
+    if not x.container and not own:
+        return x
+    container = b.containers.get(x.container)
+    mine = container is not None and container.view_of is None and (container.transient or not own)
+    return x if mine and x.place is None else b.copy(x)
+
+
+def _operand(x: Tensor) -> Operand:
+    desc = x.builder.containers[x.container].desc
+    shape = tuple(sympy.sympify(n) for n in desc.shape)
+    return Operand(whole_window(x.container, desc), shape, False)
+
+
+def recorded_adjoint(
+    b: Builder, op: Operation, adjoint: Adjoint, inputs: Sequence[Tensor | None], results: Sequence[Tensor | None]
+) -> AdjointProgram:
+    """The adjoint as a program of its own.
+
+    :raises Declined: it does not cover this case.
+    """
+    own = Builder(f"adjoint_of_{op.kind}".lower(), b.source)
+
+    def declared(name: str, x: Tensor | None) -> Tensor | None:
+        if x is None:
+            return None
+        if not x.container and x.known is not None:
+            return own.constant(x.known)
+        return replace(own.declare(name, x.shape, x.dtype, True), known=x.known)
+
+    asked = [k < len(op.outputs) and op.outputs[k] and r is not None and _is_float(r) for k, r in enumerate(results)]
+    reversal = Reversed(
+        tuple(declared(f"in{k}", x) for k, x in enumerate(inputs)),
+        tuple(declared(f"out{k}", r) for k, r in enumerate(results)),
+        tuple(
+            declared(f"{COTANGENT}out{k}", r) if a else None
+            for k, (a, r) in enumerate(zip(asked, results, strict=True))
+        ),
+    )
+    gradients: dict[str, str] = {}
+    for k, (x, found) in enumerate(zip(inputs, adjoint(own, op, reversal), strict=False)):
+        if found is None or x is None or not _is_float(x):
+            continue
+        if tuple(found.shape) != tuple(x.shape):
+            raise AssertionError(f"adjoint of {op.kind}: gradient {k} has shape {found.shape}, not {x.shape}")
+        gradients[f"in{k}"] = own.copy(found.astype(x.dtype)).container
+    return AdjointProgram(_closed(own.program([*own.containers]), set(gradients.values())), gradients)
+
+
+def _is_float(x: Tensor) -> bool:
+    return x.dtype.kind == "f"
+
+
+def _closed(program: Program, results: set[str]) -> Program:
+    """The program with what it uses only; everything that it does not make, and its results, are its arguments."""
+    used = {c for node in walk(program.body) for c in _touched(node)}
+    used |= {program.root(c) for c in used}
+    containers = {
+        n: replace(c, desc=lasting(c.desc, False)) if n in results else c
+        for n, c in program.containers.items()
+        if n in used
+    }
+    return replace(program, containers=containers, arguments=tuple(n for n, c in containers.items() if not c.transient))
+
+
+def _touched(node: Node) -> set[str]:
+    return set(reads(node)) | set(writes(node))
