@@ -20,7 +20,7 @@ demo: $(VENV)/.installed-demo  ## differentiate a stencil, and train a network o
 
 test: lint  ## check style and types, and run the tests on two workers
 	@echo "== running the tests on $(WORKERS) workers"
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.installed-test  ## check style (ruff) and types (mypy)
 	@echo "== checking style and types"

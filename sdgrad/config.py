@@ -117,6 +117,7 @@ class Config:
                 DaceConfig.set("compiler", "build_type", value="None")
                 DaceConfig.set("compiler", "cpu", "args", value=f"{arguments} -O{self.optimization_level}{defines}")
             DaceConfig.set("default_build_folder", value=str(self.cache_folder))
+            DaceConfig.set("compiler", "lineinfo", value="none")  # expansions would look theirs up on the stack
             yield
 
 

@@ -14,6 +14,7 @@ _made_here = CACHE not in os.environ
 if _made_here:
     os.environ[CACHE] = tempfile.mkdtemp(prefix="sdgrad_tests_")
 
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from sdgrad.config import config  # noqa: E402
@@ -29,6 +30,13 @@ def quick_builds(request):
         return
     with config.override(optimization_level=0, cache_dir=os.environ[CACHE]):
         yield
+
+
+@pytest.fixture(autouse=True)
+def own_numbers(request, monkeypatch):
+    """The random numbers of a test do not depend on the tests before it."""
+    if hasattr(request.module, "RNG"):
+        monkeypatch.setattr(request.module, "RNG", np.random.default_rng(5))
 
 
 def pytest_sessionfinish(session):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sdgrad.analysis.relations import covers
 from sdgrad.normalize.copies import is_identity
-from sdgrad.normalize.fuse import drop_stores
+from sdgrad.normalize.fuse import drop_stores, injective_by_position
 from sdgrad.program.tree import Block, Leaf, Let, Node, Program, Store, children, reads, with_children, writes
 
 
@@ -76,5 +76,10 @@ def next_use(block: list[Node | None], k: int, store: Store, leaf: Leaf, program
 
 
 def freshen(leaf: Leaf, container: str) -> Leaf:
-    body = tuple(replace(i, fresh=True) if isinstance(i, Store) and i.container == container else i for i in leaf.body)
+    """The leaf with its sum into a container as the first; one term for each element is no sum."""
+
+    def first(store: Store) -> Store:
+        return replace(store, mode="set") if injective_by_position(store, leaf) else replace(store, fresh=True)
+
+    body = tuple(first(i) if isinstance(i, Store) and i.container == container else i for i in leaf.body)
     return replace(leaf, body=body)

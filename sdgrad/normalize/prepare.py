@@ -8,6 +8,7 @@ import copy
 import dace
 from dace import nodes as nd
 from dace import subsets
+from dace.config import set_temporary
 from dace.sdfg import InvalidSDFGError, infer_types
 from dace.sdfg.state import ControlFlowRegion
 from dace.transformation.interstate.loop_lifting import LoopLifting
@@ -83,4 +84,5 @@ def expand_calls(sdfg: dace.SDFG) -> None:
         for node, state in found:
             choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
             node.implementation = choices[0] if choices else node.default_implementation
-            node.expand(state)
+            with set_temporary("compiler", "lineinfo", value="none"):  # or it would be looked up on the stack
+                node.expand(state)

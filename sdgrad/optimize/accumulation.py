@@ -36,7 +36,7 @@ from sdgrad.program.tree import (
     with_children,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names
+from sdgrad.symbolic.expr import Expr, free_names, sym
 from sdgrad.symbolic.kinds import kind_of
 
 ZERO = sympy.Integer(0)
@@ -176,9 +176,33 @@ class Scheduler:
             and store.guard is None
             and injective(store, leaf, len(store.index), kept)
         )
-        if regular and reduced and leaf.params[-1] in reduced:
-            return [self.inner_reduction(leaf, store, kept, reduced)]
-        return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
+        if not (regular and reduced and leaf.params[-1] in reduced):
+            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
+        dtype = self.program.containers[store.container].dtype
+        along = self.contiguous(leaf) if wide(dtype, store.mode) == dtype else None
+        if along in kept and along.name not in free_names(*(b for p in reduced for b in (p.start, p.stop, p.step))):
+            return self.outer_reduction(leaf, kept, (*reduced, along))
+        return [self.inner_reduction(leaf, store, kept, reduced)]
+
+    def contiguous(self, leaf: Leaf) -> Param | None:
+        """The parameter along which most of what a leaf reads, and nothing else does, lies side by side in memory."""
+        count = {p: sum(self.steps(x, p) == 1 for x in leaf.loads) for p in leaf.params}
+        best = max(count, key=lambda p: count[p])
+        return best if all(count[p] == 0 for p in leaf.params if p != best) else None
+
+    def steps(self, load: Load, param: Param) -> Expr | None:
+        """How far apart in memory the elements are that two neighbouring instances read."""
+        container = self.program.containers.get(load.container)
+        if container is None or isinstance(container.desc, dt.Scalar):
+            return None
+        place = sum((i * n for i, n in zip(load.index, container.desc.strides, strict=True)), ZERO)
+        return sympy.expand(place).coeff(sym(param.name))
+
+    def outer_reduction(self, leaf: Leaf, kept: tuple[Param, ...], inner: tuple[Param, ...]) -> list[Node]:
+        """``map kept: for reduced: for the contiguous one: target += value``: rows are added up as a whole."""
+        outer = tuple(p for p in kept if p not in inner)
+        body = [*self.inits(replace(leaf, params=inner)), replace(unfresh(leaf), params=inner, sequential=True)]
+        return [Scope(outer, tuple(body), (), leaf.source, schedule=leaf.schedule)] if outer else body
 
     def inner_reduction(self, leaf: Leaf, store: Store, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Scope:
         """``map kept: acc = identity; for reduced: acc += value; target += acc``."""

@@ -7,6 +7,7 @@ from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
 from sdgrad.optimize.blas import use_blas
+from sdgrad.optimize.copies import read_originals
 from sdgrad.optimize.parallel import choose_threads
 from sdgrad.program.custom import expanded
 from sdgrad.program.naming import all_names
@@ -15,6 +16,6 @@ from sdgrad.program.tree import Program
 
 def optimize(program: Program) -> Program:
     """Fuse what reversal separated, call BLAS for matrix products, and give every other accumulation an order."""
-    fused = start_fresh(fuse(expanded(program)))
+    fused = fuse(read_originals(start_fresh(fuse(expanded(program)))))
     called = use_blas(fused, all_names(fused)) if config.blas != "none" else fused
     return choose_threads(schedule_accumulations(called))

@@ -6,7 +6,6 @@ import ast
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import dace
 from dace import data as dt
@@ -15,6 +14,7 @@ from dace import subsets
 from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
+from sdgrad.program.prelude import prelude
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -38,9 +38,6 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, to_ast
-
-MATH_HEADER = Path(__file__).parent.parent / "runtime" / "include" / "sdgrad_math.h"
-OWN_FUNCTIONS = "sdgrad_"  # functions of generated code that the header above defines
 
 WCR = {
     "sum": "lambda x, y: x + y",
@@ -74,8 +71,8 @@ def emit(program: Program) -> dace.SDFG:
             sdfg.add_datadesc(name, copy.deepcopy(program.containers[name].desc))
     emitter = Emitter(program, sdfg)
     emitter.block(program.body, sdfg)
-    if any(OWN_FUNCTIONS in ast.unparse(i.expr) for n in walk(program.body) if isinstance(n, Leaf) for i in n.lets):
-        sdfg.append_global_code(f'#include "{MATH_HEADER}"')
+    if needed := prelude(program.body, {program.containers[n].dtype for n in names}):
+        sdfg.append_global_code(needed)
     declare_symbols(sdfg, program)
     return sdfg
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import dace
 import numpy as np
+from dace.config import set_temporary
 
 Values = dict[str, np.ndarray | int | float]
 
@@ -62,7 +63,8 @@ def raw(
 
         def build() -> dace.SDFG:
             sdfg = dace.SDFG(name)
-            fill(sdfg)
+            with set_temporary("compiler", "lineinfo", value="none"):  # looking it up on the stack takes a while
+                fill(sdfg)
             sdfg.validate()
             return sdfg
 
