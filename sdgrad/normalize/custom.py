@@ -92,8 +92,9 @@ def _closed(
     outside = {root(n) for node in program.body for n in _touched(node, call)} | shown | set(program.arguments)
     inside = {root(n) for node in call.block for n in reads(node) | writes(node)}
     maps = {c for n in walk(call.block) for c in local_names(n)}
-    free = {n: replace(c, desc=lasting(c.desc, False)) if root(n) in outside else c for n, c in containers.items()}
-    own = finish(replace(program, containers=free, body=call.block, arguments=tuple(sorted(inside & outside))))
+    given = inside & outside
+    free = {n: replace(c, desc=lasting(c.desc, False)) if n in given else c for n, c in containers.items()}
+    own = finish(replace(program, containers=free, body=call.block, arguments=tuple(sorted(given))))
     touched = writes_of(own.body, own), reads_of(own.body, own)
     inputs: dict[str, Region] = {}
     outputs: dict[str, Region] = {}

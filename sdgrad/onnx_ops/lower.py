@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import onnx
 
 from sdgrad.onnx_ops import families  # noqa: F401  (registers the lowerings)
@@ -28,9 +30,23 @@ def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Te
     own = op.functions.get((op.domain, op.kind))
     if own is not None:
         return lower_function(b, op, inputs, own)
+    op = _as_precise(op, inputs)
     rule = find_lowering(op) or partial(lower_function, function=standard_definition(op, inputs))
     adjoint = find_adjoint(op)
     return with_adjoint(b, op, inputs, rule, adjoint) if adjoint is not None else rule(b, op, inputs)
+
+
+def _as_precise(op: Operation, inputs: Sequence[Tensor | None]) -> Operation:
+    """Double precision stays double: the attribute that says what moments are computed in is made for less."""
+    first = inputs[0] if inputs else None
+    if first is None or first.dtype != np.float64 or "stash_type" not in op.schema.attributes:
+        return op
+    node = onnx.NodeProto()
+    node.CopyFrom(op.node)
+    kept = [a for a in node.attribute if a.name != "stash_type"]
+    del node.attribute[:]
+    node.attribute.extend([*kept, onnx.helper.make_attribute("stash_type", onnx.TensorProto.DOUBLE)])
+    return replace(op, node=node)
 
 
 def standard_definition(op: Operation, inputs: Sequence[Tensor | None]) -> onnx.FunctionProto:

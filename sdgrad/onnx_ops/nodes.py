@@ -32,7 +32,7 @@ from sdgrad.onnx_ops.elements import Declined, dim
 from sdgrad.onnx_ops.lower import lower
 from sdgrad.onnx_ops.registry import Operation, plain_domain
 from sdgrad.onnx_ops.tensors import Tensor
-from sdgrad.program.custom import expanded
+from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, Source, lasting
@@ -55,7 +55,7 @@ class ExpandPure(ExpandTransformation):
         program = node.lowered(descs)
         if program is None:
             raise UnsupportedOperator(node.kind, node.label, node.declined)
-        return emit(expanded(program))
+        return emit(optimize(program))
 
 
 @dace.library.expansion

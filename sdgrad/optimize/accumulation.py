@@ -15,6 +15,7 @@ from dace import data as dt
 
 from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
+from sdgrad.optimize.layout import contiguous
 from sdgrad.program.leaves import live, overwrites_itself, params_of, scope_overwrites_itself, set_scalar
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
@@ -36,7 +37,7 @@ from sdgrad.program.tree import (
     with_children,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import Expr, free_names, sym
+from sdgrad.symbolic.expr import free_names
 from sdgrad.symbolic.kinds import kind_of
 
 ZERO = sympy.Integer(0)
@@ -179,24 +180,10 @@ class Scheduler:
         if not (regular and reduced and leaf.params[-1] in reduced):
             return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
         dtype = self.program.containers[store.container].dtype
-        along = self.contiguous(leaf) if wide(dtype, store.mode) == dtype else None
+        along = contiguous(leaf, self.program) if wide(dtype, store.mode) == dtype else None
         if along in kept and along.name not in free_names(*(b for p in reduced for b in (p.start, p.stop, p.step))):
             return self.outer_reduction(leaf, kept, (*reduced, along))
         return [self.inner_reduction(leaf, store, kept, reduced)]
-
-    def contiguous(self, leaf: Leaf) -> Param | None:
-        """The parameter along which most of what a leaf reads, and nothing else does, lies side by side in memory."""
-        count = {p: sum(self.steps(x, p) == 1 for x in leaf.loads) for p in leaf.params}
-        best = max(count, key=lambda p: count[p])
-        return best if all(count[p] == 0 for p in leaf.params if p != best) else None
-
-    def steps(self, load: Load, param: Param) -> Expr | None:
-        """How far apart in memory the elements are that two neighbouring instances read."""
-        container = self.program.containers.get(load.container)
-        if container is None or isinstance(container.desc, dt.Scalar):
-            return None
-        place = sum((i * n for i, n in zip(load.index, container.desc.strides, strict=True)), ZERO)
-        return sympy.expand(place).coeff(sym(param.name))
 
     def outer_reduction(self, leaf: Leaf, kept: tuple[Param, ...], inner: tuple[Param, ...]) -> list[Node]:
         """``map kept: for reduced: for the contiguous one: target += value``: rows are added up as a whole."""

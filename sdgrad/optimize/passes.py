@@ -9,6 +9,7 @@ from sdgrad.optimize.accumulation import schedule_accumulations
 from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.copies import read_originals
 from sdgrad.optimize.parallel import choose_threads
+from sdgrad.optimize.rows import fuse_rows
 from sdgrad.program.custom import expanded
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
@@ -18,4 +19,4 @@ def optimize(program: Program) -> Program:
     """Fuse what reversal separated, call BLAS for matrix products, and give every other accumulation an order."""
     fused = fuse(read_originals(start_fresh(fuse(expanded(program)))))
     called = use_blas(fused, all_names(fused)) if config.blas != "none" else fused
-    return choose_threads(schedule_accumulations(called))
+    return choose_threads(schedule_accumulations(fuse_rows(called)))

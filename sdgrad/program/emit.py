@@ -14,7 +14,7 @@ from dace import subsets
 from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
-from sdgrad.program.prelude import prelude
+from sdgrad.program.prelude import CHUNK, is_vectorized, prelude
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -408,6 +408,8 @@ class LeafWriter:
             entry, exit_ = self.emitter.enter(
                 self.state, self.leaf.params, _schedule(self.leaf), self.leaf.source.label
             )
+            if len(self.leaf.params) == 1 and is_vectorized(self.leaf):
+                entry.map.omp_schedule, entry.map.omp_chunk_size = dace.OMPScheduleType.Static, CHUNK
         cache: dict = {}
         for connector, (container, memlet) in self.inputs.items():
             self.emitter.connect_in(self.state, cache, container, entry, tasklet, connector, memlet)

@@ -11,6 +11,7 @@ import dace
 from sdgrad.program.tree import Block, Leaf, walk
 from sdgrad.symbolic import code
 
+TYPES = (("double", ""), ("float", "f"))
 MATH_HEADER = Path(__file__).parent.parent / "runtime" / "include" / "sdgrad_math.h"
 OWN_FUNCTIONS = "sdgrad_"  # functions of generated code that the header above defines
 SINGLE = {dace.float16, dace.float32, dace.complex64}
@@ -56,16 +57,45 @@ OVERLOADED = frozenset(  # of which the global namespace has C's functions alone
 )
 
 
+OF_TWO = {"atan2", "copysign", "fmax", "fmin", "fmod", "hypot"}
+# Functions of which glibc has versions for several numbers at once (libmvec, accurate to four units in the last place).
+# Its own header declares them for -ffast-math only, with which infinities and the order of sums are lost.
+VECTOR_2_22 = frozenset({"cos", "exp", "log", "sin"})
+VECTOR_2_35 = frozenset(
+    {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cosh", "erf", "erfc", "exp2", "expm1"}
+    | {"log10", "log1p", "log2", "sinh", "tan", "tanh"}
+)
+VECTOR = """#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#if __GLIBC_PREREQ({version})
+extern "C" {{
+{declarations}}}
+#endif
+#endif
+"""
+DECLARATION = '__attribute__((simd("notinbranch"))) {type} {name}({type}) noexcept;\n'
+CHUNK = 512  # trips of a vectorized loop that a thread takes at once, so that its remainder is the same for all numbers
+
+
 def prelude(block: Block, dtypes: Collection[dace.typeclass]) -> str:
     """Headers and declarations for the functions that a program of these types calls."""
-    called = {
-        code.callee(x)
-        for n in walk(block)
-        if isinstance(n, Leaf)
-        for let in n.lets
-        for x in ast.walk(let.expr)
-        if isinstance(x, ast.Call)
-    }
+    called = {name for n in walk(block) if isinstance(n, Leaf) for name in _called(n)}
     header = f'#include "{MATH_HEADER}"\n' if any(name.startswith(OWN_FUNCTIONS) for name in called) else ""
-    overloads = called & OVERLOADED if SINGLE & set(dtypes) else ()
-    return header + "".join(f"using std::{name};\n" for name in sorted(overloads))
+    overloads = called & OVERLOADED if SINGLE & set(dtypes) else frozenset[str]()
+    if dace.float16 in dtypes:
+        overloads -= OF_TWO  # DaCe's own of half precision and another number would be ambiguous
+    text = header + "".join(f"using std::{name};\n" for name in sorted(overloads))
+    return text + _vectorized(called & VECTOR_2_22, "2, 22") + _vectorized(called & VECTOR_2_35, "2, 35")
+
+
+def is_vectorized(leaf: Leaf) -> bool:
+    """Whether a loop of this body may compute its last numbers by other code than the rest."""
+    return bool(_called(leaf) & (VECTOR_2_22 | VECTOR_2_35))
+
+
+def _called(leaf: Leaf) -> set[str]:
+    return {code.callee(x) for let in leaf.lets for x in ast.walk(let.expr) if isinstance(x, ast.Call)}
+
+
+def _vectorized(names: Collection[str], version: str) -> str:
+    declared = [DECLARATION.format(type=t, name=n + end) for n in sorted(names) for t, end in TYPES]
+    return VECTOR.format(version=version, declarations="".join(declared)) if declared else ""

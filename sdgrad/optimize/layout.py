@@ -1,0 +1,25 @@
+"""How loops walk through memory."""
+
+from __future__ import annotations
+
+import sympy
+from dace import data as dt
+
+from sdgrad.program.tree import Leaf, Load, Param, Program
+from sdgrad.symbolic.expr import Expr, sym
+
+
+def contiguous(leaf: Leaf, program: Program) -> Param | None:
+    """The parameter along which most of what a leaf reads, and nothing else does, lies side by side in memory."""
+    count = {p: sum(steps(x, p, program) == 1 for x in leaf.loads) for p in leaf.params}
+    best = max(count, key=lambda p: count[p], default=None)
+    return best if best is not None and all(count[p] == 0 for p in leaf.params if p != best) else None
+
+
+def steps(load: Load, param: Param, program: Program) -> Expr | None:
+    """How far apart in memory the elements are that two neighbouring instances read."""
+    container = program.containers.get(load.container)
+    if container is None or isinstance(container.desc, dt.Scalar):
+        return None
+    place = sum((i * n for i, n in zip(load.index, container.desc.strides, strict=True)), sympy.Integer(0))
+    return sympy.expand(place).coeff(sym(param.name))
