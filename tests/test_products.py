@@ -85,6 +85,16 @@ def batched_shared(A, B):
     return np.sum(np.sin(A @ B))
 
 
+def convolved(A, B):
+    """One matrix for all of a batch: of the adjoints, one sums over the batch."""
+    return np.sum(np.sin(np.einsum("ok,nkp->nop", A, B)))
+
+
+def attended(A, B):
+    """Two batch dimensions."""
+    return np.sum(np.sin(np.einsum("bhqd,bhkd->bhqk", A, B)))
+
+
 CASES = [
     (matmul, (30, 40), (40, 50)),
     (transposed_left, (40, 30), (40, 50)),
@@ -104,6 +114,8 @@ CASES = [
     (batched, (5, 20, 30), (5, 30, 25)),
     (batched_einsum, (5, 20, 30), (5, 25, 30)),
     (batched_shared, (5, 20, 30), (30, 25)),
+    (convolved, (12, 40), (3, 40, 50)),
+    (attended, (2, 3, 20, 30), (2, 3, 25, 30)),
 ]
 
 
@@ -133,7 +145,7 @@ def test_gradient(function, a, b, dtype):
         np.testing.assert_allclose(mine, np.conj(theirs), rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("function", [matmul, transposed_left, permuted])
+@pytest.mark.parametrize("function", [matmul, transposed_left, permuted, batched_shared, convolved, attended])
 def test_products_and_their_adjoints_are_calls(function):
     shapes = {c[0]: c[1:] for c in CASES}[function]
     args = dict(zip("AB", (np.ones(s) for s in shapes), strict=True))

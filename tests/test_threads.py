@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
@@ -32,10 +33,10 @@ with config.override(optimization_level=0):
 """
 
 
-def run(threads: int, tmp_path: Path) -> list[str]:
+def run(threads: int, tmp_path: Path, script: str = SCRIPT) -> list[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "SDGRAD_CACHE_DIR": str(tmp_path / "cache")}
     environment["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent)])
-    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, *("+".join(t) for t in TAGS)]
+    command = [sys.executable, "-W", "ignore", "-c", script, *("+".join(t) for t in TAGS)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     return [line for line in done.stdout.splitlines() if line]
@@ -48,3 +49,30 @@ def test_threads_do_not_change_a_bit(tmp_path):
     for a, b in zip(one, run(2, tmp_path), strict=True):
         if a != b:
             pytest.fail(f"{a.split()[0]} depends on the number of threads")
+
+
+def waves(x):
+    return np.exp(np.sin(x)) * np.tanh(x) + np.log(2.0 + x)
+
+
+VECTORIZED = """
+import numpy as np
+from test_threads import waves
+
+import sdgrad
+
+x = np.random.default_rng(0).random(200_003)
+y, pullback = sdgrad.vjp(waves, x)
+(g,) = pullback(np.ones_like(x))
+for a in (y, g):
+    print(a.tobytes().hex())
+e, t = np.exp(np.sin(x)), np.tanh(x)
+for found, wanted in ((y, e * t + np.log(2.0 + x)), (g, e * (np.cos(x) * t + 1 - t * t) + 1 / (2.0 + x))):
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+"""
+
+
+def test_vectorized_functions_do_not_depend_on_the_threads(tmp_path):
+    """The last numbers of a thread's share are computed by other code than those before them."""
+    one, two, three = (run(n, tmp_path, VECTORIZED) for n in (1, 2, 3))
+    assert one == two == three

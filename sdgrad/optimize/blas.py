@@ -16,7 +16,8 @@ from dace import subsets
 from dace.libraries.blas import Gemv, MatMul
 
 from sdgrad.names import Names
-from sdgrad.program.leaves import live
+from sdgrad.optimize.layout import steps
+from sdgrad.program.leaves import as_loops, live, params_of, rename_instr
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -35,6 +36,7 @@ from sdgrad.program.tree import (
     children,
     with_children,
 )
+from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
@@ -87,6 +89,7 @@ class Matcher:
     def __init__(self, program: Program, names: Names) -> None:
         self.program, self.names = program, names
         self.made: dict[str, Container] = {}
+        self.symbols: dict[str, dace.typeclass] = {}  # of loops around calls
 
     def block(self, block: Block) -> Block:
         return tuple(x for node in block for x in self.node(node))
@@ -120,6 +123,8 @@ class Matcher:
         roles = self.roles(c)
         if roles is None or c.alpha is not None:
             return None
+        if outer := [p for role in roles for p in self.spare(role, c)]:
+            return self.looped(c, outer, any(p in roles[3] for p in outer))
         batch, m, n, k = roles
         containers = [self.program.containers[x.container] for x in (c.store, c.a, c.b)]
         if (
@@ -180,9 +185,36 @@ class Matcher:
             if role is None:
                 return None
             role.append(p)
-        if len(k) != 1 or len(m) > 1 or len(n) > 1 or len(batch) > 1:
+        return (batch, m, n, k) if k else None
+
+    def spare(self, role: list[Param], c: Contraction) -> list[Param]:
+        """The parameters of a role that a call has no place for: all but the one that walks through memory best."""
+
+        def quality(p: Param) -> tuple[int, int]:
+            near = sum(steps(x, p, self.program) == 1 for x in (c.store, c.a, c.b))
+            return near, int(p.count) if p.count.is_Integer else 0
+
+        best = max(role, key=quality, default=None)
+        return [p for p in role if p is not best]
+
+    def looped(self, c: Contraction, outer: list[Param], summed: bool) -> list[Node] | None:
+        """Calls in loops over parameters that a call has no place for."""
+        leaf, begun = c.leaf, []
+        if summed and c.store.fresh:
+            params, zero = params_of(c.store, leaf), self.names.fresh("v")
+            start = Store(c.store.container, c.store.index, zero)
+            begun = [Leaf(params, (Let(zero, code.constant(0)), start), leaf.source)]
+            leaf = replace(leaf, body=tuple(replace(i, fresh=False) if i is c.store else i for i in leaf.body))
+        named = {p.name: sym(self.names.fresh(p.name)) for p in outer}
+        inner = tuple(p for p in leaf.params if p not in outer)
+        body = tuple(rename_instr(i, {}, named) for i in leaf.body)
+        found = recognise(replace(leaf, params=inner, body=body))
+        calls = self.product(found) if found is not None else None
+        if calls is None:
             return None
-        return batch, m, n, k
+        loops = [replace(p, name=str(named[p.name])) for p in outer]
+        self.symbols |= {p.name: dace.int64 for p in loops}
+        return [*begun, *as_loops(loops, tuple(calls), leaf.source)]
 
     def worth(self, params: tuple[Param, ...]) -> bool:
         work: Expr = sympy.Integer(1)
@@ -242,4 +274,5 @@ def use_blas(program: Program, names: Names) -> Program:
     """The program with its matrix products as calls."""
     matcher = Matcher(program, names)
     body = matcher.block(program.body)
-    return replace(program, body=body, containers={**program.containers, **matcher.made})
+    containers, symbols = {**program.containers, **matcher.made}, {**program.symbols, **matcher.symbols}
+    return replace(program, body=body, containers=containers, symbols=symbols)

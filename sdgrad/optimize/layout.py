@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy
 from dace import data as dt
 
-from sdgrad.program.tree import Leaf, Load, Param, Program
+from sdgrad.program.tree import Leaf, Load, Param, Program, Store
 from sdgrad.symbolic.expr import Expr, sym
 
 
@@ -16,10 +16,10 @@ def contiguous(leaf: Leaf, program: Program) -> Param | None:
     return best if best is not None and all(count[p] == 0 for p in leaf.params if p != best) else None
 
 
-def steps(load: Load, param: Param, program: Program) -> Expr | None:
-    """How far apart in memory the elements are that two neighbouring instances read."""
-    container = program.containers.get(load.container)
+def steps(access: Load | Store, param: Param, program: Program) -> Expr | None:
+    """How far apart in memory the elements are that two neighbouring instances use."""
+    container = program.containers.get(access.container)
     if container is None or isinstance(container.desc, dt.Scalar):
         return None
-    place = sum((i * n for i, n in zip(load.index, container.desc.strides, strict=True)), sympy.Integer(0))
+    place = sum((i * n for i, n in zip(access.index, container.desc.strides, strict=True)), sympy.Integer(0))
     return sympy.expand(place).coeff(sym(param.name))
