@@ -2,7 +2,7 @@
 
 import pytest
 from corpus import CORPUS
-from references import check
+from references import check, check_forward
 
 
 def test_there_are_programs():
@@ -12,3 +12,8 @@ def test_there_are_programs():
 @pytest.mark.parametrize("program", CORPUS, ids=str)
 def test_program(program):
     check(program)
+
+
+@pytest.mark.parametrize("program", [p for p in CORPUS if "both" in p.tags], ids=str)
+def test_forward(program):
+    check_forward(program)

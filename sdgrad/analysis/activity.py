@@ -46,8 +46,8 @@ class LeafFacts:
 class Activity:
     """Names (leaves) and containers (calls) that are varied and useful, by node path.
 
-    ``overwritten`` are the containers a leaf or call writes that carry a derivative before it and are useful after it:
-    the cotangent of what it overwrites is zero from there on backwards.
+    ``overwritten`` are the containers a leaf or call writes that have carried a derivative before it and are useful
+    after it: the cotangent of what it overwrites is zero from there on backwards.
     """
 
     names: Mapping[Path, frozenset[str]]
@@ -81,7 +81,8 @@ class _Sweep:
     facts: dict[Path, LeafFacts] = field(default_factory=dict)
     varied: dict[Path, set[str]] = field(default_factory=dict)
     useful: dict[Path, set[str]] = field(default_factory=dict)
-    before: dict[Path, set[str]] = field(default_factory=dict)  # containers that carry a derivative before a node
+    carrying: set[str] = field(default_factory=set)  # containers that have carried a derivative somewhere so far
+    before: dict[Path, set[str]] = field(default_factory=dict)  # those of them that a node gives other values
     overwritten: dict[Path, set[str]] = field(default_factory=dict)
 
     def root(self, name: str) -> str:
@@ -101,11 +102,13 @@ class _Sweep:
     def forward(self, block: Block, path: Path, state: set[str]) -> set[str]:
         for k, node in enumerate(block):
             state = self.forward_node(node, (*path, k), state)
+        self.carrying |= state
         return state
 
     def forward_node(self, node, path: Path, state: set[str]) -> set[str]:
+        self.carrying |= state
         if not children(node):
-            self.before.setdefault(path, set()).update(state & self.defined(node))
+            self.before.setdefault(path, set()).update(self.carrying & self.defined(node))
         if isinstance(node, Leaf):
             return self.forward_leaf(node, path, state)
         if isinstance(node, NodeCall):
@@ -123,8 +126,9 @@ class _Sweep:
         blocks = children(node)
         if isinstance(node, (Loop, Scope)):
             while True:
+                known = len(self.carrying)
                 after = sweep(blocks[0], (*path, 0), set(state)) | state
-                if after == state:
+                if after == state and len(self.carrying) == known:
                     return state - hidden
                 state = after
         results = [sweep(b, (*path, k), set(state)) for k, b in enumerate(blocks)]

@@ -1,18 +1,23 @@
 """Cotangents through reductions that are not sums: max, min, product.
 
 ``y = max(x0, v_1, .., v_n)``: the cotangent of ``y`` is divided equally among all operands that equal ``y``.
-``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, which with one zero among them is the product
-of the rest, and with two is zero.
+``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, of those before it and of those after it, which
+are computed one after another. Nothing is divided, so that derivatives of any order are right where operands are zero.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Store
+from dace import data as dt
+
+from sdgrad.program.leaves import as_loops, backwards, rename_instr
+from sdgrad.program.tree import SCALAR, Container, Leaf, Let, Load, Param, Store
 from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import substitute, sym
 
 if TYPE_CHECKING:
     from sdgrad.backward_impls.leaf import LeafAdjoint
@@ -103,40 +108,83 @@ def extreme_cotangent(build: LeafAdjoint, store: Store) -> None:
 
 
 def product_cotangent(build: LeafAdjoint, store: Store) -> None:
-    zeros, rest = (
-        _scratch(build, store, f"zeros_{store.container}"),
-        _scratch(build, store, f"nonzero_{store.container}"),
-    )
-    z, r = build.names.fresh("z"), build.names.fresh("rest")
-    loads = [Load(z, zeros.name, store.index), Load(r, rest.name, store.index)]
+    running = _scratch(build, store, f"running_{store.container}")
+    before, others = (_for_each_instance(build, store, stem) for stem in ("before", "others"))
+    index = tuple(i for _, i in build.plan.instances) or SCALAR
     is_complex = build.activity.facts[build.path].kinds.get(store.value) == "complex"
+    v = store.value
 
-    def is_zero(v: ast.expr) -> ast.expr:
-        return ast.Compare(left=v, ops=[ast.Eq()], comparators=[code.constant(0)])
+    def times(factor: str, g: str, result: str) -> Let:
+        other: ast.expr = code.call("conj", code.name(factor)) if is_complex else code.name(factor)
+        return Let(result, code.binary(ast.Mult, code.name(g), other))
 
-    def share(v: ast.expr, g: str, result: str) -> list[Let]:
-        safe, others = build.names.fresh("safe"), build.names.fresh("others")
-        single = ast.BoolOp(op=ast.And(), values=[code.parse(f"{z} == 1"), is_zero(v)])
-        product = code.choose(
-            code.parse(f"{z} == 0"),
-            code.binary(ast.Div, code.name(r), code.name(safe)),
-            code.choose(single, code.name(r), code.constant(0)),
-        )
-        factor: ast.expr = code.call("conj", code.name(others)) if is_complex else code.name(others)
-        return [
-            Let(safe, code.choose(is_zero(v), code.constant(1), v)),
-            Let(others, product),
-            Let(result, code.binary(ast.Mult, code.name(g), factor)),
-        ]
+    def fresh(stem: str) -> str:
+        return build.names.fresh(stem)
 
-    _reduce(build, store, zeros, "sum", lambda v: code.choose(is_zero(v), code.constant(1), code.constant(0)), [])
-    _reduce(build, store, rest, "prod", lambda v: code.choose(is_zero(v), code.constant(1), v), [])
-    _pass_to_initial(build, store, loads, share)
-    g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
+    _start_product(build, store, running, of_initial=True)
+    r, r_next = fresh("r"), fresh("r")
+    _one_by_one(
+        build,
+        Load(r, running.name, store.index, store.guard),
+        Store(before.name, index, r),
+        Let(r_next, code.binary(ast.Mult, code.name(r), code.name(v))),
+        Store(running.name, store.index, r_next, guard=store.guard),
+    )
+    _start_product(build, store, running, of_initial=False)
+    r, r_next, b, o = fresh("r"), fresh("r"), fresh("b"), fresh("others")
+    _one_by_one(
+        build,
+        Load(r, running.name, store.index, store.guard),
+        Load(b, before.name, index),
+        Let(o, code.binary(ast.Mult, code.name(b), code.name(r))),
+        Store(others.name, index, o),
+        Let(r_next, code.binary(ast.Mult, code.name(r), code.name(v))),
+        Store(running.name, store.index, r_next, guard=store.guard),
+        backward=True,
+    )
+    every = fresh("all")
+    _pass_to_initial(
+        build, store, [Load(every, running.name, store.index)], lambda v, g, result: [times(every, g, result)]
+    )
+    g, result, o = fresh(f"g_{store.container}"), fresh("g"), fresh("others")
     build.seeds[g] = store.container
     build.body += [
-        *loads,
+        Load(o, others.name, index),
         Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
-        *share(code.name(store.value), g, result),
+        times(o, g, result),
     ]
-    build.add(store.value, result)
+    build.add(v, result)
+
+
+def _for_each_instance(build: LeafAdjoint, store: Store, stem: str) -> Container:
+    """A container with an element for each instance of the leaf."""
+    dtype = build.adjoints.program.containers[store.container].dtype
+    shape = [n for n, _ in build.plan.instances] or [1]
+    container = Container(build.names.fresh(f"{stem}_{store.container}"), dt.Array(dtype, shape, transient=True))
+    build.adjoints.made[container.name] = container
+    return container
+
+
+def _start_product(build: LeafAdjoint, store: Store, running: Container, of_initial: bool) -> None:
+    """What the running products start from: one, or what the reduction started from."""
+    one = build.names.fresh("one")
+    body = (*build.plan.replay, Let(one, code.constant(1)), Store(running.name, store.index, one, guard=store.guard))
+    build.before.append(Leaf(build.leaf.params, body, build.leaf.source))
+    initial = _initial(build, store)
+    if initial is not None:
+        load, params = initial
+        value = load.name if of_initial else build.names.fresh("one")
+        first: Load | Let = load if of_initial else Let(value, code.constant(1))
+        build.before.append(Leaf(params, (first, Store(running.name, store.index, value)), build.leaf.source))
+
+
+def _one_by_one(build: LeafAdjoint, *body: Load | Let | Store, backward: bool = False) -> None:
+    """A loop before the adjoint over the leaf's instances, in order."""
+    leaf = replace(build.leaf, body=(*build.plan.replay, *body))
+    leaf = backwards(leaf) if backward else leaf
+    named = {p.name: sym(build.names.fresh(p.name)) for p in leaf.params}
+    params = [
+        Param(str(named[p.name]), *(substitute(x, named) for x in (p.start, p.stop, p.step))) for p in leaf.params
+    ]
+    inner = Leaf((), tuple(rename_instr(i, {}, named) for i in leaf.body), leaf.source)
+    build.before += as_loops(params, (inner,), leaf.source)

@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from onnx import defs, inliner
 
 from sdgrad.errors import InvalidModel
+from sdgrad.onnx.bodies import with_bodies
 from sdgrad.onnx_ops.registry import plain_domain
 
 SHAPING = {
@@ -74,6 +75,7 @@ def read(model: str | os.PathLike | bytes | onnx.ModelProto) -> Reading:
     check_operators(proto, label)
     if proto.functions:
         proto = inliner.inline_local_functions(proto)
+    proto = with_bodies(proto, label)
     opsets = {plain_domain(o.domain): o.version for o in proto.opset_import}
     opsets.setdefault("", 1)
     weights, constants = initializers(proto.graph, folder, label)

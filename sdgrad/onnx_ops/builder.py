@@ -18,6 +18,7 @@ from sdgrad.normalize.elementary import elementary
 from sdgrad.onnx_ops.elements import Declined, Dim, Element, Index, bounds, dim, element, typeclass
 from sdgrad.onnx_ops.tensors import Tensor, broadcast_shape
 from sdgrad.program.arrays import over_shape
+from sdgrad.program.inline import inline
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.tree import (
     SCALAR,
@@ -27,12 +28,15 @@ from sdgrad.program.tree import (
     Leaf,
     Let,
     Load,
+    Loop,
     Node,
     Param,
     Program,
     Source,
     Store,
+    SymbolAssign,
     Value,
+    walk,
     whole_region,
 )
 from sdgrad.symbolic import code
@@ -107,6 +111,21 @@ class Builder:
         name = self.names.fresh(f"{base.container}_as")
         self.containers[name] = Container(name, desc, base.container, whole_region(under.name, under.shape).subset)
         return Tensor(self, name, tuple(map(dim, shape)), tensor.dtype)
+
+    def whole(self, tensor: Tensor, own: bool = False) -> Tensor:
+        """The tensor as all of an array (``own``: and one that is made here); constants as they are."""
+        if not tensor.container and not own:
+            return tensor
+        container = self.containers.get(tensor.container)
+        mine = container is not None and container.view_of is None and (container.transient or not own)
+        return tensor if mine and tensor.place is None else self.copy(tensor)
+
+    def splice(self, program: Program, bound: Mapping[str, str]) -> None:
+        """Record what a program does; ``bound`` are the arrays here for its arguments."""
+        nodes, brought = inline(program, bound, self.names)
+        self.containers.update({c.name: c for c in brought.values()})
+        self.symbols |= {n.symbol: dace.int64 for n in walk(nodes) if isinstance(n, (Loop, SymbolAssign))}
+        self.blocks[-1] += nodes
 
     # -- leaves
     @contextlib.contextmanager

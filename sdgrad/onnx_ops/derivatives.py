@@ -25,9 +25,9 @@ def with_adjoint(
     b: Builder, op: Operation, inputs: Sequence[Tensor | None], lower: Callable[..., Results], adjoint: Adjoint
 ) -> Results:
     """Record an operator as one node with the adjoint; with that of its lowering where the adjoint declines."""
-    given = [_whole(b, x) if x is not None else None for x in inputs]
+    given = [b.whole(x) if x is not None else None for x in inputs]
     with b.arm() as block:
-        results = [_whole(b, r, own=True) if r is not None else None for r in lower(b, op, given)]
+        results = [b.whole(r, own=True) if r is not None else None for r in lower(b, op, given)]
     try:
         program = recorded_adjoint(b, op, adjoint, given, results)
     except Declined:
@@ -40,15 +40,6 @@ def with_adjoint(
         CustomCall(nd.Tasklet(op.kind), {}, {}, b.source, block=tuple(block), rule=rule, variables=shown)
     )
     return results
-
-
-def _whole(b: Builder, x: Tensor, own: bool = False) -> Tensor:
-    """A tensor that is all of an array, which for a result is an array of its own; constants as they are."""
-    if not x.container and not own:
-        return x
-    container = b.containers.get(x.container)
-    mine = container is not None and container.view_of is None and (container.transient or not own)
-    return x if mine and x.place is None else b.copy(x)
 
 
 def _operand(x: Tensor) -> Operand:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sdgrad.names import Names
 from sdgrad.program.custom import CustomCall
-from sdgrad.program.tree import Block, Program, local_names, walk
+from sdgrad.program.tree import Block, Loop, Program, SymbolAssign, local_names, walk
 
 RETURN = "__return"  # what DaCe calls a function's result; __return_0, __return_1, ... for several
 
@@ -42,11 +42,13 @@ def all_names(program: Program) -> Names:
 
 
 def names_in(block: Block) -> set[str]:
-    """Names that nodes of a block bring: parameters, values and containers of their own."""
+    """Names that nodes of a block bring: parameters, symbols, values and containers of their own."""
     taken: set[str] = set()
     for node in walk(block):
         taken |= local_names(node) | {p.name for p in getattr(node, "params", ())}
         taken |= {i.name for i in getattr(node, "body", ()) if hasattr(i, "name")}
+        if isinstance(node, (Loop, SymbolAssign)):
+            taken.add(node.symbol)
         if isinstance(node, CustomCall):
             taken |= node.containers.keys() | names_in(node.block)
     return taken

@@ -21,12 +21,16 @@ class NoDerivative(Exception):
     """A function has no row in the table; ``args[0]`` is its name."""
 
 
+GIVEN = {"g": "__cotangent", "dx": "__tangent"}
+"""What the table calls a cotangent and a tangent, and what partials call them: variables have such short names too."""
+
+
 @dataclass(frozen=True)
 class Partial:
     """How one operand of an instruction takes part in its result.
 
     ``factor`` is the partial as an expression (None: one); ``guard`` the condition under which it holds; ``vjp`` and
-    ``jvp`` replace the product with the factor, in ``g`` and ``dx``.
+    ``jvp`` replace the product with the factor, in ``GIVEN``.
     """
 
     operand: str
@@ -40,7 +44,7 @@ class Partial:
     def needs(self) -> set[str]:
         """Names the adjoint must know the values of."""
         exprs = [e for e in (self.vjp or self.factor, self.guard) if e is not None]
-        return {n for e in exprs for n in names_in(e)} - {"g", "dx"}
+        return {n for e in exprs for n in names_in(e)} - set(GIVEN.values())
 
 
 def partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partial]:
@@ -129,6 +133,7 @@ def _number(expr: ast.expr) -> int | float | None:
 
 def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, str]) -> list[Partial]:
     env: dict[str, ast.expr] = {**dict(zip(rule.arguments, args, strict=False)), "y": code.name(name)}
+    env |= {short: code.name(own) for short, own in GIVEN.items()}
     found = []
     for arg, partial in zip(args, rule.partials, strict=False):
         if not isinstance(arg, ast.Name):
@@ -224,7 +229,7 @@ def pull(
     complex_result, real_operand = kind.get(result) == "complex", kind.get(p.operand) != "complex"
     involved = complex_result or not real_operand
     if p.vjp is not None:
-        value = code.rename(p.vjp, {"g": g})
+        value = code.rename(p.vjp, {GIVEN["g"]: g})
     elif p.factor is None:
         value = g
     else:
@@ -246,7 +251,7 @@ def push(
     complex_result, complex_operand = kind.get(result) == "complex", kind.get(p.operand) == "complex"
     nothing: ast.expr = code.constant(0)
     if p.jvp is not None:
-        value = code.rename(p.jvp, {"dx": dx})
+        value = code.rename(p.jvp, {GIVEN["dx"]: dx})
     elif p.factor is None:
         value = code.call(complex_type, dx, nothing) if complex_result and not complex_operand else dx
     else:

@@ -48,7 +48,7 @@ from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.available import Available
 from sdgrad.tape.costs import bytes_of, trips, worth_undoing
 from sdgrad.tape.cut import cheapest_cut
-from sdgrad.tape.keep import Keeper, varying
+from sdgrad.tape.keep import Dimension, Keeper, varying
 from sdgrad.tape.plan import Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
 
 
@@ -297,7 +297,10 @@ class Planner:
             for s in leaf.stores
             if not s.fresh and reduces(s, path, self.activity)
         }
-        return LeafPlan(replay, (*tape.values(), *initial.values()), results, after, initial)
+        instances: tuple[Dimension, ...] = ()
+        if any(s.mode == "prod" and reduces(s, path, self.activity) for s in leaf.stores):
+            instances = tuple(self.keeper.dimensions(place, path, leaf.params, leaf))
+        return LeafPlan(replay, (*tape.values(), *initial.values()), results, after, initial, instances)
 
     def keep(self, name: str, definitions: Mapping[str, Instr], leaf: Leaf, path: Path) -> Kept:
         instr = definitions[name]

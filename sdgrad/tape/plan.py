@@ -63,6 +63,7 @@ class LeafPlan:
     )  # final values of reductions
     after: tuple[Kept, ...] = ()  # results to keep, read when the leaf is done
     initial: Mapping[str, Kept] = field(default_factory=dict)  # what a reduction that is not fresh started from
+    instances: tuple[tuple[sympy.Expr, sympy.Expr], ...] = ()  # extent and index of an array with one element for each
 
 
 @dataclass(frozen=True)

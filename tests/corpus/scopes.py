@@ -102,3 +102,20 @@ def written_in_one_branch(Z, x, index):
         Z[index] = 0.5 * x
         return np.sum(x * x)
     return np.sum(Z * x)
+
+
+# Of two overwrites in a row, the first was not useful and the second found nothing: neither cleared the derivative.
+@program(arrays(3), "corpus nojax both", scalar=False, reference=lambda x: np.array([4.0 * x[0] ** 2 + np.prod(x)]),
+         expected=lambda x: 8.0 * x * np.array([1.0, 0.0, 0.0]) + np.prod(x) / x)  # fmt: skip
+def overwritten_twice(x: dace.float64[3]):
+    t = np.zeros(1)
+    t[0] = 2.0 * x[0]
+    y = t * t
+    for i in dace.map[0:5]:
+        with dace.tasklet:
+            out >> t[0]  # noqa: F821
+            out = 0.0  # noqa: F841
+    t[0] = 1.0
+    for k in range(3):
+        t[0] = t[0] * x[k]
+    return y + t
