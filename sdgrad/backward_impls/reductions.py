@@ -1,7 +1,7 @@
 """Cotangents through reductions that are not sums: max, min, product.
 
 ``y = max(x0, v_1, .., v_n)``: the cotangent of ``y`` is divided equally among all operands that equal ``y``.
-``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, of those before it and of those after it, which
+``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, of those before and of those after it, which
 are computed one after another. Nothing is divided, so that derivatives of any order are right where operands are zero.
 """
 
