@@ -8,7 +8,7 @@ arrays that nobody else reads shrink to one row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import dace
@@ -16,9 +16,11 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.relations import covers
+from sdgrad.names import Names
 from sdgrad.normalize.fuse import LOOKBACK, depends
 from sdgrad.optimize.layout import contiguous
 from sdgrad.program.leaves import overwrites_itself, rename_instr
+from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -46,7 +48,7 @@ ON_STACK = 2048  # elements of a row that lies on the stack
 
 def fuse_rows(program: Program) -> Program:
     """The program with such nests in one map."""
-    fusion = Fusion(program, dict(program.containers))
+    fusion = Fusion(program, dict(program.containers), all_names(program))
     body = fusion.block(program.body)
     return replace(program, body=body, containers=fusion.containers)
 
@@ -67,6 +69,7 @@ class Rows:
 class Fusion:
     program: Program
     containers: dict[str, Container]
+    names: Names
 
     def block(self, block: Block) -> Block:
         out: list[Node | Rows] = []
@@ -139,7 +142,7 @@ class Fusion:
 
     def scope(self, rows: Rows) -> list[Node]:
         """The map over the rows."""
-        params, leaves = rows.params, [_renamed(x, rows) for x in rows.leaves]
+        params, leaves = rows.params, [self.within(x, rows) for x in rows.leaves]
         locals_: list[Container] = []
         for name in sorted(self.shared(rows.leaves)):
             axes = self.axes(name, rows.leaves, rows.depth)
@@ -150,6 +153,21 @@ class Fusion:
                 leaves = [_without_axes(x, name, axes) for x in leaves]
         source = rows.leaves[0].source
         return [Scope(params, tuple(leaves), tuple(locals_), source, schedule=rows.leaves[0].schedule)]
+
+    def within(self, leaf: Leaf, rows: Rows) -> Leaf:
+        """A leaf without its leading parameters, which are called as the group calls them; its own names make way."""
+        taken = {p.name for p in rows.params}
+        pairs = zip(leaf.params[: rows.depth], rows.params, strict=True)
+        env = {own.name: sym(p.name) for own, p in pairs if own.name != p.name}
+        inner = leaf.params[rows.depth :]
+        env |= {p.name: sym(self.names.fresh(p.name)) for p in inner if p.name in taken}
+        own = {i.name for i in leaf.body if not isinstance(i, Store)} & taken
+        locals_ = {n: self.names.fresh(n) for n in sorted(own)}
+        body = tuple(rename_instr(i, locals_, env) for i in leaf.body)
+        params = (
+            Param(str(env.get(p.name, p.name)), *(substitute(x, env) for x in (p.start, p.stop, p.step))) for p in inner
+        )
+        return replace(leaf, params=tuple(params), body=body, schedule=dace.ScheduleType.Default)
 
     def row(self, name: str, axes: tuple[int, ...], leaves: tuple[Leaf, ...]) -> Container | None:
         """A container shrunk to a row, where nothing but these leaves uses it."""
@@ -220,21 +238,6 @@ def _row_axes(access: Load | Store, leaf: Leaf, depth: int) -> tuple[int, ...] |
 
 def _has_rows(store: Store, leaf: Leaf, depth: int) -> bool:
     return _row_axes(store, leaf, depth) is not None
-
-
-def _renamed(leaf: Leaf, rows: Rows) -> Leaf:
-    """A leaf without its leading parameters, which are called as the group calls them."""
-    env: Mapping = {
-        own.name: sym(p.name)
-        for own, p in zip(leaf.params[: rows.depth], rows.params, strict=True)
-        if own.name != p.name
-    }
-    body = tuple(rename_instr(i, {}, env) for i in leaf.body) if env else leaf.body
-    inner = tuple(
-        replace(p, start=substitute(p.start, env), stop=substitute(p.stop, env), step=substitute(p.step, env))
-        for p in leaf.params[rows.depth :]
-    )
-    return replace(leaf, params=inner, body=body, schedule=dace.ScheduleType.Default)
 
 
 def _without_axes(leaf: Leaf, name: str, axes: tuple[int, ...]) -> Leaf:

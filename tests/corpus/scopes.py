@@ -119,3 +119,4 @@ def overwritten_twice(x: dace.float64[3]):
     for k in range(3):
         t[0] = t[0] * x[k]
     return y + t
+
