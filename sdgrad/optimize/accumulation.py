@@ -164,7 +164,9 @@ class Scheduler:
         return out
 
     def accumulate(self, leaf: Leaf) -> list[Node]:
-        """A leaf with one conflicting accumulation."""
+        """A leaf with one conflicting accumulation, or with several that may be without an instance to start them."""
+        if len(leaf.stores) > 1:
+            return [*self.inits(leaf), unfresh(leaf)]
         (store,) = leaf.stores
         used = free_names(*store.index)
         local = {i.name for i in leaf.body if not isinstance(i, Store)}

@@ -290,3 +290,23 @@ def absolute_of_a_multiple(Z):
     for i in range(3):
         Z[i] = np.abs(0.1 * i) * Z[i] + np.square(0.5 * i)
     return Z * Z
+
+
+# Two sums of one nest that may both be without an instance: the order of accumulations took them for one.
+@program(
+    lambda rng: (signed(rng, (3, 5)), signed(rng, (5, 3)), signed(rng, 3), np.array([2, 0, 1]), 1),
+    "corpus",
+    wrt=("A", "C", "Z"),
+)
+def two_sums_of_nothing(A, C, Z, idx, k):
+    v = A[(k + 1) % 3, 1:4]
+    w = 0
+    while w < 2:
+        w += 1
+        for j in range(1, 3):
+            V = np.zeros(5)
+            for h in range(k, 5):
+                U = np.tanh(C[k + 2, :]) * Z
+                v[w % 3] /= 2.0 + np.sum(C[1 : j + 1, j + 1 :]) * np.sum(C[1 : j + 1, j + 1 :])
+                U[idx] *= np.cos(np.sin(V[j : j + 3]))
+    return np.sum(np.sin(v)) + np.sum(A * A)
