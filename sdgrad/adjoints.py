@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import dace
-import sympy
 
 from sdgrad.companions import Companions
 from sdgrad.program.arrays import assign, fill
 from sdgrad.program.tree import Container, Node
 
-ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 WIDER = {dace.float16: dace.float32}
 
 

@@ -18,7 +18,7 @@ from sdgrad.symbolic.scalar_rules import RULES
 NOT_YET = {"data_slices"}
 """Constructs that are refused: slices of which only a run knows that their lengths agree."""
 
-PARTS, PROGRAMS_IN_A_PART, STATEMENTS = 6, 5, 8
+PARTS, PROGRAMS_IN_A_PART, STATEMENTS = 10, 5, 8
 
 SINES = """\
 import numpy as np

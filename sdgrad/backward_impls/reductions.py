@@ -112,48 +112,32 @@ def product_cotangent(build: LeafAdjoint, store: Store) -> None:
     before, others = (_for_each_instance(build, store, stem) for stem in ("before", "others"))
     index = tuple(i for _, i in build.plan.instances) or SCALAR
     is_complex = build.activity.facts[build.path].kinds.get(store.value) == "complex"
-    v = store.value
 
     def times(factor: str, g: str, result: str) -> Let:
         other: ast.expr = code.call("conj", code.name(factor)) if is_complex else code.name(factor)
         return Let(result, code.binary(ast.Mult, code.name(g), other))
 
-    def fresh(stem: str) -> str:
-        return build.names.fresh(stem)
-
     _start_product(build, store, running, of_initial=True)
-    r, r_next = fresh("r"), fresh("r")
-    _one_by_one(
-        build,
-        Load(r, running.name, store.index, store.guard),
-        Store(before.name, index, r),
-        Let(r_next, code.binary(ast.Mult, code.name(r), code.name(v))),
-        Store(running.name, store.index, r_next, guard=store.guard),
-    )
+    _multiply_up(build, store, running, lambda r: [Store(before.name, index, r)])
     _start_product(build, store, running, of_initial=False)
-    r, r_next, b, o = fresh("r"), fresh("r"), fresh("b"), fresh("others")
-    _one_by_one(
-        build,
-        Load(r, running.name, store.index, store.guard),
-        Load(b, before.name, index),
-        Let(o, code.binary(ast.Mult, code.name(b), code.name(r))),
-        Store(others.name, index, o),
-        Let(r_next, code.binary(ast.Mult, code.name(r), code.name(v))),
-        Store(running.name, store.index, r_next, guard=store.guard),
-        backward=True,
-    )
-    every = fresh("all")
+    b, o, every = (build.names.fresh(stem) for stem in ("b", "others", "all"))
+
+    def meet(r: str) -> list[Load | Let | Store]:
+        both = code.binary(ast.Mult, code.name(b), code.name(r))
+        return [Load(b, before.name, index), Let(o, both), Store(others.name, index, o)]
+
+    _multiply_up(build, store, running, meet, backward=True)
     _pass_to_initial(
         build, store, [Load(every, running.name, store.index)], lambda v, g, result: [times(every, g, result)]
     )
-    g, result, o = fresh(f"g_{store.container}"), fresh("g"), fresh("others")
+    g, result = build.names.fresh(f"g_{store.container}"), build.names.fresh("g")
     build.seeds[g] = store.container
     build.body += [
         Load(o, others.name, index),
         Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
         times(o, g, result),
     ]
-    build.add(v, result)
+    build.add(store.value, result)
 
 
 def _for_each_instance(build: LeafAdjoint, store: Store, stem: str) -> Container:
@@ -167,20 +151,30 @@ def _for_each_instance(build: LeafAdjoint, store: Store, stem: str) -> Container
 
 def _start_product(build: LeafAdjoint, store: Store, running: Container, of_initial: bool) -> None:
     """What the running products start from: one, or what the reduction started from."""
-    one = build.names.fresh("one")
-    body = (*build.plan.replay, Let(one, code.constant(1)), Store(running.name, store.index, one, guard=store.guard))
-    build.before.append(Leaf(build.leaf.params, body, build.leaf.source))
+    value = build.names.fresh("one")
+    first: Load | Let = Let(value, code.constant(1))
     initial = _initial(build, store)
-    if initial is not None:
-        load, params = initial
-        value = load.name if of_initial else build.names.fresh("one")
-        first: Load | Let = load if of_initial else Let(value, code.constant(1))
-        build.before.append(Leaf(params, (first, Store(running.name, store.index, value)), build.leaf.source))
+    if initial is None:
+        body = (*build.plan.replay, first, Store(running.name, store.index, value, guard=store.guard))
+        build.before.append(Leaf(build.leaf.params, body, build.leaf.source))
+        return
+    load, params = initial
+    if of_initial:
+        first, value = load, load.name
+    build.before.append(Leaf(params, (first, Store(running.name, store.index, value)), build.leaf.source))
 
 
-def _one_by_one(build: LeafAdjoint, *body: Load | Let | Store, backward: bool = False) -> None:
-    """A loop before the adjoint over the leaf's instances, in order."""
-    leaf = replace(build.leaf, body=(*build.plan.replay, *body))
+def _multiply_up(build: LeafAdjoint, store: Store, running: Container, each, backward: bool = False) -> None:
+    """A loop before the adjoint over the leaf's instances in order, which ``each`` sees with the product so far."""
+    r, r_next = build.names.fresh("r"), build.names.fresh("r")
+    body = (
+        *build.plan.replay,
+        Load(r, running.name, store.index, store.guard),
+        *each(r),
+        Let(r_next, code.binary(ast.Mult, code.name(r), code.name(store.value))),
+        Store(running.name, store.index, r_next, guard=store.guard),
+    )
+    leaf = replace(build.leaf, body=body)
     leaf = backwards(leaf) if backward else leaf
     named = {p.name: sym(build.names.fresh(p.name)) for p in leaf.params}
     params = [

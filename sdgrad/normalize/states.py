@@ -359,8 +359,11 @@ class StateLifting:
     def has_rule(self, node: nd.CodeNode) -> bool:
         """Whether a backward implementation is registered for a node, and applies."""
         rules = RULES.get(type(node).__name__, ())
-        seen = Program(self.sdfg.name, self.env.containers, self.env.symbols, {}, (), ())
-        return any(rule.applies(self.call(node, ""), seen) is None for rule in rules)
+        return any(rule.applies(self.call(node, ""), self.so_far()) is None for rule in rules)
+
+    def so_far(self) -> Program:
+        """What has been declared, as a program that does nothing yet."""
+        return Program(self.sdfg.name, self.env.containers, self.env.symbols, {}, (), ())
 
     def lowered(self, node: Any) -> list[Node]:
         """A node that knows what program it is."""
@@ -389,7 +392,7 @@ class StateLifting:
 
     def keep_operands(self, bound: dict[str, str | Window], operands: Mapping[str, dt.Data]) -> list[Node]:
         """Copies of operands that a node's program might write over before it has read all of them."""
-        root = Program("", self.env.containers, {}, {}, (), ()).root
+        root = self.so_far().root
         at = {c: root(w if isinstance(w, str) else w.container) for c, w in bound.items()}
         written = {at[c] for c in bound if c not in operands}
         copies: list[Node] = []

@@ -6,6 +6,7 @@ import onnx
 
 from sdgrad.errors import InvalidModel
 from sdgrad.onnx_ops.families.gradient import BODY, DOMAIN
+from sdgrad.onnx_ops.registry import attribute_value
 
 
 def with_bodies(proto: onnx.ModelProto, label: str) -> onnx.ModelProto:
@@ -30,9 +31,8 @@ def with_bodies(proto: onnx.ModelProto, label: str) -> onnx.ModelProto:
 
 def body(node: onnx.NodeProto, before: list[onnx.NodeProto], known: set[str], label: str) -> onnx.GraphProto:
     """The nodes that lead from a node's ``xs`` and ``zs`` to its ``y``; what else they use stays outside."""
-    given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    entering = [n.decode() for n in (*given.get("xs", ()), *given.get("zs", ()))]
-    y = given["y"].decode()
+    given = {a.name: attribute_value(a) for a in node.attribute}
+    entering, y = [*given.get("xs", ()), *given.get("zs", ())], given["y"]
     what = f"{label}: Gradient '{node.name}'"
     if unknown := [n for n in (*entering, y) if n not in known]:
         raise InvalidModel(f"{what} names {', '.join(unknown)}, which nothing before it computes")

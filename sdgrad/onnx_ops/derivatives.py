@@ -15,7 +15,7 @@ from sdgrad.onnx_ops.elements import Declined
 from sdgrad.onnx_ops.registry import Adjoint, Operation, Reversed
 from sdgrad.onnx_ops.tensors import Tensor
 from sdgrad.program.custom import CustomCall, Operand
-from sdgrad.program.tree import Node, Program, lasting, reads, walk, writes
+from sdgrad.program.tree import Program, lasting, reads, writes
 from sdgrad.program.window import whole_window
 
 Results: TypeAlias = "list[Tensor | None]"
@@ -89,7 +89,7 @@ def _is_float(x: Tensor) -> bool:
 
 def _closed(program: Program, results: set[str]) -> Program:
     """The program with what it uses only; everything that it does not make, and its results, are its arguments."""
-    used = {c for node in walk(program.body) for c in _touched(node)}
+    used = {c for node in program.body for c in reads(node) | writes(node)}
     used |= {program.root(c) for c in used}
     containers = {
         n: replace(c, desc=lasting(c.desc, False)) if n in results else c
@@ -97,7 +97,3 @@ def _closed(program: Program, results: set[str]) -> Program:
         if n in used
     }
     return replace(program, containers=containers, arguments=tuple(n for n, c in containers.items() if not c.transient))
-
-
-def _touched(node: Node) -> set[str]:
-    return set(reads(node)) | set(writes(node))

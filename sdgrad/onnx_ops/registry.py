@@ -130,6 +130,10 @@ class Reversed:
             raise Declined("no cotangent")
         return self.cotangents[0]
 
+    def has(self, k: int) -> bool:
+        """Whether an operand that may be left out is there."""
+        return k < len(self.inputs) and self.inputs[k] is not None
+
     def operand(self, k: int) -> Tensor:
         found = self.inputs[k]
         assert found is not None

@@ -16,7 +16,7 @@ from dace import subsets
 from dace.libraries.blas import Gemv, MatMul
 
 from sdgrad.names import Names
-from sdgrad.optimize.layout import steps
+from sdgrad.optimize.layout import known_trips, steps
 from sdgrad.program.leaves import as_loops, live, params_of, rename_instr
 from sdgrad.program.tree import (
     SCALAR,
@@ -192,7 +192,7 @@ class Matcher:
 
         def quality(p: Param) -> tuple[int, int]:
             near = sum(steps(x, p, self.program) == 1 for x in (c.store, c.a, c.b))
-            return near, int(p.count) if p.count.is_Integer else 0
+            return near, known_trips(p)
 
         best = max(role, key=quality, default=None)
         return [p for p in role if p is not best]

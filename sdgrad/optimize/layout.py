@@ -1,4 +1,4 @@
-"""How loops walk through memory."""
+"""How loops walk through memory, and for how long."""
 
 from __future__ import annotations
 
@@ -23,3 +23,9 @@ def steps(access: Load | Store, param: Param, program: Program) -> Expr | None:
         return None
     place = sum((i * n for i, n in zip(access.index, container.desc.strides, strict=True)), sympy.Integer(0))
     return sympy.expand(place).coeff(sym(param.name))
+
+
+def known_trips(param: Param) -> int:
+    """The number of values of a parameter; 0 where it is no number."""
+    count = sympy.sympify(param.count)
+    return int(count) if count.is_Integer else 0

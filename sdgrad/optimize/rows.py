@@ -8,7 +8,6 @@ arrays that nobody else reads shrink to one row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import dace
@@ -18,7 +17,7 @@ from dace import data as dt
 from sdgrad.analysis.relations import covers
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import LOOKBACK, depends
-from sdgrad.optimize.layout import contiguous
+from sdgrad.optimize.layout import contiguous, known_trips
 from sdgrad.program.leaves import overwrites_itself, rename_instr
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
@@ -80,17 +79,17 @@ class Fusion:
                 out.append(node)
             else:
                 out[place] = joined
-        return tuple(n for x in out for n in (self.scope(x) if isinstance(x, Rows) else (x,)))
+        return tuple(self.scope(x) if isinstance(x, Rows) else x for x in out)
 
     def partner(self, before: list[Node | Rows], leaf: Leaf) -> tuple[int, Rows | None]:
         """The nearest earlier leaf or group that shares rows with this one, past independent nodes only."""
         for k in range(len(before) - 1, max(-1, len(before) - 1 - LOOKBACK), -1):
             earlier = before[k]
-            leaves = earlier.leaves if isinstance(earlier, Rows) else (earlier,) if isinstance(earlier, Leaf) else ()
+            nodes = earlier.leaves if isinstance(earlier, Rows) else (earlier,)
+            leaves = tuple(n for n in nodes if isinstance(n, Leaf))
             if leaves and (joined := self.joined(leaves, leaf)) is not None:
                 return k, joined
-            others: Iterable[Node] = leaves or ((earlier,) if not isinstance(earlier, Rows) else ())
-            if any(depends(n, leaf, self.program) for n in others):
+            if any(depends(n, leaf, self.program) for n in nodes):
                 break
         return 0, None
 
@@ -103,13 +102,13 @@ class Fusion:
 
     def fits(self, leaves: tuple[Leaf, ...], depth: int) -> bool:
         """Whether leaves meet within rows only, have something to share, and rows are worth it."""
-        rows = math.prod(_count(p) for p in leaves[0].params[:depth])
-        inner = max(math.prod(_count(p) for p in x.params[depth:]) for x in leaves)
+        rows = math.prod(known_trips(p) for p in leaves[0].params[:depth])
+        inner = max(math.prod(known_trips(p) for p in x.params[depth:]) for x in leaves)
         if rows < FEWEST_ROWS or inner < SMALLEST_ROW:
             return False
         if any(x.sequential or overwrites_itself(x) for x in leaves):
             return False
-        if any(s.mode != "set" and not _has_rows(s, x, depth) for x in leaves for s in x.stores):
+        if any(s.mode != "set" and _row_axes(s, x, depth) is None for x in leaves for s in x.stores):
             return False
         if any(len(x.params) > depth and contiguous(x, self.program) in x.params[:depth] for x in leaves):
             return False  # rows lie across memory
@@ -140,7 +139,7 @@ class Fusion:
                 found = own
         return found
 
-    def scope(self, rows: Rows) -> list[Node]:
+    def scope(self, rows: Rows) -> Scope:
         """The map over the rows."""
         params, leaves = rows.params, [self.within(x, rows) for x in rows.leaves]
         locals_: list[Container] = []
@@ -152,7 +151,7 @@ class Fusion:
                 self.containers[name] = row
                 leaves = [_without_axes(x, name, axes) for x in leaves]
         source = rows.leaves[0].source
-        return [Scope(params, tuple(leaves), tuple(locals_), source, schedule=rows.leaves[0].schedule)]
+        return Scope(params, tuple(leaves), tuple(locals_), source, schedule=rows.leaves[0].schedule)
 
     def within(self, leaf: Leaf, rows: Rows) -> Leaf:
         """A leaf without its leading parameters, which are called as the group calls them; its own names make way."""
@@ -211,12 +210,6 @@ def _accesses(leaf: Leaf) -> list[Load | Store]:
     return [*leaf.loads, *leaf.stores]
 
 
-def _count(param: Param) -> int:
-    """The number of trips; 0 where it is no number."""
-    count = sympy.sympify(param.count)
-    return int(count) if count.is_Integer else 0
-
-
 def _same_rows(first: Leaf, second: Leaf, depth: int) -> bool:
     names = {p.name for p in (*first.params, *second.params)}
     return all(
@@ -234,10 +227,6 @@ def _row_axes(access: Load | Store, leaf: Leaf, depth: int) -> tuple[int, ...] |
             return None
         found += at
     return tuple(found)
-
-
-def _has_rows(store: Store, leaf: Leaf, depth: int) -> bool:
-    return _row_axes(store, leaf, depth) is not None
 
 
 def _without_axes(leaf: Leaf, name: str, axes: tuple[int, ...]) -> Leaf:

@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import sympy
 
 from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.elements import Declined, Element, call, dim, element, product
-from sdgrad.onnx_ops.families.normalization import per_channel
+from sdgrad.onnx_ops.families.normalization import moments, per_channel, standardized, widened
 from sdgrad.onnx_ops.families.reduction import mean
 from sdgrad.onnx_ops.registry import Reversed, adjoint
 from sdgrad.onnx_ops.tensors import Tensor
-
-
-def standardized(x: Tensor, average: Tensor, inverse: Tensor) -> Tensor:
-    return x.map(lambda v, m, i: (v - m) * i, average, inverse)
 
 
 def through_moments(seed: Tensor, unit: Tensor, inverse: Tensor, axes: Sequence[int]) -> Tensor:
@@ -50,7 +45,7 @@ def layer_normalization(
     unit = standardized(x, reversal.result(1), reversal.result(2))
     scaled = seed * scale.astype(wide)
     gradient = through_moments(scaled, unit, reversal.result(2), range(axis % x.rank, x.rank))
-    bias = spread(seed, reversal.operand(2).shape) if len(reversal.inputs) > 2 and reversal.inputs[2] else None
+    bias = spread(seed, reversal.operand(2).shape) if reversal.has(2) else None
     return [gradient, spread(seed * unit, scale.shape), bias]
 
 
@@ -59,13 +54,11 @@ def rms_normalization(
     b: Builder, reversal: Reversed, *, axis: int, epsilon: float, stash_type: int
 ) -> list[Tensor | None]:
     """Zhang and Sennrich 2019: ``u = x / r``, ``x' = (d - u mean(u d)) / r``."""
-    x, scale = reversal.operand(0), reversal.operand(1)
-    wide = np.dtype(np.float32) if x.dtype.itemsize < 4 else x.dtype
-    seed, x = reversal.seed.astype(wide), x.astype(wide)
+    x, scale, seed = (widened(t) for t in (reversal.operand(0), reversal.operand(1), reversal.seed))
     axes = range(axis % x.rank, x.rank)
     inverse = mean(x.map(lambda v: v * v), axes, True).map(lambda v: 1 / call("sqrt", v + epsilon))
     unit = x * inverse
-    scaled = seed * scale.astype(wide)
+    scaled = seed * scale
     slope = mean(scaled * unit, axes, True)
     gradient = scaled.map(lambda d, u, i, s: (d - u * s) * i, unit, inverse, slope)
     return [gradient, spread(seed * unit, scale.shape)]
@@ -86,16 +79,12 @@ def group_normalization(
     b: Builder, reversal: Reversed, *, epsilon: float, num_groups: int, stash_type: int
 ) -> list[Tensor | None]:
     """Wu and He 2018: channels are normalized in groups."""
-    x, scale = reversal.operand(0), reversal.operand(1)
-    wide = np.dtype(np.float32) if x.dtype.itemsize < 4 else x.dtype
-    seed = reversal.seed.astype(wide)
+    x, scale, seed = (widened(t) for t in (reversal.operand(0), reversal.operand(1), reversal.seed))
     grouped = [x.shape[0], num_groups, dim(sympy.sympify(product(x.shape[1:])) / num_groups)]
-    groups = x.astype(wide).reshape(grouped)
-    average = mean(groups, [2], True)
-    centred = groups - average
-    inverse = mean(centred.map(lambda v: v * v), [2], True).map(lambda v: 1 / call("sqrt", v + epsilon))
-    unit = centred * inverse
-    scaled = (seed * per_channel(scale.astype(wide), x.rank)).reshape(grouped)
+    groups = x.reshape(grouped)
+    average, inverse = moments(groups, [2], epsilon)
+    unit = standardized(groups, average, inverse)
+    scaled = (seed * per_channel(scale, x.rank)).reshape(grouped)
     gradient = through_moments(scaled, unit, inverse, [2]).reshape(x.shape)
     channels = [0, *range(2, x.rank)]
     return [gradient, (seed * unit.reshape(x.shape)).sum(channels), seed.sum(channels)]

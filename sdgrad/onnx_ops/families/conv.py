@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import sympy
 
 from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Element, dim, product
+from sdgrad.onnx_ops.elements import Declined, Dim, dim, product
 from sdgrad.onnx_ops.families.shape import padded
 from sdgrad.onnx_ops.registry import integers, lowering
 from sdgrad.onnx_ops.tensors import Tensor
@@ -117,6 +117,15 @@ def is_product(over: Windows) -> bool:
     return all(k == 1 for k in over.kernel) and all(s == 1 for s in over.strides)
 
 
+def as_product(b: Builder, x: Tensor, w: Tensor, over: Windows, group: int) -> tuple[Tensor, Tensor]:
+    """A convolution's weights (group, outputs, rows) and windows (batch, group, rows, windows), to be multiplied."""
+    counts, rows = over.counts(x.shape[2:]), int(w.shape[1]) * product(over.kernel)
+    image = surrounded(b, x, over)
+    wide = image if is_product(over) else gathered(b, image, over, counts)
+    matrix = wide.reshape([x.shape[0], group, rows, product(counts)])
+    return w.reshape([group, int(w.shape[0]) // group, rows]), matrix
+
+
 @lowering("Conv")
 def convolution(
     b: Builder,
@@ -131,37 +140,13 @@ def convolution(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
-    kernel = [int(n) for n in w.shape[2:]]
-    over = windows(x.shape[2:], kernel, strides, dilations, pads, auto_pad)
-    counts = over.counts(x.shape[2:])
-    outputs = int(w.shape[0]) // group
-    rows, columns = int(w.shape[1]) * product(kernel), product(counts)
-    image = surrounded(b, x, over)
-    wide = image if is_product(over) else gathered(b, image, over, counts)
-    matrix = wide.reshape([x.shape[0], group, rows, columns])
-    weights = w.reshape([group, outputs, rows])
-    if group == 1:
-        found = b.matmul(weights.reshape([outputs, rows]), matrix.squeeze(1))
-    elif outputs == 1 or rows < 16:
-        found = _by_hand(b, weights, matrix)
-    else:
-        found = b.matmul(weights, matrix)
-    result = found.reshape([x.shape[0], group * outputs, *counts])
+    over = windows(x.shape[2:], [int(n) for n in w.shape[2:]], strides, dilations, pads, auto_pad)
+    weights, matrix = as_product(b, x, w, over, group)
+    found = b.matmul(weights, matrix)
+    result = found.reshape([x.shape[0], w.shape[0], *over.counts(x.shape[2:])])
     if bias is None:
         return result
-    return result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, 1 + len(kernel))))
-
-
-def _by_hand(b: Builder, weights: Tensor, matrix: Tensor) -> Tensor:
-    """Products of many small matrices: loops are better than calls."""
-    batch, group, rows, columns = matrix.shape
-    outputs = weights.shape[1]
-
-    def term(out: tuple, k: tuple) -> Element:
-        n, g, o, p = out
-        return weights[g, o, k[0]] * matrix[n, g, k[0], p]
-
-    return b.reduction([batch, group, outputs, columns], [rows], term, "sum", matrix.dtype)
+    return result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, x.rank - 1)))
 
 
 @lowering("ConvTranspose")

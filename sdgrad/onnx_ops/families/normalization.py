@@ -61,6 +61,15 @@ def moments(x: Tensor, axes: Sequence[int], epsilon: float) -> tuple[Tensor, Ten
     return average, variance.map(lambda v: 1 / call("sqrt", v + epsilon))
 
 
+def standardized(x: Tensor, average: Tensor, inverse: Tensor) -> Tensor:
+    return x.map(lambda v, m, i: (v - m) * i, average, inverse)
+
+
+def widened(x: Tensor) -> Tensor:
+    """Half precision is for memory: moments are computed in at least single precision."""
+    return x.astype(np.float32) if x.dtype.itemsize < 4 else x
+
+
 @lowering("InstanceNormalization")
 def instance_normalization(b: Builder, x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float) -> list[Tensor]:
     """Ulyanov, Vedaldi and Lempitsky 2016; the adjoint takes the moments."""
@@ -76,9 +85,9 @@ def layer_normalization(
 ) -> list[Tensor]:
     """Ba, Kiros and Hinton 2016; returns the mean and the inverse deviation as well."""
     axes = range(axis % x.rank, x.rank)
-    wide = x.astype(np.float32) if x.dtype.itemsize < 4 and stash_type == 1 else x
+    wide = widened(x) if stash_type == 1 else x
     average, inverse = moments(wide, axes, epsilon)
-    unit = wide.map(lambda v, m, i: (v - m) * i, average, inverse).astype(x.dtype) * scale
+    unit = standardized(wide, average, inverse).astype(x.dtype) * scale
     return [unit + bias if bias is not None else unit, average, inverse]
 
 
