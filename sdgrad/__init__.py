@@ -3,6 +3,7 @@
 import importlib
 import warnings
 
+import sdgrad.backward_impls.convolution
 import sdgrad.backward_impls.custom
 import sdgrad.backward_impls.fft
 import sdgrad.backward_impls.linalg  # noqa: F401
@@ -40,6 +41,8 @@ def __getattr__(name: str):
     """Parts that need packages of their own are imported when they are asked for."""
     if name in ("onnx", "torch"):
         return importlib.import_module(f"sdgrad.{name}")
+    if name in ("Module", "module"):
+        return getattr(importlib.import_module("sdgrad.torch"), name)
     raise AttributeError(f"module 'sdgrad' has no attribute '{name}'")
 
 

@@ -80,6 +80,14 @@ class UnsupportedOperator(SdgradError):
         super().__init__(f"{kind} '{node}': {reason}" if node else f"{kind}: {reason}")
 
 
+class CaptureError(SdgradError):
+    """A PyTorch module cannot be turned into a program. ``problems`` lists every reason found, not only the first."""
+
+    def __init__(self, module: str, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join([f"cannot capture {module}:"] + [f"  - {p}" for p in self.problems]))
+
+
 class ParseError(SdgradError):
     """The frontend cannot turn a function into a graph."""
 

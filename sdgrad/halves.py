@@ -100,6 +100,11 @@ class Tape:
         kept = self.programs.halves.kept if self.programs.halves is not None else ()
         return sum(self.arrays[n].nbytes for n in kept if n in self.arrays)
 
+    @property
+    def differentiable(self) -> tuple[str, ...]:
+        """Outputs that have a cotangent, by the names users have for them."""
+        return tuple(u for u, c in output_names(self.signature).items() if c in self.request.outputs)
+
     def check(self) -> None:
         """Raise if an argument has been changed since."""
         for name, stamp in self.stamps.items():

@@ -27,19 +27,21 @@ class Pullback:
     f: Callable
     own: tuple[str, ...]  # the arguments of f
     wanted: tuple[str, ...]
+    outputs: tuple[str, ...] | None = None  # that have a cotangent; all real ones unless given
 
     def identity(self) -> Hashable:
-        return ("pullback", identity(self.f), self.wanted)
+        return ("pullback", identity(self.f), self.wanted, self.outputs)
 
     def request(self, signature: Signature) -> Request:
         present = tuple(n for n in self.wanted if n in signature.program.containers)
-        return Request(present, signature.outputs, accumulate=False)
+        outputs = self.outputs or tuple(o for o in signature.outputs if signature.is_float(o))
+        return Request(present, outputs, accumulate=False)
 
     def cotangents(self, arguments: Mapping[str, Any]) -> list[str]:
         """The names of the arguments that are cotangents, one for each output."""
         signature = Signature.of(self.f, {n: arguments[n] for n in self.own})
         request = self.request(signature)
-        return [seed_name(o, signature.program, request) for o in signature.outputs]
+        return [seed_name(o, signature.program, request) for o in request.outputs]
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         own = {n: arguments[n] for n in self.own}
@@ -48,6 +50,6 @@ class Pullback:
         program = signature.differentiated(request).program
         gradients = {n: gradient_name(n, signature.program) for n in self.wanted}
         zeros = {gradients[n]: np.asarray(as_array(own[n])) for n in self.wanted if n not in request.inputs}
-        seeds = [seed_name(o, signature.program, request) for o in signature.outputs]
+        seeds = [seed_name(o, signature.program, request) for o in request.outputs]
         taken = [*own_arguments(signature.program), *seeds]
         return returning(program, taken, list(gradients.values()), [], zeros), signature.closure

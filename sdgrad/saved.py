@@ -83,6 +83,7 @@ class GradientProgram:
             "library": {"name": library.name, "initial": library.initial},
             "arguments": {n: _written(d) for n, d in library.arguments.items()},
             "slots": [{"name": s.name, "copied": s.copied} for s in self.program.slots],
+            "spelled": dict(self.program.spelled),
             "symbols": sorted(self.program.symbols),
         }
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -119,10 +120,12 @@ def load(path: str | Path) -> GradientProgram:
         part.replace(target)
     arguments: dict[str, dt.Data] = {n: _read(d) for n, d in facts["arguments"].items()}
     library = Library(str(target), facts["library"]["name"], arguments, facts["library"]["initial"])
-    slots = tuple(Slot.of(s["name"], arguments[s["name"]], s["copied"]) for s in facts["slots"])
+    spelled = facts["spelled"]
+    slots = tuple(Slot.of(n, arguments[spelled.get(n, n)], s["copied"]) for s in facts["slots"] for n in [s["name"]])
     layout = facts["layout"]
     layout["parameters"] = tuple(layout["parameters"])
-    return GradientProgram(Layout(**layout), CompiledProgram(frozenset(facts["symbols"]), library, slots), closure)
+    program = CompiledProgram(frozenset(facts["symbols"]), library, slots, spelled)
+    return GradientProgram(Layout(**layout), program, closure)
 
 
 def _written(desc: dt.Data) -> dict[str, Any]:

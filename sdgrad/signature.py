@@ -15,7 +15,8 @@ from sdgrad.gradients import gradient_name
 from sdgrad.optimize import optimize
 from sdgrad.pipeline import Differentiated, differentiate_program, normalize, normalize_again, push_tangents
 from sdgrad.program.emit import emit
-from sdgrad.program.naming import is_returned, returned
+from sdgrad.program.naming import is_returned, plain_names, returned
+from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
@@ -172,11 +173,15 @@ _signatures: dict[Hashable, dict[tuple, Signature]] = {}
 def compiled(program: Program) -> CompiledProgram:
     """A program, optimised and compiled."""
     ready = optimize(program)
+    spelled = plain_names(ready)
+    if spelled:
+        ready = renamed_program(ready, spelled)
     sdfg = emit(ready)
     written = frozenset(ready.root(w) for node in ready.body for w in writes(node))
     library = compile_sdfg(sdfg)
-    slots = tuple(Slot.of(n, d, n in written) for n, d in library.arguments.items() if n in sdfg.arrays)
-    return CompiledProgram(frozenset(sdfg.symbols), library, slots)
+    own = {s: n for n, s in spelled.items()}
+    slots = tuple(Slot.of(own.get(n, n), d, n in written) for n, d in library.arguments.items() if n in sdfg.arrays)
+    return CompiledProgram(frozenset(sdfg.symbols), library, slots, spelled)
 
 
 def _key(value: Any) -> Any:

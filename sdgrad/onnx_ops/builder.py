@@ -12,6 +12,7 @@ import dace
 import numpy as np
 import sympy
 from dace import data as dt
+from dace import nodes as nd
 
 from sdgrad.names import Names
 from sdgrad.normalize.elementary import elementary
@@ -30,6 +31,7 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Node,
+    NodeCall,
     Param,
     Program,
     Source,
@@ -126,6 +128,21 @@ class Builder:
         self.containers.update({c.name: c for c in brought.values()})
         self.symbols |= {n.symbol: dace.int64 for n in walk(nodes) if isinstance(n, (Loop, SymbolAssign))}
         self.blocks[-1] += nodes
+
+    def call(self, node: nd.CodeNode, operands: Mapping[str, Tensor], result: str, shape: Sequence[Dim]) -> Tensor:
+        """Record a node that the engine does not look into; what it leaves at the connector ``result``.
+
+        :param operands: what it reads, by connector; contiguous copies are made where they are needed.
+        """
+        memory = {c: self.placed(x) for c, x in operands.items()}
+        memory = {c: x if x.place is None else self.copy(x) for c, x in memory.items()}
+        found = self.declare("t", shape, next(iter(memory.values())).dtype)
+        inputs, outputs = (
+            {c: whole_region(x.container, self.containers[x.container].shape) for c, x in at.items()}
+            for at in (memory, {result: found})
+        )
+        self.blocks[-1].append(NodeCall(node, inputs, outputs, self.source))
+        return found
 
     # -- leaves
     @contextlib.contextmanager

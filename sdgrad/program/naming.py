@@ -8,6 +8,21 @@ from sdgrad.names import Names
 from sdgrad.program.custom import CustomCall
 from sdgrad.program.tree import Block, Loop, Program, SymbolAssign, local_names, walk
 
+RESERVED = frozenset({
+    "abs", "acos", "acosh", "alignas", "alignof", "and", "and_eq", "asin", "asinh", "asm", "atan", "atan2", "atanh",
+    "auto", "bitand", "bitor", "bool", "break", "case", "catch", "cbrt", "ceil", "char", "class", "compl",
+    "complex", "conj", "const", "copysign", "cos", "cosh", "dace", "default", "delete", "do", "double", "else",
+    "enum", "erf", "erfc", "exp", "exp2", "expm1", "explicit", "export", "extern", "fabs", "false", "float",
+    "floor", "fmax", "fmin", "fmod", "for", "friend", "goto", "hypot", "if", "imag", "inline", "int", "ipow", "j0",
+    "j1", "jn", "lgamma", "log", "log10", "log1p", "log2", "long", "max", "min", "mutable", "namespace", "new",
+    "not", "not_eq", "operator", "or", "or_eq", "pow", "private", "protected", "public", "real", "register",
+    "requires", "return", "rint", "round", "short", "sign", "signed", "sin", "sinh", "sizeof", "sqrt", "static",
+    "std", "struct", "switch", "tan", "tanh", "template", "tgamma", "this", "throw", "true", "trunc", "try",
+    "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "xor_eq",
+    "y0", "y1", "yn"
+})  # fmt: skip
+"""Words that mean something else in generated C++: keywords, and functions that a container would hide."""
+
 RETURN = "__return"  # what DaCe calls a function's result; __return_0, __return_1, ... for several
 
 
@@ -52,3 +67,12 @@ def names_in(block: Block) -> set[str]:
         if isinstance(node, CustomCall):
             taken |= node.containers.keys() | names_in(node.block)
     return taken
+
+
+def plain_names(program: Program) -> dict[str, str]:
+    """Other names for containers that cannot have theirs in C++."""
+    clashing = [n for n in program.containers if n in RESERVED]
+    if not clashing:
+        return {}
+    names = all_names(program)
+    return {n: names.fresh(f"{n}_") for n in clashing}

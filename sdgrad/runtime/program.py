@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import dace
@@ -40,11 +40,15 @@ class Slot:
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """A compiled SDFG whose arguments are checked, completed and, where it writes them, copied."""
+    """A compiled SDFG whose arguments are checked, completed and, where it writes them, copied.
+
+    ``spelled`` has what arguments are called in the library, where C++ does not let them have their names.
+    """
 
     symbols: frozenset[str]
     library: Library
     slots: tuple[Slot, ...]
+    spelled: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def descs(self) -> dict[str, dt.Data]:
@@ -70,5 +74,6 @@ class CompiledProgram:
             copied = slot.copied and not inplace and isinstance(value, np.ndarray)
             call[slot.name] = value.copy() if copied else value
         extra = {k: v for k, v in {**symbols, **given}.items() if k in self.symbols}
-        self.library({**call, **extra})
+        passed = {self.spelled.get(n, n): v for n, v in call.items()} if self.spelled else call
+        self.library({**passed, **extra})
         return call

@@ -1,5 +1,6 @@
-"""PyTorch: functions that torch's autograd differentiates with generated code."""
+"""PyTorch: modules that run on generated code, and NumPy-style functions as part of autograd's graph."""
 
 from sdgrad.torch.function import function
+from sdgrad.torch.module import Module, module
 
-__all__ = ["function"]
+__all__ = ["Module", "function", "module"]

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from sdgrad.api import checked
@@ -13,7 +14,7 @@ from sdgrad.errors import NotScalarError
 from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.halves import Backward, Forward
 from sdgrad.pullback import Pullback
-from sdgrad.runtime.arrays import like
+from sdgrad.runtime.arrays import as_array, like
 from sdgrad.signature import Signature
 
 
@@ -37,46 +38,63 @@ def function(f: Callable) -> Callable:
     return call
 
 
-def apply(f: Callable, arguments: Mapping[str, Any]) -> tuple[torch.Tensor, ...]:
-    """One call, as a node of torch's graph."""
+def apply(
+    f: Callable, arguments: Mapping[str, Any], provides: tuple[str, ...] | None = None
+) -> tuple[torch.Tensor, ...]:
+    """One call, as a node of torch's graph.
+
+    :param provides: the outputs that have a derivative, as :class:`~sdgrad.halves.Forward` names them.
+    """
+    if not torch.is_grad_enabled():
+        arguments = {n: v.detach() if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
     names = tuple(n for n, v in arguments.items() if isinstance(v, torch.Tensor))
     constants = {n: v for n, v in arguments.items() if n not in names}
-    return _Call.apply(f, tuple(arguments), constants, names, *(arguments[n] for n in names))
+    return _Call.apply(f, tuple(arguments), constants, names, provides, *(arguments[n] for n in names))
 
 
 class _Call(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, f, order, constants, names, *tensors):
+    def forward(ctx, f, order, constants, names, provides, *tensors):
         given = {**constants, **{n: t.detach() for n, t in zip(names, tensors, strict=True)}}
         arguments = {n: given[n] for n in order}
         ctx.f, ctx.order, ctx.constants, ctx.names = f, order, constants, names
         ctx.save_for_backward(*tensors)
-        ctx.wanted = tuple(n for n, w in zip(names, ctx.needs_input_grad[4:], strict=True) if w)
+        ctx.wanted = tuple(n for n, w in zip(names, ctx.needs_input_grad[5:], strict=True) if w)
         if not ctx.wanted:
             signature = Signature.of(f, arguments)
             found = signature.primal()(signature.arguments(arguments))
             results = [signature.output_value(o, found, arguments) for o in signature.outputs]
         else:
-            ctx.tape = Forward(f, ctx.wanted, None).run(arguments)
+            ctx.tape = Forward(f, ctx.wanted, provides).run(arguments)
             results = list(ctx.tape.outputs.values())
         if not results:
             raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
         model = next((t for t in tensors), torch.zeros(()))
-        return tuple(r if isinstance(r, torch.Tensor) else like(r, model) for r in results)
+        ctx.set_materialize_grads(False)
+        found = tuple(r if isinstance(r, torch.Tensor) else like(r, model) for r in results)
+        if ctx.wanted:
+            outputs = zip(ctx.tape.outputs, found, strict=True)
+            ctx.mark_non_differentiable(*(r for n, r in outputs if n not in ctx.tape.differentiable))
+        return found
 
     @staticmethod
     def backward(ctx, *cotangents):
         if torch.is_grad_enabled():  # the backward pass will be differentiated
-            given = {**ctx.constants, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
-            arguments = {n: given[n] for n in ctx.order}
-            pullback = Pullback(ctx.f, ctx.order, ctx.wanted)
-            seeds = dict(zip(pullback.cotangents(arguments), cotangents, strict=True))
+            values = {**ctx.constants, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
+            arguments = {n: values[n] for n in ctx.order}
+            pullback = Pullback(ctx.f, ctx.order, ctx.wanted, ctx.tape.request.outputs)
+            given = (
+                c if c is not None else like(np.zeros_like(as_array(o)), ctx.saved_tensors[0])
+                for (n, o), c in zip(ctx.tape.outputs.items(), cotangents, strict=True)
+                if n in ctx.tape.differentiable
+            )
+            seeds = dict(zip(pullback.cotangents(arguments), given, strict=True))
             found = dict(zip(ctx.wanted, apply(pullback, {**arguments, **seeds}), strict=True))
         else:
-            seeds = dict(zip(ctx.tape.outputs, cotangents, strict=True))
-            found = Backward(ctx.f, ctx.wanted)(ctx.tape, **seeds)
+            seeds = {n: c for n, c in zip(ctx.tape.outputs, cotangents, strict=True) if c is not None}
+            found = Backward(ctx.f, ctx.wanted)(ctx.tape, **seeds) if seeds else {}
         gradients = (_shaped(found.get(n), t) for n, t in zip(ctx.names, ctx.saved_tensors, strict=True))
-        return (None, None, None, None, *gradients)
+        return (None, None, None, None, None, *gradients)
 
 
 def _shaped(gradient: torch.Tensor | None, of: torch.Tensor) -> torch.Tensor | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.elements import Declined
 from sdgrad.onnx_ops.families.conv import (
     as_product,
     is_product,
+    library_node,
     padded_extents,
     scattered,
     windows,
@@ -32,6 +34,8 @@ def convolution(
     """``Y = W X`` with ``X`` the windows: ``W' = sum over the batch of Y' X^T``, ``X' = W^T Y'``."""
     x, w, seed = reversal.operand(0), reversal.operand(1), reversal.seed
     over = windows(x.shape[2:], [int(n) for n in w.shape[2:]], strides, dilations, pads, auto_pad)
+    if library_node(x, w, over, group, x.shape[2:]) is not None:
+        raise Declined("the nodes of its lowering have adjoints of their own")
     weights, matrix = as_product(b, x, w, over, group)
     given = seed.reshape([x.shape[0], group, weights.shape[1], matrix.shape[3]])
     to_weights = b.reduction(

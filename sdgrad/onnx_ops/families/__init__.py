@@ -4,6 +4,7 @@ from sdgrad.onnx_ops.families import (  # noqa: F401
     control,
     conv,
     elementwise,
+    extra,
     gradient,
     indexing,
     matmul,

@@ -1,7 +1,7 @@
-"""Convolutions: windows are gathered into a matrix (im2col), and the rest is a product of matrices.
+"""Convolutions: nodes of oneDNN in single precision; else windows gathered into a matrix, and a product (im2col).
 
-Chellapilla, Puri and Simard 2006. The derivative comes from the same two steps: with respect to the weights a product
-with the gathered matrix, with respect to the image a product that is scattered back (col2im).
+Chellapilla, Puri and Simard 2006. The derivative of the second comes from the same two steps: with respect to the
+weights a product with the gathered matrix, with respect to the image a product that is scattered back (col2im).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sdgrad.onnx_ops.elements import Declined, Dim, dim, product
 from sdgrad.onnx_ops.families.shape import padded
 from sdgrad.onnx_ops.registry import integers, lowering
 from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.runtime.onednn import IMAGE, RESULT, WEIGHTS, Convolution, covers
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,23 @@ def as_product(b: Builder, x: Tensor, w: Tensor, over: Windows, group: int) -> t
     return w.reshape([group, int(w.shape[0]) // group, rows]), matrix
 
 
+def library_node(
+    x: Tensor, w: Tensor, over: Windows, group: int, image: Sequence[Dim], computed: str = RESULT
+) -> Convolution | None:
+    """The node of oneDNN for a convolution of an image of these extents; None where it does not apply.
+
+    :param x: what gives batch and type: the image, or (for the product that computes the image) the result.
+    """
+    batch, outputs, channels = x.shape[0], int(w.shape[0]) // group, w.shape[1]
+    counts = over.counts(image)
+    axes = zip(image, over.kernel, counts, over.strides, over.dilations, over.before, over.after, strict=True)
+    extents = [batch, group, channels, outputs, *(n for axis in axes for n in axis)]
+    some = all(not isinstance(n, int) or n > 0 for n in (*extents[:4], *image, *over.kernel, *counts))
+    if not (some and covers(x.dtype) and 1 <= len(image) <= 3):
+        return None
+    return Convolution(computed=computed, extents=extents)
+
+
 @lowering("Conv")
 def convolution(
     b: Builder,
@@ -141,9 +159,13 @@ def convolution(
     strides: Sequence[int] = (),
 ) -> Tensor:
     over = windows(x.shape[2:], [int(n) for n in w.shape[2:]], strides, dilations, pads, auto_pad)
-    weights, matrix = as_product(b, x, w, over, group)
-    found = b.matmul(weights, matrix)
-    result = found.reshape([x.shape[0], w.shape[0], *over.counts(x.shape[2:])])
+    node = library_node(x, w, over, group, x.shape[2:])
+    if node is not None:
+        result = b.call(node, {IMAGE: x, WEIGHTS: w}, RESULT, node.shape(RESULT))
+    else:
+        weights, matrix = as_product(b, x, w, over, group)
+        found = b.matmul(weights, matrix)
+        result = found.reshape([x.shape[0], w.shape[0], *over.counts(x.shape[2:])])
     if bias is None:
         return result
     return result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, x.rank - 1)))
@@ -183,16 +205,28 @@ def transposed_convolution(
         given = tuple(pads) if pads and auto_pad != "VALID" else (0,) * (2 * rank)
         before = list(given[:rank])
         wanted = [dim(f - p - q) for f, p, q in zip(full, given[:rank], given[rank:], strict=True)]
-    batch, channels, outputs = x.shape[0], int(w.shape[0]) // group, int(w.shape[1])
-    count = product(x.shape[2:])
-    columns = b.matmul(
-        w.reshape([group, channels, outputs * product(kernel)]).transpose([0, 2, 1]),
-        x.reshape([batch, group, channels, count]),
-    ).reshape([batch, group * outputs, *kernel, *x.shape[2:]])
-    result = scattered(b, columns, Windows(tuple(kernel), strides, dilations, tuple(before), tuple(before)), full)
-    for axis, (low, n) in enumerate(zip(before, wanted, strict=True), start=2):
-        result = _window(b, result, axis, low, n)
+    after = [
+        max(0, f - p - n) if isinstance(f, int) else f - p - n for f, p, n in zip(full, before, wanted, strict=True)
+    ]
+    over = Windows(tuple(kernel), strides, dilations, tuple(before), tuple(after))
+    node = library_node(x, w, over, group, wanted, IMAGE) if over.counts(wanted) == x.shape[2:] else None
+    if node is not None:
+        result = b.call(node, {RESULT: x, WEIGHTS: w}, IMAGE, node.shape(IMAGE))
+    else:
+        result = _scattered_products(b, x, w, over, group, full)
+        for axis, (low, n) in enumerate(zip(before, wanted, strict=True), start=2):
+            result = _window(b, result, axis, low, n)
     return result if bias is None else result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, 1 + rank)))
+
+
+def _scattered_products(b: Builder, x: Tensor, w: Tensor, over: Windows, group: int, extents: Sequence[Dim]) -> Tensor:
+    """Every window that a pixel of ``x`` is spread over by the weights, added up in an image with its padding."""
+    batch, channels, outputs = x.shape[0], int(w.shape[0]) // group, int(w.shape[1])
+    columns = b.matmul(
+        w.reshape([group, channels, outputs * product(over.kernel)]).transpose([0, 2, 1]),
+        x.reshape([batch, group, channels, product(x.shape[2:])]),
+    ).reshape([batch, group * outputs, *over.kernel, *x.shape[2:]])
+    return scattered(b, columns, over, extents)
 
 
 def _window(b: Builder, x: Tensor, axis: int, low: Dim, count: Dim) -> Tensor:

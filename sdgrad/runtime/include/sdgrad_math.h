@@ -55,6 +55,11 @@ template <typename T> inline T sdgrad_quotient(T a, T b) {
     else return std::trunc(a / b);
 }
 
+template <typename A, typename B> inline auto sdgrad_quotient(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return sdgrad_quotient(T(a), T(b));
+}
+
 // Operators of bits: Python's precedence of them is not C++'s.
 template <typename T> inline T sdgrad_bit_and(T a, T b) { return T(a & b); }
 template <typename T> inline T sdgrad_bit_or(T a, T b) { return T(a | b); }
@@ -78,4 +83,8 @@ template <typename T> inline T sdgrad_mod(T a, T b) {
         T r = std::fmod(a, b);
         return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
     }
+}
+template <typename A, typename B> inline auto sdgrad_mod(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return sdgrad_mod(T(a), T(b));
 }

@@ -1,0 +1,9 @@
+"""Operations of PyTorch's core set (ATen) as ONNX operators: one rule each, by the name of the overload.
+
+A rule takes the graph, the type of the result, and the operation's arguments by the names of its schema.
+"""
+
+from sdgrad.torch.aten import elementwise, indexing, networks, products, reductions, shapes  # noqa: F401
+from sdgrad.torch.aten.registry import RULES, aten
+
+__all__ = ["RULES", "aten"]

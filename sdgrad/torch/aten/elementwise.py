@@ -1,0 +1,264 @@
+"""Functions of numbers, element by element, with PyTorch's promotion of types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
+from sdgrad.torch.aten.registry import RULES, aten
+from sdgrad.torch.graph import Graph, Type, Value
+
+# Functions whose operand and result have one type, and the ONNX operator that is the same.
+UNARY = {
+    "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan", "atanh": "Atanh",
+    "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "erf": "Erf", "exp": "Exp", "floor": "Floor", "log": "Log",
+    "neg": "Neg", "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid", "sign": "Sign",
+    "sin": "Sin", "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh",
+    "bitwise_not": "BitwiseNot", "mish": "Mish", "hardswish": "HardSwish", "softsign": "Softsign",
+}  # fmt: skip
+# The same, of our own domain.
+OWN_UNARY = {
+    "detach": "StopGradient", "erfc": "Erfc", "exp2": "Exp2", "expm1": "Expm1", "lgamma": "Lgamma", "log10": "Log10",
+    "log1p": "Log1p", "log2": "Log2", "rsqrt": "Rsqrt", "trunc": "Trunc",
+}  # fmt: skip
+OWN_BINARY = {"atan2": "Atan2", "hypot": "Hypot"}
+BINARY = {
+    "maximum": "Max", "minimum": "Min", "fmax": "Max", "fmin": "Min",
+    "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor",
+}  # fmt: skip
+LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
+COMPARISONS = {"eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual"}
+SAME = ("alias", "clone", "lift_fresh_copy", "lift", "contiguous", "detach_copy")
+
+
+def _is_whole(dtype: torch.dtype) -> bool:
+    return not dtype.is_floating_point
+
+
+def promoted(x: Any, y: Any) -> torch.dtype:
+    """The type in which PyTorch computes with two operands."""
+
+    def example(v: Any) -> Any:
+        return torch.empty((1,) * v.rank, dtype=v.dtype) if isinstance(v, Value) else v
+
+    return torch.result_type(example(x), example(y))
+
+
+def _unary(kind: str, domain: str = ""):
+    def rule(g: Graph, out: Type, self: Value, **rest: Any) -> Value:
+        x = g.cast(self, out.dtype)
+        if out.dtype == torch.bool and kind == "BitwiseNot":
+            return g.op("Not", x)
+        if _is_whole(out.dtype) and kind in ("Ceil", "Floor", "Round", "Trunc", "StopGradient"):
+            return x
+        return g.op(kind, x, domain=domain)
+
+    return rule
+
+
+def _binary(kind: str, domain: str = ""):
+    def rule(g: Graph, out: Type, self: Any, other: Any) -> Value:
+        x, y = g.operand(self, out.dtype), g.operand(other, out.dtype)
+        if out.dtype == torch.bool and kind.startswith("Bitwise"):
+            return g.op(kind.removeprefix("Bitwise"), x, y)
+        return g.op(kind, x, y, domain=domain)
+
+    return rule
+
+
+def _logical(kind: str):
+    def rule(g: Graph, out: Type, self: Value, other: Value) -> Value:
+        return g.op(kind, g.cast(self, torch.bool), g.cast(other, torch.bool))
+
+    return rule
+
+
+def _comparison(kind: str):
+    def rule(g: Graph, out: Type, self: Any, other: Any) -> Value:
+        dtype = promoted(self, other)
+        return g.op(kind, g.operand(self, dtype), g.operand(other, dtype))
+
+    return rule
+
+
+for _name, _kind in UNARY.items():
+    RULES[f"{_name}.default"] = _unary(_kind)
+for _name, _kind in OWN_UNARY.items():
+    RULES[f"{_name}.default"] = _unary(_kind, OWN)
+for _name, _kind in OWN_BINARY.items():
+    RULES[f"{_name}.default"] = _binary(_kind, OWN)
+for _name, _kind in BINARY.items():
+    for _overload in ("default", "Tensor", "Scalar"):
+        RULES[f"{_name}.{_overload}"] = _binary(_kind)
+for _name, _kind in LOGICAL.items():
+    RULES[f"{_name}.default"] = _logical(_kind)
+for _name, _kind in COMPARISONS.items():
+    for _overload in ("Tensor", "Scalar"):
+        RULES[f"{_name}.{_overload}"] = _comparison(_kind)
+RULES["sdgrad::stop_gradient.default"] = lambda g, out, x: RULES["detach.default"](g, out, x)
+for _name in SAME:
+    RULES[f"{_name}.default"] = lambda g, out, self, **rest: self
+
+
+@aten("ne.Tensor", "ne.Scalar")
+def _not_equal(g: Graph, out: Type, self: Any, other: Any) -> Value:
+    return g.op("Not", _comparison("Equal")(g, out, self, other))
+
+
+@aten("logical_not.default")
+def _logical_not(g: Graph, out: Type, self: Value) -> Value:
+    return g.op("Not", g.cast(self, torch.bool))
+
+
+def _scaled(g: Graph, x: Any, alpha: Any, dtype: torch.dtype) -> Value:
+    x = g.operand(x, dtype)
+    return x if alpha == 1 else g.op("Mul", x, g.constant(alpha, dtype))
+
+
+@aten("add.Tensor", "add.Scalar")
+def _add(g: Graph, out: Type, self: Any, other: Any, alpha: Any = 1) -> Value:
+    if out.dtype == torch.bool:
+        return g.op("Or", g.operand(self, out.dtype), g.operand(other, out.dtype))
+    return g.op("Add", g.operand(self, out.dtype), _scaled(g, other, alpha, out.dtype))
+
+
+@aten("sub.Tensor", "sub.Scalar")
+def _sub(g: Graph, out: Type, self: Any, other: Any, alpha: Any = 1) -> Value:
+    return g.op("Sub", g.operand(self, out.dtype), _scaled(g, other, alpha, out.dtype))
+
+
+@aten("rsub.Scalar", "rsub.Tensor")
+def _rsub(g: Graph, out: Type, self: Any, other: Any, alpha: Any = 1) -> Value:
+    return g.op("Sub", g.operand(other, out.dtype), _scaled(g, self, alpha, out.dtype))
+
+
+@aten("mul.Tensor", "mul.Scalar")
+def _mul(g: Graph, out: Type, self: Any, other: Any) -> Value:
+    kind = "And" if out.dtype == torch.bool else "Mul"
+    return g.op(kind, g.operand(self, out.dtype), g.operand(other, out.dtype))
+
+
+@aten("div.Tensor", "div.Scalar", "div.Tensor_mode", "div.Scalar_mode")
+def _div(g: Graph, out: Type, self: Any, other: Any, rounding_mode: str | None = None) -> Value:
+    x, y = g.operand(self, out.dtype), g.operand(other, out.dtype)
+    quotient = Value(g.op("Div", x, y).name, out.shape, out.dtype)
+    if rounding_mode is None:
+        return quotient
+    if rounding_mode == "trunc":
+        return quotient if _is_whole(out.dtype) else g.op("Trunc", quotient, domain=OWN)
+    if not _is_whole(out.dtype):
+        return g.op("Floor", quotient)
+    zero = g.constant(0, out.dtype)
+    rest = g.op("Sub", x, g.op("Mul", quotient, y))
+    apart = g.op(
+        "And", g.op("Not", g.op("Equal", rest, zero)), g.op("Xor", g.op("Less", x, zero), g.op("Less", y, zero))
+    )
+    return g.op("Sub", quotient, g.cast(Value(apart.name, out.shape, torch.bool), out.dtype))
+
+
+@aten("fmod.Tensor", "fmod.Scalar")
+def _fmod(g: Graph, out: Type, self: Any, other: Any) -> Value:
+    return g.op("Mod", g.operand(self, out.dtype), g.operand(other, out.dtype), fmod=1)
+
+
+@aten("remainder.Tensor", "remainder.Scalar")
+def _remainder(g: Graph, out: Type, self: Any, other: Any) -> Value:
+    x, y = g.operand(self, out.dtype), g.operand(other, out.dtype)
+    if _is_whole(out.dtype):
+        return g.op("Mod", x, y)
+    return g.op("Sub", x, g.op("Mul", g.op("Floor", g.op("Div", x, y)), y))
+
+
+@aten("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
+def _pow(g: Graph, out: Type, self: Any, exponent: Any) -> Value:
+    x = g.operand(self, out.dtype)
+    if exponent == 2:
+        return g.op("Mul", x, x)
+    if exponent == 0.5:
+        return g.op("Sqrt", x)
+    return g.op("Pow", x, g.operand(exponent, out.dtype))
+
+
+def _special(kind: str):
+    def rule(g: Graph, out: Type, self: Value) -> Value:
+        if _is_whole(self.dtype):
+            return g.op("Expand", g.constant(False), g.integers(out.shape))
+        return g.op(kind, self)
+
+    return rule
+
+
+RULES["isnan.default"], RULES["isinf.default"] = _special("IsNaN"), _special("IsInf")
+
+
+@aten("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
+def _where(g: Graph, out: Type, condition: Value, self: Any, other: Any) -> Value:
+    return g.op("Where", g.cast(condition, torch.bool), g.operand(self, out.dtype), g.operand(other, out.dtype))
+
+
+@aten("masked_fill.Scalar", "masked_fill.Tensor")
+def _masked_fill(g: Graph, out: Type, self: Value, mask: Value, value: Any) -> Value:
+    return g.op("Where", mask, g.operand(value, out.dtype), self)
+
+
+def _limited(g: Graph, out: Type, x: Value, low: Any, high: Any, below: str, above: str) -> Value:
+    x = g.cast(x, out.dtype)
+    for bound, outside in ((low, below), (high, above)):
+        if bound is not None:
+            limit = g.operand(bound, out.dtype)
+            x = g.op("Where", g.op(outside, x, limit), limit, x)
+    return x
+
+
+@aten("clamp.default", "clamp.Tensor")
+def _clamp(g: Graph, out: Type, self: Value, min: Any = None, max: Any = None) -> Value:
+    """Where a bound is met, the derivative passes."""
+    return _limited(g, out, self, min, max, "Less", "Greater")
+
+
+@aten("hardtanh.default")
+def _hardtanh(g: Graph, out: Type, self: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
+    """Where a bound is met, no derivative passes."""
+    return _limited(g, out, self, min_val, max_val, "LessOrEqual", "GreaterOrEqual")
+
+
+@aten("leaky_relu.default")
+def _leaky_relu(g: Graph, out: Type, self: Value, negative_slope: float = 0.01) -> Value:
+    return g.op("LeakyRelu", self, alpha=float(negative_slope))
+
+
+@aten("elu.default")
+def _elu(g: Graph, out: Type, self: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
+    inner = self if input_scale == 1 else g.op("Mul", self, g.constant(input_scale, out.dtype))
+    x = g.op("Where", g.op("Greater", self, g.constant(0, out.dtype)), self, g.op("Elu", inner, alpha=float(alpha)))
+    return x if scale == 1 else g.op("Mul", x, g.constant(scale, out.dtype))
+
+
+@aten("gelu.default")
+def _gelu(g: Graph, out: Type, self: Value, approximate: str = "none") -> Value:
+    return g.op("Gelu", self, approximate=approximate)
+
+
+@aten("silu.default")
+def _silu(g: Graph, out: Type, self: Value) -> Value:
+    return g.op("Mul", self, g.op("Sigmoid", self))
+
+
+@aten("softplus.default")
+def _softplus(g: Graph, out: Type, self: Value, beta: float = 1, threshold: float = 20) -> Value:
+    scaled = g.op("Mul", self, g.constant(beta, out.dtype))
+    soft = g.op("Div", g.op("Softplus", scaled), g.constant(beta, out.dtype))
+    return g.op("Where", g.op("Greater", scaled, g.constant(threshold, out.dtype)), self, soft)
+
+
+@aten("copy.default")
+def _copy(g: Graph, out: Type, self: Value, src: Value, non_blocking: bool = False) -> Value:
+    x = g.cast(src, out.dtype)
+    return x if src.shape == out.shape else g.op("Expand", x, g.integers(out.shape))
+
+
+@aten("_to_copy.default", "to.dtype")
+def _to_copy(g: Graph, out: Type, self: Value, **rest: Any) -> Value:
+    return g.cast(self, out.dtype)

@@ -1,0 +1,253 @@
+"""Reading and writing at computed places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
+from sdgrad.torch.aten.registry import RULES, aten
+from sdgrad.torch.aten.shapes import filled
+from sdgrad.torch.graph import Graph, Type, Unsupported, Value
+
+
+def _whole(g: Graph, index: Value) -> Value:
+    if index.dtype == torch.bool:
+        raise Unsupported("a boolean mask as an index: the size of the result depends on its content; use where")
+    return g.cast(index, torch.int64)
+
+
+@aten("embedding.default")
+def _embedding(
+    g: Graph,
+    out: Type,
+    weight: Value,
+    indices: Value,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Value:
+    if scale_grad_by_freq or sparse:
+        raise Unsupported("scale_grad_by_freq and sparse gradients")
+    rows = g.op("Gather", weight, _whole(g, indices), axis=0)
+    if padding_idx < 0:
+        return rows
+    there = g.op("Equal", g.unsqueeze(_whole(g, indices), len(out.shape) - 1), g.constant(padding_idx, torch.int64))
+    return g.op("Where", there, g.op("StopGradient", rows, domain=OWN), rows)
+
+
+@aten("index_select.default")
+def _index_select(g: Graph, out: Type, self: Value, dim: int, index: Value) -> Value:
+    if not self.shape:
+        return self
+    return g.op("Gather", self, g.reshape(_whole(g, index), [out.shape[self.axis(dim)]]), axis=self.axis(dim))
+
+
+@aten("gather.default")
+def _gather(g: Graph, out: Type, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
+    if not self.shape:
+        return g.reshape(self, out.shape)
+    return g.op("GatherElements", self, _whole(g, index), axis=self.axis(dim))
+
+
+def _front(
+    g: Graph, indices: Sequence[Value | None], shape: Sequence[int]
+) -> tuple[list[int], list[int], Value, list[int], int]:
+    """Of an index tuple: indexed axes, the others, coordinates (.., axes), their extents, and where these go."""
+    given = [None if i is None else _whole(g, i) for i in indices]
+    axes = [k for k, i in enumerate(given) if i is not None]
+    others = [k for k in range(len(shape)) if k not in axes]
+    extents = list(np.broadcast_shapes(*(i.shape for i in given if i is not None)))
+    wide = [g.op("Expand", i, g.integers(extents)) if list(i.shape) != extents else i for i in given if i is not None]
+    places = g.op("Concat", *(g.unsqueeze(w, len(extents)) for w in wide), axis=len(extents))
+    adjacent = axes == list(range(axes[0], axes[-1] + 1))
+    return axes, others, places, extents, axes[0] if adjacent else 0
+
+
+@aten("index.Tensor")
+def _index(g: Graph, out: Type, self: Value, indices: Sequence[Value | None]) -> Value:
+    some = [(k, i) for k, i in enumerate(indices) if i is not None]
+    if len(some) == 1:
+        axis, index = some[0]
+        return g.op("Gather", self, _whole(g, index), axis=axis)
+    axes, others, places, extents, at = _front(g, indices, self.shape)
+    found = g.op("GatherND", g.transpose(self, [*axes, *others]), places)
+    count = len(extents)
+    order = list(range(count, count + at)) + list(range(count)) + list(range(count + at, count + len(others)))
+    return g.transpose(found, order)
+
+
+@aten("index_put.default", "_unsafe_index_put.default")
+def _index_put(
+    g: Graph, out: Type, self: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False
+) -> Value:
+    mask = indices[0] if len(indices) == 1 else None
+    if mask is not None and mask.dtype == torch.bool and int(np.prod(values.shape)) == 1 and not accumulate:
+        wide = g.reshape(mask, [*mask.shape, *[1] * (len(out.shape) - mask.rank)])
+        return g.op("Where", wide, g.reshape(g.cast(values, out.dtype), []), self)
+    axes, others, places, extents, at = _front(g, indices, out.shape)
+    order = [*axes, *others]
+    rest = [out.shape[k] for k in others]
+    shown = rest[:at] + extents + rest[at:]  # the shape of what the index reads
+    values = g.cast(values, out.dtype)
+    if list(values.shape) != shown:
+        values = g.op("Expand", values, g.integers(shown))
+    count = len(extents)
+    back = [*range(at, at + count), *range(at), *range(at + count, at + count + len(rest) - at)]
+    written = g.op(
+        "ScatterND",
+        g.transpose(self, order),
+        places,
+        g.transpose(values, back),
+        reduction="add" if accumulate else None,
+    )
+    return g.transpose(written, list(np.argsort(order)))
+
+
+def _part(g: Graph, src: Value, shape: Sequence[int]) -> Value:
+    """As much of a tensor as an index uses."""
+    for axis, (n, m) in enumerate(zip(src.shape, shape, strict=True)):
+        if n != m:
+            src = Value(g.slice(src, axis, 0, m).name, (*src.shape[:axis], m, *src.shape[axis + 1 :]), src.dtype)
+    return src
+
+
+def _scattered(
+    g: Graph, out: Type, self: Value, dim: int, index: Value, src: Value, reduction: str | None = None
+) -> Value:
+    if not out.shape:
+        found = _scattered(
+            g, Type((1,), out.dtype), g.reshape(self, [1]), 0, g.reshape(index, [1]), g.reshape(src, [1]), reduction
+        )
+        return g.reshape(found, [])
+    src = _part(g, g.cast(src, out.dtype), index.shape)
+    return g.op("ScatterElements", self, _whole(g, index), src, axis=dim % len(out.shape), reduction=reduction)
+
+
+@aten("scatter.src")
+def _scatter(g: Graph, out: Type, self: Value, dim: int, index: Value, src: Value) -> Value:
+    return _scattered(g, out, self, dim, index, src)
+
+
+@aten("scatter.value")
+def _scatter_value(g: Graph, out: Type, self: Value, dim: int, index: Value, value: Any) -> Value:
+    src = filled(g, Type(index.shape, out.dtype), value)
+    return _scattered(g, out, self, dim, index, Value(src.name, index.shape, out.dtype))
+
+
+@aten("scatter_add.default")
+def _scatter_add(g: Graph, out: Type, self: Value, dim: int, index: Value, src: Value) -> Value:
+    return _scattered(g, out, self, dim, index, src, "add")
+
+
+@aten("scatter_reduce.two")
+def _scatter_reduce(
+    g: Graph, out: Type, self: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool = True
+) -> Value:
+    known = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+    if reduce not in known or not include_self:
+        raise Unsupported(f"reduce='{reduce}', include_self={include_self}")
+    return _scattered(g, out, self, dim, index, src, known[reduce])
+
+
+def _along(g: Graph, index: Value, shape: Sequence[int], axis: int) -> Value:
+    """A one-dimensional index as one for every element."""
+    line = g.reshape(_whole(g, index), [-1 if k == axis else 1 for k in range(len(shape))])
+    return Value(g.op("Expand", line, g.integers(shape)).name, tuple(shape), torch.int64)
+
+
+@aten("index_add.default")
+def _index_add(g: Graph, out: Type, self: Value, dim: int, index: Value, source: Value, alpha: Any = 1) -> Value:
+    if alpha != 1:
+        source = Value(g.op("Mul", source, g.constant(alpha, out.dtype)).name, source.shape, out.dtype)
+    return _scattered(g, out, self, dim, _along(g, index, source.shape, self.axis(dim)), source, "add")
+
+
+@aten("index_copy.default")
+def _index_copy(g: Graph, out: Type, self: Value, dim: int, index: Value, source: Value) -> Value:
+    return _scattered(g, out, self, dim, _along(g, index, source.shape, self.axis(dim)), source)
+
+
+@aten("topk.default")
+def _topk(
+    g: Graph, out: Sequence[Type], self: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Value, Value]:
+    """The derivative goes where the elements came from."""
+    if not self.shape:
+        return self, g.constant(0, torch.int64)
+    axis = self.axis(dim)
+    _, at = g.ops("TopK", self, g.integers([k]), outputs=2, axis=axis, largest=int(largest), sorted=1)
+    return g.op("GatherElements", self, at, axis=axis), at
+
+
+@aten("sort.default", "sort.stable")
+def _sort(
+    g: Graph, out: Sequence[Type], self: Value, dim: int = -1, descending: bool = False, stable: bool | None = None
+) -> tuple[Value, Value]:
+    return _topk(g, out, self, self.shape[self.axis(dim)] if self.shape else 1, dim, descending)
+
+
+@aten("argsort.default", "argsort.stable")
+def _argsort(g: Graph, out: Type, self: Value, dim: int = -1, descending: bool = False, stable: bool = True) -> Value:
+    return _sort(g, (out, out), self, dim, descending)[1]
+
+
+@aten("one_hot.default")
+def _one_hot(g: Graph, out: Type, self: Value, num_classes: int = -1) -> Value:
+    classes = g.constant(np.arange(out.shape[-1]), torch.int64)
+    return g.cast(g.op("Equal", g.unsqueeze(_whole(g, self), self.rank), classes), out.dtype)
+
+
+@aten("_embedding_bag.default", "_embedding_bag_forward_only.default")
+def _embedding_bag(
+    g: Graph,
+    out: Sequence[Type],
+    weight: Value,
+    indices: Value,
+    offsets: Value,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Value | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Value, ...]:
+    """Rows are added to their bags, which the offsets tell: as many as begin at a place or before it."""
+    if scale_grad_by_freq or sparse or mode == 2:
+        raise Unsupported("scale_grad_by_freq, sparse gradients and mode='max'")
+    bags, width = out[0].shape
+    count = indices.shape[0]
+    at = _whole(g, indices)
+    begins = g.op("LessOrEqual", g.unsqueeze(_whole(g, offsets), 0), g.constant(np.arange(count)[:, None], torch.int64))
+    begun = g.reduce("ReduceSum", Value(g.cast(begins, torch.int64).name, (count, 0)), [1], False)
+    bag = g.op("Sub", begun, g.constant(1, torch.int64))
+    rows = g.op("Gather", weight, at, axis=0)
+    dtype = out[0].dtype
+    share = None
+    if padding_idx >= 0:
+        share = g.cast(g.op("Not", g.op("Equal", at, g.constant(padding_idx, torch.int64))), dtype)
+    if per_sample_weights is not None:
+        share = per_sample_weights if share is None else g.op("Mul", share, per_sample_weights)
+    if share is not None:
+        rows = g.op("Mul", rows, g.unsqueeze(share, 1))
+    into = filled(g, out[0], 0)
+    found = g.op("ScatterND", into, g.unsqueeze(bag, 1), rows, reduction="add")
+    if mode == 1:
+        ones = share if share is not None else filled(g, Type((count,), dtype), 1)
+        sizes = g.op("ScatterND", filled(g, Type((bags,), dtype), 0), g.unsqueeze(bag, 1), ones, reduction="add")
+        found = g.op("Div", found, g.unsqueeze(g.op("Max", sizes, g.constant(1, dtype)), 1))
+    return (found, *(filled(g, t, 0) for t in out[1:]))
+
+
+def _refused(reason: str):
+    def rule(g: Graph, out: Any, *operands: Any, **more: Any) -> Any:
+        raise Unsupported(reason)
+
+    return rule
+
+
+for _name in ("nonzero.default", "masked_select.default", "unique_consecutive.default", "_unique2.default"):
+    RULES[_name] = _refused("the size of its result depends on numbers")

@@ -1,0 +1,159 @@
+"""Reductions over dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from sdgrad.torch.aten.registry import RULES, aten
+from sdgrad.torch.graph import Graph, Type, Value
+
+PLAIN = {"sum": "ReduceSum", "mean": "ReduceMean", "prod": "ReduceProd", "amax": "ReduceMax", "amin": "ReduceMin"}
+OVERLOADS = ("default", "dim_IntList", "dim", "dim_int")
+
+
+def _axes(dim: Any) -> list[int] | None:
+    if dim is None or isinstance(dim, Sequence) and not dim:
+        return None
+    return [dim] if isinstance(dim, int) else list(dim)
+
+
+def _plain(kind: str):
+    def rule(g: Graph, out: Type, self: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Value:
+        return g.reduce(kind, g.cast(self, out.dtype), _axes(dim), keepdim)
+
+    return rule
+
+
+for _name, _kind in PLAIN.items():
+    for _overload in OVERLOADS:
+        RULES[f"{_name}.{_overload}"] = _plain(_kind)
+
+
+@aten("any.default", "any.dim", "any.dims")
+def _any(g: Graph, out: Type, self: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    x = g.cast(g.cast(self, torch.bool), torch.int64)
+    return g.cast(g.reduce("ReduceMax", x, _axes(dim), keepdim), torch.bool)
+
+
+@aten("all.default", "all.dim", "all.dims")
+def _all(g: Graph, out: Type, self: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    x = g.cast(g.cast(self, torch.bool), torch.int64)
+    return g.cast(g.reduce("ReduceMin", x, _axes(dim), keepdim), torch.bool)
+
+
+def _arg(kind: str):
+    def rule(g: Graph, out: Type, self: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+        flat = self if dim is not None else g.reshape(self, [int(np.prod(self.shape))])
+        if not flat.shape:
+            return g.constant(0, torch.int64)
+        found = g.op(kind, flat, axis=flat.axis(dim or 0), keepdims=int(keepdim and dim is not None))
+        return found if dim is not None else g.reshape(found, out.shape)
+
+    return rule
+
+
+RULES["argmax.default"], RULES["argmin.default"] = _arg("ArgMax"), _arg("ArgMin")
+
+
+def _with_places(kind: str):
+    def rule(g: Graph, out: Sequence[Type], self: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+        """The derivative goes to the element whose place is returned."""
+        if not self.shape:
+            return self, g.constant(0, torch.int64)
+        axis = self.axis(dim)
+        at = g.op(kind, self, axis=axis, keepdims=1)
+        value = g.op("GatherElements", self, at, axis=axis)
+        return g.reshape(value, out[0].shape), g.reshape(at, out[1].shape)
+
+    return rule
+
+
+RULES["max.dim"], RULES["min.dim"] = _with_places("ArgMax"), _with_places("ArgMin")
+RULES["max.default"], RULES["min.default"] = _plain("ReduceMax"), _plain("ReduceMin")
+
+
+def centred(g: Graph, x: Value, dim: Any) -> tuple[Value, Value]:
+    """A value without its mean, and the mean."""
+    level = g.reduce("ReduceMean", x, _axes(dim), True)
+    return g.op("Sub", x, level, like=x), level
+
+
+def variance(g: Graph, x: Value, dim: Any, correction: float | None, keep: bool) -> tuple[Value, Value]:
+    """Variance and mean: ``correction`` is taken from the count, one unless given."""
+    apart, level = centred(g, x, dim)
+    total = g.reduce("ReduceSum", g.op("Mul", apart, apart, like=x), _axes(dim), keep)
+    axes = _axes(dim) or range(x.rank)
+    count = float(np.prod([x.shape[x.axis(a)] for a in axes])) - (1.0 if correction is None else float(correction))
+    divisor = g.constant(max(count, 0.0), x.dtype)
+    return g.op("Div", total, divisor), level
+
+
+@aten("var.correction")
+def _var(
+    g: Graph, out: Type, self: Value, dim: Any = None, correction: float | None = None, keepdim: bool = False
+) -> Value:
+    return variance(g, self, dim, correction, keepdim)[0]
+
+
+@aten("var.dim")
+def _var_of(g: Graph, out: Type, self: Value, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Value:
+    return variance(g, self, dim, float(unbiased), keepdim)[0]
+
+
+@aten("std.correction")
+def _std(
+    g: Graph, out: Type, self: Value, dim: Any = None, correction: float | None = None, keepdim: bool = False
+) -> Value:
+    return g.op("Sqrt", variance(g, self, dim, correction, keepdim)[0])
+
+
+@aten("var_mean.correction")
+def _var_mean(
+    g: Graph, out: Sequence[Type], self: Value, dim: Any = None, correction: float | None = None, keepdim: bool = False
+) -> tuple[Value, Value]:
+    found, level = variance(g, self, dim, correction, keepdim)
+    return found, g.reshape(level, out[1].shape)
+
+
+@aten("logsumexp.default")
+def _logsumexp(g: Graph, out: Type, self: Value, dim: Any, keepdim: bool = False) -> Value:
+    return g.reduce("ReduceLogSumExp", g.cast(self, out.dtype), _axes(dim), keepdim)
+
+
+def norm(g: Graph, x: Value, order: float, dim: Any, keep: bool) -> Value:
+    """``(sum |x|^p)^(1/p)``, and its limits; the derivative at zero is zero."""
+    if order == 2:
+        return g.reduce("ReduceL2", x, _axes(dim), keep)
+    size = g.op("Abs", x, like=x)
+    if order == 1:
+        return g.reduce("ReduceSum", size, _axes(dim), keep)
+    if abs(order) == float("inf"):
+        return g.reduce("ReduceMax" if order > 0 else "ReduceMin", size, _axes(dim), keep)
+    if order == 0:
+        return g.reduce(
+            "ReduceSum",
+            g.cast(Value(g.op("Greater", size, g.constant(0, x.dtype)).name, x.shape), x.dtype),
+            _axes(dim),
+            keep,
+        )
+    total = g.reduce("ReduceSum", g.op("Pow", size, g.constant(order, x.dtype), like=x), _axes(dim), keep)
+    there = g.op("Greater", total, g.constant(0, x.dtype))
+    safe = g.op("Where", there, total, g.constant(1, x.dtype))
+    return g.op("Where", there, g.op("Pow", safe, g.constant(1 / order, x.dtype)), g.constant(0, x.dtype))
+
+
+@aten("linalg_vector_norm.default")
+def _vector_norm(
+    g: Graph, out: Type, self: Value, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Value:
+    return norm(g, g.cast(self, out.dtype), ord, dim, keepdim)
+
+
+@aten("_cdist_forward.default", "cdist.default")
+def _cdist(g: Graph, out: Type, x1: Value, x2: Value, p: float = 2.0, compute_mode: Any = None) -> Value:
+    apart = g.op("Sub", g.unsqueeze(x1, x1.rank - 1), g.unsqueeze(x2, x2.rank - 2))
+    return norm(g, Value(apart.name, (*out.shape, x1.shape[-1]), out.dtype), p, [-1], False)

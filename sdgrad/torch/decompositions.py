@@ -1,0 +1,111 @@
+"""What operations of PyTorch are made of, before they are translated: PyTorch's own tables, and a few of ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+aten = torch.ops.aten
+
+KEPT = (
+    aten.lstm.input,
+    aten.gru.input,
+    aten.rnn_tanh.input,
+    aten.rnn_relu.input,
+    aten.dropout.default,
+    aten.linear.default,
+    aten.matmul.default,
+    aten.einsum.default,
+    aten.layer_norm.default,
+    aten.group_norm.default,
+    aten.rms_norm.default,
+    aten.silu.default,
+    aten.mish.default,
+    aten.hardswish.default,
+    aten.softplus.default,
+    aten.gelu.default,
+    aten.elu.default,
+    aten.leaky_relu.default,
+    aten.hardtanh.default,
+    aten.one_hot.default,
+    aten.pixel_shuffle.default,
+    aten.max_pool1d.default,
+    aten.max_pool2d.default,
+    aten.max_pool3d.default,
+    aten.adaptive_avg_pool1d.default,
+    aten.adaptive_avg_pool2d.default,
+    aten.adaptive_avg_pool3d.default,
+    aten._adaptive_avg_pool2d.default,
+    aten._adaptive_avg_pool3d.default,
+    aten.logsumexp.default,
+    aten.std.correction,
+    aten.var.correction,
+    aten.var_mean.correction,
+    aten.softmax.int,
+    aten.log_softmax.int,
+    aten.index_add.default,
+    aten.index_copy.default,
+    aten.scatter_add.default,
+    aten.masked_fill.Scalar,
+    aten.masked_fill.Tensor,
+    aten.stack.default,
+    aten.triu.default,
+    aten.tril.default,
+    aten.roll.default,
+    aten.linspace.default,
+    aten.upsample_nearest1d.vec,
+    aten.upsample_nearest2d.vec,
+    aten.upsample_nearest3d.vec,
+    aten.upsample_linear1d.vec,
+    aten.upsample_bilinear2d.vec,
+    aten.upsample_trilinear3d.vec,
+    aten.upsample_bicubic2d.vec,
+    aten.grid_sampler_2d.default,
+    aten.grid_sampler_3d.default,
+)
+"""Operations that have a rule as a whole, and that PyTorch's table would take apart."""
+
+
+def attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """``scaled_dot_product_attention`` as its documentation defines it; a row without any key gives zeros."""
+    if enable_gqa:
+        key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
+        value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
+    factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    scores = torch.matmul(query * factor, key.transpose(-2, -1))
+    if is_causal:
+        seen = torch.ones(query.size(-2), key.size(-2), dtype=torch.bool).tril()
+        scores = scores.masked_fill(~seen, -math.inf)
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    weights = torch.softmax(scores, -1)
+    if attn_mask is not None:
+        nothing = (scores == -math.inf).all(-1, keepdim=True)
+        weights = weights.masked_fill(nothing, 0.0)
+    if dropout_p > 0:
+        weights = torch.dropout(weights, dropout_p, True)
+    return torch.matmul(weights, value)
+
+
+OURS: dict[Any, Callable] = {aten.scaled_dot_product_attention.default: attention}
+
+
+def table() -> dict[Any, Callable]:
+    """What is taken apart, and into what."""
+    known: Any = torch.export.default_decompositions()
+    for op in KEPT:
+        known.pop(op, None)
+    known.update(OURS)
+    return known

@@ -1,0 +1,249 @@
+"""From an exported program of PyTorch to a graph of ONNX operators."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import onnx
+import torch
+from torch.export.graph_signature import InputKind
+from torch.fx import Node
+
+from sdgrad.errors import CaptureError, Problem
+from sdgrad.onnx.reading import Reading
+from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
+from sdgrad.onnx_ops.families.extra import VERSION
+from sdgrad.torch.aten import RULES
+from sdgrad.torch.draws import BY_SHAPE, Draw, Make, contiguous, dropout_mask, stand_in
+from sdgrad.torch.graph import DTYPES, OPSET, Graph, Type, Unsupported, Value
+
+FALLBACK = "give the module fallback=True, which leaves such operations to PyTorch"
+CHECKS = ("_assert", "sym_constrain", "_assert_tensor_metadata")
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A graph, with the names of its inputs and what is drawn for it."""
+
+    reading: Reading
+    inputs: tuple[str, ...]
+    draws: tuple[Draw, ...]
+    outputs: tuple[Type, ...]
+
+
+@dataclass
+class Translator:
+    """Goes through the nodes of an exported program in order."""
+
+    program: torch.export.ExportedProgram
+    label: str
+    marked: Sequence[Make] = ()  # what draws the numbers of marks
+    graph: Graph = field(default_factory=Graph)
+    draws: list[Draw] = field(default_factory=list)
+    drawn: list[tuple[str, Type]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def run(self, wanted: Sequence[int]) -> Translated:
+        """
+        :param wanted: which of the program's outputs are the graph's.
+        """
+        env: dict[Node, Any] = {}
+        inputs: list[tuple[str, Type]] = []
+        specs = {s.arg.name: s for s in self.program.graph_signature.input_specs if hasattr(s.arg, "name")}
+        for node in self.program.graph.nodes:
+            if node.op != "placeholder":
+                continue
+            spec = specs.get(node.name)
+            if spec is not None and spec.kind in (InputKind.CONSTANT_TENSOR, InputKind.BUFFER, InputKind.PARAMETER):
+                env[node] = self.constant(self.held(spec.target))
+                continue
+            try:
+                kind = described(node.meta.get("val"))
+            except Unsupported as reason:
+                self.problems.append(Problem(f"input '{node.name}'", str(reason)))
+                continue
+            if isinstance(kind, Type):
+                name = self.graph.names.fresh(f"in{len(inputs)}")
+                inputs.append((name, kind))
+                env[node] = Value(name, kind.shape, kind.dtype)
+        if self.problems:
+            raise CaptureError(self.label, self.problems)
+        results = self.nodes(self.program.graph_module, env)
+        if self.problems:
+            raise CaptureError(self.label, list(dict.fromkeys(self.problems)))
+        outputs = [self.result(results[k]) for k in wanted]
+        types = tuple(Type(o.shape, o.dtype) for o in outputs)
+        reading = self.reading([*inputs, *self.drawn], outputs)
+        return Translated(reading, tuple(n for n, _ in inputs), tuple(self.draws), types)
+
+    def held(self, name: str) -> torch.Tensor:
+        found = self.program.constants.get(name)
+        return found if found is not None else self.program.state_dict[name]
+
+    def constant(self, tensor: torch.Tensor) -> Value:
+        return self.graph.constant(tensor.detach().cpu().contiguous().numpy(), tensor.dtype)
+
+    def nodes(self, module: torch.fx.GraphModule, env: dict[Node, Any]) -> Sequence[Any]:
+        """Translate what a graph module computes; its results."""
+        for node in module.graph.nodes:
+            if node.op == "get_attr":
+                held = operator.attrgetter(node.target)(module)
+                env[node] = self.constant(held) if isinstance(held, torch.Tensor) else held
+            elif node.op == "call_function":
+                try:
+                    env[node] = self.call(node, env)
+                except Unsupported as reason:
+                    self.problem(node, str(reason))
+                    env[node] = _missing(described(node.meta.get("val")))
+            elif node.op == "output":
+                return torch.fx.node.map_arg(node.args[0], lambda n: env[n])
+        return ()
+
+    def call(self, node: Any, env: Mapping[Node, Any]) -> Any:
+        args: Any = torch.fx.node.map_arg(node.args, lambda n: env[n])
+        kwargs = torch.fx.node.map_arg(node.kwargs, lambda n: env[n])
+        if node.target is operator.getitem:
+            return args[0][args[1]]
+        name = _overload(node.target)
+        if name is None:
+            raise Unsupported("control flow that depends on data")
+        if name.startswith(CHECKS):
+            return None
+        out = described(node.meta.get("val"))
+        given = bound(node.target, args, kwargs)
+        self.graph.label = node.name
+        if name == "sdgrad::drawn.default":
+            return self.given(out, self.marked[given["number"]])
+        if name == "dropout.default":
+            return self.dropout(node, out, **given)
+        if name == "native_dropout.default":
+            return self.dropout(node, out[0], given["input"], given["p"], given["train"] is not False), None
+        if name.endswith(".input") and given.get("dropout") and given.get("train"):
+            given["masks"] = self.masks_between(out[0], given)
+        elif torch.Tag.nondeterministic_seeded in node.target.tags and name not in RULES:
+            return self.draw(node, name, out)
+        rule = RULES.get(name)
+        if rule is None:
+            raise Unsupported("there is no rule for this operation")
+        try:
+            found = rule(self.graph, out, **given)
+        except TypeError as error:
+            raise Unsupported(f"this form of the operation is not covered ({error})") from error
+        return typed(found, out)
+
+    # -- random numbers
+    def given(self, kind: Type, make: Any) -> Value:
+        name = self.graph.names.fresh("drawn")
+        self.draws.append(Draw(name, make))
+        self.drawn.append((name, kind))
+        return Value(name, kind.shape, kind.dtype)
+
+    def dropout(self, node: Node, out: Type, input: Value, p: float, train: bool) -> Value:
+        if not train or p == 0:
+            return input
+        mask = self.given(out, partial(dropout_mask, out.shape, contiguous(out.shape), out.dtype, p))
+        return self.graph.op("Mul", input, mask, like=input)
+
+    def masks_between(self, out: Type, given: Mapping[str, Any]) -> list[Value]:
+        """Dropout between recurrent layers, on the result of each but the last one, time first."""
+        batch_first, p = given["batch_first"], given["dropout"]
+        shape = (out.shape[1], out.shape[0], *out.shape[2:]) if batch_first else out.shape
+        kind = Type(shape, out.dtype)
+        make = partial(dropout_mask, shape, contiguous(shape), out.dtype, p)
+        return [self.given(kind, make) for _ in range(given["num_layers"] - 1)]
+
+    def draw(self, node: Any, name: str, out: Any) -> Value:
+        if name not in BY_SHAPE or not isinstance(out, Type):
+            raise Unsupported("random numbers whose distribution depends on data")
+        args, kwargs = (torch.fx.node.map_arg(x, lambda n: stand_in(n.meta["val"])) for x in (node.args, node.kwargs))
+        return self.given(out, partial(_drawn, node.target, args, dict(kwargs)))
+
+    # -- the model
+    def result(self, x: Any) -> Value:
+        """An output: a node's own result, also where it is an input or a constant."""
+        return self.graph.op("Identity", x, like=x)
+
+    def reading(self, inputs: Sequence[tuple[str, Type]], outputs: Sequence[Value]) -> Reading:
+        g = self.graph
+        infos = [onnx.helper.make_tensor_value_info(n, _element(t.dtype), t.shape) for n, t in inputs]
+        results = [onnx.helper.make_tensor_value_info(o.name, _element(o.dtype), o.shape) for o in outputs]
+        graph = onnx.helper.make_graph(g.nodes, self.label, infos, results)
+        opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid(OWN, VERSION)]
+        model = onnx.helper.make_model(graph, opset_imports=opsets)
+        constants = {n: onnx.numpy_helper.to_array(t) for n, t in g.constants.items()}
+        return Reading(model, "", {}, constants, {"": OPSET, OWN: VERSION})
+
+    def problem(self, node: Node, message: str) -> None:
+        self.problems.append(Problem(str(node.target), message, where(node), FALLBACK))
+
+
+def _element(dtype: torch.dtype) -> int:
+    return onnx.helper.np_dtype_to_tensor_dtype(DTYPES[dtype])
+
+
+def _drawn(op: Any, args: Any, kwargs: Any) -> torch.Tensor:
+    return op(*args, **kwargs)
+
+
+def _missing(kind: Any) -> Any:
+    """A value in place of one that could not be translated, so that all problems are found."""
+    if isinstance(kind, Type):
+        return Value("missing", kind.shape, kind.dtype)
+    return tuple(map(_missing, kind)) if isinstance(kind, tuple) else None
+
+
+def _overload(target: Any) -> str | None:
+    """The name of an operation of ATen with its overload."""
+    if isinstance(target, torch._ops.OpOverload):
+        if target.namespace != "aten":
+            return f"{target.namespace}::{target._opname}.{target._overloadname}"
+        return f"{target._schema.name.split('::')[1]}.{target._overloadname}"
+    return None
+
+
+def described(value: Any) -> Any:
+    """The type of a traced value: of a tensor, or of each of several; None of what is neither."""
+    if isinstance(value, torch.Tensor):
+        if value.dtype not in DTYPES:
+            raise Unsupported(f"numbers of type {value.dtype}")
+        if any(not isinstance(n, int) for n in value.shape):
+            raise Unsupported("a size that depends on data")
+        return Type(tuple(value.shape), value.dtype)
+    if isinstance(value, (tuple, list)):
+        return tuple(described(v) for v in value)
+    return None
+
+
+def bound(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by the names of the operation's schema, those that are left out with their defaults."""
+    found: dict[str, Any] = {}
+    for k, formal in enumerate(op._schema.arguments):
+        if k < len(args) and not formal.kwarg_only:
+            found[formal.name] = args[k]
+        elif formal.name in kwargs:
+            found[formal.name] = kwargs[formal.name]
+        elif formal.has_default_value():
+            found[formal.name] = formal.default_value
+    return found
+
+
+def typed(found: Any, out: Any) -> Any:
+    """Results with the types that PyTorch gives them."""
+    if isinstance(out, Type):
+        return Value(found.name, out.shape, out.dtype)
+    if isinstance(out, tuple):
+        return tuple(typed(f, o) if o is not None else f for f, o in zip(found, out, strict=True))
+    return found
+
+
+def where(node: Node) -> str:
+    """The line of the module that calls an operation: the innermost one that is not PyTorch's own."""
+    trace = node.meta.get("stack_trace") or ""
+    lines = re.findall(r'File "([^"]+)", line (\d+)', trace)
+    own = [(f, n) for f, n in lines if "/torch/" not in f] or lines
+    return f"{own[-1][0]}:{own[-1][1]}" if own else ""
