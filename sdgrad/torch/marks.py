@@ -79,7 +79,8 @@ def _stop(graph: fx.Graph, node: fx.Node) -> None:
 
 def _dropout(graph: fx.Graph, node: Any, draws: list[Make]) -> None:
     """A product with a mask, which is drawn in the order in which the operand is in memory."""
-    x, p, train = [*node.args, *node.kwargs.values()]
+    given: list[Any] = [*node.args, *node.kwargs.values()]
+    x, p, train = given
     if not train or p == 0:
         return
     value = x.meta["val"]
