@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
+import io
 import logging
+import operator
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import nn
-from torch.export.graph_signature import OutputKind
+from torch import fx, nn
+from torch.export.graph_signature import InputKind, OutputKind
 from torch.func import functional_call
 from torch.utils import _pytree as pytree
 
 from sdgrad.errors import CaptureError, Problem
 from sdgrad.onnx.function import ModelFunction
 from sdgrad.onnx.importing import identifier
+from sdgrad.torch.call import Call
 from sdgrad.torch.decompositions import table
-from sdgrad.torch.draws import Draw, Make
+from sdgrad.torch.draws import Make
 from sdgrad.torch.marks import mark
-from sdgrad.torch.translate import FALLBACK, Translator
+from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
+from sdgrad.torch.translate import FALLBACK, Translated, Translator
+from sdgrad.torch.verify import Holder
 
 COPIES = (torch.ops.aten.clone.default, torch.ops.aten.alias.default, torch.ops.aten.detach.default)
 _local = threading.local()
@@ -34,25 +39,46 @@ def capturing() -> bool:
     return getattr(_local, "depth", 0) > 0
 
 
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """Wrapped modules run as they are, in this thread."""
+    _local.depth = getattr(_local, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _local.depth -= 1
+
+
 @dataclass(frozen=True)
 class Captured:
     """What a module computes.
 
-    :param function: the graph, as a function of parameters, buffers, inputs and draws, in this order.
-    :param outputs: of the module, for each leaf of what it returns: the number of the graph's output, or a constant.
+    :param inputs: what the steps call parameters, buffers and inputs, in this order.
+    :param constants: tensors that the module holds besides these, for steps that are left to PyTorch.
+    :param outputs: for each leaf of what the module returns: the value's name, or a constant.
     :param structure: how these leaves are put together.
-    :param provides: the graph's outputs that have a derivative, as the engine names them.
-    :param shapes: of the graph's outputs.
-    :param updated: buffers that a call changes, whose new values are the graph's last outputs.
+    :param updated: buffers that a call changes, and the values' names.
     """
 
-    function: ModelFunction
-    draws: tuple[Draw, ...]
+    steps: tuple[Step, ...]
+    inputs: tuple[str, ...]
+    constants: Mapping[str, torch.Tensor]
     outputs: tuple[tuple[bool, Any], ...]
     structure: pytree.TreeSpec
-    provides: tuple[str, ...]
-    shapes: tuple[tuple[int, ...], ...]
-    updated: tuple[str, ...]
+    updated: Mapping[str, str]
+
+    def run(self, call: Call) -> Any:
+        """The module's results; its buffers are updated."""
+        buffers = (t.clone() if n in self.updated else t for n, t in call.buffers.items())  # a tape may refer to them
+        values = dict(zip(self.inputs, (*call.parameters.values(), *buffers, *call.inputs), strict=True))
+        values |= self.constants
+        for step in self.steps:
+            step.run(values)
+        with torch.no_grad():
+            for name, value in self.updated.items():
+                call.buffers[name].copy_(values[value])
+        flat = [values[x] if is_tensor else x for is_tensor, x in self.outputs]
+        return pytree.tree_unflatten(flat, self.structure)
 
 
 class Returned:
@@ -87,62 +113,127 @@ class _Pure(nn.Module):
         return (*(x for x in flat if isinstance(x, torch.Tensor)), *(state[n] for n in self.names if n in self.own))
 
 
-class Holder(nn.Module):
-    """A module and the function of it that is traced."""
-
-    traced: Callable
-
-    def __init__(self, module: nn.Module, forward: Callable) -> None:
-        super().__init__()
-        self.held = module
-        self.__dict__["traced"] = forward
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self.traced(self.held, *args, **kwargs)
-
-
-def capture(
-    module: nn.Module,
-    forward: Callable,
-    parameters: Mapping[str, torch.Tensor],
-    buffers: Mapping[str, torch.Tensor],
-    inputs: Sequence[torch.Tensor],
-    rebuild: Callable[[Sequence[torch.Tensor]], tuple[tuple, dict]],
-) -> Captured:
+def capture(module: nn.Module, forward: Callable, call: Call, fallback: bool = False) -> Captured:
     """What ``forward(module, ...)`` computes.
 
-    :param rebuild: arguments of the module from the tensors among them.
+    :param fallback: leave operations that there is no rule for to PyTorch.
     :raises CaptureError: it depends on data in its control flow, or does what there is no rule for.
     """
     label = type(module).__name__
-    prefixed = [f"held.{n}" for n in (*parameters, *buffers)]
-    pure = _Pure(Holder(module, forward), prefixed, {f"held.{n}" for n in buffers}, rebuild)
-    leaves = (*parameters.values(), *buffers.values(), *inputs)
+    prefixed = [f"held.{n}" for n in (*call.parameters, *call.buffers)]
+    pure = _Pure(Holder(module, forward), prefixed, {f"held.{n}" for n in call.buffers}, call.rebuild)
+    leaves = (*call.parameters.values(), *call.buffers.values(), *call.inputs)
     draws: list[Make] = []
     with _tracing(label):
         program = torch.export.export(pure, leaves, strict=False)
-        refuse_writes(program, label)
         mark(program.graph_module, draws)
         program = program.run_decompositions(table())
-    places = itertools.count()
-    outputs = tuple((True, next(places)) if is_tensor else (False, x) for is_tensor, x in pure.returned.leaves)
-    count = sum(is_tensor for is_tensor, _ in outputs)
-    updated = {n: count + k for k, n in enumerate(buffers) if is_changed(program, count + k)}
-    translated = Translator(program, label, draws).run([*range(count), *updated.values()])
-    names = [*translated.inputs, *(d.name for d in translated.draws)]
-    model = ModelFunction(translated.reading, identifier(label), {n: n for n in names})
-    results = translated.outputs
-    real = [k for k in range(count) if results[k].dtype.is_floating_point]
-    provides = ("out",) * len(real) if len(results) == 1 else tuple(f"out_{k}" for k in real)
-    shapes = tuple(t.shape for t in results)
-    return Captured(model, translated.draws, outputs, pure.returned.structure, provides, shapes, tuple(updated))
+    refuse_writes(program, label)
+    results: Any = program.graph.output_node().args[0]
+    count = sum(is_tensor for is_tensor, _ in pure.returned.leaves)
+    updated = {n: r for n, r in zip(call.buffers, results[count:], strict=True) if is_changed(r)}
+    leaving = list(dict.fromkeys([*results[:count], *updated.values()]))
+    constants = held(program)
+    entering = [n for n in program.graph.nodes if n.op == "placeholder" and n not in constants]
+    body = [n for n in program.graph.nodes if n.op == "call_function"]
+    steps = steps_of(body, entering, leaving, Translation(label, draws, constants), fallback)
+    tensors = iter(results[:count])
+    return Captured(
+        steps,
+        tuple(n.name for n in entering),
+        {n.name: t for n, t in constants.items()},
+        tuple((True, next(tensors).name) if is_tensor else (False, x) for is_tensor, x in pure.returned.leaves),
+        pure.returned.structure,
+        {n: r.name for n, r in updated.items()},
+    )
 
 
-def is_changed(program: torch.export.ExportedProgram, k: int) -> bool:
+@dataclass(frozen=True)
+class Translation:
+    """What the segments of a program share."""
+
+    label: str
+    draws: Sequence[Make]
+    constants: Mapping[fx.Node, torch.Tensor]
+
+    def run(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Translated:
+        return Translator(self.label, self.draws, self.constants).run(body, entering, leaving)
+
+    def segment(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Segment:
+        """
+        :raises CaptureError: there are nodes without a rule.
+        """
+        found = self.run(body, entering, leaving)
+        if found.reading is None:
+            raise CaptureError(self.label, list(dict.fromkeys(found.problems.values())))
+        names = [*found.inputs, *(d.name for d in found.draws)]
+        real = [k for k, t in enumerate(found.outputs) if t.dtype.is_floating_point]
+        provides = ("out",) * len(real) if len(found.outputs) == 1 else tuple(f"out_{k}" for k in real)
+        return Segment(
+            ModelFunction(found.reading, identifier(self.label), {n: n for n in names}),
+            tuple(n.name for n in entering),
+            found.draws,
+            tuple(n.name for n in leaving),
+            provides,
+            tuple(t.shape for t in found.outputs),
+        )
+
+
+def steps_of(
+    body: Sequence[fx.Node],
+    entering: Sequence[fx.Node],
+    leaving: Sequence[fx.Node],
+    translation: Translation,
+    fallback: bool,
+) -> tuple[Step, ...]:
+    """One segment where everything can be translated; else segments around what is left to PyTorch."""
+    own = [n for n in leaving if n.op == "call_function"]
+    problems = translation.run(body, entering, own).problems if fallback else {}
+    if not problems:
+        return (translation.segment(body, entering, own),) if own else ()
+    left = {n for n in body if n in problems}
+    while True:
+        parts = grouped(body, left)
+        failed = {
+            n: p
+            for part in parts
+            if isinstance(part, Group)
+            for n, p in translation.run(
+                part.body, part.entering(translation.constants), part.leaving(leaving)
+            ).problems.items()
+        }
+        more = {u for n in failed for u in ([n] if n in body else n.users) if u in body} - left
+        if not more:
+            break
+        left |= more
+    return tuple(
+        translation.segment(part.body, part.entering(translation.constants), part.leaving(leaving))
+        if isinstance(part, Group)
+        else Operation(part.name, cast(Callable, part.target), part.args, part.kwargs)
+        for part in parts
+    )
+
+
+def held(program: torch.export.ExportedProgram) -> dict[fx.Node, torch.Tensor]:
+    """Tensors of the program that are no arguments, by the nodes that stand for them."""
+    kinds = (InputKind.CONSTANT_TENSOR, InputKind.BUFFER, InputKind.PARAMETER)
+    targets = {s.arg.name: s.target for s in program.graph_signature.input_specs if s.kind in kinds}
+    found: dict[fx.Node, torch.Tensor] = {}
+    for node in program.graph.nodes:
+        if node.op == "placeholder" and (target := targets.get(node.name)) is not None:
+            own = program.constants.get(target)
+            found[node] = own if isinstance(own, torch.Tensor) else program.state_dict[target]
+        elif node.op == "get_attr":
+            value = operator.attrgetter(node.target)(program.graph_module)
+            if isinstance(value, torch.Tensor):
+                found[node] = value
+    return found
+
+
+def is_changed(node: fx.Node) -> bool:
     """Whether an output is more than a copy of an input."""
-    node = program.graph.output_node().args[0][k]
     while node.op == "call_function" and node.target in COPIES:
-        node = node.args[0]
+        node = cast(fx.Node, node.args[0])
     return node.op != "placeholder"
 
 
@@ -162,13 +253,13 @@ def _tracing(label: str) -> Iterator[None]:
     """Tracing as it has to be: quiet, with gradients, without what hides operations; its errors become ours."""
     fast = torch.backends.mha.get_fastpath_enabled()
     apply = vars(torch.autograd.Function)["apply"]
-    _local.depth = getattr(_local, "depth", 0) + 1
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     torch.backends.mha.set_fastpath_enabled(False)
     torch.autograd.Function.apply = classmethod(_refuse_function)  # type: ignore[assignment,method-assign]
     try:
-        with warnings.catch_warnings(), torch.enable_grad():
+        text = io.StringIO()  # torch.export prints graphs when it fails
+        with uncompiled(), warnings.catch_warnings(), torch.enable_grad(), redirect_stdout(text), redirect_stderr(text):
             warnings.simplefilter("ignore")
             yield
     except CaptureError:
@@ -179,7 +270,6 @@ def _tracing(label: str) -> Iterator[None]:
         torch.autograd.Function.apply = apply  # type: ignore[method-assign]
         torch.backends.mha.set_fastpath_enabled(fast)
         logging.disable(disabled)
-        _local.depth -= 1
 
 
 def _refuse_function(cls: type, *args: Any, **kwargs: Any) -> Any:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import torch
 from torch import nn
-from torch.utils import _pytree as pytree
 
 from sdgrad.errors import ArgumentError, CaptureError, Problem
-from sdgrad.torch.capture import Captured, capture, capturing
-from sdgrad.torch.function import apply
-from sdgrad.torch.watch import STATE, has_backward_hooks, stamp
+from sdgrad.torch.call import Call
+from sdgrad.torch.capture import Captured, capture, capturing, uncompiled
+from sdgrad.torch.verify import compare, expected
+from sdgrad.torch.watch import STATE, has_backward_hooks
 
 C = TypeVar("C", bound=type)
-TOLERANCE = {torch.float16: 5e-2, torch.float32: 1e-2, torch.float64: 1e-6}
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a module is compiled."""
+    """How a module is compiled; see :class:`Module`."""
 
     backward: bool = True
+    fallback: bool = False
     verify: bool = True
 
 
@@ -34,7 +36,8 @@ class Dispatcher:
 
     forward: Callable
     options: Options
-    captures: dict[Hashable, Captured] = field(default_factory=dict)
+    captures: dict[Hashable, Captured | None] = field(default_factory=dict)  # None: left to PyTorch as a whole
+    making: Any = field(default_factory=threading.RLock)
 
     def __deepcopy__(self, memo: Any) -> Dispatcher:
         return Dispatcher(self.forward, self.options)
@@ -46,76 +49,54 @@ class Dispatcher:
         if capturing():
             return self.forward(module, *args, **kwargs)
         call = Call.of(module, args, kwargs)
-        captured = self.captures.get(call.key)
-        if captured is None:
-            captured = self.captures[call.key] = self.captured(module, call)
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.options.backward):
-            return call.run(captured)
+            if call.key not in self.captures:
+                with self.making:
+                    if call.key not in self.captures:
+                        return self.first(module, call, args, kwargs)
+            captured = self.captures[call.key]
+            if captured is None:
+                with children_wrapped(module, self.options):
+                    return self.forward(module, *args, **kwargs)
+            return captured.run(call)
 
-    def captured(self, module: nn.Module, call: Call) -> Captured:
-        """What the module computes, compared with the module itself."""
-        refuse(module, call)
-        found = capture(module, self.forward, call.parameters, call.buffers, call.inputs, call.rebuild)
-        if stamp(module) != call.stamp:
-            problem = Problem("a call that changes an attribute", "what it assigns would stay as it is in this call")
-            raise CaptureError(type(module).__name__, [problem])
+    def first(self, module: nn.Module, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The first call of its kind: the module is captured, and compared with itself."""
+        label = type(module).__name__
+        try:
+            refuse(module, call)
+            with uncompiled():
+                wanted = expected(module, self.forward, call)
+            captured = capture(module, self.forward, call, self.options.fallback)
+        except CaptureError:
+            if not self.options.fallback:
+                raise
+            self.captures[call.key] = None
+            with children_wrapped(module, self.options):
+                return self.forward(module, *args, **kwargs)
+        found = captured.run(call)
+        if self.options.verify:
+            compare(label, wanted, found)
+        self.captures[call.key] = captured
         return found
 
 
-@dataclass(frozen=True)
-class Call:
-    """The tensors of one call, and what decides which program it needs."""
-
-    parameters: Mapping[str, torch.Tensor]
-    buffers: Mapping[str, torch.Tensor]
-    leaves: Sequence[Any]
-    structure: pytree.TreeSpec
-    stamp: Hashable
-
-    @staticmethod
-    def of(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
-        leaves, structure = pytree.tree_flatten((tuple(args), dict(kwargs)))
-        return Call(dict(module.named_parameters()), dict(module.named_buffers()), leaves, structure, stamp(module))
-
-    @property
-    def inputs(self) -> list[torch.Tensor]:
-        return [x for x in self.leaves if isinstance(x, torch.Tensor)]
-
-    @functools.cached_property
-    def key(self) -> Hashable:
-        own = tuple((n, t.dtype, t.shape) for n, t in (*self.parameters.items(), *self.buffers.items()))
-        return (self.structure, tuple(map(_kind, self.leaves)), own, self.stamp)
-
-    def rebuild(self, tensors: Sequence[torch.Tensor]) -> tuple[tuple, dict]:
-        """The arguments with other tensors in place."""
-        remaining = iter(tensors)
-        leaves = [next(remaining) if isinstance(x, torch.Tensor) else x for x in self.leaves]
-        return pytree.tree_unflatten(leaves, self.structure)
-
-    def run(self, captured: Captured) -> Any:
-        """The module's results; its buffers are updated."""
-        drawn = [d.make() for d in captured.draws]
-        buffers = (
-            t.clone() if n in captured.updated else t for n, t in self.buffers.items()
-        )  # a tape may refer to them
-        tensors = (*self.parameters.values(), *buffers, *self.inputs, *drawn)
-        function = captured.function
-        results = apply(function, dict(zip(function.arguments, tensors, strict=True)), captured.provides)
-        with torch.no_grad():
-            for name, value in zip(captured.updated, results[len(results) - len(captured.updated) :], strict=True):
-                self.buffers[name].copy_(value)
-        flat = [results[x].reshape(captured.shapes[x]) if is_tensor else x for is_tensor, x in captured.outputs]
-        return pytree.tree_unflatten(flat, captured.structure)
-
-
-def _kind(leaf: Any) -> Hashable:
-    if isinstance(leaf, torch.Tensor):
-        return (leaf.dtype, leaf.shape)
+@contextlib.contextmanager
+def children_wrapped(module: nn.Module, options: Options) -> Iterator[None]:
+    """The module's direct submodules run on generated code for a while, and what holds them does not."""
+    held = [m for m in module.children() if "forward" not in m.__dict__ and not isinstance(m, Module)]
+    for child in held:
+        dispatch = child.__dict__.setdefault(STATE, Dispatchers()).of(type(child).forward, options)
+        child.__dict__["forward"] = functools.partial(_dispatched, dispatch, child)
     try:
-        hash(leaf)
-    except TypeError:
-        return id(leaf)
-    return (type(leaf), leaf)
+        yield
+    finally:
+        for child in held:
+            del child.__dict__["forward"]
+
+
+def _dispatched(dispatch: Dispatcher, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    return dispatch(module, args, kwargs)
 
 
 def refuse(module: nn.Module, call: Call) -> None:
@@ -140,21 +121,33 @@ class Module(nn.Module):
 
     ``sdgrad.Module(net)`` computes what ``net`` computes, and its backward pass, as compiled programs that are made at
     the first call (for each kind of arguments, and again when the module was changed). Parameters stay where they are:
-    gradients land in ``net``'s own. ``wrapped.model`` is ``net``, and its attributes are found on the wrapper as well.
+    gradients land in ``net``'s own. ``wrapped.model`` is ``net``; its attributes are found on the wrapper as well, and
+    state dicts are those of ``net``.
 
     :param module: the module; it is not copied.
     :param backward: False for inference: results have no gradient.
     :param example_inputs: arguments of a first call, made at once.
+    :param fallback: leave operations without a rule, and submodules that cannot be traced, to PyTorch.
+    :param verify: compare results with those of the module itself, once for each program that is made.
+    :raises CaptureError: (at a call) the module cannot be captured; every reason, with the line of the module.
     """
 
     def __init__(
-        self, module: nn.Module, *, backward: bool = True, example_inputs: Sequence[Any] | None = None
+        self,
+        module: nn.Module,
+        *,
+        backward: bool = True,
+        example_inputs: Sequence[Any] | None = None,
+        fallback: bool = False,
+        verify: bool = True,
     ) -> None:
         if not isinstance(module, nn.Module):
             raise ArgumentError(f"expected a torch.nn.Module, got {type(module).__name__}")
         super().__init__()
         self.model = module
-        self.__dict__[STATE] = Dispatcher(_call, Options(backward))
+        self.__dict__[STATE] = Dispatcher(_call, Options(backward, fallback, verify))
+        self.register_state_dict_post_hook(_as_of_the_model)
+        self.register_load_state_dict_pre_hook(_for_the_model)
         if example_inputs is not None:
             with torch.no_grad():
                 self(*example_inputs)
@@ -173,11 +166,24 @@ def _call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return module(*args, **kwargs)
 
 
-def module(cls: C | None = None, *, backward: bool = True) -> Any:
+def _as_of_the_model(module: nn.Module, state: dict[str, Any], prefix: str, metadata: Any) -> None:
+    """Names in a state dict are those of the module inside."""
+    for name in [n for n in state if n.startswith(f"{prefix}model.")]:
+        state[prefix + name[len(prefix) + len("model.") :]] = state.pop(name)
+
+
+def _for_the_model(module: nn.Module, state: dict[str, Any], prefix: str, *rest: Any) -> None:
+    own = [n for n in state if n.startswith(prefix)]
+    for name in own:
+        state[f"{prefix}model.{name[len(prefix) :]}"] = state.pop(name)
+
+
+def module(cls: C | None = None, *, backward: bool = True, fallback: bool = False, verify: bool = True) -> Any:
     """Decorator for a class of modules: its instances run on generated code. See :class:`Module`.
 
     The class stays what it is: instances can be pickled, copied and derived from. ``instance.model`` is the instance.
     """
+    options = Options(backward, fallback, verify)
 
     def wrap(cls: C) -> C:
         if not (isinstance(cls, type) and issubclass(cls, nn.Module)):
@@ -186,8 +192,7 @@ def module(cls: C | None = None, *, backward: bool = True) -> Any:
 
         @functools.wraps(original)
         def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            own = self.__dict__.setdefault(STATE, Dispatchers())
-            return own.of(original, Options(backward))(self, args, kwargs)
+            return self.__dict__.setdefault(STATE, Dispatchers()).of(original, options)(self, args, kwargs)
 
         cls.forward = forward
         inherited = cls.__getattr__

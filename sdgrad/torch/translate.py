@@ -11,10 +11,9 @@ from typing import Any
 
 import onnx
 import torch
-from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
-from sdgrad.errors import CaptureError, Problem
+from sdgrad.errors import Problem
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.onnx_ops.families.extra import VERSION
@@ -28,81 +27,66 @@ CHECKS = ("_assert", "sym_constrain", "_assert_tensor_metadata")
 
 @dataclass(frozen=True)
 class Translated:
-    """A graph, with the names of its inputs and what is drawn for it."""
+    """A graph, the types of its outputs, and what is drawn for it; or why there is none, by node."""
 
-    reading: Reading
+    reading: Reading | None
     inputs: tuple[str, ...]
-    draws: tuple[Draw, ...]
     outputs: tuple[Type, ...]
+    draws: tuple[Draw, ...]
+    problems: Mapping[Node, Problem]
 
 
 @dataclass
 class Translator:
-    """Goes through the nodes of an exported program in order."""
+    """Goes through nodes of an exported program in order.
 
-    program: torch.export.ExportedProgram
+    :param marked: what draws the numbers of marks.
+    :param constants: tensors that the program holds, by the nodes that stand for them.
+    """
+
     label: str
-    marked: Sequence[Make] = ()  # what draws the numbers of marks
+    marked: Sequence[Make]
+    constants: Mapping[Node, torch.Tensor]
     graph: Graph = field(default_factory=Graph)
     draws: list[Draw] = field(default_factory=list)
     drawn: list[tuple[str, Type]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: dict[Node, Problem] = field(default_factory=dict)
 
-    def run(self, wanted: Sequence[int]) -> Translated:
+    def run(self, body: Sequence[Node], entering: Sequence[Node], leaving: Sequence[Node]) -> Translated:
+        """The graph that computes some nodes.
+
+        :param entering: values that come from outside: the graph's inputs.
+        :param leaving: the graph's outputs.
         """
-        :param wanted: which of the program's outputs are the graph's.
-        """
-        env: dict[Node, Any] = {}
+        env: dict[Node, Any] = {n: self.constant(t) for n, t in self.constants.items()}
         inputs: list[tuple[str, Type]] = []
-        specs = {s.arg.name: s for s in self.program.graph_signature.input_specs if hasattr(s.arg, "name")}
-        for node in self.program.graph.nodes:
-            if node.op != "placeholder":
-                continue
-            spec = specs.get(node.name)
-            if spec is not None and spec.kind in (InputKind.CONSTANT_TENSOR, InputKind.BUFFER, InputKind.PARAMETER):
-                env[node] = self.constant(self.held(spec.target))
-                continue
+        for node in entering:
             try:
                 kind = described(node.meta.get("val"))
             except Unsupported as reason:
-                self.problems.append(Problem(f"input '{node.name}'", str(reason)))
+                self.problem(node, str(reason))
                 continue
             if isinstance(kind, Type):
                 name = self.graph.names.fresh(f"in{len(inputs)}")
                 inputs.append((name, kind))
                 env[node] = Value(name, kind.shape, kind.dtype)
+            else:
+                self.problem(node, "a value that is no tensor")
+        for node in body if not self.problems else ():
+            try:
+                env[node] = self.call(node, env)
+            except Unsupported as reason:
+                self.problem(node, str(reason))
+                env[node] = _missing(node.meta.get("val"))
+        names = tuple(n for n, _ in inputs)
         if self.problems:
-            raise CaptureError(self.label, self.problems)
-        results = self.nodes(self.program.graph_module, env)
-        if self.problems:
-            raise CaptureError(self.label, list(dict.fromkeys(self.problems)))
-        outputs = [self.result(results[k]) for k in wanted]
+            return Translated(None, names, (), (), self.problems)
+        outputs = [self.result(env[n]) for n in leaving]
         types = tuple(Type(o.shape, o.dtype) for o in outputs)
-        reading = self.reading([*inputs, *self.drawn], outputs)
-        return Translated(reading, tuple(n for n, _ in inputs), tuple(self.draws), types)
-
-    def held(self, name: str) -> torch.Tensor:
-        found = self.program.constants.get(name)
-        return found if found is not None else self.program.state_dict[name]
+        return Translated(self.reading([*inputs, *self.drawn], outputs), names, types, tuple(self.draws), {})
 
     def constant(self, tensor: torch.Tensor) -> Value:
         return self.graph.constant(tensor.detach().cpu().contiguous().numpy(), tensor.dtype)
-
-    def nodes(self, module: torch.fx.GraphModule, env: dict[Node, Any]) -> Sequence[Any]:
-        """Translate what a graph module computes; its results."""
-        for node in module.graph.nodes:
-            if node.op == "get_attr":
-                held = operator.attrgetter(node.target)(module)
-                env[node] = self.constant(held) if isinstance(held, torch.Tensor) else held
-            elif node.op == "call_function":
-                try:
-                    env[node] = self.call(node, env)
-                except Unsupported as reason:
-                    self.problem(node, str(reason))
-                    env[node] = _missing(described(node.meta.get("val")))
-            elif node.op == "output":
-                return torch.fx.node.map_arg(node.args[0], lambda n: env[n])
-        return ()
 
     def call(self, node: Any, env: Mapping[Node, Any]) -> Any:
         args: Any = torch.fx.node.map_arg(node.args, lambda n: env[n])
@@ -179,7 +163,8 @@ class Translator:
         return Reading(model, "", {}, constants, {"": OPSET, OWN: VERSION})
 
     def problem(self, node: Node, message: str) -> None:
-        self.problems.append(Problem(str(node.target), message, where(node), FALLBACK))
+        what = str(node.target) if node.op == "call_function" else f"input '{node.name}'"
+        self.problems[node] = Problem(what, message, where(node), FALLBACK)
 
 
 def _element(dtype: torch.dtype) -> int:
@@ -190,11 +175,11 @@ def _drawn(op: Any, args: Any, kwargs: Any) -> torch.Tensor:
     return op(*args, **kwargs)
 
 
-def _missing(kind: Any) -> Any:
-    """A value in place of one that could not be translated, so that all problems are found."""
-    if isinstance(kind, Type):
-        return Value("missing", kind.shape, kind.dtype)
-    return tuple(map(_missing, kind)) if isinstance(kind, tuple) else None
+def _missing(value: Any) -> Any:
+    """In place of a result that could not be translated, so that all problems are found."""
+    if isinstance(value, torch.Tensor):
+        return Value("missing", tuple(value.shape), value.dtype)
+    return tuple(map(_missing, value)) if isinstance(value, (tuple, list)) else None
 
 
 def _overload(target: Any) -> str | None:

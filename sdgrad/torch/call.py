@@ -1,0 +1,57 @@
+"""One call of a module: its tensors, and what decides which program it needs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from sdgrad.torch.watch import stamp
+
+
+@dataclass(frozen=True)
+class Call:
+    """Parameters and buffers by name, and the leaves of the arguments."""
+
+    parameters: Mapping[str, torch.Tensor]
+    buffers: Mapping[str, torch.Tensor]
+    leaves: Sequence[Any]
+    structure: pytree.TreeSpec
+    stamp: Hashable
+
+    @staticmethod
+    def of(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+        leaves, structure = pytree.tree_flatten((tuple(args), dict(kwargs)))
+        return Call(dict(module.named_parameters()), dict(module.named_buffers()), leaves, structure, stamp(module))
+
+    @property
+    def inputs(self) -> list[torch.Tensor]:
+        """The tensors among the arguments."""
+        return [x for x in self.leaves if isinstance(x, torch.Tensor)]
+
+    @functools.cached_property
+    def key(self) -> Hashable:
+        """Equal for calls that the same program is right for."""
+        own = tuple((n, t.dtype, t.shape) for n, t in (*self.parameters.items(), *self.buffers.items()))
+        return (self.structure, tuple(map(_kind, self.leaves)), own, self.stamp)
+
+    def rebuild(self, tensors: Sequence[torch.Tensor]) -> tuple[tuple, dict]:
+        """The arguments with other tensors in place."""
+        remaining = iter(tensors)
+        leaves = [next(remaining) if isinstance(x, torch.Tensor) else x for x in self.leaves]
+        return pytree.tree_unflatten(leaves, self.structure)
+
+
+def _kind(leaf: Any) -> Hashable:
+    if isinstance(leaf, torch.Tensor):
+        return (leaf.dtype, leaf.shape)
+    try:
+        hash(leaf)
+    except TypeError:
+        return id(leaf)
+    return (type(leaf), leaf)

@@ -1,0 +1,98 @@
+"""What a captured module does, step by step: mostly one step, which is generated code."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import fx
+
+from sdgrad.onnx.function import ModelFunction
+from sdgrad.torch.draws import Draw
+from sdgrad.torch.function import apply
+
+Values = dict[str, Any]
+
+
+class Step(Protocol):
+    """Reads and writes values by name."""
+
+    def run(self, values: Values) -> None: ...
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Operations as generated code.
+
+    :param function: the graph, as a function of values and then of draws.
+    :param provides: the graph's outputs that have a derivative, as the engine names them.
+    :param shapes: of its outputs.
+    """
+
+    function: ModelFunction
+    inputs: tuple[str, ...]
+    draws: tuple[Draw, ...]
+    outputs: tuple[str, ...]
+    provides: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+    def run(self, values: Values) -> None:
+        given = (*(values[n] for n in self.inputs), *(d.make() for d in self.draws))
+        results = apply(self.function, dict(zip(self.function.arguments, given, strict=True)), self.provides)
+        for name, result, shape in zip(self.outputs, results, self.shapes, strict=True):
+            values[name] = result if result.shape == shape else result.reshape(shape)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation that is left to PyTorch. Its arguments have nodes in place of values."""
+
+    name: str
+    target: Callable
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def run(self, values: Values) -> None:
+        args, kwargs = fx.node.map_arg((self.args, dict(self.kwargs)), lambda n: values[n.name])
+        values[self.name] = self.target(*args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes that become one segment."""
+
+    body: list[fx.Node]
+
+    def entering(self, constants: Mapping[fx.Node, torch.Tensor]) -> list[fx.Node]:
+        """Values from before that the nodes use."""
+        inside = set(self.body)
+        used = (n for node in self.body for n in node.all_input_nodes)
+        return [n for n in dict.fromkeys(used) if n not in inside and n not in constants]
+
+    def leaving(self, results: Sequence[fx.Node]) -> list[fx.Node]:
+        """Values that are used afterwards."""
+        inside, wanted = set(self.body), set(results)
+        return [n for n in self.body if n in wanted or any(u not in inside and u.op != "output" for u in n.users)]
+
+
+def grouped(body: Sequence[fx.Node], left: set[fx.Node]) -> list[Group | fx.Node]:
+    """Nodes in order: in groups, with those of ``left`` for themselves between them."""
+    found: list[Group | fx.Node] = []
+    place: dict[fx.Node, Group] = {}
+    for node in body:
+        source = node.args[0] if node.target is operator.getitem else None
+        if node in left or (isinstance(source, fx.Node) and source in left):
+            found.append(node)
+            continue
+        group = place.get(source) if isinstance(source, fx.Node) else None  # a part of a result stays with it
+        if group is None:
+            last = found[-1] if found else None
+            group = last if isinstance(last, Group) else Group([])
+            if group is not last:
+                found.append(group)
+        group.body.append(node)
+        place[node] = group
+    return found

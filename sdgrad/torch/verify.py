@@ -1,0 +1,99 @@
+"""A captured module is compared with the module itself, once for each program."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.func import functional_call
+from torch.utils import _pytree as pytree
+
+from sdgrad.errors import CaptureError, Problem
+from sdgrad.torch.call import Call
+from sdgrad.torch.watch import stamp
+
+TOLERANCE = {torch.float16: 5e-2, torch.float32: 5e-3, torch.float64: 1e-6}
+"""What results may differ by, in parts of the largest number of a tensor: rounding, in whatever order sums are made."""
+
+
+class Holder(nn.Module):
+    """A module and the function of it that is called: its hooks stay outside."""
+
+    called: Callable
+
+    def __init__(self, module: nn.Module, forward: Callable) -> None:
+        super().__init__()
+        self.held = module
+        self.__dict__["called"] = forward
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.called(self.held, *args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the module itself gives, and the state of PyTorch's generator afterwards."""
+
+    leaves: Sequence[Any]
+    generator: torch.Tensor
+
+
+def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
+    """Run the module itself; its buffers, its arguments and PyTorch's generator stay as they are.
+
+    :raises CaptureError: the call does what would be done once only: it sets attributes, or draws Python's numbers.
+    """
+    label = type(module).__name__
+    before, numbers = torch.get_rng_state(), random.getstate()
+    copies = {f"held.{n}": t.clone() for n, t in call.buffers.items()}
+    state = {**{f"held.{n}": t for n, t in call.parameters.items()}, **copies}
+    args, kwargs = call.rebuild([x.detach().clone() for x in call.inputs])
+    with torch.no_grad():
+        found = functional_call(Holder(module, forward), state, args, kwargs)
+    after = torch.get_rng_state()
+    torch.set_rng_state(before)
+    if stamp(module) != call.stamp:
+        problem = Problem("a call that sets an attribute", "what it assigns would stay as it is in the first call")
+        raise CaptureError(label, [problem])
+    if random.getstate() != numbers:
+        random.setstate(numbers)
+        raise CaptureError(label, [Problem("Python's random numbers", "they would stay as they are in the first call")])
+    return Expected(pytree.tree_leaves(found), after)
+
+
+def compare(label: str, wanted: Expected, found: Any) -> None:
+    """Raise where a captured module gives something else than the module itself.
+
+    :raises CaptureError: which result, and by how much.
+    """
+    problems = []
+    leaves = pytree.tree_leaves(found)
+    if len(leaves) != len(wanted.leaves):
+        problems.append(Problem("the results", f"there are {len(leaves)}, and the module has {len(wanted.leaves)}"))
+    for k, (mine, own) in enumerate(zip(leaves, wanted.leaves, strict=False)):
+        if message := _difference(mine, own):
+            problems.append(Problem(f"result {k}", message, "", "please report this, with the module"))
+    if not torch.equal(torch.get_rng_state(), wanted.generator):
+        problems.append(Problem("random numbers", "as many were not drawn as by the module itself"))
+    if problems:
+        raise CaptureError(label, problems)
+
+
+def _difference(mine: Any, own: Any) -> str:
+    if not isinstance(own, torch.Tensor) or not isinstance(mine, torch.Tensor):
+        return "" if type(mine) is type(own) else f"it is {mine!r}, and {own!r} from the module itself"
+    if mine.dtype != own.dtype or mine.shape != own.shape:
+        return f"it is {mine.dtype} of shape {tuple(mine.shape)}, and {own.dtype} of shape {tuple(own.shape)} eagerly"
+    if not own.numel():
+        return ""
+    if own.dtype not in TOLERANCE:
+        return "" if torch.equal(mine, own) else "its numbers are not those of the module itself"
+    limit = TOLERANCE[own.dtype]
+    largest = own.abs().nan_to_num(0, 0, 0).max().item()
+    if torch.allclose(mine.detach(), own, rtol=limit, atol=limit * largest + 1e-12, equal_nan=True):
+        return ""
+    return f"it differs from the module's own by up to {(mine - own).abs().max().item():.3g}, of {largest:.3g}"
