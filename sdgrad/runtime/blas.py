@@ -32,6 +32,8 @@ from dace.libraries.linalg.nodes import cholesky, inv, solve, tensordot
 from dace.sdfg.nodes import LibraryNode
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.runtime.stacks import stacked_products
+
 BlasKind = Literal["openblas", "mkl", "none"]
 
 IMPLEMENTATION = "ScipyOpenBLAS"
@@ -189,27 +191,6 @@ def _gemm_fits(node, state, sdfg) -> bool:
     return names.get("_cin", names["_c"]) == names["_c"]
 
 
-def _batches_fit(node, state, sdfg) -> bool:
-    """Whether every operand is a packed stack of matrices, as many as the result has, or one matrix."""
-    if not _plain_operands(node, state, sdfg):
-        return False
-    operands = {e.dst_conn or e.src_conn: (e, sdfg.arrays[e.data.data]) for e in _edges(node, state)}
-    batch = list(operands["_c"][1].shape[:-2])
-    for edge, desc in operands.values():
-        packed = list(desc.strides) == _packed_strides(desc.shape)
-        whole = list(edge.data.subset.size()) == list(desc.shape)
-        if not (packed and whole and list(desc.shape[:-2]) in ([], batch)):
-            return False
-    return list(operands["_c"][1].shape[:-2]) == batch and bool(batch)
-
-
-def _packed_strides(shape) -> list:
-    strides: list = [1]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, strides[0] * extent)
-    return strides
-
-
 # The expansions ---------------------------------------------------------------------------------------------
 
 
@@ -305,9 +286,21 @@ class ExpandBatchedMatMulLoops(ExpandTransformation):
 
 
 @dace.library.register_expansion(batched_matmul.BatchedMatMul, IMPLEMENTATION)
-class ExpandBatchedMatMul(_Expansion):
-    call, otherwise = batched_matmul.ExpandBatchedMatMulOpenBLAS, ExpandBatchedMatMulLoops
-    fits = staticmethod(_batches_fit)
+class ExpandBatchedMatMul(ExpandTransformation):
+    """Products of stacks of matrices, each a call of BLAS; whatever the steps between matrices are."""
+
+    environments = [ScipyOpenBLAS]
+
+    @classmethod
+    def expansion(cls, node, state, sdfg, **_):
+        code = stacked_products(node, state, sdfg) if _plain_operands(node, state, sdfg) else None
+        if code is None:
+            return ExpandBatchedMatMulLoops.expansion(node, state, sdfg)
+        pointer = dace.pointer(sdfg.arrays[state.out_edges(node)[0].data.data].dtype)
+        ins = {c: pointer for c in node.in_connectors}
+        return dace.nodes.Tasklet(
+            node.label, ins, dict.fromkeys(node.out_connectors, pointer), code, dtypes.Language.CPP
+        )
 
 
 def _lapack_fits(node, state, sdfg) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import json
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import dace
@@ -63,9 +65,16 @@ def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
     return dt.make_ctypes_argument(value, desc, name, allow_views=True)
 
 
+@functools.cache
+def own_sources() -> str:
+    """A hash of this package: what library nodes expand to, headers, flags."""
+    files = sorted(f for f in Path(__file__).parent.rglob("*") if f.suffix in (".py", ".h"))
+    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+
+
 def content_key(sdfg: dace.SDFG) -> str:
-    """A hash of everything that decides the compiled code: graph, settings, compiler, DaCe's version."""
-    settings = [dace.__version__, config.blas, compiler_name(), *flags()]
+    """A hash of everything that decides the compiled code: graph, settings, compiler, DaCe's version and our own."""
+    settings = [dace.__version__, own_sources(), config.blas, compiler_name(), *flags()]
     return hashlib.sha256((sdfg.hash_sdfg() + json.dumps(settings)).encode()).hexdigest()[:16]
 
 

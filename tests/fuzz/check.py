@@ -27,7 +27,7 @@ _numbers = itertools.count()
 
 
 class Unusable(Exception):
-    """A program that says nothing: NumPy's value or derivative is not finite, huge, or has a kink where it is taken."""
+    """A program that says nothing: NumPy's value or derivative is not finite, huge, lost in rounding, or has a kink."""
 
 
 class Longdouble:
@@ -94,6 +94,7 @@ class Reference:
     """A program run by NumPy in extended precision."""
 
     def __init__(self, module: ModuleType) -> None:
+        plain = called(module.program, module.arguments())
         module.np = Longdouble()
         self.function = module.program
         self.arguments = {k: _wide(v) for k, v in module.arguments().items()}
@@ -102,6 +103,8 @@ class Reference:
             raise Unusable("no argument is a float")
         if not np.isfinite(self.value) or abs(self.value) > LARGEST:
             raise Unusable(f"the value is {self.value}")
+        if abs(plain - self.value) > 1e-10 * max(1.0, abs(self.value)):
+            raise Unusable(f"the value is {plain} in double precision, and {self.value} in extended")
 
     @staticmethod
     def of(program: str, folder: Path) -> Reference:
@@ -114,11 +117,7 @@ class Reference:
             raise Unusable(f"{type(error).__name__}: {error}") from error
 
     def run(self, arguments: dict) -> np.longdouble:
-        with np.errstate(all="ignore"):
-            value = np.asarray(self.function(**{k: np.copy(v)[()] for k, v in arguments.items()}))
-        if value.ndim:
-            raise Unusable("the value is an array")
-        return value.astype(np.longdouble)[()]
+        return called(self.function, arguments)
 
     def value_error(self, value: float) -> str | None:
         if abs(value - self.value) <= 1e-9 * max(1.0, abs(self.value)):
@@ -163,6 +162,15 @@ class Reference:
         other = self.difference(name, index, STEP / 4)
         if apart[1] > 1e-8 and apart[1] > apart[0] / 2 or abs(other - wanted) > RELATIVE * (abs(wanted) + FLOOR):
             raise Unusable(f"a kink at {name}{list(index)}")
+
+
+def called(function: Callable, arguments: dict) -> np.longdouble:
+    """The value of a function, which does not change the arguments."""
+    with np.errstate(all="ignore"):
+        value = np.asarray(function(**{k: np.copy(v)[()] for k, v in arguments.items()}))
+    if value.ndim:
+        raise Unusable("the value is an array")
+    return value.astype(np.longdouble)[()]
 
 
 def _wide(value):
