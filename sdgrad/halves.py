@@ -163,8 +163,9 @@ class Forward:
         initial = signature.arguments(arguments)
         found = programs.forward(initial, sizes=programs.sizes(initial))
         results = {n: signature.output_value(c, found, arguments) for n, c in known.items()}
-        stamps = {n: _stamp(v) for n, v in arguments.items() if isinstance(as_array(v), np.ndarray)}
-        return Tape(programs, signature, request, arguments, initial, found, results, stamps if config.checked else {})
+        stamped = arguments.items() if config.checked else ()
+        stamps = {n: _stamp(v) for n, v in stamped if isinstance(as_array(v), np.ndarray)}
+        return Tape(programs, signature, request, arguments, initial, found, results, stamps)
 
 
 @dataclass

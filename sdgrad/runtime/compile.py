@@ -45,10 +45,22 @@ class Library:
         """Run with one value for each argument; arrays must have the right dtype and layout."""
         marshalled = {n: _marshal(values[n], desc, n) for n, desc in self.arguments.items()}
         if self._handle is None:
-            with self._starting:
-                if self._handle is None:
-                    self._handle = ctypes.c_void_p(self._start(*(marshalled[n] for n in self.initial)))
+            self._begin([marshalled[n] for n in self.initial])
         self._call(list(marshalled.values()))
+
+    def at(self, addresses: Sequence[Any]) -> None:
+        """Run on arrays at these addresses, in the order of the arguments; scalars as ctypes has them.
+
+        Only for programs whose sizes are fixed.
+        """
+        if self._handle is None:
+            self._begin([])
+        self._call([ctypes.c_void_p(a) if type(a) is int else a for a in addresses])
+
+    def _begin(self, initial: Sequence[Any]) -> None:
+        with self._starting:
+            if self._handle is None:
+                self._handle = ctypes.c_void_p(self._start(*initial))
 
     def _one_by_one(self, values: list[Any]) -> None:
         self._program(self._handle, *values)

@@ -97,6 +97,45 @@ class _Call(torch.autograd.Function):
         return (None, None, None, None, None, *gradients)
 
 
+class PreparedCall(torch.autograd.Function):
+    """A call whose programs and arguments are known: nothing is looked up, nothing is copied."""
+
+    @staticmethod
+    def forward(ctx, prepared, *tensors):
+        results, kept = prepared.run(tensors)
+        own = {r.data_ptr(): k for k, r in enumerate(results)}
+        ctx.prepared = prepared
+        # Results that backward reads are saved as PyTorch saves them, so that writes to them are found.
+        ctx.kept = {n: t for n, t in kept.items() if t.data_ptr() not in own}
+        ctx.again = {n: own[t.data_ptr()] for n, t in kept.items() if t.data_ptr() in own}
+        ctx.save_for_backward(*tensors, *(results[k] for k in ctx.again.values()))
+        ctx.set_materialize_grads(False)
+        differentiable = set(prepared.request.outputs)
+        ctx.mark_non_differentiable(
+            *(r for n, r in zip(prepared.outputs, results, strict=True) if n not in differentiable)
+        )
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx, *cotangents):
+        prepared, saved = ctx.prepared, ctx.saved_tensors
+        tensors = saved[: len(prepared.order)]
+        given = dict(zip(prepared.outputs, cotangents, strict=True))
+        if all(given[o] is None for o in prepared.request.outputs):
+            return (None, *(None for _ in tensors))
+        if torch.is_grad_enabled():  # the backward pass will be differentiated
+            arguments = dict(zip(prepared.order, tensors, strict=True))
+            pullback = Pullback(prepared.function, prepared.order, prepared.wanted, prepared.request.outputs)
+            model = next(c for c in cotangents if c is not None)
+            seeds = (given[o] if given[o] is not None else model.new_zeros(shape) for o, shape in prepared.seed_shapes)
+            named = dict(zip(pullback.cotangents(arguments), seeds, strict=True))
+            found = dict(zip(prepared.wanted, apply(pullback, {**arguments, **named}), strict=True))
+        else:
+            kept = {**ctx.kept, **dict(zip(ctx.again, saved[len(tensors) :], strict=True))}
+            found = prepared.pull(tensors, kept, given)
+        return (None, *(_shaped(found.get(n), t) for n, t in zip(prepared.order, tensors, strict=True)))
+
+
 def _shaped(gradient: torch.Tensor | None, of: torch.Tensor) -> torch.Tensor | None:
     """A gradient in the shape of its tensor: programs have one element where tensors have no axis."""
     return gradient.reshape(of.shape) if gradient is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
@@ -12,7 +12,8 @@ from torch import fx
 
 from sdgrad.onnx.function import ModelFunction
 from sdgrad.torch.draws import Draw
-from sdgrad.torch.function import apply
+from sdgrad.torch.function import PreparedCall, apply
+from sdgrad.torch.prepared import Prepared
 
 Values = dict[str, Any]
 
@@ -38,12 +39,26 @@ class Segment:
     outputs: tuple[str, ...]
     provides: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
+    prepared: dict[tuple[str, ...], Prepared | None] = field(default_factory=dict, compare=False)  # by wanted gradients
 
     def run(self, values: Values) -> None:
         given = (*(values[n] for n in self.inputs), *(d.make() for d in self.draws))
-        results = apply(self.function, dict(zip(self.function.arguments, given, strict=True)), self.provides)
+        results = self.results(dict(zip(self.function.arguments, given, strict=True)))
         for name, result, shape in zip(self.outputs, results, self.shapes, strict=True):
             values[name] = result if result.shape == shape else result.reshape(shape)
+
+    def results(self, arguments: Mapping[str, torch.Tensor]) -> Sequence[torch.Tensor]:
+        recorded = torch.is_grad_enabled()
+        wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad) if self.provides else ()
+        if wanted not in self.prepared:
+            detached = {n: t.detach() for n, t in arguments.items()}
+            self.prepared[wanted] = Prepared.of(self.function, detached, wanted, self.provides)
+        prepared = self.prepared[wanted]
+        if prepared is None:
+            return apply(self.function, arguments, self.provides)
+        if not wanted:
+            return prepared.run([t.detach() for t in arguments.values()])[0]
+        return PreparedCall.apply(prepared, *arguments.values())
 
 
 @dataclass(frozen=True)

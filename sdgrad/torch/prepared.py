@@ -1,0 +1,164 @@
+"""Calls of compiled halves by the addresses of tensors, prepared once for all calls of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from dace import data as dt
+
+from sdgrad.gradients import gradient_name, seed_name
+from sdgrad.halves import Compiled, Forward, compile_halves, output_names
+from sdgrad.request import Request
+from sdgrad.runtime.program import CompiledProgram, Slot
+from sdgrad.signature import Signature
+from sdgrad.torch.graph import DTYPES
+
+TENSOR_TYPES = {numpy: dtype for dtype, numpy in DTYPES.items()}
+Tensors = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An argument of a compiled program."""
+
+    name: str
+    slot: Slot
+    dtype: torch.dtype
+    number: Any  # the ctypes type of a scalar; None for an array
+
+    def address(self, tensor: torch.Tensor) -> Any:
+        return tensor.data_ptr() if self.number is None else self.number(tensor.item())
+
+    def empty(self) -> torch.Tensor:
+        assert self.slot.shape is not None
+        return torch.empty(self.slot.shape, dtype=self.dtype)
+
+
+@dataclass(frozen=True)
+class Half:
+    """A compiled program that takes tensors by name; those that nobody gives are made, and returned."""
+
+    program: CompiledProgram
+    entries: tuple[Entry, ...]
+    constants: Mapping[str, torch.Tensor]
+
+    @staticmethod
+    def of(program: CompiledProgram, closure: Mapping[str, Any]) -> Half | None:
+        """None where a call needs more than tensors."""
+        slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
+        entries = []
+        for argument, desc in program.library.arguments.items():
+            slot = slots.get(argument)
+            if program.library.initial or slot is None or slot.shape is None or slot.dtype not in TENSOR_TYPES:
+                return None
+            number = desc.dtype.as_ctypes() if isinstance(desc, dt.Scalar) else None
+            entries.append(Entry(slot.name, slot, TENSOR_TYPES[slot.dtype], number))
+        constants = {n: torch.from_numpy(np.ascontiguousarray(v)) for n, v in closure.items()}
+        return Half(program, tuple(entries), constants)
+
+    def __call__(self, given: Callable[[str], torch.Tensor | None]) -> Tensors:
+        """Run; every array of the program, by name."""
+        arrays: Tensors = {}
+        addresses = []
+        for entry in self.entries:
+            tensor = given(entry.name)
+            if tensor is None:
+                tensor = self.constants.get(entry.name)
+            if tensor is None:
+                tensor = entry.empty()
+            elif entry.slot.copied:
+                tensor = tensor.clone(memory_format=torch.contiguous_format)
+            elif not tensor.is_contiguous():
+                tensor = tensor.contiguous()
+            arrays[entry.name] = tensor
+            addresses.append(entry.address(tensor))
+        self.program.library.at(addresses)
+        return arrays
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Forward and backward of a function for arguments of one kind.
+
+    :param order: the function's arguments.
+    :param wanted: those whose gradients are asked for.
+    """
+
+    function: Any
+    order: tuple[str, ...]
+    wanted: tuple[str, ...]
+    signature: Signature
+    outputs: tuple[str, ...]  # of the program, in the order of the function's results
+    request: Request | None = None
+    forward: Half | None = None
+    backward: Half | None = None
+    kept: tuple[str, ...] = ()  # what backward takes from forward besides arguments
+    seeds: Mapping[str, str] | None = None  # cotangents by the program's outputs
+    gradients: Mapping[str, str] | None = None
+
+    @staticmethod
+    def of(
+        function: Any, arguments: Mapping[str, torch.Tensor], wanted: tuple[str, ...], provides: tuple[str, ...]
+    ) -> Prepared | None:
+        """None where calls need more than tensors: these go the general way."""
+        signature = Signature.of(function, arguments)
+        known = output_names(signature)
+        outputs = tuple(known.values())
+        order = tuple(arguments)
+        if not wanted or not provides:
+            half = Half.of(signature.primal(), signature.closure)
+            return None if half is None else Prepared(function, order, (), signature, outputs, forward=half)
+        present = tuple(n for n in wanted if n in signature.program.containers)
+        request = Request(present, tuple(known[n] for n in provides), False, True, rerun=True)
+        programs: Compiled = compile_halves(signature, request, Forward.tapes)
+        if programs.halves is None:
+            return None
+        first = Half.of(programs.forward, signature.closure)
+        second = Half.of(programs.backward, signature.closure)
+        if first is None or second is None:
+            return None
+        made = {e.name for e in first.entries} - set(arguments)
+        again = {e.name for e in first.entries if e.slot.copied} - set(programs.halves.restarted)
+        return Prepared(
+            function,
+            order,
+            wanted,
+            signature,
+            outputs,
+            request,
+            first,
+            second,
+            tuple(e.name for e in second.entries if e.name in made | again),
+            {o: seed_name(o, signature.program, request) for o in request.outputs},
+            {n: gradient_name(n, signature.program) for n in present},
+        )
+
+    @property
+    def seed_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The outputs that have cotangents, and the shapes of these."""
+        assert self.seeds is not None
+        containers = self.signature.program.containers
+        return [(o, tuple(int(n) for n in containers[o].shape)) for o in self.seeds]
+
+    def run(self, tensors: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], Tensors]:
+        """Results, and what backward takes."""
+        assert self.forward is not None
+        arrays = self.forward(dict(zip(self.order, tensors, strict=True)).get)
+        return [arrays[n] for n in self.outputs], {n: arrays[n] for n in self.kept}
+
+    def pull(
+        self, tensors: Sequence[torch.Tensor], kept: Tensors, cotangents: Mapping[str, torch.Tensor | None]
+    ) -> Tensors:
+        """Gradients by argument."""
+        assert self.backward is not None and self.seeds is not None and self.gradients is not None
+        given: Tensors = {**dict(zip(self.order, tensors, strict=True)), **kept}
+        for output, shape in self.seed_shapes:
+            c = cotangents[output]
+            dtype = TENSOR_TYPES[np.dtype(self.signature.program.containers[output].dtype.type)]
+            given[self.seeds[output]] = c if c is not None else torch.zeros(shape, dtype=dtype)
+        arrays = self.backward(given.get)
+        return {n: arrays[g] for n, g in self.gradients.items()}
