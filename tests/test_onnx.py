@@ -172,6 +172,22 @@ def test_operators_without_a_lowering_run_by_onnxruntime():
         own.vjp(x, boxes)
 
 
+@pytest.mark.parametrize("which", [operators.ONNXTanh, operators.ONNXOp], ids=["one operator", "all"])
+def test_onnxruntime_by_choice(which, monkeypatch):
+    """For all nodes of a kind, or for all operators; there is no derivative then, and the error names the node."""
+    monkeypatch.setattr(which, "default_implementation", "onnxruntime")
+    node = helper.make_node("Tanh", ["x"], ["y"], "the_node")
+    value = [helper.make_tensor_value_info(n, T.DOUBLE, [3]) for n in "xy"]
+    graph = helper.make_graph([node], "chosen", value[:1], value[1:])
+    model = sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
+    x = np.array([-1.0, 0.0, 2.0])
+    kinds = [n for n in model.sdfg_for(x).states()[0].nodes() if isinstance(n, operators.ONNXOp)]
+    assert [n.implementation for n in kinds] == ["onnxruntime"]
+    np.testing.assert_allclose(model(x), np.tanh(x), rtol=1e-12)
+    with pytest.raises(sdgrad.DifferentiationError, match="the_node"):
+        model.vjp(x)
+
+
 def test_nodes_in_programs():
     """``ONNX<Operator>`` in a graph made by hand."""
     import dace

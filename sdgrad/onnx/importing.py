@@ -122,6 +122,8 @@ class Importer:
         entering = {c: n for c, n in operands.items() if self.is_open(n)}
         made = ONNXOp.of(node, opsets, known, entering)
         try:
+            if type(made).default_implementation == "onnxruntime":
+                raise Declined("it is chosen for this operator")
             results = made.recorded({c: self.types[n] for c, n in entering.items()}).results
             made.implementation = "pure"
         except Unknown as reason:

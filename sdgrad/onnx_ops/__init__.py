@@ -1,7 +1,7 @@
 """ONNX's operators: library nodes ``ONNX<Operator>`` for graphs and programs, and how they are lowered."""
 
 from sdgrad.onnx_ops import programs  # noqa: F401  (makes them callable in programs)
-from sdgrad.onnx_ops.nodes import NODES
+from sdgrad.onnx_ops.nodes import NODES, ONNXOp
 
 globals().update({node.__name__: node for node in NODES.values()})
-__all__ = [node.__name__ for node in NODES.values()]  # noqa: PLE0605
+__all__ = ["ONNXOp", *(node.__name__ for node in NODES.values())]  # noqa: PLE0605

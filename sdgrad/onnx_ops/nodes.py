@@ -351,7 +351,6 @@ def _generated(schema: defs.OpSchema) -> type[ONNXOp]:
         "kind": schema.name,
         "domain": schema.domain,
         "implementations": dict(ONNXOp.implementations),
-        "default_implementation": "pure",
         "__doc__": schema.doc,
         "__module__": __name__,
     }

@@ -2,7 +2,7 @@
 
 import dace
 import numpy as np
-from programs._base import arrays, program, signed
+from programs._base import arrays, positive, program, signed
 
 
 # A copy that leaves the scope of a map.
@@ -120,3 +120,10 @@ def overwritten_twice(x: dace.float64[3]):
         t[0] = t[0] * x[k]
     return y + t
 
+
+
+# Arguments called like functions of C hid these in generated code.
+@program(positive(5, 5, 5), "corpus")
+def arguments_called_like_functions(x, log, fmax):
+    exp = np.exp(x * log)
+    return np.sum(np.log(x) * log * exp) + np.sum(np.maximum(fmax, x))
