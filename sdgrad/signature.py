@@ -21,6 +21,7 @@ from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import compile_sdfg
+from sdgrad.runtime.memory import keep_memory
 from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.symbolic.kinds import kind_of
 
@@ -177,6 +178,7 @@ def compiled(program: Program) -> CompiledProgram:
     if spelled:
         ready = renamed_program(ready, spelled)
     sdfg = emit(ready)
+    keep_memory(sdfg)
     written = frozenset(ready.root(w) for node in ready.body for w in writes(node))
     library = compile_sdfg(sdfg)
     own = {s: n for n, s in spelled.items()}

@@ -181,7 +181,7 @@ def test_onnxruntime_by_choice(which, monkeypatch):
     graph = helper.make_graph([node], "chosen", value[:1], value[1:])
     model = sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
     x = np.array([-1.0, 0.0, 2.0])
-    kinds = [n for n in model.sdfg_for(x).states()[0].nodes() if isinstance(n, operators.ONNXOp)]
+    kinds = [n for n, _ in model.sdfg_for(x).all_nodes_recursive() if isinstance(n, operators.ONNXOp)]
     assert [n.implementation for n in kinds] == ["onnxruntime"]
     np.testing.assert_allclose(model(x), np.tanh(x), rtol=1e-12)
     with pytest.raises(sdgrad.DifferentiationError, match="the_node"):

@@ -41,6 +41,7 @@ from sdgrad.program.tree import (
     SymbolAssign,
     Value,
     walk,
+    whole_region,
 )
 from sdgrad.program.window import Window, whole_window
 from sdgrad.rules import RULES
@@ -144,34 +145,40 @@ class StateLifting:
         out: list[Node] = []
         for edge in self.state.out_edges(node):
             if isinstance(edge.dst, nd.AccessNode) and not edge.data.is_empty() and not self.is_view_edge(edge):
-                out.append(self.copy(edge, node, edge.dst))
+                out += self.copy(edge, node, edge.dst)
         for edge in self.state.in_edges(node):
             # a copy that enters the scope of this node from outside
             if edge.data.is_empty() or not isinstance(edge.src, nd.EntryNode) or self.is_view_edge(edge):
                 continue
             source = self.state.memlet_path(edge)[0].src
             if isinstance(source, nd.AccessNode):
-                out.insert(0, self.copy(edge, source, node))
+                out[:0] = self.copy(edge, source, node)
         for edge in self.state.out_edges(node):
             # a copy that leaves the scope through its exit
             if not edge.data.is_empty() and isinstance(edge.dst, nd.ExitNode):
                 target = self.state.memlet_path(edge)[-1].dst
-                out.append(self.copy(edge, node, target))
+                out += self.copy(edge, node, target)
         return out
 
-    def copy(self, edge: Any, src: nd.AccessNode, dst: nd.AccessNode) -> Node:
-        memlet = edge.data
+    def copy(self, edge: Any, src: nd.AccessNode, dst: nd.AccessNode) -> list[Node]:
+        """A copy; where it may write what it reads, all is read first."""
+        memlet, names, source = edge.data, self.env.names, source_of(src)
         src_subset, dst_subset = _both_subsets(memlet, src, dst, self.sdfg)
         a, b = self.window(src), self.window(dst)
-        return copy_leaf(
-            self.env.containers[a.container],
-            a.subset(self.env.range(src_subset)),
-            self.env.containers[b.container],
-            b.subset(self.env.range(dst_subset)),
-            memlet.wcr,
-            self.env.names,
-            source_of(src),
-        )
+        origin, target = self.env.containers[a.container], self.env.containers[b.container]
+        taken, given = a.subset(self.env.range(src_subset)), b.subset(self.env.range(dst_subset))
+        root = self.so_far().root
+        apart = a.container == b.container and subsets.intersects(taken, given) is False
+        if apart or root(a.container) != root(b.container):
+            return [copy_leaf(origin, taken, target, given, memlet.wcr, names, source)]
+        sizes = [n for n in given.size() if n != 1] or [1]
+        held = Container(names.fresh(f"{a.container}_before"), dt.Array(origin.dtype, sizes, transient=True))
+        self.env.containers[held.name] = held
+        whole = whole_region(held.name, held.shape).subset
+        return [
+            copy_leaf(origin, taken, held, whole, None, names, source),
+            copy_leaf(held, whole, target, given, memlet.wcr, names, source),
+        ]
 
     # -- maps
     def map_scope(self, entry: nd.MapEntry) -> list[Node]:

@@ -38,36 +38,36 @@ class Library:
         self._start = library[f"__dace_init_{name}"]
         self._start.restype = ctypes.c_void_p
         self._program.restype = None
-        self._handle: ctypes.c_void_p | None = None
-        self._starting = threading.Lock()
+        self._idle: list[ctypes.c_void_p] = []  # states of the program: each call has one for itself
 
     def __call__(self, values: Mapping[str, Any]) -> None:
         """Run with one value for each argument; arrays must have the right dtype and layout."""
         marshalled = {n: _marshal(values[n], desc, n) for n, desc in self.arguments.items()}
-        if self._handle is None:
-            self._begin([marshalled[n] for n in self.initial])
-        self._call(list(marshalled.values()))
+        self._run(list(marshalled.values()), [marshalled[n] for n in self.initial])
 
     def at(self, addresses: Sequence[Any]) -> None:
         """Run on arrays at these addresses, in the order of the arguments; scalars as ctypes has them.
 
         Only for programs whose sizes are fixed.
         """
-        if self._handle is None:
-            self._begin([])
-        self._call([ctypes.c_void_p(a) if type(a) is int else a for a in addresses])
+        self._run([ctypes.c_void_p(a) if type(a) is int else a for a in addresses], ())
 
-    def _begin(self, initial: Sequence[Any]) -> None:
-        with self._starting:
-            if self._handle is None:
-                self._handle = ctypes.c_void_p(self._start(*initial))
+    def _run(self, values: list[Any], initial: Sequence[Any]) -> None:
+        try:
+            state = self._idle.pop()
+        except IndexError:
+            state = ctypes.c_void_p(self._start(*initial))
+        try:
+            self._call(state, values)
+        finally:
+            self._idle.append(state)
 
-    def _one_by_one(self, values: list[Any]) -> None:
-        self._program(self._handle, *values)
+    def _one_by_one(self, state: ctypes.c_void_p, values: list[Any]) -> None:
+        self._program(state, *values)
 
-    def _by_addresses(self, values: list[Any]) -> None:
+    def _by_addresses(self, state: ctypes.c_void_p, values: list[Any]) -> None:
         places = [v.value if isinstance(v, ctypes.c_void_p) else ctypes.addressof(v) for v in values]
-        self._program(self._handle, (ctypes.c_void_p * len(places))(*places))
+        self._program(state, (ctypes.c_void_p * len(places))(*places))
 
 
 def _marshal(value: Any, desc: dt.Data, name: str) -> Any:

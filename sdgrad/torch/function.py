@@ -102,13 +102,10 @@ class PreparedCall(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, prepared, *tensors):
-        results, kept = prepared.run(tensors)
-        own = {r.data_ptr(): k for k, r in enumerate(results)}
+        results, ctx.kept = prepared.run(tensors)
         ctx.prepared = prepared
         # Results that backward reads are saved as PyTorch saves them, so that writes to them are found.
-        ctx.kept = {n: t for n, t in kept.items() if t.data_ptr() not in own}
-        ctx.again = {n: own[t.data_ptr()] for n, t in kept.items() if t.data_ptr() in own}
-        ctx.save_for_backward(*tensors, *(results[k] for k in ctx.again.values()))
+        ctx.save_for_backward(*tensors, *(results[prepared.outputs.index(n)] for n in ctx.kept.results))
         ctx.set_materialize_grads(False)
         differentiable = set(prepared.request.outputs)
         ctx.mark_non_differentiable(
@@ -131,7 +128,7 @@ class PreparedCall(torch.autograd.Function):
             named = dict(zip(pullback.cotangents(arguments), seeds, strict=True))
             found = dict(zip(prepared.wanted, apply(pullback, {**arguments, **named}), strict=True))
         else:
-            kept = {**ctx.kept, **dict(zip(ctx.again, saved[len(tensors) :], strict=True))}
+            kept = {**ctx.kept.tensors, **dict(zip(ctx.kept.results, saved[len(tensors) :], strict=True))}
             found = prepared.pull(tensors, kept, given)
         return (None, *(_shaped(found.get(n), t) for n, t in zip(prepared.order, tensors, strict=True)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,23 @@ class Half:
         return arrays
 
 
+@dataclass
+class Kept:
+    """What backward takes from a forward call; its memory is used again when nobody can ask for it any more.
+
+    :param results: outputs of the call that backward reads as well.
+    """
+
+    tensors: Tensors
+    results: Sequence[str]
+    owner: Prepared
+
+    def __del__(self) -> None:
+        made = {n: t for n, t in self.tensors.items() if n not in self.owner.order}
+        if made:
+            self.owner.spare.append(made)
+
+
 @dataclass(frozen=True)
 class Prepared:
     """Forward and backward of a function for arguments of one kind.
@@ -99,6 +116,7 @@ class Prepared:
     kept: tuple[str, ...] = ()  # what backward takes from forward besides arguments
     seeds: Mapping[str, str] | None = None  # cotangents by the program's outputs
     gradients: Mapping[str, str] | None = None
+    spare: list[Tensors] = field(default_factory=list, compare=False)  # memory of tapes that are gone
 
     @staticmethod
     def of(
@@ -144,11 +162,17 @@ class Prepared:
         containers = self.signature.program.containers
         return [(o, tuple(int(n) for n in containers[o].shape)) for o in self.seeds]
 
-    def run(self, tensors: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], Tensors]:
+    def run(self, tensors: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], Kept]:
         """Results, and what backward takes."""
         assert self.forward is not None
-        arrays = self.forward(dict(zip(self.order, tensors, strict=True)).get)
-        return [arrays[n] for n in self.outputs], {n: arrays[n] for n in self.kept}
+        try:
+            memory = self.spare.pop()
+        except IndexError:
+            memory = {}
+        arrays = self.forward({**memory, **dict(zip(self.order, tensors, strict=True))}.get)
+        results = {n: arrays[n] for n in self.outputs}
+        kept = {n: arrays[n] for n in self.kept if n not in results}
+        return list(results.values()), Kept(kept, [n for n in self.kept if n in results], self)
 
     def pull(
         self, tensors: Sequence[torch.Tensor], kept: Tensors, cotangents: Mapping[str, torch.Tensor | None]

@@ -127,3 +127,13 @@ def overwritten_twice(x: dace.float64[3]):
 def arguments_called_like_functions(x, log, fmax):
     exp = np.exp(x * log)
     return np.sum(np.log(x) * log * exp) + np.sum(np.maximum(fmax, x))
+
+
+# A copy between two views that share an element: its adjoint passed on what it had just added.
+@program(arrays((4, 3)), "corpus", mutates="B")
+def copy_between_views_that_meet(B):
+    v = B[1:, 1]
+    w = B[1, :]
+    w[:] = v
+    v[:] = 0
+    return np.sum(w)

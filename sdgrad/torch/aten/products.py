@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from sdgrad.torch.aten.registry import aten
@@ -14,6 +15,9 @@ from sdgrad.torch.graph import Graph, Type, Value
 @aten("mm.default", "bmm.default", "matmul.default", "mv.default", "dot.default", "vdot.default")
 def _matmul(g: Graph, out: Type, self: Value, second: Value | None = None, **more: Any) -> Value:
     other = second if second is not None else next(v for v in more.values() if isinstance(v, Value))
+    if self.rank > 2 and other.rank == 2:  # one product of matrices
+        x = g.reshape(self, [int(np.prod(self.shape[:-1])), self.shape[-1]])
+        return g.reshape(g.op("MatMul", x, other), out.shape)
     return g.op("MatMul", self, other)
 
 
@@ -49,11 +53,13 @@ def _addmv(g: Graph, out: Type, self: Value, mat: Value, vec: Value, beta: float
 
 @aten("linear.default")
 def _linear(g: Graph, out: Type, input: Value, weight: Value, bias: Value | None = None) -> Value:
-    """``Gemm`` for matrices, which is one call of BLAS with the bias."""
-    if input.rank == 2 and weight.rank == 2 and bias is not None:
-        return g.op("Gemm", input, weight, bias, transB=1)
-    product = g.op("MatMul", input, g.transpose(weight, range(weight.rank)[::-1]))
-    return product if bias is None else g.op("Add", product, bias)
+    """One product of matrices, whatever the dimensions of the operand are."""
+    if weight.rank != 2 or input.rank < 2:
+        product = g.op("MatMul", input, g.transpose(weight, range(weight.rank)[::-1]))
+        return product if bias is None else g.op("Add", product, bias)
+    rows = int(np.prod(input.shape[:-1]))
+    x = g.reshape(input, [rows, input.shape[-1]])
+    return g.reshape(g.op("Gemm", x, weight, bias, transB=1), out.shape)
 
 
 @aten("einsum.default")
