@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from sdgrad.torch.verify import compare, expected
 from sdgrad.torch.watch import STATE, has_backward_hooks
 
 C = TypeVar("C", bound=type)
+MANY = 16  # captures of one module, after which its user is told
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,12 @@ class Dispatcher:
         if self.options.verify:
             compare(label, wanted, found)
         self.captures[call.key] = captured
+        if len(self.captures) == MANY:
+            warnings.warn(
+                f"{label} has been captured {MANY} times: something that decides what it computes changes from call to "
+                "call, such as a shape, a number among the arguments, or an attribute. Tensors may change freely",
+                stacklevel=4,
+            )
         return found
 
 
@@ -86,8 +94,7 @@ def children_wrapped(module: nn.Module, options: Options) -> Iterator[None]:
     """The module's direct submodules run on generated code for a while, and what holds them does not."""
     held = [m for m in module.children() if "forward" not in m.__dict__ and not isinstance(m, Module)]
     for child in held:
-        dispatch = child.__dict__.setdefault(STATE, Dispatchers()).of(type(child).forward, options)
-        child.__dict__["forward"] = functools.partial(_dispatched, dispatch, child)
+        child.__dict__["forward"] = child.__dict__.setdefault(STATE, Dispatchers()).shown(child, options)
     try:
         yield
     finally:
@@ -216,6 +223,13 @@ class Dispatchers:
 
     def __init__(self) -> None:
         self.known: dict[Callable, Dispatcher] = {}
+        self.in_place: Callable | None = None
+
+    def shown(self, module: nn.Module, options: Options) -> Callable:
+        """What stands in place of a submodule's ``forward``; always the same, which is how it is known as unchanged."""
+        if self.in_place is None:
+            self.in_place = functools.partial(_dispatched, self.of(type(module).forward, options), module)
+        return self.in_place
 
     def of(self, forward: Callable, options: Options) -> Dispatcher:
         if forward not in self.known:

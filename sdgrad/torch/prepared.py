@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,16 +60,21 @@ class Half:
         constants = {n: torch.from_numpy(np.ascontiguousarray(v)) for n, v in closure.items()}
         return Half(program, tuple(entries), constants)
 
-    def __call__(self, given: Callable[[str], torch.Tensor | None]) -> Tensors:
-        """Run; every array of the program, by name."""
+    def __call__(self, given: Mapping[str, torch.Tensor], memory: Mapping[str, torch.Tensor]) -> Tensors:
+        """Run; every array of the program, by name.
+
+        :param memory: tensors for what is not given, whose content does not matter.
+        """
         arrays: Tensors = {}
         addresses = []
         for entry in self.entries:
-            tensor = given(entry.name)
+            tensor = given.get(entry.name)
             if tensor is None:
                 tensor = self.constants.get(entry.name)
             if tensor is None:
-                tensor = entry.empty()
+                tensor = memory.get(entry.name)
+                if tensor is None:
+                    tensor = entry.empty()
             elif entry.slot.copied:
                 tensor = tensor.clone(memory_format=torch.contiguous_format)
             elif not tensor.is_contiguous():
@@ -169,7 +174,7 @@ class Prepared:
             memory = self.spare.pop()
         except IndexError:
             memory = {}
-        arrays = self.forward({**memory, **dict(zip(self.order, tensors, strict=True))}.get)
+        arrays = self.forward(dict(zip(self.order, tensors, strict=True)), memory)
         results = {n: arrays[n] for n in self.outputs}
         kept = {n: arrays[n] for n in self.kept if n not in results}
         return list(results.values()), Kept(kept, [n for n in self.kept if n in results], self)
@@ -184,5 +189,5 @@ class Prepared:
             c = cotangents[output]
             dtype = TENSOR_TYPES[np.dtype(self.signature.program.containers[output].dtype.type)]
             given[self.seeds[output]] = c if c is not None else torch.zeros(shape, dtype=dtype)
-        arrays = self.backward(given.get)
+        arrays = self.backward(given, {})
         return {n: arrays[g] for n, g in self.gradients.items()}

@@ -116,7 +116,7 @@ class Translator:
             raise Unsupported("there is no rule for this operation")
         try:
             found = rule(self.graph, out, **given)
-        except TypeError as error:
+        except (TypeError, AssertionError) as error:
             raise Unsupported(f"this form of the operation is not covered ({error})") from error
         return typed(found, out)
 

@@ -3,7 +3,16 @@
 A rule takes the graph, the type of the result, and the operation's arguments by the names of its schema.
 """
 
-from sdgrad.torch.aten import elementwise, indexing, networks, products, reductions, shapes  # noqa: F401
+from sdgrad.torch.aten import (  # noqa: F401
+    elementwise,
+    indexing,
+    networks,
+    normalization,
+    products,
+    recurrent,
+    reductions,
+    shapes,
+)
 from sdgrad.torch.aten.registry import RULES, aten
 
 __all__ = ["RULES", "aten"]

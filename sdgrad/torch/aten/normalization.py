@@ -1,0 +1,183 @@
+"""Normalizations over layers, groups and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from sdgrad.torch.aten.reductions import variance
+from sdgrad.torch.aten.registry import RULES, aten
+from sdgrad.torch.graph import Graph, Type, Value
+
+
+def _moment(g: Graph, x: Value, wanted: Type) -> Value:
+    return g.reshape(g.cast(x, wanted.dtype), wanted.shape)
+
+
+@aten("native_layer_norm.default")
+def _layer_norm(
+    g: Graph,
+    out: Sequence[Type],
+    input: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None,
+    bias: Value | None,
+    eps: float,
+) -> tuple[Value, ...]:
+    axis = input.rank - len(normalized_shape)
+    scale = weight if weight is not None else g.constant(np.ones(tuple(normalized_shape)), input.dtype)
+    found = g.ops("LayerNormalization", input, scale, bias, outputs=3, axis=axis, epsilon=float(eps))
+    return (found[0], *(_moment(g, x, t) for x, t in zip(found[1:], out[1:], strict=True)))
+
+
+@aten("layer_norm.default")
+def _whole_layer_norm(
+    g: Graph,
+    out: Type,
+    input: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Value:
+    axis = input.rank - len(normalized_shape)
+    scale = weight if weight is not None else g.constant(np.ones(tuple(normalized_shape)), input.dtype)
+    return g.op("LayerNormalization", input, scale, bias, axis=axis, epsilon=float(eps))
+
+
+@aten("rms_norm.default")
+def _rms_norm(
+    g: Graph,
+    out: Type,
+    input: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None = None,
+    eps: float | None = None,
+) -> Value:
+    axis = input.rank - len(normalized_shape)
+    scale = weight if weight is not None else g.constant(np.ones(tuple(normalized_shape)), input.dtype)
+    least = torch.finfo(input.dtype).eps if eps is None else eps
+    return g.op("RMSNormalization", input, scale, axis=axis, epsilon=float(least))
+
+
+def _per_channel(g: Graph, x: Value, rank: int) -> Value:
+    return g.unsqueeze(x, *range(1, rank - 1)) if rank > 2 else x
+
+
+@aten("group_norm.default")
+def _group_norm(
+    g: Graph,
+    out: Type,
+    input: Value,
+    num_groups: int,
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Value:
+    channels = input.shape[1]
+    scale = weight if weight is not None else g.constant(np.ones(channels), input.dtype)
+    shift = bias if bias is not None else g.constant(np.zeros(channels), input.dtype)
+    return g.op("GroupNormalization", input, scale, shift, num_groups=num_groups, epsilon=float(eps))
+
+
+@aten("native_group_norm.default")
+def _native_group_norm(
+    g: Graph,
+    out: Sequence[Type],
+    input: Value,
+    weight: Value | None,
+    bias: Value | None,
+    N: int,  # noqa: N803
+    C: int,  # noqa: N803
+    HxW: int,  # noqa: N803
+    group: int,
+    eps: float,
+) -> tuple[Value, ...]:
+    return _group_norm(g, out[0], input, group, weight, bias, eps), Value(""), Value("")
+
+
+def _normalized(
+    g: Graph, x: Value, weight: Value | None, bias: Value | None, mean: Value, spread: Value, eps: float
+) -> Value:
+    """``(x - mean) / sqrt(spread + eps) weight + bias`` by channel."""
+    scale = g.op("Reciprocal", g.op("Sqrt", g.op("Add", spread, g.constant(eps, x.dtype))))
+    if weight is not None:
+        scale = g.op("Mul", scale, weight)
+    apart = g.op("Sub", x, _per_channel(g, mean, x.rank))
+    found = g.op("Mul", apart, _per_channel(g, scale, x.rank))
+    return found if bias is None else g.op("Add", found, _per_channel(g, bias, x.rank))
+
+
+def _batch_norm(
+    g: Graph,
+    out: Sequence[Type],
+    input: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value | None,
+    running_var: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Value, ...]:
+    """Result, mean and (where it trains) the new running moments; Ioffe and Szegedy 2015, with PyTorch's momentum."""
+    if not training and running_mean is not None:
+        assert running_var is not None
+        return (_normalized(g, input, weight, bias, running_mean, running_var, eps), Value(""), Value(""))[
+            : len(out)
+        ] + (
+            running_mean,
+            running_var,
+        )[: max(0, len(out) - 3)]
+    axes = [k for k in range(input.rank) if k != 1]
+    channels = input.shape[1]
+    spread, level = variance(g, input, axes, 0.0, False)
+    mean = g.reshape(level, [channels])
+    count = float(np.prod([input.shape[k] for k in axes]))
+    found = _normalized(g, input, weight, bias, mean, spread, eps)
+    if len(out) <= 3 or running_mean is None or running_var is None:
+        return (found, Value(""), Value(""), Value(""), Value(""))[: len(out)]
+    dtype = running_mean.dtype
+
+    def moved(old: Value, new: Value) -> Value:
+        part = g.op("Mul", g.cast(new, dtype), g.constant(momentum, dtype))
+        return g.op("Add", g.op("Mul", old, g.constant(1 - momentum, dtype)), part)
+
+    unbiased = g.op("Mul", spread, g.constant(count / max(count - 1, 1), input.dtype))
+    return found, Value(""), Value(""), moved(running_mean, mean), moved(running_var, unbiased)
+
+
+RULES["_native_batch_norm_legit_functional.default"] = _batch_norm
+
+
+@aten("_native_batch_norm_legit.no_stats")
+def _batch_norm_without_stats(
+    g: Graph,
+    out: Sequence[Type],
+    input: Value,
+    weight: Value | None,
+    bias: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Value, ...]:
+    return _batch_norm(g, out, input, weight, bias, None, None, True, momentum, eps)
+
+
+@aten("_native_batch_norm_legit_no_training.default")
+def _batch_norm_at_rest(
+    g: Graph,
+    out: Sequence[Type],
+    input: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value,
+    running_var: Value,
+    momentum: float,
+    eps: float,
+) -> tuple[Value, ...]:
+    return _batch_norm(g, out, input, weight, bias, running_mean, running_var, False, momentum, eps)

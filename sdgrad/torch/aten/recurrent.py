@@ -1,0 +1,117 @@
+"""LSTM, GRU and plain recurrent layers, each layer an operator for one or both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sdgrad.torch.aten.registry import RULES, aten
+from sdgrad.torch.graph import Graph, Type, Unsupported, Value
+
+# The gates of ONNX's operators, as numbers of PyTorch's.
+GATES = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
+
+
+def _gates(g: Graph, kind: str, x: Value, hidden: int) -> Value:
+    """Rows in the order of ONNX's gates."""
+    order = GATES[kind]
+    if order == tuple(range(len(order))):
+        return x
+    return g.op("Concat", *(g.slice(x, 0, k * hidden, (k + 1) * hidden) for k in order), axis=0)
+
+
+def _recurrent(
+    g: Graph,
+    kind: str,
+    input: Value,
+    states: Sequence[Value],
+    params: Sequence[Value],
+    has_biases: bool,
+    num_layers: int,
+    bidirectional: bool,
+    batch_first: bool,
+    masks: Sequence[Value],
+    **more: Any,
+) -> tuple[Value, ...]:
+    """Layers one after another, each an operator for one or both directions."""
+    directions = 2 if bidirectional else 1
+    width = 4 if has_biases else 2
+    hidden = params[1].shape[1]
+    x = g.transpose(input, [1, 0, 2]) if batch_first else input
+    lasts: list[list[Value]] = [[] for _ in states]
+    for layer in range(num_layers):
+        mine = [params[(layer * directions + d) * width :][:width] for d in range(directions)]
+
+        def both(k: int, mine: Sequence[Sequence[Value]] = mine) -> Value:
+            parts = [g.unsqueeze(_gates(g, kind, own[k], hidden), 0) for own in mine]
+            return parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=0)
+
+        bias = g.op("Concat", both(2), both(3), axis=1) if has_biases else None
+        initial = [g.slice(s, 0, layer * directions, (layer + 1) * directions) for s in states]
+        found = g.ops(
+            kind, x, both(0), both(1), bias, None, *initial, outputs=1 + len(states), hidden_size=hidden,
+            direction="bidirectional" if bidirectional else "forward", **more,
+        )  # fmt: skip
+        flat = g.transpose(found[0], [0, 2, 1, 3])  # time, batch, directions, hidden
+        shape = (*_time_and_batch(input, batch_first), directions * hidden)
+        x = Value(g.op("Reshape", flat, g.integers(shape)).name, shape, input.dtype)
+        for of, last in zip(lasts, found[1:], strict=True):
+            of.append(last)
+        if masks and layer + 1 < num_layers:
+            x = g.op("Mul", x, masks[layer], like=x)
+    results = [of[0] if len(of) == 1 else g.op("Concat", *of, axis=0) for of in lasts]
+    return (g.transpose(x, [1, 0, 2]) if batch_first else x, *results)
+
+
+def _time_and_batch(x: Value, batch_first: bool) -> tuple[int, int]:
+    return (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])
+
+
+@aten("lstm.input")
+def _lstm(
+    g: Graph,
+    out: Sequence[Type],
+    input: Value,
+    hx: Sequence[Value],
+    params: Sequence[Value],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+    masks: Sequence[Value] = (),
+) -> tuple[Value, ...]:
+    if len(hx) != 2 or any(p.shape[-1] != params[1].shape[1] for p in params[1::4] if has_biases):
+        raise Unsupported("projections (proj_size)")
+    return _recurrent(g, "LSTM", input, hx, params, has_biases, num_layers, bidirectional, batch_first, masks)
+
+
+def _with_one_state(kind: str, **more: Any):
+    def rule(
+        g: Graph,
+        out: Sequence[Type],
+        input: Value,
+        hx: Value,
+        params: Sequence[Value],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+        masks: Sequence[Value] = (),
+    ) -> tuple[Value, ...]:
+        given = dict(more)
+        if "activations" in given:
+            given["activations"] = given["activations"] * (2 if bidirectional else 1)
+        return _recurrent(
+            g, kind, input, [hx], params, has_biases, num_layers, bidirectional, batch_first, masks, **given
+        )
+
+    return rule
+
+
+RULES["gru.input"] = _with_one_state("GRU", linear_before_reset=1)
+RULES["rnn_tanh.input"] = _with_one_state("RNN", activations=["Tanh"])
+RULES["rnn_relu.input"] = _with_one_state("RNN", activations=["Relu"])
