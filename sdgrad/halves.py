@@ -148,8 +148,8 @@ class Forward:
         results = tuple(tape.outputs.values())
         return (results[0] if len(results) == 1 else results), tape
 
-    def run(self, arguments: Mapping[str, Any]) -> Tape:
-        signature = Signature.of(self.f, arguments)
+    def compiled(self, signature: Signature) -> tuple[dict[str, str], Request, Compiled]:
+        """Outputs by the names users have for them, what is asked for, and the programs of both halves."""
         known = output_names(signature)
         if not known:
             raise NotScalarError(f"{python_function(self.f).__name__} returns nothing and writes no argument")
@@ -159,7 +159,11 @@ class Forward:
         present = tuple(n for n in self.requires if n in signature.program.containers)
         outputs = tuple(known[n] for n in provides)
         request = Request(present, outputs, False, self.strong_zero, rerun=self.tapes != "all")
-        programs = compile_halves(signature, request, self.tapes)
+        return known, request, compile_halves(signature, request, self.tapes)
+
+    def run(self, arguments: Mapping[str, Any]) -> Tape:
+        signature = Signature.of(self.f, arguments)
+        known, request, programs = self.compiled(signature)
         initial = signature.arguments(arguments)
         found = programs.forward(initial, sizes=programs.sizes(initial))
         results = {n: signature.output_value(c, found, arguments) for n, c in known.items()}

@@ -27,7 +27,7 @@ from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.symbolic.expr import to_expr
 from sdgrad.wrt import Wrt, several
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def load(path: str | Path) -> GradientProgram:
     arguments: dict[str, dt.Data] = {n: _read(d) for n, d in facts["arguments"].items()}
     library = Library(str(target), facts["library"]["name"], arguments, facts["library"]["initial"])
     spelled = facts["spelled"]
-    slots = tuple(Slot.of(n, arguments[spelled.get(n, n)], s["copied"]) for s in facts["slots"] for n in [s["name"]])
+    slots = tuple(Slot.of(s["name"], arguments[spelled.get(s["name"], s["name"])], s["copied"]) for s in facts["slots"])
     layout = facts["layout"]
     layout["parameters"] = tuple(layout["parameters"])
     program = CompiledProgram(frozenset(facts["symbols"]), library, slots, spelled)

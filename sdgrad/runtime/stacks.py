@@ -15,12 +15,12 @@ NUMBERS = {
     dace.float32: ("1.0f", "0.0f"),
     dace.float64: ("1.0", "0.0"),
     dace.complex64: (
-        "dace::blas::BlasConstants::Get().Complex64Pone()",
-        "dace::blas::BlasConstants::Get().Complex64Zero()",
+        f"{CONSTANTS}.Complex64Pone()",
+        f"{CONSTANTS}.Complex64Zero()",
     ),
     dace.complex128: (
-        "dace::blas::BlasConstants::Get().Complex128Pone()",
-        "dace::blas::BlasConstants::Get().Complex128Zero()",
+        f"{CONSTANTS}.Complex128Pone()",
+        f"{CONSTANTS}.Complex128Zero()",
     ),
 }
 

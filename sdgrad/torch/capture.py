@@ -159,11 +159,10 @@ class Translation:
     def run(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Translated:
         return Translator(self.label, self.draws, self.constants).run(body, entering, leaving)
 
-    def segment(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Segment:
+    def segment(self, found: Translated, entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Segment:
         """
         :raises CaptureError: there are nodes without a rule.
         """
-        found = self.run(body, entering, leaving)
         if found.reading is None:
             raise CaptureError(self.label, list(dict.fromkeys(found.problems.values())))
         names = [*found.inputs, *(d.name for d in found.draws)]
@@ -188,30 +187,28 @@ def steps_of(
 ) -> tuple[Step, ...]:
     """One segment where everything can be translated; else segments around what is left to PyTorch."""
     own = [n for n in leaving if n.op == "call_function"]
-    problems = translation.run(body, entering, own).problems if fallback else {}
-    if not problems:
-        return (translation.segment(body, entering, own),) if own else ()
-    left = {n for n in body if n in problems}
+    if not own:
+        return ()
+    whole = translation.run(body, entering, own)
+    if not whole.problems or not fallback:
+        return (translation.segment(whole, entering, own),)
+    inside, left = set(body), set(body) & whole.problems.keys()
     while True:
-        parts = grouped(body, left)
-        failed = {
-            n: p
-            for part in parts
-            if isinstance(part, Group)
-            for n, p in translation.run(
-                part.body, part.entering(translation.constants), part.leaving(leaving)
-            ).problems.items()
-        }
-        more = {u for n in failed for u in ([n] if n in body else n.users) if u in body} - left
+        steps: list[Step] = []
+        failed: set[fx.Node] = set()
+        for part in grouped(body, left):
+            if not isinstance(part, Group):
+                steps.append(Operation(part.name, cast(Callable, part.target), part.args, part.kwargs))
+                continue
+            takes, gives = part.entering(translation.constants), part.leaving(leaving)
+            found = translation.run(part.body, takes, gives)
+            failed |= found.problems.keys()
+            if not found.problems:
+                steps.append(translation.segment(found, takes, gives))
+        more = {u for n in failed for u in ([n] if n in inside else n.users)} & inside - left
         if not more:
-            break
+            return tuple(steps)
         left |= more
-    return tuple(
-        translation.segment(part.body, part.entering(translation.constants), part.leaving(leaving))
-        if isinstance(part, Group)
-        else Operation(part.name, cast(Callable, part.target), part.args, part.kwargs)
-        for part in parts
-    )
 
 
 def held(program: torch.export.ExportedProgram) -> dict[fx.Node, torch.Tensor]:

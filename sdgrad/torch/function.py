@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -82,17 +82,15 @@ class _Call(torch.autograd.Function):
         if torch.is_grad_enabled():  # the backward pass will be differentiated
             values = {**ctx.constants, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
             arguments = {n: values[n] for n in ctx.order}
-            pullback = Pullback(ctx.f, ctx.order, ctx.wanted, ctx.tape.request.outputs)
-            given = (
+            seeds = (
                 c if c is not None else like(np.zeros_like(as_array(o)), ctx.saved_tensors[0])
                 for (n, o), c in zip(ctx.tape.outputs.items(), cotangents, strict=True)
                 if n in ctx.tape.differentiable
             )
-            seeds = dict(zip(pullback.cotangents(arguments), given, strict=True))
-            found = dict(zip(ctx.wanted, apply(pullback, {**arguments, **seeds}), strict=True))
+            found = _recorded(ctx.f, ctx.wanted, ctx.tape.request.outputs, arguments, seeds)
         else:
-            seeds = {n: c for n, c in zip(ctx.tape.outputs, cotangents, strict=True) if c is not None}
-            found = Backward(ctx.f, ctx.wanted)(ctx.tape, **seeds) if seeds else {}
+            named = {n: c for n, c in zip(ctx.tape.outputs, cotangents, strict=True) if c is not None}
+            found = Backward(ctx.f, ctx.wanted)(ctx.tape, **named) if named else {}
         gradients = (_shaped(found.get(n), t) for n, t in zip(ctx.names, ctx.saved_tensors, strict=True))
         return (None, None, None, None, None, *gradients)
 
@@ -122,15 +120,25 @@ class PreparedCall(torch.autograd.Function):
             return (None, *(None for _ in tensors))
         if torch.is_grad_enabled():  # the backward pass will be differentiated
             arguments = dict(zip(prepared.order, tensors, strict=True))
-            pullback = Pullback(prepared.function, prepared.order, prepared.wanted, prepared.request.outputs)
-            model = next(c for c in cotangents if c is not None)
-            seeds = (given[o] if given[o] is not None else model.new_zeros(shape) for o, shape in prepared.seed_shapes)
-            named = dict(zip(pullback.cotangents(arguments), seeds, strict=True))
-            found = dict(zip(prepared.wanted, apply(pullback, {**arguments, **named}), strict=True))
+            seeds = (s.tensor(given[s.output]) for s in prepared.seeds)
+            found = _recorded(prepared.function, prepared.wanted, prepared.request.outputs, arguments, seeds)
         else:
             kept = {**ctx.kept.tensors, **dict(zip(ctx.kept.results, saved[len(tensors) :], strict=True))}
             found = prepared.pull(tensors, kept, given)
         return (None, *(_shaped(found.get(n), t) for n, t in zip(prepared.order, tensors, strict=True)))
+
+
+def _recorded(
+    f: Callable,
+    wanted: tuple[str, ...],
+    outputs: tuple[str, ...],
+    arguments: Mapping[str, Any],
+    seeds: Iterable[torch.Tensor],
+) -> dict[str, torch.Tensor]:
+    """Gradients by argument, from a backward pass that can be differentiated again."""
+    pullback: Any = Pullback(f, tuple(arguments), wanted, outputs)
+    named = dict(zip(pullback.cotangents(arguments), seeds, strict=True))
+    return dict(zip(wanted, apply(pullback, {**arguments, **named}), strict=True))
 
 
 def _shaped(gradient: torch.Tensor | None, of: torch.Tensor) -> torch.Tensor | None:

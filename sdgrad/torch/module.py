@@ -20,6 +20,7 @@ from sdgrad.torch.verify import compare, expected
 from sdgrad.torch.watch import STATE, has_backward_hooks
 
 C = TypeVar("C", bound=type)
+UNKNOWN = object()
 MANY = 16  # captures of one module, after which its user is told
 
 
@@ -52,12 +53,13 @@ class Dispatcher:
             return self.forward(module, *args, **kwargs)
         call = Call.of(module, args, kwargs)
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.options.backward):
-            if call.key not in self.captures:
+            captured = self.captures.get(call.key, UNKNOWN)
+            if captured is UNKNOWN:
                 with self.making:
                     if call.key not in self.captures:
                         return self.first(module, call, args, kwargs)
-            captured = self.captures[call.key]
-            if captured is None:
+                captured = self.captures[call.key]
+            if not isinstance(captured, Captured):
                 with children_wrapped(module, self.options):
                     return self.forward(module, *args, **kwargs)
             return captured.run(call)

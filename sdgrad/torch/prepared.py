@@ -11,7 +11,8 @@ import torch
 from dace import data as dt
 
 from sdgrad.gradients import gradient_name, seed_name
-from sdgrad.halves import Compiled, Forward, compile_halves, output_names
+from sdgrad.halves import Forward, output_names
+from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.signature import Signature
@@ -85,6 +86,26 @@ class Half:
         return arrays
 
 
+@dataclass(frozen=True)
+class Seed:
+    """The cotangent of an output."""
+
+    output: str
+    name: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+    @staticmethod
+    def of(output: str, program: Program, request: Request) -> Seed:
+        container = program.containers[output]
+        shape = tuple(int(n) for n in container.shape)
+        return Seed(output, seed_name(output, program, request), shape, TENSOR_TYPES[np.dtype(container.dtype.type)])
+
+    def tensor(self, cotangent: torch.Tensor | None) -> torch.Tensor:
+        """What is given, and zeros where nothing is."""
+        return cotangent if cotangent is not None else torch.zeros(self.shape, dtype=self.dtype)
+
+
 @dataclass
 class Kept:
     """What backward takes from a forward call; its memory is used again when nobody can ask for it any more.
@@ -119,8 +140,8 @@ class Prepared:
     forward: Half | None = None
     backward: Half | None = None
     kept: tuple[str, ...] = ()  # what backward takes from forward besides arguments
-    seeds: Mapping[str, str] | None = None  # cotangents by the program's outputs
-    gradients: Mapping[str, str] | None = None
+    seeds: tuple[Seed, ...] = ()
+    gradients: Mapping[str, str] = field(default_factory=dict)
     spare: list[Tensors] = field(default_factory=list, compare=False)  # memory of tapes that are gone
 
     @staticmethod
@@ -129,15 +150,12 @@ class Prepared:
     ) -> Prepared | None:
         """None where calls need more than tensors: these go the general way."""
         signature = Signature.of(function, arguments)
-        known = output_names(signature)
-        outputs = tuple(known.values())
+        outputs = tuple(output_names(signature).values())
         order = tuple(arguments)
         if not wanted or not provides:
             half = Half.of(signature.primal(), signature.closure)
             return None if half is None else Prepared(function, order, (), signature, outputs, forward=half)
-        present = tuple(n for n in wanted if n in signature.program.containers)
-        request = Request(present, tuple(known[n] for n in provides), False, True, rerun=True)
-        programs: Compiled = compile_halves(signature, request, Forward.tapes)
+        _, request, programs = Forward(function, wanted, provides).compiled(signature)
         if programs.halves is None:
             return None
         first = Half.of(programs.forward, signature.closure)
@@ -156,16 +174,9 @@ class Prepared:
             first,
             second,
             tuple(e.name for e in second.entries if e.name in made | again),
-            {o: seed_name(o, signature.program, request) for o in request.outputs},
-            {n: gradient_name(n, signature.program) for n in present},
+            tuple(Seed.of(o, signature.program, request) for o in request.outputs),
+            {n: gradient_name(n, signature.program) for n in request.inputs},
         )
-
-    @property
-    def seed_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """The outputs that have cotangents, and the shapes of these."""
-        assert self.seeds is not None
-        containers = self.signature.program.containers
-        return [(o, tuple(int(n) for n in containers[o].shape)) for o in self.seeds]
 
     def run(self, tensors: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], Kept]:
         """Results, and what backward takes."""
@@ -183,11 +194,8 @@ class Prepared:
         self, tensors: Sequence[torch.Tensor], kept: Tensors, cotangents: Mapping[str, torch.Tensor | None]
     ) -> Tensors:
         """Gradients by argument."""
-        assert self.backward is not None and self.seeds is not None and self.gradients is not None
+        assert self.backward is not None
         given: Tensors = {**dict(zip(self.order, tensors, strict=True)), **kept}
-        for output, shape in self.seed_shapes:
-            c = cotangents[output]
-            dtype = TENSOR_TYPES[np.dtype(self.signature.program.containers[output].dtype.type)]
-            given[self.seeds[output]] = c if c is not None else torch.zeros(shape, dtype=dtype)
+        given |= {s.name: s.tensor(cotangents[s.output]) for s in self.seeds}
         arrays = self.backward(given, {})
         return {n: arrays[g] for n, g in self.gradients.items()}

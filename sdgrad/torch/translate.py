@@ -22,7 +22,7 @@ from sdgrad.torch.draws import BY_SHAPE, Draw, Make, contiguous, dropout_mask, s
 from sdgrad.torch.graph import DTYPES, OPSET, Graph, Type, Unsupported, Value
 
 FALLBACK = "give the module fallback=True, which leaves such operations to PyTorch"
-CHECKS = ("_assert", "sym_constrain", "_assert_tensor_metadata")
+CHECKS = ("_assert", "sym_constrain")
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,9 @@ class Translator:
         if name == "sdgrad::drawn.default":
             return self.given(out, self.marked[given["number"]])
         if name == "dropout.default":
-            return self.dropout(node, out, **given)
+            return self.dropout(out, **given)
         if name == "native_dropout.default":
-            return self.dropout(node, out[0], given["input"], given["p"], given["train"] is not False), None
+            return self.dropout(out[0], given["input"], given["p"], given["train"] is not False), None
         if name.endswith(".input") and given.get("dropout") and given.get("train"):
             given["masks"] = self.masks_between(out[0], given)
         elif torch.Tag.nondeterministic_seeded in node.target.tags and name not in RULES:
@@ -127,7 +127,7 @@ class Translator:
         self.drawn.append((name, kind))
         return Value(name, kind.shape, kind.dtype)
 
-    def dropout(self, node: Node, out: Type, input: Value, p: float, train: bool) -> Value:
+    def dropout(self, out: Type, input: Value, p: float, train: bool) -> Value:
         if not train or p == 0:
             return input
         mask = self.given(out, partial(dropout_mask, out.shape, contiguous(out.shape), out.dtype, p))
@@ -145,7 +145,7 @@ class Translator:
         if name not in BY_SHAPE or not isinstance(out, Type):
             raise Unsupported("random numbers whose distribution depends on data")
         args, kwargs = (torch.fx.node.map_arg(x, lambda n: stand_in(n.meta["val"])) for x in (node.args, node.kwargs))
-        return self.given(out, partial(_drawn, node.target, args, dict(kwargs)))
+        return self.given(out, partial(node.target, *args, **kwargs))
 
     # -- the model
     def result(self, x: Any) -> Value:
@@ -169,10 +169,6 @@ class Translator:
 
 def _element(dtype: torch.dtype) -> int:
     return onnx.helper.np_dtype_to_tensor_dtype(DTYPES[dtype])
-
-
-def _drawn(op: Any, args: Any, kwargs: Any) -> torch.Tensor:
-    return op(*args, **kwargs)
 
 
 def _missing(value: Any) -> Any:

@@ -58,6 +58,9 @@ namespace dnn {
 
 enum Kind { FORWARD, IMAGE, WEIGHTS };  // which of image, weights and result is computed from the other two
 
+// The place of that operand among the three.
+inline int computed(Kind kind) { return kind == FORWARD ? 2 : kind == IMAGE ? 0 : 1; }
+
 inline void check(int status, const char *what) {
     if (status != 0) {
         std::fprintf(stderr, "sdgrad: oneDNN failed with status %d: %s\n", status, what);
@@ -162,10 +165,8 @@ struct Plan {
         static const int wanted[3][3] = {{129, 131, 133}, {130, 131, 134}, {129, 132, 134}};  // dnnl_query_*_md
         for (int k = 0; k < 3; ++k)
             operands[k].prepare(machine.engine, plain[k], dnnl_primitive_desc_query_md(desc, wanted[kind][k], 0),
-                                computed() == k);
+                                computed(kind) == k);
     }
-
-    int computed() const { return kind == FORWARD ? 2 : kind == IMAGE ? 0 : 1; }
 
     void run(void *image, void *weights, void *result) {
         void *const given[3] = {image, weights, result};
@@ -174,10 +175,10 @@ struct Plan {
         for (int k = 0; k < 3; ++k) {
             check(dnnl_memory_set_data_handle(operands[k].given, given[k]), "no memory");
             arguments[k] = {names[kind][k], operands[k].inner};
-            if (k != computed() && operands[k].move) operands[k].reorder(machine.stream, false);
+            if (k != computed(kind) && operands[k].move) operands[k].reorder(machine.stream, false);
         }
         check(dnnl_primitive_execute(primitive, machine.stream, 3, arguments), "a convolution");
-        if (operands[computed()].move) operands[computed()].reorder(machine.stream, true);
+        if (operands[computed(kind)].move) operands[computed(kind)].reorder(machine.stream, true);
         check(dnnl_stream_wait(machine.stream), "a convolution");
     }
 };
@@ -192,8 +193,7 @@ void convolution(Kind kind, const Extents<RANK> &extents, const float *image, co
         for (int k = 0; k < 3; ++k) sizes[k] *= extents[4 + 7 * axis + k];
     if (sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0) {  // a sum of nothing
         const float *const operands[3] = {image, weights, result};
-        const int computed = kind == FORWARD ? 2 : kind == IMAGE ? 0 : 1;
-        std::fill_n(const_cast<float *>(operands[computed]), sizes[computed], 0.0f);
+        std::fill_n(const_cast<float *>(operands[computed(kind)]), sizes[computed(kind)], 0.0f);
         return;
     }
     static std::mutex guard;

@@ -11,6 +11,14 @@ from sdgrad.torch.aten.reductions import variance
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Value
 
+DROPPED = Value("")
+"""In place of a result that only PyTorch's own backward pass uses."""
+
+
+def _given_or(g: Graph, x: Value | None, number: int, shape: Sequence[int], like: Value) -> Value:
+    """A weight, or a number in its place."""
+    return x if x is not None else g.constant(np.full(tuple(shape), number), like.dtype)
+
 
 def _moment(g: Graph, x: Value, wanted: Type) -> Value:
     return g.reshape(g.cast(x, wanted.dtype), wanted.shape)
@@ -27,7 +35,7 @@ def _layer_norm(
     eps: float,
 ) -> tuple[Value, ...]:
     axis = input.rank - len(normalized_shape)
-    scale = weight if weight is not None else g.constant(np.ones(tuple(normalized_shape)), input.dtype)
+    scale = _given_or(g, weight, 1, normalized_shape, input)
     found = g.ops("LayerNormalization", input, scale, bias, outputs=3, axis=axis, epsilon=float(eps))
     return (found[0], *(_moment(g, x, t) for x, t in zip(found[1:], out[1:], strict=True)))
 
@@ -44,7 +52,7 @@ def _whole_layer_norm(
     cudnn_enable: bool = True,
 ) -> Value:
     axis = input.rank - len(normalized_shape)
-    scale = weight if weight is not None else g.constant(np.ones(tuple(normalized_shape)), input.dtype)
+    scale = _given_or(g, weight, 1, normalized_shape, input)
     return g.op("LayerNormalization", input, scale, bias, axis=axis, epsilon=float(eps))
 
 
@@ -58,7 +66,7 @@ def _rms_norm(
     eps: float | None = None,
 ) -> Value:
     axis = input.rank - len(normalized_shape)
-    scale = weight if weight is not None else g.constant(np.ones(tuple(normalized_shape)), input.dtype)
+    scale = _given_or(g, weight, 1, normalized_shape, input)
     least = torch.finfo(input.dtype).eps if eps is None else eps
     return g.op("RMSNormalization", input, scale, axis=axis, epsilon=float(least))
 
@@ -78,9 +86,8 @@ def _group_norm(
     eps: float = 1e-05,
     cudnn_enabled: bool = True,
 ) -> Value:
-    channels = input.shape[1]
-    scale = weight if weight is not None else g.constant(np.ones(channels), input.dtype)
-    shift = bias if bias is not None else g.constant(np.zeros(channels), input.dtype)
+    channels = input.shape[1:2]
+    scale, shift = _given_or(g, weight, 1, channels, input), _given_or(g, bias, 0, channels, input)
     return g.op("GroupNormalization", input, scale, shift, num_groups=num_groups, epsilon=float(eps))
 
 
@@ -97,7 +104,7 @@ def _native_group_norm(
     group: int,
     eps: float,
 ) -> tuple[Value, ...]:
-    return _group_norm(g, out[0], input, group, weight, bias, eps), Value(""), Value("")
+    return _group_norm(g, out[0], input, group, weight, bias, eps), DROPPED, DROPPED
 
 
 def _normalized(
@@ -127,12 +134,8 @@ def _batch_norm(
     """Result, mean and (where it trains) the new running moments; Ioffe and Szegedy 2015, with PyTorch's momentum."""
     if not training and running_mean is not None:
         assert running_var is not None
-        return (_normalized(g, input, weight, bias, running_mean, running_var, eps), Value(""), Value(""))[
-            : len(out)
-        ] + (
-            running_mean,
-            running_var,
-        )[: max(0, len(out) - 3)]
+        found = _normalized(g, input, weight, bias, running_mean, running_var, eps)
+        return (found, DROPPED, DROPPED, running_mean, running_var)[: len(out)]
     axes = [k for k in range(input.rank) if k != 1]
     channels = input.shape[1]
     spread, level = variance(g, input, axes, 0.0, False)
@@ -140,7 +143,7 @@ def _batch_norm(
     count = float(np.prod([input.shape[k] for k in axes]))
     found = _normalized(g, input, weight, bias, mean, spread, eps)
     if len(out) <= 3 or running_mean is None or running_var is None:
-        return (found, Value(""), Value(""), Value(""), Value(""))[: len(out)]
+        return (found, *[DROPPED] * (len(out) - 1))
     dtype = running_mean.dtype
 
     def moved(old: Value, new: Value) -> Value:
@@ -148,7 +151,7 @@ def _batch_norm(
         return g.op("Add", g.op("Mul", old, g.constant(1 - momentum, dtype)), part)
 
     unbiased = g.op("Mul", spread, g.constant(count / max(count - 1, 1), input.dtype))
-    return found, Value(""), Value(""), moved(running_mean, mean), moved(running_var, unbiased)
+    return found, DROPPED, DROPPED, moved(running_mean, mean), moved(running_var, unbiased)
 
 
 RULES["_native_batch_norm_legit_functional.default"] = _batch_norm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sdgrad.torch.aten.registry import RULES, aten
+from sdgrad.torch.aten.registry import RULES, Rule
 from sdgrad.torch.graph import Graph, Type, Unsupported, Value
 
 # The gates of ONNX's operators, as numbers of PyTorch's.
@@ -67,32 +67,12 @@ def _time_and_batch(x: Value, batch_first: bool) -> tuple[int, int]:
     return (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])
 
 
-@aten("lstm.input")
-def _lstm(
-    g: Graph,
-    out: Sequence[Type],
-    input: Value,
-    hx: Sequence[Value],
-    params: Sequence[Value],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-    masks: Sequence[Value] = (),
-) -> tuple[Value, ...]:
-    if len(hx) != 2 or any(p.shape[-1] != params[1].shape[1] for p in params[1::4] if has_biases):
-        raise Unsupported("projections (proj_size)")
-    return _recurrent(g, "LSTM", input, hx, params, has_biases, num_layers, bidirectional, batch_first, masks)
-
-
-def _with_one_state(kind: str, **more: Any):
+def _rule(kind: str, activation: str | None = None, **more: Any) -> Rule:
     def rule(
         g: Graph,
         out: Sequence[Type],
         input: Value,
-        hx: Value,
+        hx: Value | Sequence[Value],
         params: Sequence[Value],
         has_biases: bool,
         num_layers: int,
@@ -102,16 +82,19 @@ def _with_one_state(kind: str, **more: Any):
         batch_first: bool,
         masks: Sequence[Value] = (),
     ) -> tuple[Value, ...]:
-        given = dict(more)
-        if "activations" in given:
-            given["activations"] = given["activations"] * (2 if bidirectional else 1)
+        states = [hx] if isinstance(hx, Value) else hx
+        if kind == "LSTM" and any(p.shape[-1] != params[1].shape[1] for p in params[1::4] if has_biases):
+            raise Unsupported("projections (proj_size)")
+        each = None if activation is None else [activation] * (2 if bidirectional else 1)
         return _recurrent(
-            g, kind, input, [hx], params, has_biases, num_layers, bidirectional, batch_first, masks, **given
-        )
+            g, kind, input, states, params, has_biases, num_layers, bidirectional, batch_first, masks,
+            activations=each, **more,
+        )  # fmt: skip
 
     return rule
 
 
-RULES["gru.input"] = _with_one_state("GRU", linear_before_reset=1)
-RULES["rnn_tanh.input"] = _with_one_state("RNN", activations=["Tanh"])
-RULES["rnn_relu.input"] = _with_one_state("RNN", activations=["Relu"])
+RULES["lstm.input"] = _rule("LSTM")
+RULES["gru.input"] = _rule("GRU", linear_before_reset=1)
+RULES["rnn_tanh.input"] = _rule("RNN", "Tanh")
+RULES["rnn_relu.input"] = _rule("RNN", "Relu")
