@@ -89,6 +89,8 @@ class Reversal:
         else:
             out += [assign(c.count, c.total) for c in self.plan.counters.values()]
         for k in range(len(block) - 1, -1, -1):
+            if (here := (*path, k)) in self.plan.inverses:
+                out.append(self.plan.inverses[here])
             out += [self.put_back(kept) for kept in self.plan.undo.get((*path, k), ())]
             out += self.plan.reruns.get((*path, k), ())
             out += self.node(block[k], (*path, k))
@@ -110,7 +112,7 @@ class Reversal:
         if isinstance(node, NodeCall):
             return self.call(node, path)
         before, touched = self.settle(node, path)
-        if not touched and not any(p[: len(path)] == path for p in self.plan.undo):
+        if not touched and not any(p[: len(path)] == path for p in (*self.plan.undo, *self.plan.inverses)):
             return before
         if isinstance(node, Branch):
             return [*before, *self.inside(node, path, lambda: self.branch(node, path))]

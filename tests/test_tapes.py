@@ -1,6 +1,7 @@
 """What is kept for the backward pass, read off the plan: numbers, not bytes of a process."""
 
 import inspect
+import linecache
 
 import numpy as np
 import pytest
@@ -183,3 +184,59 @@ def test_a_while_loop_keeps_one_number_a_trip():
 def test_the_plan_prints():
     assert "keeps" in str(plan_of(recurrence, vector()))
     assert str(plan_of(linear_step, vector(), 5)) == "no tape"
+
+
+def test_a_change_of_sign_is_undone_without_a_tape():
+    def f(x, c):
+        b = np.sin(x)
+        s = 0.0
+        for _ in range(5):
+            b[:] = -b
+            s += np.sum(c * b * b * b)
+        return s
+
+    plan = plan_of(f, vector(), vector())
+    assert plan.undone == {"b"} and len(plan.inverses) == 1 and plan.numbers() == 0
+
+
+def test_exchanged_arrays_are_undone_together():
+    def f(x, c):
+        a, b, d = np.sin(x), x * x, np.cos(x)
+        s = 0.0
+        for _ in range(7):
+            for j in range(N):
+                t = a[j]
+                a[j] = b[N - 1 - j]
+                b[N - 1 - j] = d[j]
+                d[j] = -t
+            s += np.sum(a * b * d * d * c)
+        return s
+
+    plan = plan_of(f, vector(), vector())
+    assert plan.undone == {"a", "b", "d"} and len(plan.inverses) == 1 and plan.numbers() == 0
+
+
+def test_updates_of_integers_are_undone():
+    def f(x, k):
+        n = k.copy()
+        s = 0.0
+        for i in range(4):
+            s += np.sum(np.sin(x * n))
+            n[:] = 3 - n
+            s += np.sum(np.exp(x * n))
+            n += 2 * i
+        return s
+
+    plan = plan_of(f, vector(), np.arange(N))
+    assert plan.undone == {"n"} and not plan.undo and not list(plan.all_kept())
+
+
+@pytest.mark.parametrize("update", ["b * 0.5", "b + 1.0", "1.0 - b", "b / 4.0", "-b + b[0]"])
+def test_updates_that_round_are_not_computed_back(update):
+    """A number that overflows, or loses its last bits, is not the one that was there."""
+    source = f"def f(x):\n b = np.sin(x)\n s = 0.0\n for _ in range(5):\n  b[:] = {update}\n  s += np.sum(b * b * b)\n return s"
+    space: dict = {"np": np}
+    linecache.cache["<update>"] = (len(source), None, source.splitlines(keepends=True), "<update>")
+    exec(compile(source, "<update>", "exec"), space)
+    plan = plan_of(space["f"], vector())
+    assert not plan.inverses and int(plan.numbers()) >= 5 * N

@@ -6,6 +6,7 @@ in registers, and nothing of them is ever kept in memory.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field, replace
 
 import dace
@@ -35,6 +36,7 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 
+DTYPES = {t.to_string(): t for t in (*dace.dtypes.INTEGER_TYPES, dace.bool_)}  # that casts convert to
 LOOKBACK = 24  # how far back a leaf looks for a partner: keeps fusion linear in the program's length
 ROUNDS = 3  # stores that a round finds dead have kept neighbours apart
 LARGEST_BODY = 300  # instructions of a fused leaf: beyond it compilers spill and compile times grow
@@ -259,9 +261,27 @@ class Merging:
                 if not (isinstance(i, Store) and i.container == instr.container and same(i.index, instr.index))
             ]
             self.body.append(instr)
-            self.held[key] = converted(instr, self.body, self.program)
+            self.held[key] = self.converted(instr)
         else:
             self.body.append(instr)
+
+    def converted(self, store: Store) -> str:
+        """The name of the stored value as a later load sees it: integers and booleans convert when stored."""
+        dtype = self.program.containers[store.container].dtype
+        if dtype not in dace.dtypes.INTEGER_TYPES and dtype != dace.bool_ or self.dtype_of(store.value) == dtype:
+            return store.value
+        name = f"{store.value}_as_{dtype.to_string().strip('_')}"
+        self.define(Let(name, code.call(f"dace.{dtype.to_string()}", code.name(store.value))))
+        return self.names.get(name, name)
+
+    def dtype_of(self, name: str) -> dace.typeclass | None:
+        """What a load or a cast gives; None for other values."""
+        instr = self.defined.get(name)
+        if isinstance(instr, Load):
+            return self.program.containers[instr.container].dtype
+        if isinstance(instr, Let) and isinstance(instr.expr, ast.Call):
+            return DTYPES.get(code.callee(instr.expr))
+        return None
 
     def choice(self, guarded: Store, earlier: Store) -> Store:
         """A guarded store over an unconditional one: one unconditional store of either value."""
@@ -271,17 +291,6 @@ class Merging:
             Let(name, code.choose(code.name(guarded.guard), code.name(guarded.value), code.name(earlier.value)))
         )
         return replace(guarded, value=name, guard=None)
-
-
-def converted(store: Store, body: list[Instr], program: Program) -> str:
-    """The name of the stored value as a later load sees it: integers and booleans convert when stored."""
-    dtype = program.containers[store.container].dtype
-    if dtype not in dace.dtypes.INTEGER_TYPES and dtype != dace.bool_:
-        return store.value
-    name = f"{store.value}_as_{dtype.to_string().strip('_')}"
-    if not any(isinstance(i, Let) and i.name == name for i in body):
-        body.append(Let(name, code.call(f"dace.{dtype.to_string()}", code.name(store.value))))
-    return name
 
 
 # --- dead code ---------------------------------------------------------------------------------------------------

@@ -84,5 +84,6 @@ def expand_calls(sdfg: dace.SDFG) -> None:
         for node, state in found:
             choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
             node.implementation = choices[0] if choices else node.default_implementation
-            with set_temporary("compiler", "lineinfo", value="none"):  # or it would be looked up on the stack
+            # neither the line of the expansion, looked up on the stack, nor a copy of the graph before it is wanted
+            with set_temporary("compiler", "lineinfo", value="none"), set_temporary("store_history", value=False):
                 node.expand(state)

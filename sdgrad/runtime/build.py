@@ -11,10 +11,11 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import dace
@@ -32,6 +33,10 @@ MOST_ARGUMENTS = 1000  # ctypes passes no more than 1024; programs with more tak
 DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
 # Guards of headers of DaCe's runtime that most programs need nothing of: without them a compilation takes a third less
 STREAMS, INSTRUMENTS = ("__DACE_STREAM_H",), ("__DACE_PERF_REPORTING_H", "__DACE_SERIALIZATION_H", "__DACE_COMM_H")
+NO_SPECIAL = "SDGRAD_NO_SPECIAL_FUNCTIONS"  # see sdgrad_dace.h
+SPECIAL = re.compile(
+    r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
+)
 
 
 def flags() -> list[str]:
@@ -41,11 +46,12 @@ def flags() -> list[str]:
     return [*warnings_off, *level, "-w", "-fPIC", "-fopenmp", "-std=c++20"]
 
 
-def spared_headers(sdfg: dace.SDFG) -> list[str]:
-    """Flags that leave out the headers a graph has no use for."""
+def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:
+    """Flags that leave out the headers, and parts of them, that a graph and its generated code have no use for."""
     streams = any(isinstance(desc, dt.Stream) for _, _, desc in sdfg.arrays_recursive())
     guards = (() if streams else STREAMS) + (() if sdfg.is_instrumented() else INSTRUMENTS)
-    return [f"-D{guard}" for guard in guards]
+    special = any(SPECIAL.search(code) for code in codes)
+    return [f"-D{name}" for name in (*guards, *(() if special else (NO_SPECIAL,)))]
 
 
 def compiler_name() -> str:
@@ -89,7 +95,7 @@ def precompiled_header(options: list[str]) -> list[str]:
                         f"-I{DACE_INCLUDE}",
                         "-x",
                         "c++-header",
-                        str(DACE_INCLUDE / "dace" / "dace.h"),
+                        str(INCLUDE / "sdgrad_dace.h"),
                         "-o",
                         str(part),
                     ],
@@ -109,16 +115,15 @@ def run(command: list[str], what: str) -> None:
         )
 
 
-def build(sdfg: dace.SDFG, folder: Path, target: Path) -> None:
-    """Generate and compile the code of a graph."""
+def build(sdfg: dace.SDFG, arguments: Mapping[str, dt.Data], folder: Path, target: Path) -> None:
+    """Generate and compile the code of a graph that is called with these arguments."""
     with config.compiling():
         objects = codegen.generate_code(sdfg, validate=config.debug)
         write_sources(sdfg, objects, folder)
-    arguments = sdfg.arglist()
     if len(arguments) > MOST_ARGUMENTS:
         (folder / "src" / "cpu" / "by_addresses.cpp").write_text(entry_by_addresses(sdfg.name, arguments))
     environments = {e for o in objects for e in o.environments}
-    options, links, spared = [], [], spared_headers(sdfg)
+    options, links, spared = [], [], spared_headers(sdfg, [o.code for o in objects])
     for env in library.get_environments_and_dependencies(environments):
         options += [*_value(env.cmake_compile_flags), *(f"-I{i}" for i in _value(env.cmake_includes))]
         links += [*_value(env.cmake_libraries), *_value(env.cmake_link_flags)]

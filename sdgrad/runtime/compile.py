@@ -98,11 +98,11 @@ def compile_sdfg(sdfg: dace.SDFG) -> Library:
             sdfg.name = f"{sdfg.name[:40]}_{key}"
             folder = config.cache_folder / sdfg.name
             target = folder / f"{sdfg.name}.so"
+            arguments, free = sdfg.arglist(), sdfg.free_symbols
             if not target.exists():
                 with locked(folder), _progress(sdfg.name):
                     if not target.exists():
-                        build(sdfg, folder, target)
-            arguments, free = sdfg.arglist(), sdfg.free_symbols
+                        build(sdfg, arguments, folder, target)
             _loaded[key] = Library(str(target), sdfg.name, arguments, [n for n in arguments if n in free])
     return _loaded[key]
 

@@ -45,6 +45,7 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.tape import undo
 from sdgrad.tape.available import Available
 from sdgrad.tape.costs import bytes_of, trips, worth_undoing
 from sdgrad.tape.cut import cheapest_cut
@@ -69,20 +70,17 @@ def plan_tape(
 
     def trial(undone: frozenset[str]) -> tuple[TapePlan, set[str]] | None:
         planner = Planner.of(program, activity, memory, names.copy(), undone, cuts, rerun)
-        return (planner.plan(operand_needs), planner.lost) if planner.may_undo() else None
+        return (planner.plan(operand_needs), planner.lost) if undo.possible(planner.available) else None
 
     first, undone = trial(frozenset()), frozenset[str]()
     assert first is not None
     best, lost = first
-    alone = {
-        c: t
-        for c in sorted(lost if rerun else ())
-        if worth_undoing(c, program) and (t := trial(frozenset({c}))) is not None
-    }
-    for container in sorted(alone, key=lambda c: bytes_of(alone[c][0], program)):
-        plan, _ = alone[container] if not undone else trial(undone | {container}) or first
+    candidates = {c for c in (lost if rerun else ()) if worth_undoing(c, program)}
+    alone = {c: t for c in undo.tried_together(program, candidates) if (t := trial(c)) is not None}
+    for containers in sorted(alone, key=lambda c: bytes_of(alone[c][0], program)):
+        plan, _ = alone[containers] if not undone else trial(undone | containers) or first
         if bytes_of(plan, program) < bytes_of(best, program):
-            undone |= {container}
+            undone |= containers
             best = plan
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
@@ -122,16 +120,6 @@ class Planner:
         available = Available(program, memory, undone, rerun)
         return Planner(program, activity, memory, names, Keeper(program, memory, names), available, cuts)
 
-    def may_undo(self) -> bool:
-        """Whether everything that writes the containers to be put back can be undone."""
-        for name in self.available.undone:
-            for write in self.memory.writes.get(name, ()):
-                if write.container != name or write.unknown & free_names(*write.index) or write.guarded:
-                    return False
-                if write.place.owner(name) is not None:
-                    return False
-        return True
-
     def plan(self, operand_needs: Mapping[Path, Mapping[str, Region]]) -> TapePlan:
         nodes = list(nodes_with_paths(self.program.body))
         for path, node in nodes:
@@ -142,8 +130,8 @@ class Planner:
             elif isinstance(node, NodeCall):
                 for connector, region in operand_needs.get(path, {}).items():
                     self.operand(node, connector, region, path)
-        undo = self.undo()
-        matters = self.reversed_regions(undo.keys())
+        destroyed, inverses = self.undo()
+        matters = self.reversed_regions(destroyed.keys() | inverses.keys())
         for path, node in nodes:
             if path in matters or isinstance(node, SymbolAssign) and path[:-2] in matters:
                 self.control(node, path)
@@ -156,7 +144,8 @@ class Planner:
             self.lasts,
             self.decisions,
             self.symbols,
-            undo,
+            destroyed,
+            inverses,
             self.reruns(),
             frozenset(w.container for w in self.available.clobbering.values()),
             self.keeper.counters,
@@ -170,15 +159,19 @@ class Planner:
         return {p[:k] for p in inner for k in range(1, len(p), 2)} | {()}
 
     # -- undone writes and nodes that run again
-    def undo(self) -> dict[Path, tuple[Kept, ...]]:
+    def undo(self) -> tuple[dict[Path, tuple[Kept, ...]], dict[Path, Leaf]]:
+        """What the writes to be undone destroy, from the tape; and leaves that compute it from what was written."""
+        inverses = undo.inverses(self.available, self.activity)
         found: dict[Path, tuple[Kept, ...]] = {}
         for write in self.available.clobbering.values():
+            if write.path in inverses:
+                continue
             load = Load(self.names.fresh("v"), write.container, write.index)
             node = self.memory.nodes[write.path]
             leaf = node if isinstance(node, Leaf) else Leaf(write.own, (load,))
             kept = replace(self.keeper.keep(load, leaf, write.path), inline=False)
             found[write.path] = (*found.get(write.path, ()), kept)
-        return found
+        return found, inverses
 
     def reruns(self) -> dict[Path, tuple[Leaf, ...]]:
         """By the node before whose adjoint they run, in their own order."""

@@ -123,6 +123,7 @@ class TapePlan:
     decisions: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # arms that branches took
     symbols: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # values that symbols were given
     undo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # what a node's writes destroy
+    inverses: Mapping[Path, Leaf] = field(default_factory=dict)  # what puts that back without a tape
     reruns: Mapping[Path, tuple[Leaf, ...]] = field(default_factory=dict)  # before a node's adjoint
     undone: frozenset[str] = frozenset()  # containers that are put back on the way
     counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops whose trips are not known on entry
@@ -159,4 +160,5 @@ class TapePlan:
 
     def __str__(self) -> str:
         found = dict.fromkeys(map(str, [*self.all_kept(), *self.decisions.values(), *self.symbols.values()]))
+        found |= {f"{leaf.source.label} by its inverse": None for leaf in self.inverses.values()}
         return "\n".join(found) or "no tape"

@@ -310,3 +310,32 @@ def two_sums_of_nothing(A, C, Z, idx, k):
                 v[w % 3] /= 2.0 + np.sum(C[1 : j + 1, j + 1 :]) * np.sum(C[1 : j + 1, j + 1 :])
                 U[idx] *= np.cos(np.sin(V[j : j + 3]))
     return np.sum(np.sin(v)) + np.sum(A * A)
+
+
+# Not a bug that was: what an update destroyed is computed back where that is exact, and here nearly everything is.
+@program(
+    lambda rng: (signed(rng, 4), signed(rng, 4), np.array([0, 2, 1, 5]), np.array([3, 250, 7, 9], dtype=np.uint8)),
+    "corpus both",
+    wrt=("X", "Y"),
+)
+def updates_that_can_be_undone(X, Y, k, small):
+    a = np.sin(X)
+    b = X * Y
+    n = k.copy()
+    m = small.copy()
+    up = X > 0.0
+    s = 0.0
+    for i in range(3):
+        for j in range(4):
+            t = a[j]
+            a[j] = b[3 - j]
+            b[3 - j] = -t
+        s += np.sum(a * b * b) + np.sum(np.where(up, X * X * (i + 1), np.sin(X)))
+        up[:] = ~up
+        for j in range(1, 4):
+            s += np.sin(X[j] * n[j]) * Y[j - 1]
+            n[j] = 7 - n[j]
+        n += i
+        s += np.sum(np.cos(0.01 * Y * m)) + np.sum(X * Y * n)
+        m[:] = m + small
+    return s
