@@ -1,5 +1,6 @@
 """Settings of all tests: one thread per worker, and compiled programs shared by the workers of a run."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -37,6 +38,13 @@ def own_numbers(request, monkeypatch):
     """The random numbers of a test do not depend on the tests before it."""
     if hasattr(request.module, "RNG"):
         monkeypatch.setattr(request.module, "RNG", np.random.default_rng(5))
+
+
+def pytest_collection_finish():
+    """The collector need not look through the objects of all imported libraries again and again: a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 50)
 
 
 def pytest_sessionfinish(session):
