@@ -41,7 +41,7 @@ def own_numbers(request, monkeypatch):
 
 
 def pytest_collection_finish():
-    """The collector need not look through the objects of all imported libraries again and again: a tenth of the time."""
+    """The collector need not look through the objects of all imported libraries again and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
