@@ -234,8 +234,8 @@ def test_updates_of_integers_are_undone():
 @pytest.mark.parametrize("update", ["b * 0.5", "b + 1.0", "1.0 - b", "b / 4.0", "-b + b[0]"])
 def test_updates_that_round_are_not_computed_back(update):
     """A number that overflows, or loses its last bits, is not the one that was there."""
-    lines = ["b = np.sin(x)", "s = 0.0", "for _ in range(5):", f"    b[:] = {update}", "    s += np.sum(b**3)", "return s"]
-    source = "\n    ".join(["def f(x):", *lines])
+    body = ["b = np.sin(x)", "s = 0.0", "for _ in range(5):", f"    b[:] = {update}", "    s += np.sum(b**3)"]
+    source = "\n    ".join(["def f(x):", *body, "return s"])
     space: dict = {"np": np}
     linecache.cache["<update>"] = (len(source), None, source.splitlines(keepends=True), "<update>")
     exec(compile(source, "<update>", "exec"), space)
