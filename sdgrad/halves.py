@@ -20,7 +20,7 @@ from sdgrad.program.tree import Block, writes
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, like, matching
 from sdgrad.runtime.program import CompiledProgram
-from sdgrad.signature import Signature, compiled, making
+from sdgrad.signature import Ready, Signature, Watching, making
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
 from sdgrad.tape.split import Halves, split
@@ -64,7 +64,16 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
     storable = _storable(parts, result.forward)
     if stored and (unknown := sorted(stored - storable)):
         raise NameNotFound("variable to store", unknown[0], sorted(storable))
-    return Compiled(compiled(parts.forward), compiled(parts.backward), parts)
+    first, second = both_graphs(signature, parts)
+    return Compiled(first.compiled(), second.compiled(), parts)
+
+
+def both_graphs(signature: Signature, parts: Halves) -> tuple[Ready, Ready]:
+    """Forward and backward as graphs, as their function wants them."""
+    first, second = Ready.of(parts.forward), Ready.of(parts.backward)
+    if isinstance(signature.function, Watching):
+        signature.function.differentiated(first.sdfg, second.sdfg)
+    return first, second
 
 
 def _element(array: Any, index: tuple, known: Mapping[str, Any]) -> Any:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import dace
 import numpy as np
 
-from sdgrad.frontend.parse import as_program, parse, python_function, sizes
+from sdgrad.errors import ParseError
+from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.gradients import gradient_name
 from sdgrad.optimize import optimize
 from sdgrad.pipeline import Differentiated, differentiate_program, normalize, normalize_again, push_tangents
 from sdgrad.program.emit import emit
-from sdgrad.program.naming import is_returned, plain_names, returned
+from sdgrad.program.naming import is_returned, own_arguments, plain_names, returned
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
@@ -50,6 +51,13 @@ class Specialized(Protocol):
 
     def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
         """The same for all arguments that have the same program, if their shapes and dtypes are equal."""
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A function that sees, and may change, the graphs of its two halves before they are compiled."""
+
+    def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None: ...
 
 
 def identity(f: Callable | Derived) -> Hashable:
@@ -88,6 +96,7 @@ class Signature:
     gradients: dict[Request, CompiledGradient] = field(default_factory=dict)
     halves: dict[Hashable, Any] = field(default_factory=dict)
     tangents: dict[Request, CompiledProgram] = field(default_factory=dict)
+    called: Sequence[tuple[Any, Hashable]] = ()  # objects that tell when they change, with what they told
     _primal: CompiledProgram | None = None
 
     @staticmethod
@@ -97,23 +106,37 @@ class Signature:
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         key = (own, *((name, fixed.get(name, _key(value))) for name, value in arguments.items()))
         cache = _signatures.setdefault(identity(f), {})
-        if key not in cache:
+        if key not in cache or cache[key].is_stale():
             with making:
-                if key not in cache:
+                if key not in cache or cache[key].is_stale():
                     cache[key] = Signature.parse(f, arguments)
+        if _making:
+            _making[-1] += cache[key].called
         return cache[key]
+
+    def is_stale(self) -> bool:
+        """Whether an object that the function calls has been changed since."""
+        return any(getattr(called, STAMP)() != stamp for called, stamp in self.called)
 
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
         if isinstance(f, Derived):
-            tree, closure = f.derive(arguments)
-            return Signature(f, normalize_again(tree), closure)
+            _making.append([])
+            try:
+                tree, closure = f.derive(arguments)
+            finally:
+                called = _making.pop()
+            return Signature(f, normalize_again(tree), closure, called=called)
         program = as_program(f)
         sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
         sdfg.name = python_function(f).__name__
         closure = {k: v for k, v in _closure(program, sdfg).items()}
         tree = normalize(sdfg, own=True)
-        return Signature(f, tree, closure)
+        if missing := [n for n in own_arguments(tree) if n not in arguments and n not in closure]:
+            raise ParseError(
+                f"'{tree.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure"
+            )
+        return Signature(f, tree, closure, called=stamped(program))
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -169,21 +192,42 @@ class Signature:
 
 
 _signatures: dict[Hashable, dict[tuple, Signature]] = {}
+_making: list[list[tuple[Any, Hashable]]] = []  # what is called by functions that others, just being made, derive from
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A program as the graph that is compiled.
+
+    :param spelled: names that C++ does not accept, and what stands for them.
+    """
+
+    program: Program
+    sdfg: dace.SDFG
+    spelled: Mapping[str, str]
+
+    @staticmethod
+    def of(program: Program) -> Ready:
+        program = optimize(program)
+        spelled = plain_names(program)
+        if spelled:
+            program = renamed_program(program, spelled)
+        sdfg = emit(program)
+        keep_memory(sdfg)
+        return Ready(program, sdfg, spelled)
+
+    def compiled(self) -> CompiledProgram:
+        written = frozenset(self.program.root(w) for node in self.program.body for w in writes(node))
+        library = compile_sdfg(self.sdfg)
+        own = {s: n for n, s in self.spelled.items()}
+        known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
+        slots = tuple(Slot.of(own.get(n, n), d, n in written) for n, d in known)
+        return CompiledProgram(frozenset(self.sdfg.symbols), library, slots, self.spelled)
 
 
 def compiled(program: Program) -> CompiledProgram:
     """A program, optimised and compiled."""
-    ready = optimize(program)
-    spelled = plain_names(ready)
-    if spelled:
-        ready = renamed_program(ready, spelled)
-    sdfg = emit(ready)
-    keep_memory(sdfg)
-    written = frozenset(ready.root(w) for node in ready.body for w in writes(node))
-    library = compile_sdfg(sdfg)
-    own = {s: n for n, s in spelled.items()}
-    slots = tuple(Slot.of(own.get(n, n), d, n in written) for n, d in library.arguments.items() if n in sdfg.arrays)
-    return CompiledProgram(frozenset(sdfg.symbols), library, slots, spelled)
+    return Ready.of(program).compiled()
 
 
 def _key(value: Any) -> Any:

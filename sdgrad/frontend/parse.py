@@ -6,7 +6,7 @@ import ast
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import dace
@@ -15,7 +15,7 @@ from dace.config import set_temporary
 from dace.frontend.python.parser import DaceProgram
 
 import sdgrad.frontend.replacements  # noqa: F401  (registers NumPy functions with DaCe's frontend)
-from sdgrad.errors import ArgumentError, ParseError
+from sdgrad.errors import ArgumentError, ParseError, SdgradError
 from sdgrad.frontend.rewrite import rewriting
 from sdgrad.frontend.sizes import sizing_arguments
 from sdgrad.frontend.unknown import unknown_functions
@@ -68,6 +68,20 @@ def parse(f: Callable, arguments: Mapping[str, Any]) -> dace.SDFG:
     return _to_sdfg(as_program(f), arguments)
 
 
+STAMP = "__sdfg_stamp__"
+"""The method by which an object that programs call, and that may change, tells whether it has."""
+
+
+def stamped(program: DaceProgram) -> list[tuple[Any, Hashable]]:
+    """Objects that a parsed program calls, and programs that it calls call, with their stamps."""
+    found, todo = [], [program.resolver] if program.resolver is not None else []
+    while todo:
+        closure = todo.pop()
+        found += [(v, getattr(v, STAMP)()) for _, v in closure.closure_sdfgs.values() if hasattr(v, STAMP)]
+        todo += [c for _, c in closure.nested_closures]
+    return found
+
+
 def _to_sdfg(program: DaceProgram, given: Mapping[str, Any], fixed: Mapping[str, Expr] | None = None) -> dace.SDFG:
     name = program.f.__name__
     try:
@@ -82,7 +96,7 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any], fixed: Mapping[str,
         plain = set_temporary("optimizer", "automatic_simplification", value=False)
         with rewriting(program.f, given, {**sizes(program.f, given), **(fixed or {})}), lines, plain:
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)
-    except ParseError:
+    except SdgradError:
         raise
     except Exception as error:  # the frontend raises errors of many kinds; all mean the same to a user
         unknown = unknown_functions(program.f)

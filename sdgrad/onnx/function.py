@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+import dace
 import numpy as np
 
 from sdgrad.errors import UnsupportedOperator
@@ -41,6 +42,16 @@ def without_source(name: str, parameters: Iterable[str]) -> Callable:
     return f
 
 
+class Watch(Protocol):
+    """Somebody who sees the graphs that are made of a model, and may change them in place."""
+
+    def imported(self, sdfg: dace.SDFG) -> None:
+        """A graph of operators, before it is read."""
+
+    def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None:
+        """The graphs of the two halves, before they are compiled."""
+
+
 @dataclass(eq=False)
 class ModelFunction:
     """A model's graph as a function of its inputs and weights, as the engine takes functions."""
@@ -50,6 +61,7 @@ class ModelFunction:
     arguments: dict[str, str]  # of the function, by the names in the model
     statics: dict[Hashable, list[str]] = field(default_factory=dict)
     imported: dict[Hashable, Imported] = field(default_factory=dict)
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         self._function = without_source(self.name, self.arguments.values())
@@ -82,6 +94,11 @@ class ModelFunction:
         imported = self.graph(arguments)
         return normalize(imported.sdfg), imported.closure
 
+    def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None:
+        """The graphs of the two halves, before they are compiled."""
+        if self.watch is not None:
+            self.watch.differentiated(forward, backward)
+
     def graph(self, arguments: Mapping[str, Any]) -> Imported:
         """The model as a graph, for arguments of these shapes."""
         return self._import(arguments)[1]
@@ -99,7 +116,10 @@ class ModelFunction:
             operands = {n: (v.shape, v.dtype) for n, v in given.items()}
             known = {**self.reading.constants, **values}
             try:
-                self.imported[key] = Importer(self.reading, operands, self.arguments, known).run(self.name)
+                found = Importer(self.reading, operands, self.arguments, known).run(self.name)
+                if self.watch is not None:
+                    self.watch.imported(found.sdfg)
+                self.imported[key] = found
             except Unknown as reason:
                 if reason.container in names:
                     raise UnsupportedOperator("model", self.name, str(reason)) from reason

@@ -25,6 +25,7 @@ from sdgrad.onnx.importing import identifier
 from sdgrad.torch.call import Call
 from sdgrad.torch.decompositions import table
 from sdgrad.torch.draws import Make
+from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.marks import mark
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.translate import FALLBACK, Translated, Translator
@@ -113,10 +114,13 @@ class _Pure(nn.Module):
         return (*(x for x in flat if isinstance(x, torch.Tensor)), *(state[n] for n in self.names if n in self.own))
 
 
-def capture(module: nn.Module, forward: Callable, call: Call, fallback: bool = False) -> Captured:
+def capture(
+    module: nn.Module, forward: Callable, call: Call, fallback: bool = False, hooks: Hooks | None = None
+) -> Captured:
     """What ``forward(module, ...)`` computes.
 
     :param fallback: leave operations that there is no rule for to PyTorch.
+    :param hooks: what sees the graphs and programs that are made of it.
     :raises CaptureError: it depends on data in its control flow, or does what there is no rule for.
     """
     label = type(module).__name__
@@ -136,7 +140,7 @@ def capture(module: nn.Module, forward: Callable, call: Call, fallback: bool = F
     constants = held(program)
     entering = [n for n in program.graph.nodes if n.op == "placeholder" and n not in constants]
     body = [n for n in program.graph.nodes if n.op == "call_function"]
-    steps = steps_of(body, entering, leaving, Translation(label, draws, constants), fallback)
+    steps = steps_of(body, entering, leaving, Translation(label, draws, constants, hooks or Hooks()), fallback)
     tensors = iter(results[:count])
     return Captured(
         steps,
@@ -155,6 +159,7 @@ class Translation:
     label: str
     draws: Sequence[Make]
     constants: Mapping[fx.Node, torch.Tensor]
+    hooks: Hooks
 
     def run(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Translated:
         return Translator(self.label, self.draws, self.constants).run(body, entering, leaving)
@@ -169,12 +174,13 @@ class Translation:
         real = [k for k, t in enumerate(found.outputs) if t.dtype.is_floating_point]
         provides = ("out",) * len(real) if len(found.outputs) == 1 else tuple(f"out_{k}" for k in real)
         return Segment(
-            ModelFunction(found.reading, identifier(self.label), {n: n for n in names}),
+            ModelFunction(found.reading, identifier(self.label), {n: n for n in names}, watch=self.hooks),
             tuple(n.name for n in entering),
             found.draws,
             tuple(n.name for n in leaving),
             provides,
             tuple(t.shape for t in found.outputs),
+            self.hooks,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import threading
 import warnings
@@ -16,6 +17,9 @@ from torch import nn
 from sdgrad.errors import ArgumentError, CaptureError, Problem
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, capturing, uncompiled
+from sdgrad.torch.embedded import Embedded, embed
+from sdgrad.torch.hooks import Hooks
+from sdgrad.torch.made import SURFACE, Made
 from sdgrad.torch.verify import compare, expected
 from sdgrad.torch.watch import STATE, has_backward_hooks
 
@@ -41,9 +45,12 @@ class Dispatcher:
     options: Options
     captures: dict[Hashable, Captured | None] = field(default_factory=dict)  # None: left to PyTorch as a whole
     making: Any = field(default_factory=threading.RLock)
+    hooks: Hooks = field(default_factory=Hooks)
+    latest: Captured | None = None  # what ran last
+    inside: Embedded | None = None  # what programs that call the module make of it
 
     def __deepcopy__(self, memo: Any) -> Dispatcher:
-        return Dispatcher(self.forward, self.options)
+        return Dispatcher(self.forward, self.options, hooks=copy.deepcopy(self.hooks))
 
     def __reduce__(self) -> tuple:
         return (Dispatcher, (self.forward, self.options))
@@ -62,7 +69,25 @@ class Dispatcher:
             if not isinstance(captured, Captured):
                 with children_wrapped(module, self.options):
                     return self.forward(module, *args, **kwargs)
+            self.latest = captured
             return captured.run(call)
+
+    def made(self) -> Made:
+        """Graphs and programs, and what may be hung in their making."""
+        return Made(self.hooks, lambda: self.latest, self.reset)
+
+    def embedded(self, module: nn.Module) -> Embedded:
+        """The module as programs call it: another object when the module was changed."""
+        found = Embedded(module, self.forward)
+        if self.inside is None or self.inside.made != found.made:
+            self.inside = found
+        return self.inside
+
+    def reset(self) -> None:
+        """Forget everything that was made; the next call starts anew."""
+        with self.making:
+            self.captures.clear()
+            self.latest = self.inside = None
 
     def first(self, module: nn.Module, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The first call of its kind: the module is captured, and compared with itself."""
@@ -71,7 +96,7 @@ class Dispatcher:
             refuse(module, call)
             with uncompiled():
                 wanted = expected(module, self.forward, call)
-            captured = capture(module, self.forward, call, self.options.fallback)
+            captured = capture(module, self.forward, call, self.options.fallback, self.hooks)
         except CaptureError:
             if not self.options.fallback:
                 raise
@@ -81,7 +106,7 @@ class Dispatcher:
         found = captured.run(call)
         if self.options.verify:
             compare(label, wanted, found)
-        self.captures[call.key] = captured
+        self.captures[call.key] = self.latest = captured
         if len(self.captures) == MANY:
             warnings.warn(
                 f"{label} has been captured {MANY} times: something that decides what it computes changes from call to "
@@ -131,7 +156,9 @@ class Module(nn.Module):
     ``sdgrad.Module(net)`` computes what ``net`` computes, and its backward pass, as compiled programs that are made at
     the first call (for each kind of arguments, and again when the module was changed). Parameters stay where they are:
     gradients land in ``net``'s own. ``wrapped.model`` is ``net``; its attributes are found on the wrapper as well, and
-    state dicts are those of ``net``.
+    state dicts are those of ``net``. Graphs (``sdfg``, ``forward_sdfg``, ``backward_sdfg``), ``compiled_function``,
+    ``reset_sdfg()`` and hooks such as ``append_post_onnx_hook(name, hook)`` are :class:`~sdgrad.torch.made.Made`'s.
+    NumPy-style programs can call the wrapper, on arrays.
 
     :param module: the module; it is not copied.
     :param backward: False for inference: results have no gradient.
@@ -168,7 +195,13 @@ class Module(nn.Module):
         try:
             return super().__getattr__(name)
         except AttributeError:
-            return getattr(super().__getattr__("model"), name)
+            model = super().__getattr__("model")
+            if name in SURFACE and not hasattr(model, name):
+                return getattr(self.__dict__[STATE].made(), name)
+            return getattr(model, name)
+
+
+embed(Module, lambda self: self.__dict__[STATE].embedded(self.model))
 
 
 def _call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -199,11 +232,15 @@ def module(cls: C | None = None, *, backward: bool = True, fallback: bool = Fals
             raise ArgumentError(f"@sdgrad.module decorates a class derived from torch.nn.Module, not {cls!r}")
         original = cls.forward
 
+        def dispatcher(self: nn.Module) -> Dispatcher:
+            return self.__dict__.setdefault(STATE, Dispatchers()).of(original, options)
+
         @functools.wraps(original)
         def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            return self.__dict__.setdefault(STATE, Dispatchers()).of(original, options)(self, args, kwargs)
+            return dispatcher(self)(self, args, kwargs)
 
         cls.forward = forward
+        embed(cls, lambda self: dispatcher(self).embedded(self))
         inherited = cls.__getattr__
 
         def lookup(self: nn.Module, name: str) -> Any:
@@ -212,6 +249,8 @@ def module(cls: C | None = None, *, backward: bool = True, fallback: bool = Fals
             except AttributeError:
                 if name == "model":
                     return self
+                if name in SURFACE:
+                    return getattr(dispatcher(self).made(), name)
                 raise
 
         cls.__getattr__ = lookup  # type: ignore[method-assign]

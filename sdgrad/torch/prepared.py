@@ -178,6 +178,11 @@ class Prepared:
             {n: gradient_name(n, signature.program) for n in request.inputs},
         )
 
+    def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        """Results for arguments in the order of ``order``; nothing is recorded."""
+        with torch.no_grad():
+            return self.run(tensors)[0]
+
     def run(self, tensors: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], Kept]:
         """Results, and what backward takes."""
         assert self.forward is not None

@@ -13,6 +13,7 @@ from torch import fx
 from sdgrad.onnx.function import ModelFunction
 from sdgrad.torch.draws import Draw
 from sdgrad.torch.function import PreparedCall, apply
+from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.prepared import Prepared
 
 Values = dict[str, Any]
@@ -39,6 +40,7 @@ class Segment:
     outputs: tuple[str, ...]
     provides: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
+    hooks: Hooks
     prepared: dict[tuple[str, ...], Prepared | None] = field(default_factory=dict, compare=False)  # by wanted gradients
 
     def run(self, values: Values) -> None:
@@ -52,7 +54,10 @@ class Segment:
         wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad) if self.provides else ()
         if wanted not in self.prepared:
             detached = {n: t.detach() for n, t in arguments.items()}
-            self.prepared[wanted] = Prepared.of(self.function, detached, wanted, self.provides)
+            prepared = Prepared.of(self.function, detached, wanted, self.provides)
+            if prepared is not None:
+                self.hooks.compiled(prepared)
+            self.prepared[wanted] = prepared
         prepared = self.prepared[wanted]
         if prepared is None:
             return apply(self.function, arguments, self.provides)

@@ -1,0 +1,56 @@
+"""Functions of a user's that see, and may change, what is made of a module on its way to a compiled program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import dace
+
+from sdgrad.errors import ArgumentError
+
+STAGES = ("post_onnx", "post_autodiff", "post_compile")
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What a hook after the import is called with: ``sdfg`` is the module as a graph of operators."""
+
+    sdfg: dace.SDFG
+
+
+@dataclass
+class Hooks:
+    """By stage and name, in the order in which they run.
+
+    - ``post_onnx``: ``hook(graph)``; ``graph.sdfg`` is the module as a graph of operators.
+    - ``post_autodiff``: ``hook(forward_sdfg, backward_sdfg)``.
+    - ``post_compile``: ``hook(function)``; ``function(*tensors)`` runs the compiled forward program.
+    """
+
+    stages: dict[str, dict[str, Callable]] = field(default_factory=lambda: {s: {} for s in STAGES})
+
+    def add(self, stage: str, name: str, hook: Callable, first: bool) -> None:
+        """
+        :raises ArgumentError: ``hook`` is no function.
+        """
+        if not callable(hook):
+            raise ArgumentError(f"the hook '{name}' is called when a module is compiled; {hook!r} cannot be called")
+        hooks = self.stages[stage]
+        fresh = (
+            name if name not in hooks else next(n for k in range(len(hooks) + 1) if (n := f"{name}_{k}") not in hooks)
+        )
+        self.stages[stage] = {fresh: hook, **hooks} if first else {**hooks, fresh: hook}
+
+    def imported(self, sdfg: dace.SDFG) -> None:
+        for hook in self.stages["post_onnx"].values():
+            hook(Graph(sdfg))
+
+    def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None:
+        for hook in self.stages["post_autodiff"].values():
+            hook(forward, backward)
+
+    def compiled(self, function: Any) -> None:
+        for hook in self.stages["post_compile"].values():
+            hook(function)
