@@ -155,7 +155,37 @@ def test_a_module_inside_of_a_dace_program():
     assert np.isclose(program(A)[0], inner.model(torch.from_numpy(A)).sum().item())
 
 
+class Pair(nn.Module):
+    """Two results; with ``same``, one of them is the argument."""
+
+    def __init__(self, same: bool) -> None:
+        super().__init__()
+        self.inner, self.same = nn.Linear(4, 4).double(), same
+
+    def forward(self, x, y):
+        h = self.inner(x) * y
+        return h.sum(0), x if self.same else torch.exp(h)
+
+
+def test_a_module_with_several_arguments_and_results():
+    torch.manual_seed(0)
+    pair = sdgrad.Module(Pair(False))
+
+    def program(A, B):
+        first, second = pair(A, y=B)
+        return np.sum(first * first) + np.sum(second * A)
+
+    x, y = batch(), torch.full((5, 4), 0.3, dtype=DOUBLE, requires_grad=True)
+    first, second = pair.model(x, y)
+    value = first.square().sum() + (second * x).sum()
+    value.backward()
+    found, (da, db) = sdgrad.value_and_grad(program, wrt=("A", "B"))(x.detach().numpy(), y.detach().numpy())
+    assert np.isclose(found, value.item())
+    assert np.allclose(da, x.grad.numpy()) and np.allclose(db, y.grad.numpy())
+
+
 def test_what_programs_cannot_call():
+    alike = sdgrad.Module(Pair(True))
     dropping = sdgrad.Module(nn.Dropout(0.5))
     tables = sdgrad.Module(Table())
     N = dace.symbol("N")
@@ -170,7 +200,13 @@ def test_what_programs_cannot_call():
     def open_sizes(A: dace.float64[N, 4]):
         return np.sum(net(A))
 
+    def argument_back(A):
+        first, second = alike(A, A)
+        return np.sum(first) + np.sum(second)
+
     A = batch().detach().numpy().copy()
+    with pytest.raises(CaptureError, match="results that are not"):
+        sdgrad.grad(argument_back)(A)
     with pytest.raises(CaptureError, match="random numbers"):
         sdgrad.grad(drops)(A)
     with pytest.raises(CaptureError, match="constants of the module"):

@@ -49,8 +49,10 @@ class Exact:
         if left == right:
             return None
         inner, other = (expr.left, expr.right) if left else (expr.right, expr.left)
-        whole = kinds.expression(expr, self.kind_of) == "int"
-        if isinstance(expr.op, ast.Mult) and _is_sign(other) or isinstance(expr.op, ast.BitXor) and whole:
+        kind = kinds.expression(expr, self.kind_of)
+        whole = kind == "int"
+        signed = isinstance(expr.op, ast.Mult) and _is_sign(other) and kinds.expression(inner, self.kind_of) == kind
+        if signed or isinstance(expr.op, ast.BitXor) and whole:
             return self.solve(inner, ast.BinOp(value, expr.op, other), unknown)
         if isinstance(expr.op, ast.Sub) and whole and right:
             return self.solve(inner, code.binary(ast.Sub, other, value), unknown)
@@ -90,16 +92,10 @@ def inverse(
 
 def destroyed(leaf: Leaf, store: Store) -> str | None:
     """The name under which a leaf loads what one of its stores overwrites."""
-    for instr in leaf.body:
-        if instr is store:
-            return None
-        if isinstance(instr, Load) and (instr.container, instr.index, instr.guard) == (
-            store.container,
-            store.index,
-            None,
-        ):
-            return instr.name
-    return None
+    place = (store.container, store.index, None)
+    before = leaf.body[: leaf.body.index(store)]
+    loads = (i for i in before if isinstance(i, Load))
+    return next((x.name for x in loads if (x.container, x.index, x.guard) == place), None)
 
 
 def solution(

@@ -30,6 +30,7 @@ from sdgrad.torch.marks import mark
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.translate import FALLBACK, Translated, Translator
 from sdgrad.torch.verify import Holder
+from sdgrad.torch.watch import has_backward_hooks
 
 COPIES = (torch.ops.aten.clone.default, torch.ops.aten.alias.default, torch.ops.aten.detach.default)
 _local = threading.local()
@@ -112,6 +113,23 @@ class _Pure(nn.Module):
         self.returned.leaves = [(isinstance(x, torch.Tensor), None if isinstance(x, torch.Tensor) else x) for x in flat]
         self.returned.structure = structure
         return (*(x for x in flat if isinstance(x, torch.Tensor)), *(state[n] for n in self.names if n in self.own))
+
+
+def refuse(module: nn.Module, call: Call) -> None:
+    """Raise where generated code would not do what the module does."""
+    problems = []
+    for name, tensor in (*call.parameters.items(), *call.buffers.items(), *(("input", x) for x in call.inputs)):
+        if tensor.device.type != "cpu":
+            problems.append(Problem(f"'{name}' on {tensor.device}", "code is generated for the CPU; move it there"))
+    hooked = has_backward_hooks(module)
+    if hooked is not None and hooked is not module:
+        problems.append(
+            Problem(f"backward hooks of {type(hooked).__name__}", "its backward pass is not a step of its own here")
+        )
+    if torch.is_autocast_enabled("cpu"):
+        problems.append(Problem("torch.autocast", "types are those of the tensors; convert the module instead"))
+    if problems:
+        raise CaptureError(type(module).__name__, problems)
 
 
 def capture(

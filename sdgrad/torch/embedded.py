@@ -20,7 +20,7 @@ from sdgrad.errors import CaptureError, Problem
 from sdgrad.frontend.parse import STAMP
 from sdgrad.onnx.importing import identifier
 from sdgrad.torch.call import Call
-from sdgrad.torch.capture import Captured, capture
+from sdgrad.torch.capture import Captured, capture, refuse
 from sdgrad.torch.graph import DTYPES
 from sdgrad.torch.steps import Segment
 from sdgrad.torch.watch import stamp
@@ -56,6 +56,7 @@ class Embedded:
         given = dict(zip(self.parameters, map(self.example, args), strict=False))
         given |= {n: self.example(a) for n, a in kwargs.items()}
         call = Call.of(self.module, (), given)
+        refuse(self.module, call)
         captured = capture(self.module, self.forward, call)
         segment = self.only(captured)
         tensors = [n for n, a in given.items() if isinstance(a, torch.Tensor)]
@@ -125,8 +126,12 @@ class Embedded:
             problems.append(
                 Problem(f"buffers that a call updates: {names}", "programs leave them", "", "call eval() first")
             )
-        if any(not is_tensor for is_tensor, _ in captured.outputs):
-            problems.append(Problem("a result that is no tensor", "programs return arrays"))
+        plain = captured.structure.is_leaf() or captured.structure.type is tuple
+        flat = plain and captured.structure.num_nodes <= captured.structure.num_leaves + 1
+        if segments and not (flat and [n for _, n in captured.outputs] == list(segments[0].outputs)):
+            problems.append(
+                Problem("results that are not one tensor, or a tuple of different new ones", "programs return arrays")
+            )
         if problems:
             raise CaptureError(type(self.module).__name__, problems)
         return segments[0]

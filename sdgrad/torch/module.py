@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from sdgrad.errors import ArgumentError, CaptureError, Problem
+from sdgrad.errors import ArgumentError, CaptureError
 from sdgrad.torch.call import Call
-from sdgrad.torch.capture import Captured, capture, capturing, uncompiled
+from sdgrad.torch.capture import Captured, capture, capturing, refuse, uncompiled
 from sdgrad.torch.embedded import Embedded, embed
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.made import SURFACE, Made
 from sdgrad.torch.verify import compare, expected
-from sdgrad.torch.watch import STATE, has_backward_hooks
+from sdgrad.torch.watch import STATE
 
 C = TypeVar("C", bound=type)
 UNKNOWN = object()
@@ -131,23 +131,6 @@ def children_wrapped(module: nn.Module, options: Options) -> Iterator[None]:
 
 def _dispatched(dispatch: Dispatcher, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return dispatch(module, args, kwargs)
-
-
-def refuse(module: nn.Module, call: Call) -> None:
-    """Raise where generated code would not do what the module does."""
-    problems = []
-    for name, tensor in (*call.parameters.items(), *call.buffers.items(), *(("input", x) for x in call.inputs)):
-        if tensor.device.type != "cpu":
-            problems.append(Problem(f"'{name}' on {tensor.device}", "code is generated for the CPU; move it there"))
-    hooked = has_backward_hooks(module)
-    if hooked is not None and hooked is not module:
-        problems.append(
-            Problem(f"backward hooks of {type(hooked).__name__}", "its backward pass is not a step of its own here")
-        )
-    if torch.is_autocast_enabled("cpu"):
-        problems.append(Problem("torch.autocast", "types are those of the tensors; convert the module instead"))
-    if problems:
-        raise CaptureError(type(module).__name__, problems)
 
 
 class Module(nn.Module):
