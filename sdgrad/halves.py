@@ -20,7 +20,7 @@ from sdgrad.program.tree import Block, writes
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, like, matching
 from sdgrad.runtime.program import CompiledProgram
-from sdgrad.signature import Ready, Signature, Watching, making
+from sdgrad.signature import Ready, Signature, Watching, compiled, making
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
 from sdgrad.tape.split import Halves, split
@@ -64,8 +64,8 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
     storable = _storable(parts, result.forward)
     if stored and (unknown := sorted(stored - storable)):
         raise NameNotFound("variable to store", unknown[0], sorted(storable))
-    first, second = both_graphs(signature, parts)
-    return Compiled(first.compiled(), second.compiled(), parts)
+    forward, backward = compiled(*both_graphs(signature, parts))
+    return Compiled(forward, backward, parts)
 
 
 def both_graphs(signature: Signature, parts: Halves) -> tuple[Ready, Ready]:

@@ -16,7 +16,7 @@ from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.program import CompiledProgram
-from sdgrad.signature import compiled, making
+from sdgrad.signature import compiled_program, making
 from sdgrad.tape.split import Halves
 
 
@@ -64,4 +64,4 @@ def _transposed(
         if c not in present
     }
     whole = returning(program, [*taken, *seeds.values()], results, [], zeros)
-    return compiled(replace(whole, name=f"{primal.name}_linear")), seeds, renaming
+    return compiled_program(replace(whole, name=f"{primal.name}_linear")), seeds, renaming

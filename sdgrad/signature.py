@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -21,7 +21,7 @@ from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
-from sdgrad.runtime.compile import compile_sdfg
+from sdgrad.runtime.compile import Library, compile_together
 from sdgrad.runtime.memory import keep_memory
 from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.symbolic.kinds import kind_of
@@ -165,14 +165,14 @@ class Signature:
         """The function itself, compiled."""
         with making:
             if self._primal is None:
-                self._primal = compiled(self.program)
+                self._primal = compiled_program(self.program)
         return self._primal
 
     def tangent(self, request: Request) -> CompiledProgram:
         """The function with tangents, compiled."""
         with making:
             if request not in self.tangents:
-                self.tangents[request] = compiled(push_tangents(self.program, request))
+                self.tangents[request] = compiled_program(push_tangents(self.program, request))
         return self.tangents[request]
 
     def differentiated(self, request: Request) -> Differentiated:
@@ -184,10 +184,8 @@ class Signature:
 
     def gradient(self, request: Request) -> CompiledGradient:
         """The function and its adjoint in one program, compiled."""
-        with making:
-            if request not in self.gradients:
-                result = self.differentiated(request)
-                self.gradients[request] = CompiledGradient(result, compiled(result.program))
+        if request not in self.gradients:
+            compile_gradients([(self, request)])
         return self.gradients[request]
 
 
@@ -216,18 +214,34 @@ class Ready:
         keep_memory(sdfg)
         return Ready(program, sdfg, spelled)
 
-    def compiled(self) -> CompiledProgram:
+    def loaded(self, library: Library) -> CompiledProgram:
+        """The program, whose library is there."""
         written = frozenset(self.program.root(w) for node in self.program.body for w in writes(node))
-        library = compile_sdfg(self.sdfg)
         own = {s: n for n, s in self.spelled.items()}
         known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
         slots = tuple(Slot.of(own.get(n, n), d, n in written) for n, d in known)
         return CompiledProgram(frozenset(self.sdfg.symbols), library, slots, self.spelled)
 
 
-def compiled(program: Program) -> CompiledProgram:
+def compiled(*ready: Ready) -> list[CompiledProgram]:
+    """Programs, by one call of the compiler."""
+    libraries = compile_together([r.sdfg for r in ready])
+    return [r.loaded(library) for r, library in zip(ready, libraries, strict=True)]
+
+
+def compiled_program(program: Program) -> CompiledProgram:
     """A program, optimised and compiled."""
-    return Ready.of(program).compiled()
+    return compiled(Ready.of(program))[0]
+
+
+def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
+    """Compile gradients that will be called, by one call of the compiler."""
+    with making:
+        missing = {(id(s), r): (s, r) for s, r in asked if r not in s.gradients}.values()
+        results = [s.differentiated(r) for s, r in missing]
+        programs = compiled(*(Ready.of(result.program) for result in results))
+        for (signature, request), result, program in zip(missing, results, programs, strict=True):
+            signature.gradients[request] = CompiledGradient(result, program)
 
 
 def _key(value: Any) -> Any:

@@ -1,5 +1,7 @@
 """Programs of the zoo through the engine, and through JAX or a closed form."""
 
+import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import jax
@@ -10,7 +12,7 @@ from programs import Program, flat
 from sdgrad.forward import tangent_name
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.request import Request
-from sdgrad.signature import CompiledGradient, Signature
+from sdgrad.signature import CompiledGradient, Signature, compile_gradients
 
 TOLERANCES = {2: 2e-2, 4: 1e-4, 8: 1e-9}
 """Relative error of an element, by the bytes of the least precise number in a program."""
@@ -77,9 +79,8 @@ def _cotangent(result, rng, ones: bool):
 def engine(run: Run) -> tuple[list, dict]:
     """The result and the gradients by argument, from one compiled program."""
     arguments = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in run.arguments.items()}
-    signature = Signature.of(run.program.function, arguments)
-    names = _results(signature, run.program)
-    request, compiled = _compiled(signature, run.wrt, names)
+    signature, names, request = _question(run)
+    compiled = signature.gradient(request)
     seeds = {
         name: _as_argument(c, compiled, name)
         for name, c in zip((seed_name(n, signature.program, request) for n in names), run.cotangents, strict=True)
@@ -103,11 +104,24 @@ def floats_of(signature: Signature, program: Program) -> tuple[tuple[str, ...], 
     return names, tuple(n for n in names if signature.is_float(n))
 
 
-def _compiled(signature: Signature, wrt, names) -> tuple[Request, CompiledGradient]:
-    present = tuple(w for w in wrt if w in signature.program.containers)
-    floats = tuple(n for n in names if signature.is_float(n))
-    request = Request(present, floats, accumulate=False)
-    return request, signature.gradient(request)
+def _question(run: Run) -> tuple[Signature, tuple[str, ...], Request]:
+    """The signature of a run, what the program returns and writes, and which gradients are asked for."""
+    signature = Signature.of(run.program.function, run.arguments)
+    names, floats = floats_of(signature, run.program)
+    present = tuple(w for w in run.wrt if w in signature.program.containers)
+    return signature, names, Request(present, floats, accumulate=False)
+
+
+def compile_all(programs: Iterable[Program]) -> None:
+    """Compile the gradients of several programs at once; the test of each says what is wrong with it."""
+    asked = []
+    for program in programs:
+        with contextlib.suppress(Exception):
+            signature, _, request = _question(Run.of(program))
+            signature.differentiated(request)
+            asked.append((signature, request))
+    with contextlib.suppress(Exception):
+        compile_gradients(asked)
 
 
 def _as_argument(value: np.ndarray, compiled: CompiledGradient, name: str) -> np.ndarray:

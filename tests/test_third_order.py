@@ -13,7 +13,7 @@ from sdgrad.forward import tangent_name
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.pipeline import differentiate_program, normalize_again, push_tangents
 from sdgrad.request import Request
-from sdgrad.signature import Signature, compiled
+from sdgrad.signature import Signature, compiled_program
 
 WITH_JAX = [p for p in PROGRAMS if p.jax is not None and p.expected is None]
 CHOSEN = [p for k, p in enumerate(WITH_JAX) if k % 60 == 7]
@@ -50,7 +50,7 @@ def engine(run: Run, v, w) -> tuple[dict, dict]:
     for name in wrt:
         given[tangent_name(name, first)] = np.atleast_1d(v[name])
         given[tangent_name(name, second)] = np.atleast_1d(w[name])
-    values = compiled(third)(given)
+    values = compiled_program(third)(given)
     orders: tuple[dict, dict] = ({}, {})
     for name, m in zip(wrt, moved, strict=True):
         shape = np.shape(run.arguments[name])

@@ -15,7 +15,8 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import dace
@@ -115,24 +116,76 @@ def run(command: list[str], what: str) -> None:
         )
 
 
-def build(sdfg: dace.SDFG, arguments: Mapping[str, dt.Data], folder: Path, target: Path) -> None:
-    """Generate and compile the code of a graph that is called with these arguments."""
+@dataclass(frozen=True)
+class Job:
+    """A graph to compile, what its program is called with, the folder for its sources, and the library that is made."""
+
+    sdfg: dace.SDFG
+    arguments: Mapping[str, dt.Data]
+    folder: Path
+    target: Path
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the generated code of a graph is compiled and linked with, besides the flags of all programs."""
+
+    options: list[str]
+    links: list[str]
+    spared: list[str]
+
+    @staticmethod
+    def of_all(needs: Sequence[Needs]) -> Needs:
+        """What several programs need together."""
+        options, links = (list(dict.fromkeys(x for n in needs for x in getattr(n, f))) for f in ("options", "links"))
+        return Needs(options, links, [x for x in needs[0].spared if all(x in n.spared for n in needs)])
+
+
+def build(jobs: Sequence[Job]) -> None:
+    """Generate and compile the code of graphs, all by one call of the compiler: headers take most of its time."""
+    needs = [generate(job) for job in jobs]
+    if len(jobs) > 1:
+        try:
+            compile_sources(jobs, Needs.of_all(needs))
+            return
+        except CompilationFailed:  # two programs may have a name in common, or one of them is wrong: that one says so
+            pass
+    for job, own in zip(jobs, needs, strict=True):
+        compile_sources([job], own)
+
+
+def generate(job: Job) -> Needs:
+    """Write the sources of a graph."""
     with config.compiling():
-        objects = codegen.generate_code(sdfg, validate=config.debug)
-        write_sources(sdfg, objects, folder)
-    if len(arguments) > MOST_ARGUMENTS:
-        (folder / "src" / "cpu" / "by_addresses.cpp").write_text(entry_by_addresses(sdfg.name, arguments))
-    environments = {e for o in objects for e in o.environments}
-    options, links, spared = [], [], spared_headers(sdfg, [o.code for o in objects])
-    for env in library.get_environments_and_dependencies(environments):
+        objects = codegen.generate_code(job.sdfg, validate=config.debug)
+        write_sources(job.sdfg, objects, job.folder)
+    if len(job.arguments) > MOST_ARGUMENTS:
+        entry = entry_by_addresses(job.sdfg.name, job.arguments)
+        (job.folder / "src" / "cpu" / "by_addresses.cpp").write_text(entry)
+    options, links = [], []
+    for env in library.get_environments_and_dependencies({e for o in objects for e in o.environments}):
         options += [*_value(env.cmake_compile_flags), *(f"-I{i}" for i in _value(env.cmake_includes))]
         links += [*_value(env.cmake_libraries), *_value(env.cmake_link_flags)]
-    (folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
-    header = precompiled_header([*flags(), *spared])
-    part = target.with_suffix(".part")
-    given = [*header, *options, *spared, f"-I{folder / 'include'}"]
-    run(link_command(given, sources_of(folder), part, links), sdfg.name)
-    part.replace(target)
+    (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
+    return Needs(options, links, spared_headers(job.sdfg, [o.code for o in objects]))
+
+
+def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
+    """One library with the programs of all jobs, under the name that each of them wants."""
+    first = jobs[0]
+    sources = [s for job in jobs for s in sources_of(job.folder)]
+    if len(jobs) > 1:
+        whole = first.folder / "together.cpp"
+        whole.write_text("".join(f'#include "{source}"\n' for source in sources))
+        sources = [str(whole)]
+    header = precompiled_header([*flags(), *needs.spared])
+    part = first.target.with_suffix(".part")
+    given = [*header, *needs.options, *needs.spared, *(f"-I{job.folder / 'include'}" for job in jobs)]
+    run(link_command(given, sources, part, needs.links), first.sdfg.name)
+    for job in jobs[1:]:
+        job.target.unlink(missing_ok=True)
+        os.link(part, job.target)
+    part.replace(first.target)
 
 
 def sources_of(folder: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -9,7 +10,6 @@ import json
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from dace import data as dt
 from rich.console import Console
 
 from sdgrad.config import config
-from sdgrad.runtime.build import MOST_ARGUMENTS, build, compiler_name, flags, locked
+from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, locked
 
 _loaded: dict[str, Library] = {}
 _loading = threading.Lock()
@@ -92,21 +92,37 @@ def content_key(sdfg: dace.SDFG) -> str:
 
 def compile_sdfg(sdfg: dace.SDFG) -> Library:
     """The loaded program of a graph; compiled only where no process has done so before."""
-    key = content_key(sdfg)
+    return compile_together([sdfg])[0]
+
+
+def compile_together(sdfgs: Sequence[dace.SDFG]) -> list[Library]:
+    """The loaded programs of graphs; what is not there yet is compiled by one call of the compiler."""
+    keys = [content_key(sdfg) for sdfg in sdfgs]
     with _loading:
-        if key not in _loaded:
-            sdfg.name = f"{sdfg.name[:40]}_{key}"
-            folder = config.cache_folder / sdfg.name
-            target = folder / f"{sdfg.name}.so"
-            arguments, free = sdfg.arglist(), sdfg.free_symbols
-            if not target.exists():
-                with locked(folder), _progress(sdfg.name):
-                    if not target.exists():
-                        build(sdfg, arguments, folder, target)
-            _loaded[key] = Library(str(target), sdfg.name, arguments, [n for n in arguments if n in free])
-    return _loaded[key]
+        new = {k: job_of(sdfg, k) for k, sdfg in zip(keys, sdfgs, strict=True) if k not in _loaded}
+        starts = {k: job.sdfg.free_symbols for k, job in new.items()}
+        if missing := [job for job in new.values() if not job.target.exists()]:
+            with contextlib.ExitStack() as held:
+                for job in sorted(
+                    missing, key=lambda j: j.folder
+                ):  # in one order, or two processes wait for each other
+                    held.enter_context(locked(job.folder))
+                if missing := [job for job in missing if not job.target.exists()]:
+                    held.enter_context(_progress(", ".join(job.sdfg.name for job in missing)))
+                    build(missing)
+        for key, job in new.items():
+            initial = [n for n in job.arguments if n in starts[key]]
+            _loaded[key] = Library(str(job.target), job.sdfg.name, job.arguments, initial)
+    return [_loaded[key] for key in keys]
+
+
+def job_of(sdfg: dace.SDFG, key: str) -> Job:
+    """What is to be compiled for a graph; it is given the name of its program."""
+    sdfg.name = f"{sdfg.name[:40]}_{key}"
+    folder = config.cache_folder / sdfg.name
+    return Job(sdfg, sdfg.arglist(), folder, folder / f"{sdfg.name}.so")
 
 
 def _progress(name: str):
     """A line on the terminal while a compilation runs; nothing where nobody looks."""
-    return Console(stderr=True).status(f"compiling {name}") if sys.stderr.isatty() else nullcontext()
+    return Console(stderr=True).status(f"compiling {name}") if sys.stderr.isatty() else contextlib.nullcontext()
