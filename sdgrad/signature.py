@@ -170,9 +170,8 @@ class Signature:
 
     def tangent(self, request: Request) -> CompiledProgram:
         """The function with tangents, compiled."""
-        with making:
-            if request not in self.tangents:
-                self.tangents[request] = compiled_program(push_tangents(self.program, request))
+        if request not in self.tangents:
+            compile_tangents([(self, request)])
         return self.tangents[request]
 
     def differentiated(self, request: Request) -> Differentiated:
@@ -242,6 +241,15 @@ def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
         programs = compiled(*(Ready.of(result.program) for result in results))
         for (signature, request), result, program in zip(missing, results, programs, strict=True):
             signature.gradients[request] = CompiledGradient(result, program)
+
+
+def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:
+    """Compile functions with their tangents that will be called, by one call of the compiler."""
+    with making:
+        missing = {(id(s), r): (s, r) for s, r in asked if r not in s.tangents}.values()
+        programs = compiled(*(Ready.of(push_tangents(s.program, r)) for s, r in missing))
+        for (signature, request), program in zip(missing, programs, strict=True):
+            signature.tangents[request] = program
 
 
 def _key(value: Any) -> Any:

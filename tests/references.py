@@ -1,7 +1,7 @@
 """Programs of the zoo through the engine, and through JAX or a closed form."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax
@@ -12,7 +12,7 @@ from programs import Program, flat
 from sdgrad.forward import tangent_name
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.request import Request
-from sdgrad.signature import CompiledGradient, Signature, compile_gradients
+from sdgrad.signature import CompiledGradient, Signature, compile_gradients, compile_tangents
 
 TOLERANCES = {2: 2e-2, 4: 1e-4, 8: 1e-9}
 """Relative error of an element, by the bytes of the least precise number in a program."""
@@ -112,16 +112,32 @@ def _question(run: Run) -> tuple[Signature, tuple[str, ...], Request]:
     return signature, names, Request(present, floats, accumulate=False)
 
 
-def compile_all(programs: Iterable[Program]) -> None:
-    """Compile the gradients of several programs at once; the test of each says what is wrong with it."""
-    asked = []
-    for program in programs:
+TOGETHER = 8  # programs for one call of the compiler, which takes longer for its headers than for a program
+
+
+class Parts:
+    """Programs of which some at a time are compiled, when the first of these is wanted.
+
+    Errors are left to the tests of the programs that have them.
+    """
+
+    def __init__(self, programs: Sequence[Program], forward: bool = False) -> None:
+        self.programs, self.forward, self.done = programs, forward, set()
+
+    def compile(self, program: Program) -> None:
+        part = self.programs.index(program) // TOGETHER
+        if part in self.done:
+            return
+        self.done.add(part)
+        asked = []
+        for one in self.programs[part * TOGETHER : (part + 1) * TOGETHER]:
+            with contextlib.suppress(Exception):
+                signature, _, request = _question(Run.of(one))
+                if not self.forward:
+                    signature.differentiated(request)
+                asked.append((signature, request))
         with contextlib.suppress(Exception):
-            signature, _, request = _question(Run.of(program))
-            signature.differentiated(request)
-            asked.append((signature, request))
-    with contextlib.suppress(Exception):
-        compile_gradients(asked)
+            (compile_tangents if self.forward else compile_gradients)(asked)
 
 
 def _as_argument(value: np.ndarray, compiled: CompiledGradient, name: str) -> np.ndarray:
@@ -194,12 +210,10 @@ def check_forward(program: Program) -> None:
     """The tangent of the result, weighted by its cotangents, is the reference's gradient in the same direction."""
     run = Run.of(program)
     rng = np.random.default_rng(2)
-    signature = Signature.of(program.function, run.arguments)
-    names, floats = floats_of(signature, program)
-    present = tuple(w for w in run.wrt if w in signature.program.containers)
-    compiled = signature.tangent(Request(present, floats, accumulate=False))
+    signature, names, request = _question(run)
+    compiled = signature.tangent(request)
     moved = {w: direction(run.arguments[w], rng) for w in run.wrt}
-    given = {tangent_name(w, signature.program): moved[w].reshape(np.shape(moved[w]) or (1,)) for w in present}
+    given = {tangent_name(w, signature.program): moved[w].reshape(np.shape(moved[w]) or (1,)) for w in request.inputs}
     found = compiled({**signature.arguments(run.arguments), **given})
     wanted = sum(np.sum(np.real(np.conj(g) * moved[w])) for w, g in reference(run).items())
     value, scale = 0.0, abs(wanted)

@@ -2,7 +2,9 @@
 
 import pytest
 from corpus import CORPUS
-from references import check, check_forward
+from references import Parts, check, check_forward
+
+PARTS = Parts(CORPUS)
 
 
 def test_there_are_programs():
@@ -11,6 +13,7 @@ def test_there_are_programs():
 
 @pytest.mark.parametrize("program", CORPUS, ids=str)
 def test_program(program):
+    PARTS.compile(program)
     check(program)
 
 

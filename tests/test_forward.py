@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from graphs import call, copied, differences, seeds
 from programs import PROGRAMS, RAW_PROGRAMS
-from references import assert_close, check_forward
+from references import Parts, assert_close, check_forward
 
 import sdgrad
 from sdgrad.signature import Signature
@@ -14,10 +14,13 @@ from sdgrad.signature import Signature
 EVERY_TIME = {"while", "break", "loop", "max", "min", "prod", "call"}
 CHOSEN = [p for k, p in enumerate(PROGRAMS) if k % 16 == 0 or p.tags & EVERY_TIME]
 """All of them take as long as reverse mode; ``SDGRAD_WHOLE_ZOO=1`` runs all."""
+TESTED = PROGRAMS if os.environ.get("SDGRAD_WHOLE_ZOO") else CHOSEN
+PARTS = Parts(TESTED, forward=True)
 
 
-@pytest.mark.parametrize("program", PROGRAMS if os.environ.get("SDGRAD_WHOLE_ZOO") else CHOSEN, ids=str)
+@pytest.mark.parametrize("program", TESTED, ids=str)
 def test_program(program):
+    PARTS.compile(program)
     check_forward(program)
 
 

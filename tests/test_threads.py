@@ -17,14 +17,16 @@ import numpy as np
 
 import sdgrad.optimize.parallel as parallel
 from programs import select
-from references import Run, engine
+from references import Parts, Run, engine
 from sdgrad.config import config
 
 parallel.SMALLEST_PARALLEL_WORK = 0  # even the smallest map runs in threads
 tags = [t.split("+") for t in sys.argv[1:]]
 chosen = {p.name: p for t in tags for p in select(*t, without=("nojax",))[:3]}
 with config.override(optimization_level=0):
+    parts = Parts(list(chosen.values()))
     for name, program in sorted(chosen.items()):
+        parts.compile(program)
         run = Run.of(program)
         for repetition in range(2):
             result, gradients = engine(run)

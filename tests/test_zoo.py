@@ -1,12 +1,10 @@
 """Every program of the zoo: values as in NumPy, gradients as in JAX, a closed form or differences."""
 
-import functools
-
 import numpy as np
 import pytest
 from graphs import call, copied, differences, gradients, seeds, text
 from programs import PROGRAMS, RAW_PROGRAMS
-from references import assert_close, check, compile_all
+from references import Parts, assert_close, check
 
 import sdgrad
 
@@ -17,17 +15,12 @@ assert set(UNPARSED) <= {p.name for p in PROGRAMS}
 
 
 PARSED = [p for p in PROGRAMS if p.name not in UNPARSED]
-TOGETHER = 8  # programs for one call of the compiler, which takes longer for its headers than for a program
-
-
-@functools.cache
-def compile_part(number):
-    compile_all(PARSED[number * TOGETHER : (number + 1) * TOGETHER])
+PARTS = Parts(PARSED)
 
 
 @pytest.mark.parametrize("program", PARSED, ids=str)
 def test_program(program):
-    compile_part(PARSED.index(program) // TOGETHER)
+    PARTS.compile(program)
     check(program)
 
 
