@@ -18,7 +18,7 @@ from sdgrad.frontend.syntax import change_blocks, statement
 
 @dataclass(frozen=True)
 class Event:
-    """A name bound, written in place, or read, in the order of the text."""
+    """A name bound, written in place, or read, in the order of the text; an assignment done, or a loop left."""
 
     kind: str
     name: str
@@ -33,7 +33,7 @@ def separate_names(function: ast.FunctionDef, called: Collection[str]) -> None:
     """
     function.body = _swaps(function.body)
     bound = Counter(a.arg for a in function.args.args)
-    bound.update(e.name for e in _events(function.body) if e.kind == "bind")
+    bound.update(e.name for e in events(function.body) if e.kind == "bind")
     function.body = _results(function.body, {n for n, k in bound.items() if k > 1}, called)
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and (pair := _pair(node)) and max(bound[n] for n in pair) > 1:
@@ -100,7 +100,8 @@ def _one_by_one(node: ast.Assign) -> list[ast.stmt]:
     return [ast.copy_location(s, node) for s in (*first, *then)]
 
 
-def _events(body: list[ast.stmt]) -> Iterator[Event]:
+def events(body: list[ast.stmt]) -> Iterator[Event]:
+    """What happens to names in some statements, loops and branches once through."""
     for node in body:
         yield from _events_of(node)
 
@@ -116,7 +117,8 @@ def _events_of(node: ast.AST) -> Iterator[Event]:
     elif isinstance(node, ast.For):
         yield from _events_of(node.iter)
         yield from _target(node.target, False)
-        yield from _events(node.body)
+        yield from events(node.body)
+        yield Event("left", "", node)
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield Event("read", node.id, node)
     elif not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
@@ -157,14 +159,13 @@ def _refuse_shared_writes(function: ast.FunctionDef, node: ast.Assign, pair: tup
 def _after(function: ast.FunctionDef, node: ast.Assign) -> Iterator[Event]:
     """What happens after an assignment: the rest of the loop it is in, the loop from its start, what follows."""
     loop = _innermost_loop(function, node)
-    body = loop.body if loop is not None else function.body
-    events = list(_events(body))
-    here = next(k for k, e in enumerate(events) if e.kind == "done" and e.node is node)
-    yield from events[here + 1 :]
+    around = list(events(loop.body if loop is not None else function.body))
+    here = next(k for k, e in enumerate(around) if e.kind == "done" and e.node is node)
+    yield from around[here + 1 :]
     if loop is not None:
-        yield from events[: here + 1]
-        last = events[-1].node
-        everything = list(_events(function.body))
+        yield from around[: here + 1]
+        last = around[-1].node
+        everything = list(events(function.body))
         end = max(k for k, e in enumerate(everything) if e.node is last)
         yield from everything[end + 1 :]
 

@@ -11,7 +11,7 @@
 - ``A[:] = A`` is nothing.
 
 Before these come the rewrites that have modules of their own: sizes, unrolled loops, counters, returns, continues,
-names.
+names, views.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from sdgrad.frontend.regions import known_values, mark_function, mark_regions
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
 from sdgrad.frontend.unroll import unroll_shaping_loops
+from sdgrad.frontend.views import keep_indices
 from sdgrad.stop import stop_gradient
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr
@@ -78,6 +79,7 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     single_return(node)
                     flag_continues(node)
                     separate_names(node, _called(function))
+                    keep_indices(node)
                     Rewriter(arrays, masks, indices).function(node)
                     mark_function(node, function)
             ast.fix_missing_locations(tree)

@@ -137,3 +137,49 @@ def copy_between_views_that_meet(B):
     w[:] = v
     v[:] = 0
     return np.sum(w)
+
+
+# Slices with names were looked up where they were used, with the index of that moment.
+@program(lambda rng: (signed(rng, (3, 3)), signed(rng, (3, 3))), "corpus", wrt=("A", "B"))
+def slice_read_after_its_loop(A, B):
+    s = 0.0
+    for i in range(2):
+        for j in range(2):
+            v = A[i, j:]
+            s += np.sum(v * v)
+        s += np.sum(v)
+        w = A[i]
+        for j in range(3):
+            w[j] = w[j] * B[i, j]
+    return s + np.sum(v) * np.sum(w * w) + np.sum(A * A)
+
+
+@program(lambda rng: (signed(rng, (3, 3)), signed(rng, (3, 3))), "corpus", wrt=("A", "B"))
+def slice_whose_index_changes(A, B):
+    k = 0
+    v = A[:, k]
+    w = A[1:, k]
+    s = np.sum(v * B[:, k])
+    while k < 2:
+        B[0, k] = 2 * np.sum(v)
+        k += 1
+    u = B[:k]
+    t = np.sum(u * A[:k])
+    k = k + 1
+    return np.sum(v * v) + A[0, k - 1] + np.sum(w) * s + np.sum(u) * np.sum(B[:k]) + t
+
+
+@program(lambda rng: (signed(rng, (3, 3)), signed(rng, (3, 3)), signed(rng, 3), 1, 2), "corpus", wrt=("A", "C", "X"))
+def slice_whose_index_a_branch_changes(A, C, X, k, mode):
+    c = 0
+    v = A[:, c]
+    r = A[c].reshape(3, 1)
+    w = 0
+    while w < 2:
+        for j in range(3):
+            if mode > 1 and X[j] < 5.0:
+                c = w % 3
+        w += 1
+    c = (c + 1) % 3
+    X[0] = C[k, c]
+    return np.sum(X * X) + np.sum(v * v) + np.sum(r * r * r)

@@ -1,0 +1,98 @@
+"""Slices that keep a name after their index has changed: ``v = A[:, k]``, then ``k += 1``, then ``v`` again.
+
+DaCe makes ``v`` a part of ``A`` that is looked up where ``v`` is used, with the index of that moment. Here the index
+gets a name of its own, which nobody changes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from sdgrad.frontend.aliases import events
+from sdgrad.frontend.syntax import change_blocks, statement
+
+LOOPS = (ast.For, ast.While)
+
+
+def keep_indices(function: ast.FunctionDef) -> None:
+    """Rewrite a function so that no slice that has a name depends on an index that changes while it is used."""
+    Keeping(function).run()
+
+
+class Keeping:
+    """One function. Statements are known by where they stand in the list of all events."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.function = function
+        self.events = list(events(function.body))
+
+    def run(self) -> None:
+        self.function.body = self.block(self.function.body, [])
+
+    def block(self, body: list[ast.stmt], loops: list[ast.For | ast.While]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        kept: dict[str, str] = {}  # names of indices, until these change
+        for node in body:
+            change_blocks(node, partial(self.block, loops=[*loops, node] if isinstance(node, LOOPS) else loops))
+            written = {e.name for e in events([node]) if e.kind in ("bind", "write")}
+            if isinstance(node, ast.Assign) and is_part(node.value) and isinstance(node.targets[0], ast.Name):
+                for name in sorted(self.changing(node, node.targets[0].id, loops) - kept.keys()):
+                    kept[name] = f"{name}_at_{node.lineno}_{node.col_offset}"
+                    out.append(statement(f"{kept[name]} = +{name}", node))
+            replaced = {n: k for n, k in kept.items() if n not in written}
+            if replaced:
+                Indices(replaced).visit(node)
+            kept = replaced
+            out.append(node)
+        return out
+
+    def changing(self, node: ast.Assign, part: str, loops: list[ast.For | ast.While]) -> set[str]:
+        """Names in the index of a slice that change between its definition and a use of it."""
+        indices = {n.id for s in subscripts(node.value) for n in ast.walk(s.slice) if isinstance(n, ast.Name)}
+        here = next(k for k, e in enumerate(self.events) if e.kind == "done" and e.node is node)
+        found: set[str] = set()
+        changed: set[str] = set()
+        for event in self.events[here + 1 :]:
+            if event.kind in ("bind", "write"):
+                changed |= indices & {event.name}
+            elif event.kind == "left" and event.node in loops:
+                changed |= indices & names_of_target(event.node)
+            elif event.kind == "read" and event.name == part:
+                found |= changed
+        if loops:  # a use before the definition, one trip later
+            around = list(events([loops[0]]))
+            before = around[: next(k for k, e in enumerate(around) if e.kind == "done" and e.node is node)]
+            if any(e.kind == "read" and e.name == part for e in before):
+                found |= indices & {e.name for e in around if e.kind in ("bind", "write")}
+        return found
+
+
+def is_part(value: ast.expr) -> bool:
+    """Whether a value is a subscript, or an attribute or method of one: it may have no memory of its own."""
+    while isinstance(value, (ast.Attribute, ast.Call)):
+        value = value.func if isinstance(value, ast.Call) else value.value
+    return isinstance(value, ast.Subscript)
+
+
+def subscripts(value: ast.expr) -> Iterator[ast.Subscript]:
+    return (n for n in ast.walk(value) if isinstance(n, ast.Subscript))
+
+
+def names_of_target(loop: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)} if isinstance(loop, ast.For) else set()
+
+
+class Indices(ast.NodeTransformer):
+    """Other names in subscripts."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
+        self.generic_visit(node)
+        for name in ast.walk(node.slice):
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load):
+                name.id = self.names.get(name.id, name.id)
+        return node
