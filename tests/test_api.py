@@ -74,8 +74,8 @@ def compilations(monkeypatch):
     """The graphs that are compiled or loaded during a test."""
     from sdgrad import signature
 
-    seen, original = [], signature.compile_sdfg
-    monkeypatch.setattr(signature, "compile_sdfg", lambda sdfg: seen.append(sdfg) or original(sdfg))
+    seen, original = [], signature.compile_together
+    monkeypatch.setattr(signature, "compile_together", lambda sdfgs: seen.extend(sdfgs) or original(sdfgs))
     return seen
 
 

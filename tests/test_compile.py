@@ -1,0 +1,71 @@
+"""Several graphs by one call of the compiler."""
+
+import dace
+import numpy as np
+import pytest
+
+from sdgrad.config import config
+from sdgrad.errors import CompilationFailed
+from sdgrad.runtime import build
+from sdgrad.runtime.compile import compile_together
+
+
+def doubled(name: str, factor: float, code: str = "", text: str | None = None) -> dace.SDFG:
+    """``b = factor * a``, with C++ of its own."""
+    sdfg = dace.SDFG(name)
+    sdfg.add_array("a", [3], dace.float64)
+    sdfg.add_array("b", [3], dace.float64)
+    state = sdfg.add_state()
+    state.add_mapped_tasklet(
+        "scale",
+        {"i": "0:3"},
+        {"x": dace.Memlet("a[i]")},
+        text or f"y = {factor} * x;",
+        {"y": dace.Memlet("b[i]")},
+        language=dace.Language.CPP,
+        external_edges=True,
+    )
+    sdfg.append_global_code(code)
+    return sdfg
+
+
+@pytest.fixture
+def commands(monkeypatch, tmp_path):
+    """The calls of the compiler for programs, in a cache that has none."""
+    seen, run = [], build.run
+    monkeypatch.setattr(build, "run", lambda command, what: seen.append(what) or run(command, what))
+    with config.override(cache_dir=tmp_path):
+        yield seen
+
+
+def results(sdfgs) -> list[float]:
+    found = []
+    for library in compile_together(sdfgs):
+        a, b = np.ones(3), np.zeros(3)
+        library({"a": a, "b": b})
+        found.append(b[0])
+    return found
+
+
+def test_several_by_one_call(commands):
+    assert results([doubled("one", 2.5), doubled("two", 3.5), doubled("again", 2.5)]) == [2.5, 3.5, 2.5]
+    assert len([c for c in commands if c != "dace.h"]) == 1
+    assert results([doubled("one", 2.5), doubled("other", 4.5)]) == [2.5, 4.5]
+    assert len([c for c in commands if c != "dace.h"]) == 2
+
+
+def test_names_in_common(commands):
+    """What cannot be compiled together is compiled alone."""
+    pair = [doubled(n, f, f"static double shared = {f};", "y = shared * x;") for n, f in (("one", 5.5), ("two", 6.5))]
+    assert results(pair) == [5.5, 6.5]
+
+
+def test_the_wrong_one_is_named(commands):
+    with pytest.raises(CompilationFailed, match=r"cannot compile wrong(?s:.)*no_such_name"):
+        compile_together([doubled("right", 7.5), doubled("wrong", 8.5, "", "y = no_such_name * x;")])
+    assert results([doubled("right", 7.5)]) == [7.5]
+
+
+def test_special_functions_are_there_for_those_who_call_them(commands):
+    (found,) = results([doubled("bessel", 1.0, "", "y = std::cyl_bessel_j(0, x);")])
+    assert np.isclose(found, 0.7651976865579666)
