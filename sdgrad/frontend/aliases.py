@@ -37,7 +37,7 @@ def separate_names(function: ast.FunctionDef, called: Collection[str]) -> None:
     function.body = _results(function.body, {n for n, k in bound.items() if k > 1}, called)
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and (pair := _pair(node)) and max(bound[n] for n in pair) > 1:
-            _refuse_shared_writes(function, node, pair)
+            refuse_shared_writes(function, node, pair, f"Copy it: {pair[0]} = {pair[1]}.copy()")
             node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
 
 
@@ -141,7 +141,8 @@ def _target(target: ast.expr, augmented: bool) -> Iterator[Event]:
             yield Event("write", base.id, target)
 
 
-def _refuse_shared_writes(function: ast.FunctionDef, node: ast.Assign, pair: tuple[str, str]) -> None:
+def refuse_shared_writes(function: ast.FunctionDef, node: ast.Assign, pair: tuple[str, str], hint: str) -> None:
+    """Raise where a copy would not do for an assignment that gives (part of) one array two names."""
     written: set[str] = set()
     for event in _after(function, node):
         if event.kind == "bind" and event.name in pair:
@@ -152,7 +153,7 @@ def _refuse_shared_writes(function: ast.FunctionDef, node: ast.Assign, pair: tup
             (other,) = written - {event.name}
             raise ParseError(
                 f"line {node.lineno}: '{ast.unparse(node)}' gives one array two names; '{other}' is written in place "
-                f"and '{event.name}' is read after that. Copy it: {pair[0]} = {pair[1]}.copy()"
+                f"and '{event.name}' is read after that. {hint}"
             )
 
 

@@ -11,7 +11,7 @@
 - ``A[:] = A`` is nothing.
 
 Before these come the rewrites that have modules of their own: sizes, unrolled loops, counters, returns, continues,
-names, views.
+names, slices, views.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from dace.frontend.python import astutils
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.counters import separate_counters
+from sdgrad.frontend.rebound import separate_slices
 from sdgrad.frontend.regions import known_values, mark_function, mark_regions
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
@@ -79,6 +80,8 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     single_return(node)
                     flag_continues(node)
                     separate_names(node, _called(function))
+                    ranks = {n: np.ndim(v) for n, v in arguments.items() if n in names}
+                    separate_slices(node, ranks if function is outermost else {})
                     keep_indices(node)
                     Rewriter(arrays, masks, indices).function(node)
                     mark_function(node, function)

@@ -14,6 +14,7 @@ from sdgrad.frontend.aliases import events
 from sdgrad.frontend.syntax import change_blocks, statement
 
 LOOPS = (ast.For, ast.While)
+USES = ("read", "write")
 
 
 def keep_indices(function: ast.FunctionDef) -> None:
@@ -37,7 +38,7 @@ class Keeping:
         for node in body:
             change_blocks(node, partial(self.block, loops=[*loops, node] if isinstance(node, LOOPS) else loops))
             written = {e.name for e in events([node]) if e.kind in ("bind", "write")}
-            if isinstance(node, ast.Assign) and is_part(node.value) and isinstance(node.targets[0], ast.Name):
+            if isinstance(node, ast.Assign) and root(node.value) is not None and isinstance(node.targets[0], ast.Name):
                 for name in sorted(self.changing(node, node.targets[0].id, loops) - kept.keys()):
                     kept[name] = f"{name}_at_{node.lineno}_{node.col_offset}"
                     out.append(statement(f"{kept[name]} = +{name}", node))
@@ -59,21 +60,21 @@ class Keeping:
                 changed |= indices & {event.name}
             elif event.kind == "left" and event.node in loops:
                 changed |= indices & names_of_target(event.node)
-            elif event.kind == "read" and event.name == part:
+            if event.kind in USES and event.name == part:
                 found |= changed
         if loops:  # a use before the definition, one trip later
             around = list(events([loops[0]]))
             before = around[: next(k for k, e in enumerate(around) if e.kind == "done" and e.node is node)]
-            if any(e.kind == "read" and e.name == part for e in before):
+            if any(e.kind in USES and e.name == part for e in before):
                 found |= indices & {e.name for e in around if e.kind in ("bind", "write")}
         return found
 
 
-def is_part(value: ast.expr) -> bool:
-    """Whether a value is a subscript, or an attribute or method of one: it may have no memory of its own."""
+def root(value: ast.expr) -> ast.Subscript | None:
+    """The subscript that a value is, or is an attribute or method of: it may have no memory of its own."""
     while isinstance(value, (ast.Attribute, ast.Call)):
         value = value.func if isinstance(value, ast.Call) else value.value
-    return isinstance(value, ast.Subscript)
+    return value if isinstance(value, ast.Subscript) else None
 
 
 def subscripts(value: ast.expr) -> Iterator[ast.Subscript]:

@@ -183,3 +183,31 @@ def slice_whose_index_a_branch_changes(A, C, X, k, mode):
     c = (c + 1) % 3
     X[0] = C[k, c]
     return np.sum(X * X) + np.sum(v * v) + np.sum(r * r * r)
+
+
+# The name of a view could not be bound again.
+@program(lambda rng: (signed(rng, (3, 3)), signed(rng, (3, 3))), "corpus both", wrt=("A", "B"))
+def slices_under_one_name(A, B):
+    row = A[0, :2]
+    s = np.sum(row * row)
+    row = B[1]
+    row += A[2]
+    s += np.sum(row * row * row)
+    row = np.sin(row)
+    total = A[1]
+    for i in range(1, 3):
+        total = total * B[i]
+        if s > 100.0:
+            total = A[0]
+    return np.sum(row) * s + np.sum(total) + np.sum(B * B)
+
+
+@program(lambda rng: (signed(rng, (3, 3)), signed(rng, 3)), "corpus", wrt=("A", "X"))
+def slice_written_after_its_index_changed(A, X):
+    k = 0
+    for i in range(3):
+        row = A[k]
+        if X[i] > -5.0:
+            k = (k + 2) % 3
+        row[1] = row[0] * X[k]
+    return np.sum(A * A * A)
