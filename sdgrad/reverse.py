@@ -89,11 +89,12 @@ class Reversal:
         else:
             out += [assign(c.count, c.total) for c in self.plan.counters.values()]
         for k in range(len(block) - 1, -1, -1):
-            if (here := (*path, k)) in self.plan.inverses:
+            here = (*path, k)
+            if here in self.plan.inverses:
                 out.append(self.plan.inverses[here])
-            out += [self.put_back(kept) for kept in self.plan.undo.get((*path, k), ())]
-            out += self.plan.reruns.get((*path, k), ())
-            out += self.node(block[k], (*path, k))
+            out += [self.put_back(kept) for kept in self.plan.undo.get(here, ())]
+            out += self.plan.reruns.get(here, ())
+            out += self.node(block[k], here)
         return out
 
     def put_back(self, kept: Kept) -> Leaf:

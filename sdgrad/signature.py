@@ -236,20 +236,26 @@ def compiled_program(program: Program) -> CompiledProgram:
 def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile gradients that will be called, by one call of the compiler."""
     with making:
-        missing = {(id(s), r): (s, r) for s, r in asked if r not in s.gradients}.values()
-        results = [s.differentiated(r) for s, r in missing]
-        programs = compiled(*(Ready.of(result.program) for result in results))
-        for (signature, request), result, program in zip(missing, results, programs, strict=True):
-            signature.gradients[request] = CompiledGradient(result, program)
+        missing = _missing(asked, lambda s: s.gradients)
+        programs = compiled(*(Ready.of(s.differentiated(r).program) for s, r in missing))
+        for (signature, request), program in zip(missing, programs, strict=True):
+            signature.gradients[request] = CompiledGradient(signature.differentiated(request), program)
 
 
 def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile functions with their tangents that will be called, by one call of the compiler."""
     with making:
-        missing = {(id(s), r): (s, r) for s, r in asked if r not in s.tangents}.values()
+        missing = _missing(asked, lambda s: s.tangents)
         programs = compiled(*(Ready.of(push_tangents(s.program, r)) for s, r in missing))
         for (signature, request), program in zip(missing, programs, strict=True):
             signature.tangents[request] = program
+
+
+def _missing(
+    asked: Iterable[tuple[Signature, Request]], known: Callable[[Signature], Mapping[Request, Any]]
+) -> list[tuple[Signature, Request]]:
+    """What is asked for and not known, once each."""
+    return list({(id(s), r): (s, r) for s, r in asked if r not in known(s)}.values())
 
 
 def _key(value: Any) -> Any:

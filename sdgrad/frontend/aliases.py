@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sdgrad.errors import ParseError
@@ -106,6 +106,11 @@ def events(body: list[ast.stmt]) -> Iterator[Event]:
         yield from _events_of(node)
 
 
+def place_of(node: ast.AST, among: Sequence[Event]) -> int:
+    """Where an assignment is done."""
+    return next(k for k, e in enumerate(among) if e.kind == "done" and e.node is node)
+
+
 def _events_of(node: ast.AST) -> Iterator[Event]:
     """Reads before writes within a statement; loops and branches once through."""
     if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
@@ -161,7 +166,7 @@ def _after(function: ast.FunctionDef, node: ast.Assign) -> Iterator[Event]:
     """What happens after an assignment: the rest of the loop it is in, the loop from its start, what follows."""
     loop = _innermost_loop(function, node)
     around = list(events(loop.body if loop is not None else function.body))
-    here = next(k for k, e in enumerate(around) if e.kind == "done" and e.node is node)
+    here = place_of(node, around)
     yield from around[here + 1 :]
     if loop is not None:
         yield from around[: here + 1]

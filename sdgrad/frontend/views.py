@@ -7,11 +7,13 @@ gets a name of its own, which nobody changes.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from sdgrad.frontend.aliases import events
+from sdgrad.frontend.aliases import Event, events, place_of
 from sdgrad.frontend.syntax import change_blocks, statement
+from sdgrad.symbolic.code import rename_names
 
 LOOPS = (ast.For, ast.While)
 USES = ("read", "write")
@@ -19,18 +21,14 @@ USES = ("read", "write")
 
 def keep_indices(function: ast.FunctionDef) -> None:
     """Rewrite a function so that no slice that has a name depends on an index that changes while it is used."""
-    Keeping(function).run()
+    function.body = Keeping(list(events(function.body))).block(function.body, [])
 
 
+@dataclass(frozen=True)
 class Keeping:
-    """One function. Statements are known by where they stand in the list of all events."""
+    """One function, as what happens in it."""
 
-    def __init__(self, function: ast.FunctionDef) -> None:
-        self.function = function
-        self.events = list(events(function.body))
-
-    def run(self) -> None:
-        self.function.body = self.block(self.function.body, [])
+    events: Sequence[Event]
 
     def block(self, body: list[ast.stmt], loops: list[ast.For | ast.While]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
@@ -52,10 +50,9 @@ class Keeping:
     def changing(self, node: ast.Assign, part: str, loops: list[ast.For | ast.While]) -> set[str]:
         """Names in the index of a slice that change between its definition and a use of it."""
         indices = {n.id for s in subscripts(node.value) for n in ast.walk(s.slice) if isinstance(n, ast.Name)}
-        here = next(k for k, e in enumerate(self.events) if e.kind == "done" and e.node is node)
         found: set[str] = set()
         changed: set[str] = set()
-        for event in self.events[here + 1 :]:
+        for event in self.events[place_of(node, self.events) + 1 :]:
             if event.kind in ("bind", "write"):
                 changed |= indices & {event.name}
             elif event.kind == "left" and event.node in loops:
@@ -64,8 +61,7 @@ class Keeping:
                 found |= changed
         if loops:  # a use before the definition, one trip later
             around = list(events([loops[0]]))
-            before = around[: next(k for k, e in enumerate(around) if e.kind == "done" and e.node is node)]
-            if any(e.kind in USES and e.name == part for e in before):
+            if any(e.kind in USES and e.name == part for e in around[: place_of(node, around)]):
                 found |= indices & {e.name for e in around if e.kind in ("bind", "write")}
         return found
 
@@ -93,7 +89,5 @@ class Indices(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
         self.generic_visit(node)
-        for name in ast.walk(node.slice):
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load):
-                name.id = self.names.get(name.id, name.id)
+        node.slice = rename_names(node.slice, self.names)
         return node

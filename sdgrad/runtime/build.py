@@ -30,6 +30,7 @@ from sdgrad.errors import CompilationFailed
 
 NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
 INCLUDE = Path(__file__).parent / "include"
+HEADER = INCLUDE / "sdgrad_dace.h"  # what is precompiled as <dace/dace.h>
 MOST_ARGUMENTS = 1000  # ctypes passes no more than 1024; programs with more take the addresses of them
 DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
 # Guards of headers of DaCe's runtime that most programs need nothing of: without them a compilation takes a third less
@@ -81,7 +82,8 @@ def locked(path: Path) -> Iterator[None]:
 
 def precompiled_header(options: list[str]) -> list[str]:
     """An include flag that makes the compiler take ``dace.h`` precompiled; made once for each set of flags."""
-    key = hashlib.sha256(" ".join([compiler_name(), dace.__version__, *options]).encode()).hexdigest()[:16]
+    what = [compiler_name(), dace.__version__, HEADER.read_text(), *options]
+    key = hashlib.sha256(" ".join(what).encode()).hexdigest()[:16]
     folder = config.cache_folder / f"header_{key}"
     target = folder / "dace" / "dace.h.gch"
     if not target.exists():
@@ -96,7 +98,7 @@ def precompiled_header(options: list[str]) -> list[str]:
                         f"-I{DACE_INCLUDE}",
                         "-x",
                         "c++-header",
-                        str(INCLUDE / "sdgrad_dace.h"),
+                        str(HEADER),
                         "-o",
                         str(part),
                     ],
@@ -118,10 +120,16 @@ def run(command: list[str], what: str) -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """A graph to compile, what its program is called with, the folder for its sources, and the library that is made."""
+    """A graph to compile.
+
+    :param arguments: what its program is called with; ``initial`` are those by which it is started, too.
+    :param folder: for its sources.
+    :param target: the library that is made.
+    """
 
     sdfg: dace.SDFG
     arguments: Mapping[str, dt.Data]
+    initial: Sequence[str]
     folder: Path
     target: Path
 

@@ -100,19 +100,16 @@ def compile_together(sdfgs: Sequence[dace.SDFG]) -> list[Library]:
     keys = [content_key(sdfg) for sdfg in sdfgs]
     with _loading:
         new = {k: job_of(sdfg, k) for k, sdfg in zip(keys, sdfgs, strict=True) if k not in _loaded}
-        starts = {k: job.sdfg.free_symbols for k, job in new.items()}
         if missing := [job for job in new.values() if not job.target.exists()]:
             with contextlib.ExitStack() as held:
-                for job in sorted(
-                    missing, key=lambda j: j.folder
-                ):  # in one order, or two processes wait for each other
-                    held.enter_context(locked(job.folder))
+                # in one order, or two processes wait for each other
+                for folder in sorted(job.folder for job in missing):
+                    held.enter_context(locked(folder))
                 if missing := [job for job in missing if not job.target.exists()]:
                     held.enter_context(_progress(", ".join(job.sdfg.name for job in missing)))
                     build(missing)
         for key, job in new.items():
-            initial = [n for n in job.arguments if n in starts[key]]
-            _loaded[key] = Library(str(job.target), job.sdfg.name, job.arguments, initial)
+            _loaded[key] = Library(str(job.target), job.sdfg.name, job.arguments, job.initial)
     return [_loaded[key] for key in keys]
 
 
@@ -120,7 +117,8 @@ def job_of(sdfg: dace.SDFG, key: str) -> Job:
     """What is to be compiled for a graph; it is given the name of its program."""
     sdfg.name = f"{sdfg.name[:40]}_{key}"
     folder = config.cache_folder / sdfg.name
-    return Job(sdfg, sdfg.arglist(), folder, folder / f"{sdfg.name}.so")
+    arguments, free = sdfg.arglist(), sdfg.free_symbols
+    return Job(sdfg, arguments, [n for n in arguments if n in free], folder, folder / f"{sdfg.name}.so")
 
 
 def _progress(name: str):

@@ -17,7 +17,7 @@ from sdgrad.tape.invert import inverse
 def tried_together(program: Program, candidates: set[str]) -> list[frozenset[str]]:
     """Each container alone, and those that exchange their content: to put back one of them takes the others."""
     moves: nx.DiGraph = nx.DiGraph()
-    for leaf in walk(program.body):
+    for leaf in walk(program.body) if len(candidates) > 1 else ():
         if isinstance(leaf, Leaf):
             origin = {x.name: x.container for x in leaf.loads}
             for let in leaf.lets:

@@ -69,11 +69,20 @@ class Captured:
     structure: pytree.TreeSpec
     updated: Mapping[str, str]
 
+    @property
+    def segments(self) -> list[Segment]:
+        """The steps that are generated code."""
+        return [s for s in self.steps if isinstance(s, Segment)]
+
+    def values(self, call: Call) -> dict[str, torch.Tensor]:
+        """What the steps start from, by the names that they have for it."""
+        buffers = (t.clone() if n in self.updated else t for n, t in call.buffers.items())  # a tape may refer to them
+        entering = (*call.parameters.values(), *buffers, *call.inputs)
+        return {**dict(zip(self.inputs, entering, strict=True)), **self.constants}
+
     def run(self, call: Call) -> Any:
         """The module's results; its buffers are updated."""
-        buffers = (t.clone() if n in self.updated else t for n, t in call.buffers.items())  # a tape may refer to them
-        values = dict(zip(self.inputs, (*call.parameters.values(), *buffers, *call.inputs), strict=True))
-        values |= self.constants
+        values = self.values(call)
         for step in self.steps:
             step.run(values)
         with torch.no_grad():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,22 +21,29 @@ from sdgrad.frontend.parse import STAMP
 from sdgrad.onnx.importing import identifier
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, refuse
-from sdgrad.torch.graph import DTYPES
+from sdgrad.torch.graph import TENSOR_TYPES
 from sdgrad.torch.steps import Segment
 from sdgrad.torch.watch import stamp
-
-TENSOR_TYPES = {numpy: dtype for dtype, numpy in DTYPES.items()}
 
 
 @dataclass
 class Embedded:
-    """A module as a function that a program calls. Parameters, buffers and constants are its closure, not copied."""
+    """A module as a function that a program calls. Parameters and buffers are its closure, not copied."""
 
     module: nn.Module
     forward: Callable
 
     def __post_init__(self) -> None:
-        self.made = self.stamp()  # how the module was
+        self.stamp: Hashable = (
+            stamp(self.module),
+            tuple((n, id(t), t.data_ptr(), t.shape, t.dtype) for n, t in self.weights()),
+        )
+        """Changes with the module: its attributes, hooks, mode and submodules, and which tensors are its weights."""
+
+    def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Parameters and buffers, in the order in which a captured module takes them."""
+        yield from self.module.named_parameters()
+        yield from self.module.named_buffers()
 
     @property
     def parameters(self) -> list[str]:
@@ -62,7 +69,7 @@ class Embedded:
         tensors = [n for n, a in given.items() if isinstance(a, torch.Tensor)]
         entering = captured.inputs[len(captured.inputs) - len(tensors) :]
         names = dict(zip(segment.inputs, segment.function.arguments, strict=True))  # in the graph
-        values = self.values(captured, call)
+        values = {n: t.detach() for n, t in captured.values(call).items()}
         imported = segment.function.graph({names[n]: values[n] for n in segment.inputs})
         own = dict(zip(captured.inputs, self.closure, strict=False))  # weights come first, in the order of the closure
         weights = {names[n]: own[n] for n in segment.inputs if n in own}
@@ -78,17 +85,11 @@ class Embedded:
         graph.arg_names = list(shown.values())
         return graph
 
-    def stamp(self) -> Hashable:
-        """Changes with the module: its attributes, hooks, mode and submodules, and which tensors are its weights."""
-        tensors = (*self.module.named_parameters(), *self.module.named_buffers())
-        return (stamp(self.module), tuple((n, id(t), t.data_ptr(), t.shape, t.dtype) for n, t in tensors))
-
     @functools.cached_property
     def closure(self) -> dict[str, torch.Tensor]:
         """Parameters and buffers, as objects that stay the same: by these DaCe knows them."""
         label = type(self.module).__name__
-        tensors = (*self.module.named_parameters(), *self.module.named_buffers())
-        return {identifier(f"{label}_{n}"): t.detach() for n, t in tensors}
+        return {identifier(f"{label}_{n}"): t.detach() for n, t in self.weights()}
 
     def resolver(self) -> SDFGClosure:
         """The same, as DaCe's frontend asks for it before it knows the arguments."""
@@ -116,7 +117,7 @@ class Embedded:
 
     def only(self, captured: Captured) -> Segment:
         problems = []
-        segments = [s for s in captured.steps if isinstance(s, Segment)]
+        segments = captured.segments
         if len(segments) != 1 or len(captured.steps) != 1:
             problems.append(Problem("a module that is not one graph", f"it has {len(captured.steps)} steps"))
         elif segments[0].draws:
@@ -136,18 +137,11 @@ class Embedded:
             raise CaptureError(type(self.module).__name__, problems)
         return segments[0]
 
-    @staticmethod
-    def values(captured: Captured, call: Call) -> dict[str, torch.Tensor]:
-        """What enters the graph, by the names that its steps have for it."""
-        entering = (*call.parameters.values(), *call.buffers.values(), *call.inputs)
-        known = {**dict(zip(captured.inputs, entering, strict=True)), **captured.constants}
-        return {n: t.detach() for n, t in known.items()}
-
 
 def embed(cls: type, embedded: Callable[[Any], Embedded]) -> None:
     """Give a class DaCe's protocol for objects that programs call; ``embedded`` is what an instance is to them."""
     protocol: dict[str, Callable] = {
-        STAMP: lambda self: embedded(self).stamp(),
+        STAMP: lambda self: embedded(self).stamp,
         "__sdfg__": lambda self, *args, **kwargs: embedded(self).sdfg(*args, **kwargs),
         "__sdfg_signature__": lambda self: embedded(self).signature(),
         "__sdfg_closure__": lambda self, reevaluate=None: dict(embedded(self).closure),

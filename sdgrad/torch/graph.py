@@ -30,6 +30,7 @@ DTYPES: dict[torch.dtype, np.dtype] = {
     torch.uint8: np.dtype(np.uint8),
     torch.bool: np.dtype(np.bool_),
 }
+TENSOR_TYPES = {numpy: dtype for dtype, numpy in DTYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Graph:
         if key not in self._known:
             name = self.names.fresh("constant")
             self.constants[name] = onnx.numpy_helper.from_array(array, name)
-            kind = next((t for t, d in DTYPES.items() if d == array.dtype), None)
+            kind = TENSOR_TYPES.get(array.dtype)
             self._known[key] = Value(name, array.shape, kind)
         return self._known[key]
 

@@ -9,6 +9,7 @@ from typing import Any
 import dace
 
 from sdgrad.errors import ArgumentError
+from sdgrad.names import Names
 
 STAGES = ("post_onnx", "post_autodiff", "post_compile")
 
@@ -38,9 +39,7 @@ class Hooks:
         if not callable(hook):
             raise ArgumentError(f"the hook '{name}' is called when a module is compiled; {hook!r} cannot be called")
         hooks = self.stages[stage]
-        fresh = (
-            name if name not in hooks else next(n for k in range(len(hooks) + 1) if (n := f"{name}_{k}") not in hooks)
-        )
+        fresh = Names(hooks).fresh(name)
         self.stages[stage] = {fresh: hook, **hooks} if first else {**hooks, fresh: hook}
 
     def imported(self, sdfg: dace.SDFG) -> None:

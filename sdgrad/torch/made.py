@@ -41,7 +41,8 @@ class Made:
     def forward_sdfg(self) -> dace.SDFG:
         """The graph of the forward pass, which keeps what the backward pass needs; as it was before compilation."""
         prepared = self._prepared()
-        return self._halves(prepared)[0].sdfg if prepared.request else self._ready(prepared).sdfg
+        ready = self._halves(prepared)[0] if prepared.request else Ready.of(prepared.signature.program)
+        return ready.sdfg
 
     @property
     def backward_sdfg(self) -> dace.SDFG:
@@ -93,7 +94,7 @@ class Made:
         captured = self.latest()
         if captured is None:
             raise ArgumentError("nothing was compiled yet: call the module, or give it example_inputs")
-        segments = [s for s in captured.steps if isinstance(s, Segment)]
+        segments = captured.segments
         if len(segments) != 1:
             raise ArgumentError(
                 f"the module is {len(segments)} graphs with operations of PyTorch between them; "
@@ -114,10 +115,6 @@ class Made:
         assert parts is not None
         return both_graphs(prepared.signature, parts)
 
-    @staticmethod
-    def _ready(prepared: Prepared) -> Ready:
-        return Ready.of(prepared.signature.program)
 
-
-SURFACE = frozenset(n for n in dir(Made) if not n.startswith("_") and n not in ("hooks", "latest")) | {"reset_sdfg"}
+SURFACE = frozenset(n for n in dir(Made) if not n.startswith("_")) | {"reset_sdfg"}
 """Names that a wrapped module has besides its own."""

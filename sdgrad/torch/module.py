@@ -79,7 +79,7 @@ class Dispatcher:
     def embedded(self, module: nn.Module) -> Embedded:
         """The module as programs call it: another object when the module was changed."""
         found = Embedded(module, self.forward)
-        if self.inside is None or self.inside.made != found.made:
+        if self.inside is None or self.inside.stamp != found.stamp:
             self.inside = found
         return self.inside
 

@@ -16,9 +16,8 @@ from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.signature import Signature
-from sdgrad.torch.graph import DTYPES
+from sdgrad.torch.graph import TENSOR_TYPES
 
-TENSOR_TYPES = {numpy: dtype for dtype, numpy in DTYPES.items()}
 Tensors = dict[str, torch.Tensor]
 
 

@@ -24,6 +24,21 @@ def _moment(g: Graph, x: Value, wanted: Type) -> Value:
     return g.reshape(g.cast(x, wanted.dtype), wanted.shape)
 
 
+def _over_layer(
+    g: Graph,
+    kind: str,
+    x: Value,
+    shape: Sequence[int],
+    weight: Value | None,
+    *bias: Value | None,
+    eps: float,
+    outputs: int = 1,
+) -> tuple[Value, ...]:
+    """A normalization over the last dimensions, and (where asked for) its moments."""
+    scale = _given_or(g, weight, 1, shape, x)
+    return g.ops(kind, x, scale, *bias, outputs=outputs, axis=x.rank - len(shape), epsilon=float(eps))
+
+
 @aten("native_layer_norm.default")
 def _layer_norm(
     g: Graph,
@@ -34,9 +49,7 @@ def _layer_norm(
     bias: Value | None,
     eps: float,
 ) -> tuple[Value, ...]:
-    axis = input.rank - len(normalized_shape)
-    scale = _given_or(g, weight, 1, normalized_shape, input)
-    found = g.ops("LayerNormalization", input, scale, bias, outputs=3, axis=axis, epsilon=float(eps))
+    found = _over_layer(g, "LayerNormalization", input, normalized_shape, weight, bias, eps=eps, outputs=3)
     return (found[0], *(_moment(g, x, t) for x, t in zip(found[1:], out[1:], strict=True)))
 
 
@@ -51,9 +64,7 @@ def _whole_layer_norm(
     eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Value:
-    axis = input.rank - len(normalized_shape)
-    scale = _given_or(g, weight, 1, normalized_shape, input)
-    return g.op("LayerNormalization", input, scale, bias, axis=axis, epsilon=float(eps))
+    return _over_layer(g, "LayerNormalization", input, normalized_shape, weight, bias, eps=eps)[0]
 
 
 @aten("rms_norm.default")
@@ -65,10 +76,8 @@ def _rms_norm(
     weight: Value | None = None,
     eps: float | None = None,
 ) -> Value:
-    axis = input.rank - len(normalized_shape)
-    scale = _given_or(g, weight, 1, normalized_shape, input)
     least = torch.finfo(input.dtype).eps if eps is None else eps
-    return g.op("RMSNormalization", input, scale, axis=axis, epsilon=float(least))
+    return _over_layer(g, "RMSNormalization", input, normalized_shape, weight, eps=least)[0]
 
 
 def _per_channel(g: Graph, x: Value, rank: int) -> Value:
