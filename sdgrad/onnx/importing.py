@@ -11,6 +11,7 @@ import dace
 import numpy as np
 import onnx
 from dace import data as dt
+from dace.config import set_temporary
 
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.names import Names
@@ -59,12 +60,13 @@ class Importer:
         self.sdfg = dace.SDFG(name)
         self.state = self.sdfg.add_state("model")
         self.names.add(self.arguments.values())
-        for tensor, (shape, dtype) in self.operands.items():
-            if tensor not in self.known:
-                self.declare(tensor, shape, dtype, transient=False)
-        for node in self.reading.graph.node:
-            self.node(node)
-        results = [self.result(k, n) for k, n in enumerate(self.reading.outputs)]
+        with set_temporary("compiler", "lineinfo", value="none"):  # lines of this file, slowly read from the stack
+            for tensor, (shape, dtype) in self.operands.items():
+                if tensor not in self.known:
+                    self.declare(tensor, shape, dtype, transient=False)
+            for node in self.reading.graph.node:
+                self.node(node)
+            results = [self.result(k, n) for k, n in enumerate(self.reading.outputs)]
         return Imported(self.sdfg, tuple(results), self.closure, decided)
 
     # -- tensors
