@@ -220,6 +220,41 @@ def test_everyday_use():
     outer.load_state_dict(twin.state_dict())
 
 
+class Partly(nn.Module):
+    """Weights that no result depends on, or only one of two, or only as a constant or by a comparison."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.both, self.first, self.second, self.constant, self.compared, self.shape, self.unused = (
+            nn.Parameter(torch.randn(3)) for _ in range(7)
+        )
+
+    def forward(self, x):
+        y = x * self.both + self.constant.detach() + torch.zeros_like(self.shape)
+        return y * self.first, torch.where(self.compared > 0, y, 2 * y) * self.second, (x * x).detach() * 2
+
+
+@pytest.mark.parametrize("used", [(0,), (1,), (0, 1)], ids=str)
+@pytest.mark.parametrize("double", [False, True])
+def test_what_a_result_does_not_depend_on_has_no_gradient(used, double):
+    """None, and not zero: optimizers skip it."""
+    net = Partly().double()
+    eager, x = copy.deepcopy(net), torch.randn(4, 3, dtype=torch.float64)
+    for module, call in ((net, sdgrad.Module(net)), (eager, eager)):
+        results = call(x)
+        assert [r.requires_grad for r in results] == [True, True, False]
+        loss = sum((results[k] ** 2).sum() for k in used)
+        names = [n for n, _ in module.named_parameters()]
+        found = torch.autograd.grad(loss, list(module.parameters()), allow_unused=True, create_graph=double)
+        module.found = dict(zip(names, found, strict=True))
+    for name, right in eager.found.items():
+        mine = net.found[name]
+        assert (mine is None) == (right is None), name
+        if right is not None:
+            close(mine, right, torch.float64)
+    assert [n for n, g in net.found.items() if g is None][-4:] == ["constant", "compared", "shape", "unused"]
+
+
 def test_writes_after_a_call_are_found():
     """What backward needs of a result or an argument must not have changed, as in eager mode."""
     x = torch.randn(3, 4, requires_grad=True)

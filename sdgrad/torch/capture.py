@@ -27,6 +27,7 @@ from sdgrad.torch.decompositions import table
 from sdgrad.torch.draws import Make
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.marks import mark
+from sdgrad.torch.reach import reached
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.translate import FALLBACK, Translated, Translator
 from sdgrad.torch.verify import Holder
@@ -191,13 +192,17 @@ class Translation:
     def run(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Translated:
         return Translator(self.label, self.draws, self.constants).run(body, entering, leaving)
 
-    def segment(self, found: Translated, entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Segment:
+    def segment(
+        self, found: Translated, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]
+    ) -> Segment:
         """
         :raises CaptureError: there are nodes without a rule.
         """
         if found.reading is None:
             raise CaptureError(self.label, list(dict.fromkeys(found.problems.values())))
         names = [*found.inputs, *(d.name for d in found.draws)]
+        reaches = dict.fromkeys(names, frozenset[int]())
+        reaches |= zip(found.inputs, reached(body, entering, leaving), strict=True)
         real = [k for k, t in enumerate(found.outputs) if t.dtype.is_floating_point]
         provides = ("out",) * len(real) if len(found.outputs) == 1 else tuple(f"out_{k}" for k in real)
         return Segment(
@@ -207,6 +212,7 @@ class Translation:
             tuple(n.name for n in leaving),
             provides,
             tuple(t.shape for t in found.outputs),
+            reaches,
             self.hooks,
         )
 
@@ -224,7 +230,7 @@ def steps_of(
         return ()
     whole = translation.run(body, entering, own)
     if not whole.problems or not fallback:
-        return (translation.segment(whole, entering, own),)
+        return (translation.segment(whole, body, entering, own),)
     inside, left = set(body), set(body) & whole.problems.keys()
     while True:
         steps: list[Step] = []
@@ -237,7 +243,7 @@ def steps_of(
             found = translation.run(part.body, takes, gives)
             failed |= found.problems.keys()
             if not found.problems:
-                steps.append(translation.segment(found, takes, gives))
+                steps.append(translation.segment(found, part.body, takes, gives))
         more = {u for n in failed for u in ([n] if n in inside else n.users)} & inside - left
         if not more:
             return tuple(steps)

@@ -105,10 +105,8 @@ class PreparedCall(torch.autograd.Function):
         # Results that backward reads are saved as PyTorch saves them, so that writes to them are found.
         ctx.save_for_backward(*tensors, *(results[prepared.outputs.index(n)] for n in ctx.kept.results))
         ctx.set_materialize_grads(False)
-        differentiable = set(prepared.request.outputs)
-        ctx.mark_non_differentiable(
-            *(r for n, r in zip(prepared.outputs, results, strict=True) if n not in differentiable)
-        )
+        depending = prepared.depending()
+        ctx.mark_non_differentiable(*(r for k, r in enumerate(results) if k not in depending))
         return tuple(results)
 
     @staticmethod
@@ -116,7 +114,8 @@ class PreparedCall(torch.autograd.Function):
         prepared, saved = ctx.prepared, ctx.saved_tensors
         tensors = saved[: len(prepared.order)]
         given = dict(zip(prepared.outputs, cotangents, strict=True))
-        if all(given[o] is None for o in prepared.request.outputs):
+        asked = {k for k, c in enumerate(cotangents) if c is not None}
+        if not asked:
             return (None, *(None for _ in tensors))
         if torch.is_grad_enabled():  # the backward pass will be differentiated
             arguments = dict(zip(prepared.order, tensors, strict=True))
@@ -125,6 +124,7 @@ class PreparedCall(torch.autograd.Function):
         else:
             kept = {**ctx.kept.tensors, **dict(zip(ctx.kept.results, saved[len(tensors) :], strict=True))}
             found = prepared.pull(tensors, kept, given)
+        found = {n: g for n, g in found.items() if asked & prepared.reaches[n]}  # the others have none, as in eager mode
         return (None, *(_shaped(found.get(n), t) for n, t in zip(prepared.order, tensors, strict=True)))
 
 

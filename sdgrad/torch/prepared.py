@@ -128,6 +128,7 @@ class Prepared:
 
     :param order: the function's arguments.
     :param wanted: those whose gradients are asked for.
+    :param reaches: for each of the arguments: the results, by number, that have a derivative by it.
     """
 
     function: Any
@@ -141,11 +142,16 @@ class Prepared:
     kept: tuple[str, ...] = ()  # what backward takes from forward besides arguments
     seeds: tuple[Seed, ...] = ()
     gradients: Mapping[str, str] = field(default_factory=dict)
+    reaches: Mapping[str, frozenset[int]] = field(default_factory=dict)
     spare: list[Tensors] = field(default_factory=list, compare=False)  # memory of tapes that are gone
 
     @staticmethod
     def of(
-        function: Any, arguments: Mapping[str, torch.Tensor], wanted: tuple[str, ...], provides: tuple[str, ...]
+        function: Any,
+        arguments: Mapping[str, torch.Tensor],
+        wanted: tuple[str, ...],
+        provides: tuple[str, ...],
+        reaches: Mapping[str, frozenset[int]],
     ) -> Prepared | None:
         """None where calls need more than tensors: these go the general way."""
         signature = Signature.of(function, arguments)
@@ -175,7 +181,12 @@ class Prepared:
             tuple(e.name for e in second.entries if e.name in made | again),
             tuple(Seed.of(o, signature.program, request) for o in request.outputs),
             {n: gradient_name(n, signature.program) for n in request.inputs},
+            reaches,
         )
+
+    def depending(self) -> set[int]:
+        """Results, by number, that have a derivative by what is wanted."""
+        return {k for n in self.wanted for k in self.reaches[n]}
 
     def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         """Results for arguments in the order of ``order``; nothing is recorded."""

@@ -32,6 +32,7 @@ class Segment:
     :param function: the graph, as a function of values and then of draws.
     :param provides: the graph's outputs that have a derivative, as the engine names them.
     :param shapes: of its outputs.
+    :param reaches: for each argument of the function: the outputs, by number, that have a derivative by it.
     """
 
     function: ModelFunction
@@ -40,6 +41,7 @@ class Segment:
     outputs: tuple[str, ...]
     provides: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
+    reaches: Mapping[str, frozenset[int]]
     hooks: Hooks
     prepared: dict[tuple[str, ...], Prepared | None] = field(default_factory=dict, compare=False)  # by wanted gradients
 
@@ -51,16 +53,17 @@ class Segment:
 
     def results(self, arguments: Mapping[str, torch.Tensor]) -> Sequence[torch.Tensor]:
         recorded = torch.is_grad_enabled()
-        wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad) if self.provides else ()
+        wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad and self.reaches[n])
         if wanted not in self.prepared:
             detached = {n: t.detach() for n, t in arguments.items()}
-            prepared = Prepared.of(self.function, detached, wanted, self.provides)
+            prepared = Prepared.of(self.function, detached, wanted, self.provides, self.reaches)
             if prepared is not None:
                 self.hooks.compiled(prepared)
             self.prepared[wanted] = prepared
         prepared = self.prepared[wanted]
         if prepared is None:
-            return apply(self.function, arguments, self.provides)
+            given = {n: t if n in wanted else t.detach() for n, t in arguments.items()}
+            return apply(self.function, given, self.provides)
         if not wanted:
             return prepared.run([t.detach() for t in arguments.values()])[0]
         return PreparedCall.apply(prepared, *arguments.values())

@@ -48,12 +48,17 @@ class Writer(Values):
         super().__init__(choices, features, size)
         self.block: Block = []
         self.written: set[str] = set()  # arrays that statements have written
+        self.views: dict[str, Block] = {}  # where names of parts were bound
+        rare = {self.swap: "", self.counter: "counters", self.call: "calls", self.view: "views",
+                self.rebind: "rebinding", self.scatter: "vector_index", self.masked: "masks"}
+        # how often, for this program: one that has much of few constructs shows what one with little of all hides
+        self.weights = {rule: self.pick((1, 0, 1, 3)) for rule, name in rare.items() if not name or self.has(name)}
 
     # Statements --------------------------------------------------------------------------------------
 
     @contextmanager
-    def inside(self, header: str, **changes) -> Iterator[None]:
-        """The statements written in the meantime are the body of a compound statement."""
+    def inside(self, header: str, **changes) -> Iterator[Scope]:
+        """The statements written in the meantime are the body of a compound statement, whose names are given."""
         outer, scope = self.block, self.scope
         body: Block = []
         outer.append(Compound(header, body))
@@ -62,7 +67,7 @@ class Writer(Values):
             dict(scope.arrays), list(scope.floats), dict(scope.ints), list(scope.counters), set(scope.fixed),
             scope.loops + changes.get("loop", 0), scope.depth + 1,
         )
-        yield
+        yield self.scope
         if not body:
             body.append("pass")
         self.block, self.scope = outer, scope
@@ -81,9 +86,7 @@ class Writer(Values):
             rules += [self.for_loop] * (2 if self.scope.depth else 5) + [self.choice] * 2
             rules += [self.while_loop] * self.has("while")
         rules += [self.leave] * (2 if self.scope.loops else 1)
-        rules += [self.swap] + [self.counter] * self.has("counters") + [self.call] * self.has("calls")
-        rules += [self.view] * self.has("views") + [self.rebind] * self.has("rebinding")
-        rules += [self.scatter] * self.has("vector_index") + [self.masked] * self.has("masks")
+        rules += [rule for rule, weight in self.weights.items() for _ in range(weight)]
         self.pick(rules)()
 
     def wrapped(self, value: str) -> str:
@@ -140,19 +143,33 @@ class Writer(Values):
         self.scope.arrays[name] = sizes
 
     def view(self) -> None:
-        """A name for a part of an array: writing the one writes the other."""
-        name = self.fresh("v")
-        source = self.pick(self.scope.arrays)
-        sizes = self.scope.arrays[source]
-        axis = self.choices.number(0, len(sizes) - 1)
-        length = self.choices.number(2, sizes[axis])
-        part = self.part(source, {axis: Extent(length)}, reading=False)
-        self.block.append(f"{name} = {part}")
+        """A name for a part of an array, new or not: writing the one writes the other."""
+        known = self.bound_here()
+        if known and self.chance(60):
+            name = self.pick(known)
+            (length,) = self.scope.arrays[name]
+            source, axis = self.pick(
+                (n, axis)
+                for n, s in self.scope.arrays.items()
+                for axis in range(len(s))
+                if n != name and s[axis] >= length
+            )
+        else:
+            name = self.fresh("v")
+            source = self.pick(self.scope.arrays)
+            axis = self.choices.number(0, len(self.scope.arrays[source]) - 1)
+            length = self.choices.number(2, self.scope.arrays[source][axis])
+        self.block.append(f"{name} = {self.part(source, {axis: Extent(length)}, reading=False)}")
         self.scope.arrays[name] = (length,)
+        self.views[name] = self.block
+
+    def bound_here(self) -> list[str]:
+        """Names of parts that this block has bound; elsewhere they are not to be bound again."""
+        return [n for n, block in self.views.items() if block is self.block and n in self.scope.arrays]
 
     def rebind(self) -> None:
-        """A local array's name for a new array."""
-        names = [n for n in self.scope.arrays if n[0] == "V"]
+        """The name of a local array, or of a part of one, for a new array."""
+        names = [n for n in self.scope.arrays if n[0] == "V"] + self.bound_here()
         if names:
             name = self.pick(names)
             shape = tuple(map(Extent, self.scope.arrays[name]))
@@ -218,9 +235,19 @@ class Writer(Values):
     def for_loop(self) -> None:
         name = LOOP_VARIABLES[self.scope.loops]
         header, interval = self.bounds()
-        with self.inside(f"for {name} in range({header}):", loop=1):
+        with self.inside(f"for {name} in range({header}):", loop=1) as inner:
             self.scope.ints[name] = interval
             self.body()
+            body = self.block
+        if self.runs(header):
+            lines = [s for s in body if isinstance(s, str)]
+            once = [n for n in self.views if sum(line.startswith(f"{n} = ") for line in lines) == 1]
+            self.scope.arrays |= {n: inner.arrays[n] for n in once if n in inner.arrays}
+
+    def runs(self, header: str) -> bool:
+        """Whether a loop with these bounds certainly is entered."""
+        text = header.replace("X.shape[0]", str(self.n)).replace("A.shape[1]", str(self.m))
+        return not any(c.isalpha() for c in text) and len(eval(f"range({text})")) > 0
 
     def bounds(self) -> tuple[str, Interval]:
         """The arguments of ``range``, and the interval of the loop's variable (some interval where it is empty)."""
