@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdgrad.errors import ParseError
-from sdgrad.frontend.syntax import change_blocks, statement
+from sdgrad.frontend.bindings import LOOPS, name_of, number_bindings
+from sdgrad.frontend.syntax import blocks, change_blocks, statement
+
+READ_ONLY = {"range", "len", "abs", "min", "max", "sum", "float", "int", "bool", "complex", "round", "enumerate", "zip"}
+"""Functions of Python that programs call."""
+WRITING = {"fill", "sort", "partition", "put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "at"}
+"""Methods that write their array, and functions of NumPy that write their first argument."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +31,15 @@ class Event:
     node: ast.AST
 
 
-def separate_names(function: ast.FunctionDef, called: Collection[str]) -> None:
+def separate_names(function: ast.FunctionDef, called: Collection[str], dimensions: Mapping[str, int]) -> None:
     """Rewrite a function so that no name that is bound more than once shares an array with another.
 
     :param called: functions of the user that the function calls. Where a name is bound to what they return, and
         elsewhere too, DaCe takes it to be defined twice.
+    :param dimensions: of arguments that are arrays.
     """
     function.body = _swaps(function.body)
+    number_bindings(function, dimensions)
     bound = Counter(a.arg for a in function.args.args)
     bound.update(e.name for e in events(function.body) if e.kind == "bind")
     function.body = _results(function.body, {n for n, k in bound.items() if k > 1}, called)
@@ -126,6 +134,11 @@ def _events_of(node: ast.AST) -> Iterator[Event]:
         yield Event("left", "", node)
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield Event("read", node.id, node)
+    elif isinstance(node, ast.Call):
+        for child in ast.iter_child_nodes(node):
+            yield from _events_of(child)
+        for written in _may_write(node):
+            yield Event("write", written, node)
     elif not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
         for child in ast.iter_child_nodes(node):
             yield from _events_of(child)
@@ -146,39 +159,60 @@ def _target(target: ast.expr, augmented: bool) -> Iterator[Event]:
             yield Event("write", base.id, target)
 
 
+def _may_write(call: ast.Call) -> Iterator[str]:
+    """Arguments that a call may write in place: those of a function that is not NumPy's, ``out``, and some more."""
+    given: list[ast.expr] = [k.value for k in call.keywords if k.arg == "out"]
+    if isinstance(call.func, ast.Name) and call.func.id not in READ_ONLY:
+        given += [*call.args, *(k.value for k in call.keywords)]
+    elif isinstance(call.func, ast.Attribute) and call.func.attr in WRITING:
+        given += [call.func.value, *call.args[:1]]
+    for value in given:
+        while isinstance(value, (ast.Subscript, ast.Attribute, ast.Starred)):
+            value = value.value
+        if isinstance(value, ast.Name):
+            yield value.id
+
+
 def refuse_shared_writes(function: ast.FunctionDef, node: ast.Assign, pair: tuple[str, str], hint: str) -> None:
     """Raise where a copy would not do for an assignment that gives (part of) one array two names."""
     written: set[str] = set()
-    for event in _after(function, node):
-        if event.kind == "bind" and event.name in pair:
-            return
-        if event.kind == "write" and event.name in pair:
-            written.add(event.name)
-        if event.kind == "read" and event.name in pair and written - {event.name}:
-            (other,) = written - {event.name}
-            raise ParseError(
-                f"line {node.lineno}: '{ast.unparse(node)}' gives one array two names; '{other}' is written in place "
-                f"and '{event.name}' is read after that. {hint}"
-            )
+
+    def see(happening: Iterable[Event]) -> None:
+        for event in happening:
+            if event.kind == "write" and event.name in pair:
+                written.add(event.name)
+            if event.kind == "read" and event.name in pair and written - {event.name}:
+                (other,) = written - {event.name}
+                raise ParseError(
+                    f"line {node.lineno}: '{ast.unparse(node)}' gives one array two names; '{other}' is written in "
+                    f"place and '{event.name}' is read after that. {hint}"
+                )
+
+    apart = False  # one of the names certainly has another array
+    for block, place, owner in _around(function, node):
+        for statement_after in block[place + 1 :]:
+            if not apart:
+                see(events([statement_after]))
+            apart = apart or name_of(statement_after) in pair
+        if isinstance(owner, LOOPS):
+            if not apart:
+                see(_events_of(owner.test) if isinstance(owner, ast.While) else ())
+                see(events(block[:place]))
+                see(_events_of(node.value) if block[place] is node else events([block[place]]))
+            apart = apart and not any(isinstance(n, ast.Break) for n in ast.walk(owner))
 
 
-def _after(function: ast.FunctionDef, node: ast.Assign) -> Iterator[Event]:
-    """What happens after an assignment: the rest of the loop it is in, the loop from its start, what follows."""
-    loop = _innermost_loop(function, node)
-    around = list(events(loop.body if loop is not None else function.body))
-    here = place_of(node, around)
-    yield from around[here + 1 :]
-    if loop is not None:
-        yield from around[: here + 1]
-        last = around[-1].node
-        everything = list(events(function.body))
-        end = max(k for k, e in enumerate(everything) if e.node is last)
-        yield from everything[end + 1 :]
-
-
-def _innermost_loop(function: ast.FunctionDef, node: ast.AST) -> ast.For | ast.While | None:
-    found = None
-    for loop in ast.walk(function):
-        if isinstance(loop, (ast.For, ast.While)) and any(n is node for n in ast.walk(loop)):
-            found = loop  # breadth first: the last one found is the innermost
+def _around(function: ast.FunctionDef, node: ast.stmt) -> list[tuple[list[ast.stmt], int, ast.AST]]:
+    """The blocks that hold a statement, the innermost first: where it is in them, and what holds them."""
+    found: list[tuple[list[ast.stmt], int, ast.AST]] = []
+    owner: ast.AST = function
+    while owner is not node:
+        block, place = next(
+            (b, k)
+            for b in blocks(owner)  # type: ignore[arg-type]
+            for k, s in enumerate(b)
+            if any(n is node for n in ast.walk(s))
+        )
+        found.insert(0, (block, place, owner))
+        owner = block[place]
     return found

@@ -29,7 +29,7 @@ from dace.frontend.python import astutils
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.counters import separate_counters
-from sdgrad.frontend.rebound import separate_slices
+from sdgrad.frontend.rebound import copy_slices
 from sdgrad.frontend.regions import known_values, mark_function, mark_regions
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
@@ -79,9 +79,9 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     separate_counters(node)
                     single_return(node)
                     flag_continues(node)
-                    separate_names(node, _called(function))
-                    ranks = {n: np.ndim(v) for n, v in arguments.items() if n in names}
-                    separate_slices(node, ranks if function is outermost else {})
+                    ranks = {n: np.ndim(v) for n, v in arguments.items() if n in names} if function is outermost else {}
+                    separate_names(node, _called(function), ranks)
+                    copy_slices(node, ranks)
                     keep_indices(node)
                     Rewriter(arrays, masks, indices).function(node)
                     mark_function(node, function)

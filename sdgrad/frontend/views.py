@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from sdgrad.frontend.aliases import Event, events, place_of
+from sdgrad.frontend.bindings import LOOPS, root
 from sdgrad.frontend.syntax import change_blocks, statement
 from sdgrad.symbolic.code import rename_names
 
-LOOPS = (ast.For, ast.While)
 USES = ("read", "write")
 
 
@@ -64,13 +64,6 @@ class Keeping:
             if any(e.kind in USES and e.name == part for e in around[: place_of(node, around)]):
                 found |= indices & {e.name for e in around if e.kind in ("bind", "write")}
         return found
-
-
-def root(value: ast.expr) -> ast.Subscript | None:
-    """The subscript that a value is, or is an attribute or method of: it may have no memory of its own."""
-    while isinstance(value, (ast.Attribute, ast.Call)):
-        value = value.func if isinstance(value, ast.Call) else value.value
-    return value if isinstance(value, ast.Subscript) else None
 
 
 def subscripts(value: ast.expr) -> Iterator[ast.Subscript]:

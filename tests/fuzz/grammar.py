@@ -48,7 +48,9 @@ class Writer(Values):
         super().__init__(choices, features, size)
         self.block: Block = []
         self.written: set[str] = set()  # arrays that statements have written
-        self.views: dict[str, Block] = {}  # where names of parts were bound
+        self.bound: dict[str, Block] = {}  # where names of new arrays and of parts were bound
+        self.viewed: set[str] = set()  # arrays of which parts have names
+        self.rebound: set[str] = set()  # names that another block than their own has bound again
         rare = {self.swap: "", self.counter: "counters", self.call: "calls", self.view: "views",
                 self.rebind: "rebinding", self.scatter: "vector_index", self.masked: "masks"}
         # how often, for this program: one that has much of few constructs shows what one with little of all hides
@@ -141,39 +143,40 @@ class Writer(Values):
                   lambda: f"np.zeros_like({source})", lambda: f"np.tanh({self.array(shape, 1)}) * {source}")
         self.block.append(f"{name} = {self.pick(makers)()}")
         self.scope.arrays[name] = sizes
+        self.bound[name] = self.block
 
     def view(self) -> None:
         """A name for a part of an array, new or not: writing the one writes the other."""
-        known = self.bound_here()
+        known = [n for n in self.scope.arrays if n[0] == "v" and self.bound[n] is self.block]
+        sources = {n: s for n, s in self.scope.arrays.items() if n not in self.rebound}
         if known and self.chance(60):
             name = self.pick(known)
             (length,) = self.scope.arrays[name]
-            source, axis = self.pick(
-                (n, axis)
-                for n, s in self.scope.arrays.items()
-                for axis in range(len(s))
-                if n != name and s[axis] >= length
-            )
+            places = [(n, k) for n, s in sources.items() for k, size in enumerate(s) if n != name and size >= length]
+            source, axis = self.pick(places)
         else:
             name = self.fresh("v")
-            source = self.pick(self.scope.arrays)
-            axis = self.choices.number(0, len(self.scope.arrays[source]) - 1)
-            length = self.choices.number(2, self.scope.arrays[source][axis])
+            source = self.pick(sources)
+            axis = self.choices.number(0, len(sources[source]) - 1)
+            length = self.choices.number(2, sources[source][axis])
+        self.viewed.add(source)
         self.block.append(f"{name} = {self.part(source, {axis: Extent(length)}, reading=False)}")
         self.scope.arrays[name] = (length,)
-        self.views[name] = self.block
-
-    def bound_here(self) -> list[str]:
-        """Names of parts that this block has bound; elsewhere they are not to be bound again."""
-        return [n for n, block in self.views.items() if block is self.block and n in self.scope.arrays]
+        self.bound[name] = self.block
 
     def rebind(self) -> None:
-        """The name of a local array, or of a part of one, for a new array."""
-        names = [n for n in self.scope.arrays if n[0] == "V"] + self.bound_here()
-        if names:
+        """The name of a local array, or of a part of one, for a new array.
+
+        Where another block bound it there are no names for parts of it, nor is it one: such programs may be refused.
+        """
+        own = [n for n in self.scope.arrays if n[0] in "vV" and self.bound[n] is self.block]
+        others = [n for n in self.scope.arrays if n[0] == "V" and n not in self.viewed]
+        if names := [*own, *others]:
             name = self.pick(names)
             shape = tuple(map(Extent, self.scope.arrays[name]))
             self.block.append(f"{name} = {filled(self.pick(WRAPPERS[1:]), name + ' + ' + self.array(shape, 1))}")
+            if self.bound[name] is not self.block:
+                self.rebound.add(name)
 
     def scatter(self) -> None:
         name = self.pick(n for n, s in self.scope.arrays.items() if len(s) == 1 and s[0] >= self.low)
@@ -241,7 +244,7 @@ class Writer(Values):
             body = self.block
         if self.runs(header):
             lines = [s for s in body if isinstance(s, str)]
-            once = [n for n in self.views if sum(line.startswith(f"{n} = ") for line in lines) == 1]
+            once = [n for n in self.bound if n[0] == "v" and sum(line.startswith(f"{n} = ") for line in lines) == 1]
             self.scope.arrays |= {n: inner.arrays[n] for n in once if n in inner.arrays}
 
     def runs(self, header: str) -> bool:

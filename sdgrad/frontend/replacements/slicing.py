@@ -7,9 +7,11 @@ with whole or increasing slices in their place, and what it yields is reversed b
 
 import ast
 import copy
+import dataclasses
 import functools
 
 from dace import Memlet, data, subsets, symbolic
+from dace.frontend.python import newast
 
 from sdgrad.frontend.replacements.emit import Emitter
 from sdgrad.frontend.replacements.indexing import text
@@ -268,5 +270,18 @@ def _wrap_assign(assign):
     return _visit_assign
 
 
+def _without_steps_of_one_element(parse):
+    @functools.wraps(parse)
+    def parse_memlet(*args, **kwargs):
+        # DaCe writes "one element, in steps of three" as text and reads "two elements"
+        expr = parse(*args, **kwargs)
+        single = [(b, e, 1 if e == b else step) for b, e, step in expr.subset.ndrange()]
+        return dataclasses.replace(expr, subset=subsets.Range(single))
+
+    return parse_memlet
+
+
+if not hasattr(newast.ParseMemlet, "__wrapped__"):
+    newast.ParseMemlet = _without_steps_of_one_element(newast.ParseMemlet)
 wrap_visitor("visit_Subscript", _wrap_visit)
 wrap_visitor("_visit_assign", _wrap_assign)
