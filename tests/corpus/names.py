@@ -1,0 +1,86 @@
+"""Names of arrays, and of parts of them, that are bound again."""
+
+import numpy as np
+from programs._base import arrays, program, signed
+
+
+def relax(V, c):
+    for e in range(1, V.shape[0]):
+        V[e] = 0.5 * V[e] + np.sin(c * V[e - 1])
+
+
+# What is bound to a name was written over the array that views of it show.
+@program(arrays(6), "corpus both")
+def part_of_an_array_whose_name_is_bound_again(x):
+    v = np.sin(x)
+    w = v[1:]
+    u = v.reshape(2, 3)
+    t = v.T
+    v = np.cos(x)
+    v[0] = w[2] * x[1]
+    return np.sum(w * w) * np.sum(v) + np.sum(u * u * u) + np.sum(t)
+
+
+@program(arrays(6), "corpus both")
+def part_of_an_array_whose_name_a_loop_binds_again(x):
+    v = np.sin(x)
+    s = 0.0
+    for i in range(3):
+        w = v[1:]
+        v = np.cos(x * i) * w[0]
+        s += np.sum(w * w)
+    return s + np.sum(v)
+
+
+@program(lambda rng: (np.abs(signed(rng, 5)) + 0.1,), "corpus")
+def part_of_an_array_whose_name_a_branch_binds_again(x):
+    v = x * 2
+    w = v[1:]
+    if x[0] > 0:
+        v = np.cos(x)
+    return np.sum(w * w) + np.sum(v)
+
+
+@program(arrays(5), "corpus")
+def part_of_an_argument_whose_name_is_bound_again(x):
+    x = x * 2
+    y = x[1:]
+    x = x[:4] * y
+    y[0] = x[2]
+    return np.sum(x * y)
+
+
+@program(arrays(5), "corpus")
+def array_under_two_names_one_of_which_is_bound_again(x):
+    b = x * 2.0
+    c = b
+    c[0] = x[1]
+    b = b + c
+    return np.sum(b * c)
+
+
+# A slice with two meanings was a copy of the wrong one where a branch ends in a return.
+@program(lambda rng: (signed(rng, (3, 5)), signed(rng, (5, 3)), signed(rng, 3), signed(rng, 3), 0), "corpus",
+         wrt=("A", "C", "X", "Z"))  # fmt: skip
+def slices_under_one_name_after_a_return(A, C, X, Z, mode):
+    v = Z[:]
+    if mode > 2 or X[0] > 50.0:
+        return np.sum(X * X)
+    v = A[1, 2:]
+    w = v[:3:2]
+    relax(w, 1.0)
+    v[1] -= 0.5 * v[0]
+    v = C[4, :]
+    relax(v, 0.5)
+    return np.sum(w * w) + np.sum(np.sin(v)) + np.sum(X * X) + np.sum(C * C) + np.sum(A * A * A) + np.sum(Z)
+
+
+# One element of a view, taken with a step, was read as two.
+@program(arrays(5, (2, 5)), "corpus")
+def single_elements_with_a_step(x, A):
+    v = x[:2]
+    s = np.max(v[1::3])
+    v[1::3] = 2.0 * x[3]
+    w = A[:, 1:]
+    w[1::3, 3::2] *= 3.0
+    return s + np.sum(x * x) + np.sum(w[1::3, 2:] * x[3:]) + np.sum(w[1, 3::2] ** 3)
