@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -27,7 +27,7 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import free_names, sym
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class Memory:
 
     def written(self, node: Node, place: Place) -> list[Access]:
         if isinstance(node, Leaf):
-            return [self.element(s, node, place) for s in node.stores]
+            found = [(s.fresh, self.element(s, node, place)) for s in node.stores]
+            return [started(access) if fresh else access for fresh, access in found]
         if isinstance(node, NodeCall):
             return [self.region(r, place) for r in node.outputs.values()]
         return []
@@ -143,6 +144,13 @@ class Memory:
     def survives(self, load: Load, leaf: Leaf | None, path: Path) -> bool:
         """Whether what ``load`` reads is still there after the whole program (after its map, for a map's locals)."""
         return not self.clobbers(self.element(load, leaf, self.places[path]))
+
+
+def started(access: Access) -> Access:
+    """All that a fresh reduction writes: it starts its elements even where there is nothing to reduce."""
+    kept = tuple(p for p in access.own if p.name in free_names(*access.index))
+    reduced = frozenset(p.name for p in access.own) - {p.name for p in kept}
+    return replace(access, own=kept, unknown=access.unknown | reduced)
 
 
 def varying_symbols(block: Block) -> frozenset[str]:

@@ -33,7 +33,8 @@ def possible(available: Available) -> bool:
     """Whether everything that writes the containers to be put back can be undone."""
     for name in available.undone:
         for write in available.memory.writes.get(name, ()):
-            if write.container != name or write.unknown & free_names(*write.index) or write.guarded:
+            ranges = [x for p in write.own for x in (p.start, p.stop, p.step)]
+            if write.container != name or write.unknown & free_names(*write.index, *ranges) or write.guarded:
                 return False
             if write.place.owner(name) is not None:
                 return False

@@ -124,7 +124,8 @@ class PreparedCall(torch.autograd.Function):
         else:
             kept = {**ctx.kept.tensors, **dict(zip(ctx.kept.results, saved[len(tensors) :], strict=True))}
             found = prepared.pull(tensors, kept, given)
-        found = {n: g for n, g in found.items() if asked & prepared.reaches[n]}  # the others have none, as in eager mode
+        # the others have none, as in eager mode
+        found = {n: g for n, g in found.items() if asked & prepared.reaches[n]}
         return (None, *(_shaped(found.get(n), t) for n, t in zip(prepared.order, tensors, strict=True)))
 
 

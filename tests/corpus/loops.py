@@ -339,3 +339,13 @@ def updates_that_can_be_undone(X, Y, k, small):
         s += np.sum(np.cos(0.01 * Y * m)) + np.sum(X * Y * n)
         m[:] = m + small
     return s
+
+
+# A sum over nothing starts its container anew as well: the value before it was taken to be there still.
+@program(lambda rng: (signed(rng, (5, 5)), signed(rng, 5)), "corpus")
+def sums_that_end_with_one_over_nothing(C, X):
+    s = 0.0
+    for i in range(1, 5, 3):
+        C[0, i] /= 2.0 + np.dot(X[: 4 - i], C[-1, : 4 - i]) ** 2
+        s += np.sin(np.sum(X[: 4 - i] * X[: 4 - i]))
+    return s + np.sum(C * C)
