@@ -13,6 +13,7 @@ from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.halves import Attached, Backward, Forward, Tapes
+from sdgrad.inside import CalledInPrograms
 from sdgrad.pipeline import differentiate_program
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
@@ -171,7 +172,7 @@ def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
 
 
 @dataclass
-class GradFunction:
+class GradFunction(CalledInPrograms):
     """``grad(f)`` or ``value_and_grad(f)``: compiled on demand, once for each signature."""
 
     f: Callable

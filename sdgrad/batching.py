@@ -12,6 +12,7 @@ import numpy as np
 from sdgrad.api import checked
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.inside import CalledInPrograms
 from sdgrad.program.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
@@ -39,7 +40,7 @@ def vmap(f: Callable, in_axes: Axes = 0) -> VmapFunction:
 
 
 @dataclass
-class VmapFunction:
+class VmapFunction(CalledInPrograms):
     """``vmap(f)``: compiled on demand, once for each signature."""
 
     f: Callable

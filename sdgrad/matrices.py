@@ -12,6 +12,7 @@ from sdgrad.api import checked, grad
 from sdgrad.directions import Columns, result_shape
 from sdgrad.errors import NotScalarError
 from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.inside import CalledInPrograms
 from sdgrad.program.naming import RETURN
 from sdgrad.program.tree import Program
 from sdgrad.runtime.arrays import as_array, like
@@ -49,7 +50,7 @@ def hessian(f: Callable, wrt: Wrt = 0) -> Callable:
 
 
 @dataclass
-class JacobianFunction:
+class JacobianFunction(CalledInPrograms):
     """``jacobian(f)``: compiled on demand, once for each signature and argument."""
 
     f: Callable

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from dace.frontend.python import astutils
+from dace.frontend.python import astutils, preprocessing
 
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.continues import flag_continues
@@ -40,6 +40,8 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr
 
 _patching = threading.RLock()
+_read = astutils.function_to_ast
+_preprocess = preprocessing.preprocess_dace_program
 NEW_ARRAY_CALLS = (
     "reshape",
     "transpose",
@@ -60,10 +62,10 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
     ``arguments`` are those of the outermost one; ``constants`` those of them that are put in place by value.
     """
     with _patching:
-        read = astutils.function_to_ast
+        before = astutils.function_to_ast  # of the program that calls the derivative which is made here, perhaps
 
         def rewritten(function: Any) -> tuple:
-            tree, *rest = read(function)
+            tree, *rest = _read(function)
             for node in tree.body:
                 if isinstance(node, ast.FunctionDef):
                     names = {a.arg for a in node.args.args}
@@ -89,10 +91,20 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
             return (tree, *rest)
 
         astutils.function_to_ast = rewritten
+        preprocessing.preprocess_dace_program = _preprocess_with_locals
         try:
             yield
         finally:
-            astutils.function_to_ast = read
+            astutils.function_to_ast = before
+            preprocessing.preprocess_dace_program = _preprocess
+
+
+def _preprocess_with_locals(f: Any, argtypes: Any, global_vars: dict, modules: dict, *args: Any, **kwargs: Any) -> Any:
+    """DaCe takes a name that a branch or a loop binds first, and that is read after it, for a global one, if any."""
+    names = f.__code__.co_varnames[f.__code__.co_argcount + f.__code__.co_kwonlyargcount :]
+    local = set(names) - modules.keys()
+    own = {n: v for n, v in global_vars.items() if n not in local}
+    return _preprocess(f, argtypes, own, modules, *args, **kwargs)
 
 
 def _own_names(function: Any) -> dict[str, str]:

@@ -58,13 +58,14 @@ CPP_KEYWORDS = {
     "requires", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "typedef",
     "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "xor", "xor_eq",
 }  # fmt: skip
+PROMOTED = "__sym_"  # symbols that DaCe's frontend makes of scalars: never a caller's, if assigned in a branch only
 JUMPS = {BreakBlock: "break", ContinueBlock: "continue", ReturnBlock: "return"}
 FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
 
 
 def lift_sdfg(sdfg: dace.SDFG) -> Program:
     """The program tree of a prepared SDFG. Raises :class:`DifferentiationError` for what has no structure."""
-    free = frozenset(map(str, sdfg.free_symbols))
+    free = frozenset(str(s) for s in sdfg.free_symbols if not str(s).startswith(PROMOTED))
     names = Names({*sdfg.arrays, *sdfg.symbols, *free, *sdfg.constants_prop})
     env = Env(names, {}, dict(sdfg.symbols), free)
     for name, desc in sdfg.arrays.items():

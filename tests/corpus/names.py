@@ -84,3 +84,28 @@ def single_elements_with_a_step(x, A):
     w = A[:, 1:]
     w[1::3, 3::2] *= 3.0
     return s + np.sum(x * x) + np.sum(w[1::3, 2:] * x[3:]) + np.sum(w[1, 3::2] ** 3)
+
+
+# Names that a branch binds first were taken for global ones, after it, where there are such.
+shadowed, hidden = 3.0, np.ones(5)
+
+
+@program(arrays(5, (5, 5)), "corpus")
+def local_names_that_are_global_ones_elsewhere(x, A):
+    if x[0] > -9.0:
+        shadowed = A[:, 2] * 2
+    else:
+        shadowed = A[:, 3] * 3
+    for i in range(3):
+        hidden = shadowed * x[i]
+    return np.sum(shadowed * shadowed) + np.sum(hidden)
+
+
+# A symbol that a branch assigns to, and a loop again, was taken for an argument.
+@program(lambda rng: (signed(rng, (5, 4)), signed(rng, (4, 5)), 2, np.array([0, 3, 1, 1])), "corpus", wrt=("A", "C"))
+def index_computed_in_a_branch_and_a_loop(A, C, mode, index):
+    if index[1] < 2:
+        A[0, 0] = A[mode % 5, 3]
+    for i in range(3, 1, -1):
+        v = C[:, mode % 5]
+    return np.sum(v * v) + np.sum(A * A)

@@ -1,0 +1,153 @@
+"""Derivatives inside of programs: ``g = sdgrad.grad(f)``, and a NumPy-style program that calls ``g(x)``.
+
+DaCe's frontend asks an object that a program calls for a graph. The graph of a derivative is one node that knows its
+program; where the caller is differentiated as well, the program takes the node's place.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import dace
+import numpy as np
+from dace import data as dt
+from dace import library, properties
+from dace.frontend.python.common import SDFGClosure
+from dace.sdfg import nodes as nd
+from dace.transformation.transformation import ExpandTransformation
+
+from sdgrad.errors import ParseError
+from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
+from sdgrad.optimize import optimize
+from sdgrad.pipeline import normalize_again
+from sdgrad.program.arrays import assign
+from sdgrad.program.emit import emit
+from sdgrad.program.naming import all_names, is_returned
+from sdgrad.program.rename import renamed_program
+from sdgrad.program.tree import Program, writes
+
+
+@library.expansion
+class ExpandDerivative(ExpandTransformation):
+    """The node as the graph of its program."""
+
+    environments: ClassVar[list] = []
+
+    @staticmethod
+    def expansion(node: DerivativeCall, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> dace.SDFG:
+        return emit(optimize(node._program))
+
+
+@library.node
+class DerivativeCall(nd.LibraryNode):
+    """A call of a function that is a program already. Its connectors are the program's arguments."""
+
+    implementations: ClassVar[dict[str, type]] = {"pure": ExpandDerivative}
+    default_implementation: ClassVar[str | None] = "pure"
+    declined: ClassVar[str] = ""
+
+    text = properties.Property(dtype=str, default="", desc="The program, to be looked at")
+
+    def __init__(self, name: str = "", program: Program | None = None) -> None:
+        super().__init__(name)
+        if program is not None:
+            self._program, self.text = program, str(program)
+            results = {n for n in program.arguments if is_returned(n.removeprefix(PREFIX))}
+            for n in program.arguments:
+                (self.add_out_connector if n in results else self.add_in_connector)(n)
+
+    def lowered(self, operands: Mapping[str, dt.Data]) -> Program | None:
+        return self._program
+
+    def __deepcopy__(self, memo: dict) -> DerivativeCall:
+        found = DerivativeCall(self.label, self._program)
+        found.implementation = self.implementation
+        found.debuginfo = copy.copy(self.debuginfo)
+        return found
+
+
+PREFIX = "of_"  # connectors must not be called like arrays
+
+
+class CalledInPrograms:
+    """A derived function as an object that programs call."""
+
+    f: Callable
+    derive: Callable[[Mapping[str, Any]], tuple[Program, Mapping[str, Any]]]
+
+    def __sdfg__(self, *args: Any, **kwargs: Any) -> dace.SDFG:
+        """The graph for arguments like these: DaCe's descriptors, arrays, or plain values."""
+        given = bind_arguments(self.f, args, kwargs)
+        arguments = {n: example(v, n, python_function(self.f).__name__) for n, v in given.items()}
+        if unknown := [n for n in sizes(self.f, arguments) if isinstance(given[n], dt.Data)]:
+            raise ParseError(
+                f"'{unknown[0]}' of {python_function(self.f).__name__} decides shapes: inside of a program it has to "
+                "be a number that is written there, or a global one"
+            )
+        derived, self.__dict__["_closure"] = self.derive(arguments)
+        program = normalize_again(derived)
+        called = renamed_program(with_own_arrays(program), {n: PREFIX + n for n in program.arguments})
+        graph = dace.SDFG(self.__name__)  # type: ignore[attr-defined]
+        state, node = graph.add_state("call"), DerivativeCall(self.__name__, called)  # type: ignore[attr-defined]
+        state.add_node(node)
+        for name in program.arguments:
+            desc = program.containers[name].desc.clone()
+            desc.transient = False
+            graph.add_datadesc(name, desc)
+            memlet, connector = dace.Memlet.from_array(name, desc), PREFIX + name
+            if connector in node.out_connectors:
+                state.add_edge(node, connector, state.add_write(name), None, memlet)
+            else:
+                state.add_edge(state.add_read(name), None, node, connector, memlet)
+        graph.arg_names = [n for n in given if n in graph.arrays]
+        return graph
+
+    def __sdfg_signature__(self) -> tuple[list[str], list[str]]:
+        """Arguments, and which of them are constants."""
+        return list(inspect.signature(python_function(self.f)).parameters), []
+
+    def __sdfg_closure__(self, reevaluate: Any = None) -> dict[str, Any]:
+        """Global arrays that the function reads, by their names in the graph that was made last."""
+        return dict(self.__dict__.get("_closure", {}))
+
+    def closure_resolver(
+        self, constant_args: Any, given_args: Any, parent_closure: SDFGClosure | None = None
+    ) -> SDFGClosure:
+        """Global arrays that the function reads."""
+        return as_program(python_function(self.f)).closure_resolver(constant_args, given_args, parent_closure)
+
+
+def example(argument: Any, name: str, function: str) -> Any:
+    """An array like an argument; plain values are constants."""
+    if not isinstance(argument, dt.Data):
+        return argument
+    if any(dace.symbolic.issymbolic(n) for n in argument.shape):
+        raise ParseError(
+            f"'{name}' of {function} has the shape ({', '.join(map(str, argument.shape))}): derivatives inside of a "
+            "program are made for sizes that are numbers. Call the program with arrays instead of annotating its "
+            "arguments with symbols"
+        )
+    dtype = argument.dtype.type
+    return dtype(0) if isinstance(argument, dt.Scalar) else np.zeros([int(n) for n in argument.shape], dtype)
+
+
+def with_own_arrays(program: Program) -> Program:
+    """The program on copies of the arguments that it writes: a derivative leaves its arguments alone."""
+    written = {program.root(w) for node in program.body for w in writes(node)}
+    own = [n for n in program.arguments if n in written and not is_returned(n)]
+    if not own:
+        return program
+    names = all_names(program)
+    copies = {n: names.fresh(f"own_{n}") for n in own}
+    found = renamed_program(program, copies)
+    containers = dict(found.containers)
+    before = []
+    for name, copied in copies.items():
+        containers[name] = program.containers[name]
+        containers[copied] = containers[copied].local(copied)
+        before.append(assign(containers[copied], containers[name], "set", names, name))
+    return replace(found, containers=containers, body=(*before, *found.body), arguments=program.arguments)
