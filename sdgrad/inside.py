@@ -70,7 +70,7 @@ class DerivativeCall(nd.LibraryNode):
         return found
 
 
-PREFIX = "of_"  # connectors must not be called like arrays
+PREFIX = "of_"  # connectors must not be called like arrays, nor the gradients in here like those of the caller
 
 
 class CalledInPrograms:
@@ -90,7 +90,8 @@ class CalledInPrograms:
             )
         derived, self.__dict__["_closure"] = self.derive(arguments)
         program = normalize_again(derived)
-        called = renamed_program(with_own_arrays(program), {n: PREFIX + n for n in program.arguments})
+        own = with_own_arrays(program)
+        called = renamed_program(own, {n: PREFIX + n for n in own.containers})
         graph = dace.SDFG(self.__name__)  # type: ignore[attr-defined]
         state, node = graph.add_state("call"), DerivativeCall(self.__name__, called)  # type: ignore[attr-defined]
         state.add_node(node)

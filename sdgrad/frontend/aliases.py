@@ -55,7 +55,8 @@ def _results(body: list[ast.stmt], several: Collection[str], called: Collection[
     for node in body:
         change_blocks(node, lambda inner: _results(inner, several, called))
         value = node.value if isinstance(node, ast.Assign) else None
-        calls = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in called
+        callee = value.func if isinstance(value, ast.Call) else None
+        calls = isinstance(callee, ast.Name) and callee.id in called or isinstance(callee, ast.Call)
         if not isinstance(node, ast.Assign) or not calls or len(node.targets) != 1:
             out.append(node)
             continue

@@ -36,7 +36,7 @@ def known_values(function: Callable) -> Mapping[str, Any]:
 def _rule(node: ast.With, function: Callable, values: Mapping[str, Any]) -> CustomRule | None:
     """The rule of a ``with`` statement; None where it is of another kind."""
     manager = node.items[0].context_expr
-    if not isinstance(manager, ast.Call) or _value(manager.func, values) is not custom_region:
+    if not isinstance(manager, ast.Call) or value_of(manager.func, values) is not custom_region:
         return None
     known = _regions.setdefault(function, {})
     if node.lineno not in known:
@@ -48,10 +48,10 @@ def _rule(node: ast.With, function: Callable, values: Mapping[str, Any]) -> Cust
     return known[node.lineno]
 
 
-def _value(name: ast.expr, values: Mapping[str, Any]) -> Any:
+def value_of(name: ast.expr, values: Mapping[str, Any]) -> Any:
     """What a dotted name is bound to."""
     if isinstance(name, ast.Attribute):
-        return getattr(_value(name.value, values), name.attr, None)
+        return getattr(value_of(name.value, values), name.attr, None)
     return values.get(name.id) if isinstance(name, ast.Name) else None
 
 
