@@ -19,6 +19,7 @@ from sdgrad.normalize import (
     known_integers,
     lift_sdfg,
     prepare,
+    read_bounds_once,
     remember_trips,
     spell_out_updates,
     start_fresh,
@@ -63,13 +64,18 @@ class Differentiated:
 
 
 def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) -> Program:
-    """A graph as a fused program tree; ``own``: the graph may be changed on the way; ``stop``: see ``stop_at``."""
-    return normal_form(stop_at(close_calls(lift_sdfg(prepare(sdfg, own)), normal_form), stop))
+    """A graph as a fused program tree.
+
+    :param own: the graph is that of a Python function, made for this: it may be changed on the way, and its loops read
+        their bounds once.
+    :param stop: see ``stop_at``.
+    """
+    return normal_form(stop_at(close_calls(lift_sdfg(prepare(sdfg, own), own), normal_form), stop))
 
 
 def normal_form(program: Program) -> Program:
     """A program as it was read, in the form that is differentiated; custom calls each for itself."""
-    program = spell_out_updates(divide_truly(close_calls(program, normal_form)))
+    program = read_bounds_once(spell_out_updates(divide_truly(close_calls(program, normal_form))))
     return start_fresh(bound_sizes(fuse(remember_trips(known_integers(program)))))
 
 

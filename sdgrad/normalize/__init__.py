@@ -1,5 +1,6 @@
 """From an SDFG to the program tree: canonical form, so that every later step has few cases."""
 
+from sdgrad.normalize.bounds import read_bounds_once
 from sdgrad.normalize.control import lift_sdfg
 from sdgrad.normalize.custom import close_calls
 from sdgrad.normalize.division import divide_truly
@@ -22,6 +23,7 @@ __all__ = [
     "known_integers",
     "lift_sdfg",
     "prepare",
+    "read_bounds_once",
     "remember_trips",
     "spell_out_updates",
     "start_fresh",

@@ -30,6 +30,7 @@ class Env:
     containers: dict[str, Container]
     symbols: dict[str, dace.typeclass]
     free: frozenset[str] = frozenset()  # symbols whose value the caller gives
+    read_once: bool = False  # loops read their bounds when they are entered
     windows: dict[str, Window] = field(default_factory=dict)
     values: dict[str, Expr] = field(default_factory=dict)
     float_symbols: dict[str, str] = field(default_factory=dict)
@@ -45,7 +46,7 @@ class Env:
 
     def inner(self) -> Env:
         """The environment of a nested SDFG: its own names, the same program."""
-        return Env(self.names, self.containers, self.symbols)
+        return Env(self.names, self.containers, self.symbols, read_once=self.read_once)
 
     def expr(self, value: object) -> Expr:
         return substitute(to_expr(value), self.values)

@@ -63,11 +63,14 @@ JUMPS = {BreakBlock: "break", ContinueBlock: "continue", ReturnBlock: "return"}
 FLOATS = {dace.float16, dace.float32, dace.float64, dace.complex64, dace.complex128}
 
 
-def lift_sdfg(sdfg: dace.SDFG) -> Program:
-    """The program tree of a prepared SDFG. Raises :class:`DifferentiationError` for what has no structure."""
+def lift_sdfg(sdfg: dace.SDFG, read_once: bool = False) -> Program:
+    """The program tree of a prepared SDFG. Raises :class:`DifferentiationError` for what has no structure.
+
+    :param read_once: loops read their bounds when they are entered, as in Python; else before each trip, as DaCe does.
+    """
     free = frozenset(str(s) for s in sdfg.free_symbols if not str(s).startswith(PROMOTED))
     names = Names({*sdfg.arrays, *sdfg.symbols, *free, *sdfg.constants_prop})
-    env = Env(names, {}, dict(sdfg.symbols), free)
+    env = Env(names, {}, dict(sdfg.symbols), free, read_once)
     for name, desc in sdfg.arrays.items():
         if not isinstance(desc, (dt.View, dt.Reference)):
             reserved = desc.transient and name in CPP_KEYWORDS
@@ -232,6 +235,8 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     source = source_inside(loop)
     read_after = env.live.read_after(loop)
     counted = _bounds(loop)
+    if counted is not None and not env.read_once and _moves_its_bounds(loop, counted):
+        counted = None
     outlives = loop.loop_variable in read_after
     if outlives and (loop.has_break or loop.loop_variable in assigned_in(loop)):
         counted = None
@@ -316,6 +321,13 @@ def lift_while(
             body += lift_assignment(variable, ast.unparse(statement.value), sdfg, env)
     one, zero = (Value((), code.constant(k)) for k in (1, 0))
     return Loop(trip, zero, None, one, tuple(body), source, also=condition), first
+
+
+def _moves_its_bounds(loop: LoopRegion, bounds: tuple) -> bool:
+    """Whether a loop writes what its bounds are read from."""
+    read = set().union(*(code.names_in(code.parse(symbolic.symstr(x))) for x in bounds[1:]))
+    states = (b for b in loop.all_control_flow_blocks() if isinstance(b, SDFGState))
+    return any(n.data in read and state.in_degree(n) > 0 for state in states for n in state.data_nodes())
 
 
 def _bounds(loop: LoopRegion) -> tuple | None:

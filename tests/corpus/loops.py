@@ -349,3 +349,28 @@ def sums_that_end_with_one_over_nothing(C, X):
         C[0, i] /= 2.0 + np.dot(X[: 4 - i], C[-1, : 4 - i]) ** 2
         s += np.sin(np.sum(X[: 4 - i] * X[: 4 - i]))
     return s + np.sum(C * C)
+
+
+# Bounds that a loop's body changes were read again in every trip.
+@program(lambda rng: (signed(rng, 5), signed(rng, 5)), "corpus nojax", scalar=False,
+         expected=lambda Z, X: _bounds_by_hand(Z, X))  # fmt: skip
+def bounds_that_the_loop_changes(Z, X):
+    c = 1
+    y = X * 0.0
+    for i in range(3, -1, -1):
+        c = (c + 1) % 4
+        for j in range(c):
+            y[i] += Z[j] * X[i]
+            c = (c + 1) % 4
+    return y
+
+
+def _bounds_by_hand(Z, X):
+    dZ, dX, c = np.zeros(5), np.zeros(5), 1
+    for i in range(3, -1, -1):
+        c = (c + 1) % 4
+        for j in range(c):
+            dZ[j] += X[i]
+            dX[i] += Z[j]
+            c = (c + 1) % 4
+    return dZ, dX
