@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdgrad.errors import ParseError
-from sdgrad.frontend.bindings import LOOPS, name_of, number_bindings
+from sdgrad.frontend.bindings import LOOPS, augmented, name_of, number_bindings
+from sdgrad.frontend.ranks import ranks
 from sdgrad.frontend.syntax import blocks, change_blocks, statement
 
 READ_ONLY = {"range", "len", "abs", "min", "max", "sum", "float", "int", "bool", "complex", "round", "enumerate", "zip"}
@@ -36,16 +37,22 @@ def separate_names(function: ast.FunctionDef, called: Collection[str], dimension
 
     :param called: functions of the user that the function calls. Where a name is bound to what they return, and
         elsewhere too, DaCe takes it to be defined twice.
-    :param dimensions: of arguments that are arrays.
+    :param dimensions: of arguments, where they are known.
     """
     function.body = _swaps(function.body)
-    number_bindings(function, dimensions)
+    number_bindings(function, ranks(function, dimensions))
+    known, in_place = ranks(function, dimensions), {t.id for t in augmented(function) if isinstance(t, ast.Name)}
     bound = Counter(a.arg for a in function.args.args)
     bound.update(e.name for e in events(function.body) if e.kind == "bind")
     function.body = _results(function.body, {n for n, k in bound.items() if k > 1}, called)
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and (pair := _pair(node)) and max(bound[n] for n in pair) > 1:
-            refuse_shared_writes(function, node, pair, f"Copy it: {pair[0]} = {pair[1]}.copy()")
+        pair = _pair(node) if isinstance(node, ast.Assign) else None
+        if not isinstance(node, ast.Assign) or pair is None:
+            continue
+        rank, several = known.get(pair[1]), max(bound[n] for n in pair) > 1
+        if several or rank in (0, None) and in_place & set(pair):  # numbers are never two names' own, arrays are
+            if rank != 0:
+                refuse_shared_writes(function, node, pair, f"Copy it: {pair[0]} = {pair[1]}.copy()")
             node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
 
 

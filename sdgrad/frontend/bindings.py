@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sdgrad.frontend.ranks import rank
 from sdgrad.frontend.syntax import blocks
 
 VIEWS = {"reshape", "transpose", "ravel", "view", "squeeze", "swapaxes", "moveaxis", "broadcast_to", "asarray"}
@@ -29,12 +30,10 @@ def root(value: ast.expr) -> ast.Subscript | None:
 def shared_with(value: ast.expr, dimensions: Mapping[str, int]) -> str | None:
     """The name of the array that a value is, or may be a part of.
 
-    :param dimensions: of arrays: with as many indices ``A[i, j]`` is a number.
+    :param dimensions: of names: with as many indices ``A[i, j]`` is a number, and so has no name in common with it.
     """
-    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
-        index = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
-        if len(index) >= dimensions.get(value.value.id, 1000) and not any(isinstance(e, ast.Slice) for e in index):
-            return None
+    if rank(value, dimensions) == 0:
+        return None
     while True:
         if isinstance(value, ast.Name):
             return value.id

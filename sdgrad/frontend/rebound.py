@@ -14,20 +14,22 @@ from collections.abc import Mapping
 
 from sdgrad.frontend.aliases import events, refuse_shared_writes
 from sdgrad.frontend.bindings import name_of, root, shared_with
+from sdgrad.frontend.ranks import rank, ranks
 
 
 def copy_slices(function: ast.FunctionDef, dimensions: Mapping[str, int]) -> None:
     """Rewrite a function so that no slice has a name, or is of a name, that is bound again.
 
-    :param dimensions: of arguments that are arrays: ``A[0]`` of a matrix is a view, of a vector it is a number.
+    :param dimensions: of arguments, where they are known: ``A[0]`` of a matrix is a view, of a vector it is a number.
     """
+    known = ranks(function, dimensions)
     bound = Counter([a.arg for a in function.args.args])
     bound.update(e.name for e in events(function.body) if e.kind == "bind")
     for node in [n for n in ast.walk(function) if isinstance(n, ast.Assign)]:
-        name, of = name_of(node), shared_with(node.value, dimensions)
+        name, of = name_of(node), shared_with(node.value, known)
         if name is None or of is None or isinstance(node.value, ast.Name):
             continue
-        if bound[of] > 1 or bound[name] > 1 and is_view(node.value, dimensions):
+        if bound[of] > 1 or bound[name] > 1 and is_view(node.value, known):
             refuse_shared_writes(function, node, (name, of), f"Call it something else than '{name}'")
             node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
 
@@ -39,4 +41,4 @@ def is_view(value: ast.expr, dimensions: Mapping[str, int]) -> bool:
         return False
     index = base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]
     slices = any(isinstance(e, ast.Slice) for e in index)
-    return slices or len(index) < dimensions.get(base.value.id, 0)
+    return slices or len(index) < dimensions.get(base.value.id, 0) and all(rank(e, dimensions) == 0 for e in index)

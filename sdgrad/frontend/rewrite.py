@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from dace.data import Data, Scalar
 from dace.frontend.python import astutils, preprocessing
 
 from sdgrad.frontend.aliases import separate_names
@@ -81,9 +82,9 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     separate_counters(node)
                     single_return(node)
                     flag_continues(node)
-                    ranks = {n: np.ndim(v) for n, v in arguments.items() if n in names} if function is outermost else {}
-                    separate_names(node, _called(function), ranks)
-                    copy_slices(node, ranks)
+                    known = {n: _rank(v) for n, v in arguments.items() if n in names} if function is outermost else {}
+                    separate_names(node, _called(function), known)
+                    copy_slices(node, known)
                     keep_indices(node)
                     Rewriter(arrays, masks, indices).function(node)
                     mark_function(node, function)
@@ -97,6 +98,11 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
         finally:
             astutils.function_to_ast = before
             preprocessing.preprocess_dace_program = _preprocess
+
+
+def _rank(value: Any) -> int:
+    """The number of dimensions of an argument, or of what DaCe describes one by."""
+    return np.ndim(value) if not isinstance(value, Data) else 0 if isinstance(value, Scalar) else len(value.shape)
 
 
 def _preprocess_with_locals(f: Any, argtypes: Any, global_vars: dict, modules: dict, *args: Any, **kwargs: Any) -> Any:

@@ -109,3 +109,48 @@ def index_computed_in_a_branch_and_a_loop(A, C, mode, index):
     for i in range(3, 1, -1):
         v = C[:, mode % 5]
     return np.sum(v * v) + np.sum(A * A)
+
+
+# Numbers that are bound to a second name do not follow the first one; arrays do.
+@program(arrays(5), "corpus nojax both", expected=lambda x: np.cumsum(x).max() * 0 + _until_the_largest(x))
+def largest_sum_so_far(x):
+    best, t = -100.0, 0.0
+    for i in range(5):
+        t += x[i]
+        if t > best:
+            best = t
+    return best
+
+
+def _until_the_largest(x):
+    return (np.arange(5) <= np.argmax(np.cumsum(x))).astype(float)
+
+
+def _with_other_names(x):
+    best, t = np.max(x) * (np.max(x) + 1.0), x[0]
+    for i in range(1, 5):
+        u = t * 2
+        t = t + x[i] * t
+    return best * t + u
+
+
+@program(arrays(5), "corpus both", reference=_with_other_names)
+def number_under_two_names(x):
+    m = np.max(x)
+    best = m
+    m += 1.0
+    best = best * m
+    t = x[0]
+    for i in range(1, 5):
+        u = t
+        t += x[i] * u
+        u = u * 2
+    return best * t + u
+
+
+@program(arrays(5), "corpus both")
+def array_under_two_names(x):
+    t = x * 2
+    u = t
+    t += x[0]
+    return np.sum(u * t)
