@@ -19,7 +19,11 @@ from benchmarks.run import measure as medians
 
 @dataclass(frozen=True)
 class Case:
-    """An operator at a size, and the same in PyTorch."""
+    """An operator at a size, and the same in PyTorch.
+
+    :param torch: takes the operands that are real numbers, and then those of ``indices``.
+    :param indices: operands that are integers below a bound, by their position: shape and bound.
+    """
 
     operator: str
     shapes: tuple[tuple[int, ...], ...]
@@ -27,9 +31,27 @@ class Case:
     attributes: dict[str, Any] = field(default_factory=dict)
     outputs: int = 1
     label: str = ""
+    indices: dict[int, tuple[tuple[int, ...], int]] = field(default_factory=dict)
+
+    @property
+    def operands(self) -> list[str]:
+        """Names in order: ``x0``, ``x1``, .. and among them ``i0``, .. for integers."""
+        names = [f"x{k}" for k in range(len(self.shapes))]
+        for number, position in enumerate(sorted(self.indices)):
+            names.insert(position, f"i{number}")
+        return names
+
+    def integers(self) -> dict[str, Any]:
+        """The operands that are integers, by name."""
+        import numpy as np
+
+        rng = np.random.default_rng(1)
+        found = (self.indices[position] for position in sorted(self.indices))
+        return {f"i{k}": rng.integers(0, bound, shape) for k, (shape, bound) in enumerate(found)}
 
 
 def cases() -> list[Case]:
+    import torch
     from torch.nn import functional as F  # noqa: N812
 
     image, c = (8, 64, 56, 56), (64,)
@@ -70,22 +92,76 @@ def cases() -> list[Case]:
             lambda x, w: F.conv_transpose2d(x, w, None, 2),
             {"kernel_shape": [2, 2], "strides": [2, 2]},
         ),
+        Case("Relu", (wide,), torch.relu),
+        Case("LeakyRelu", (wide,), lambda x: F.leaky_relu(x, 0.1), {"alpha": 0.1}),
+        Case("Elu", (wide,), F.elu),
+        Case("Gelu", (wide,), F.gelu),
+        Case("MatMul", ((8, 512, 512), (8, 512, 512)), torch.matmul),
+        Case("Gemm", ((1024, 768), (768, 512), (512,)), lambda x, w, b: torch.addmm(b, x, w)),
+        Case("Gather", ((50_000, 256),), lambda x, i: x[i], indices={1: ((4096,), 50_000)}),
+        Case(
+            "GatherElements",
+            ((4096, 512),),
+            lambda x, i: torch.gather(x, 1, i),
+            {"axis": 1},
+            indices={1: ((4096, 256), 512)},
+        ),
+        Case(
+            "ScatterElements",
+            ((4096, 512), (4096, 256)),
+            lambda x, u, i: torch.scatter_add(x, 1, i, u),
+            {"axis": 1, "reduction": "add"},
+            indices={1: ((4096, 256), 512)},
+        ),
+        Case("Attention", ((8, 8, 256, 64),) * 3, F.scaled_dot_product_attention),
+        Case("LSTM", ((64, 32, 128), (1, 512, 128), (1, 512, 128), (1, 1024)), lstm, {"hidden_size": 128}),
+        Case(
+            "GRU",
+            ((64, 32, 128), (1, 384, 128), (1, 384, 128), (1, 768)),
+            gru,
+            {"hidden_size": 128, "linear_before_reset": 1},
+        ),
     ]
 
 
+def gates(order: Sequence[int], hidden: int, weights: Sequence[Any]) -> list[Any]:
+    """ONNX's weights of a recurrent layer as PyTorch has them, which has the gates in another order."""
+    import torch
+
+    w, r, b = (x[0] for x in weights)
+    parts = (w, r, *b.split(len(order) * hidden))
+    return [torch.cat([p.split(hidden)[k] for k in order]) for p in parts]
+
+
+def lstm(x: Any, *weights: Any) -> Any:
+    import torch
+
+    start = torch.zeros(1, x.shape[1], 128)
+    own = gates((0, 2, 3, 1), 128, weights)
+    return torch._VF.lstm(x, (start, start), own, True, 1, 0.0, True, False, False)[0].unsqueeze(1)
+
+
+def gru(x: Any, *weights: Any) -> Any:
+    import torch
+
+    own = gates((1, 0, 2), 128, weights)
+    return torch._VF.gru(x, torch.zeros(1, x.shape[1], 128), own, True, 1, 0.0, True, False, False)[0].unsqueeze(1)
+
+
 def model_of(case: Case) -> Any:
-    from onnx import TensorProto, helper
+    from onnx import TensorProto, helper, numpy_helper
 
     import sdgrad.onnx
 
     names = [f"x{k}" for k in range(len(case.shapes))]
     made = [f"y{k}" for k in range(case.outputs)]
-    node = helper.make_node(case.operator, names, made, **case.attributes)
+    node = helper.make_node(case.operator, case.operands, made, **case.attributes)
     inputs = [
         helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in zip(names, case.shapes, strict=True)
     ]
     outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in made]
-    graph = helper.make_graph([node], case.operator, inputs, outputs)
+    integers = [numpy_helper.from_array(v, n) for n, v in case.integers().items()]
+    graph = helper.make_graph([node], case.operator, inputs, outputs, integers)
     return sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)]))
 
 
@@ -107,12 +183,13 @@ def by_torch(case: Case, values: Sequence[Any], cotangent: Any) -> Callable[[], 
     import torch
 
     leaves = [torch.tensor(v, requires_grad=True) for v in values]
+    integers = [torch.tensor(v) for v in case.integers().values()]
     seed = torch.tensor(cotangent)
 
     def step() -> Any:
         for leaf in leaves:
             leaf.grad = None
-        case.torch(*leaves).backward(seed)
+        case.torch(*leaves, *integers).backward(seed)
         return [leaf.grad for leaf in leaves]
 
     step()
@@ -128,10 +205,12 @@ def measure(case: Case, repetitions: int) -> dict[str, float]:
     from sdgrad.onnx_ops.registry import ADJOINTS
 
     rng = np.random.default_rng(0)
-    values = [rng.standard_normal(s).astype(np.float32) for s in case.shapes]
+    small = 0.1 if case.operator in ("LSTM", "GRU") else 1.0  # gates that are not shut
+    values = [small * rng.standard_normal(s).astype(np.float32) for s in case.shapes]
     values = [np.abs(v) if k == 4 else v for k, v in enumerate(values)]
     with torch.no_grad():
-        cotangent = rng.standard_normal(case.torch(*map(torch.tensor, values)).shape).astype(np.float32)
+        operands = map(torch.tensor, (*values, *case.integers().values()))
+        cotangent = rng.standard_normal(case.torch(*operands).shape).astype(np.float32)
     written = by_sdgrad(case, values, cotangent)
     kept = ADJOINTS.pop(("", case.operator), [])
     nodes._recorded.cache_clear()

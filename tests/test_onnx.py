@@ -144,6 +144,56 @@ def test_content_that_decides_shapes():
     assert pullback(np.ones((3, 2)))["shape"] is None
 
 
+@pytest.mark.parametrize("names", ["i0 i1 y0", "v at c", "v_0 c v", "__return y tape_y"])
+def test_tensors_called_like_names_in_generated_code(names):
+    """Parameters of maps and numbers in tasklets hid tensors of their names."""
+    x, at, y = names.split()
+    nodes = [
+        helper.make_node("Gather", [x, at], ["middle"]),
+        helper.make_node("Conv", ["middle", "w"], ["found"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        helper.make_node("Softmax", ["found"], [y], axis=1),
+    ]
+    inputs = [(x, T.DOUBLE, [6, 3, 5, 5]), (at, T.INT64, [4]), ("w", T.DOUBLE, [2, 3, 3, 3])]
+    graph = helper.make_graph(
+        nodes,
+        "named",
+        [helper.make_tensor_value_info(*i) for i in inputs],
+        [helper.make_tensor_value_info(y, T.DOUBLE, None)],
+    )
+    model = sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
+    rng = np.random.default_rng(2)
+    images, index, kernel = rng.standard_normal((6, 3, 5, 5)), np.array([2, 0, 5, 2]), rng.standard_normal((2, 3, 3, 3))
+    result, pullback = model.vjp(images, index, kernel)
+    given = torch.tensor(images, requires_grad=True)
+    wanted = torch.softmax(torch.nn.functional.conv2d(given[index], torch.tensor(kernel), padding=1), 1)
+    seed = rng.standard_normal(result.shape)
+    wanted.backward(torch.tensor(seed))
+    assert_close(result, wanted.detach().numpy(), 1e-9, "result")
+    assert_close(pullback(seed)[x], given.grad.numpy(), 1e-9, "gradient")
+
+
+@pytest.mark.parametrize("causal", [0, 1])
+def test_attention_over_many_positions(causal):
+    """Its standard definition makes masks, which were too large to be written out."""
+    shape = (1, 2, 40, 4)
+    graph = helper.make_graph(
+        [helper.make_node("Attention", ["q", "k", "v"], ["y"], is_causal=causal)],
+        "attends",
+        [helper.make_tensor_value_info(n, T.DOUBLE, shape) for n in "qkv"],
+        [helper.make_tensor_value_info("y", T.DOUBLE, None)],
+    )
+    model = sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10))
+    rng = np.random.default_rng(2)
+    given = [torch.tensor(rng.standard_normal(shape), requires_grad=True) for _ in range(3)]
+    wanted = torch.nn.functional.scaled_dot_product_attention(*given, is_causal=bool(causal))
+    seed = rng.standard_normal(shape)
+    wanted.backward(torch.tensor(seed))
+    result, pullback = model.vjp(*(x.detach().numpy() for x in given))
+    np.testing.assert_allclose(result, wanted.detach().numpy(), atol=1e-6)  # its scale is in single precision
+    for found, x in zip(pullback(seed).values(), given, strict=True):
+        np.testing.assert_allclose(found, x.grad.numpy(), atol=2e-6)
+
+
 def test_update_at_computed_places():
     """Largest and product at places that meet: one after another, as the standard says."""
     nodes = [helper.make_node("ScatterND", ["x", "i", "u"], ["y"], reduction="mul")]

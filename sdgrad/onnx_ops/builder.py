@@ -45,7 +45,12 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
-LARGEST_CONSTANT = 256  # elements; larger ones are inputs
+LARGEST_CONSTANT = 256  # elements that are written one by one; larger ones are inputs
+
+
+def is_uniform(array: np.ndarray) -> bool:
+    """Whether all elements are the same."""
+    return array.size > 0 and bool(np.all(array == array.flat[0]))
 
 
 @dataclass
@@ -85,11 +90,14 @@ class Builder:
         array = tensor.known
         key = (array.tobytes(), array.shape, array.dtype)
         if key not in self.constants:
-            if array.size > LARGEST_CONSTANT:
+            uniform = array.size > 1 and is_uniform(array)
+            if array.size > LARGEST_CONSTANT and not uniform:
                 raise Declined(f"a constant of {array.size} elements inside an operator; make it an input")
             result = self.declare("constant", array.shape, array.dtype)
             with self._apart():
-                for index in np.ndindex(array.shape):
+                if uniform:
+                    self.fill(result, array.flat[0])
+                for index in np.ndindex(array.shape) if not uniform else ():
                     with self._leaf(()):
                         self._store(result, index, element(array[index], array.dtype), "set", None, False)
             self.constants[key] = result.container

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from sdgrad.onnx_ops import families  # noqa: F401  (registers the lowerings)
-from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.builder import LARGEST_CONSTANT, Builder, is_uniform
 from sdgrad.onnx_ops.derivatives import with_adjoint
 from sdgrad.onnx_ops.elements import Declined, Unknown
 from sdgrad.onnx_ops.fold import folded
@@ -25,8 +25,8 @@ def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Te
     :raises Declined: it has no lowering, or none for this case.
     """
     constants = folded(op, inputs)
-    if constants is not None:
-        return [b.constant(c) for c in constants]
+    if constants is not None and all(c.size <= LARGEST_CONSTANT or is_uniform(c) for c in constants):
+        return [b.constant(c) for c in constants]  # a mask of every position, say, is computed where it is used
     own = op.functions.get((op.domain, op.kind))
     if own is not None:
         return lower_function(b, op, inputs, own)

@@ -14,6 +14,7 @@ from dace import subsets
 from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
+from sdgrad.program.distinct import distinct_names
 from sdgrad.program.prelude import CHUNK, is_vectorized, prelude
 from sdgrad.program.tree import (
     Block,
@@ -55,6 +56,7 @@ WCR = {
 
 def emit(program: Program) -> dace.SDFG:
     """The SDFG of a program."""
+    program = distinct_names(program)
     sdfg = dace.SDFG(program.name)
     for name, (desc, value) in program.constants.items():
         sdfg.add_constant(name, value, desc)

@@ -163,7 +163,7 @@ def _region(symbols: Symbols, places: Places, region: Region) -> Region:
 def _param(param: Param, symbols: Symbols) -> Param:
     if not symbols:
         return param
-    return Param(param.name, *(substitute(x, symbols) for x in (param.start, param.stop, param.step)))
+    return Param(_symbol(param.name, symbols), *(substitute(x, symbols) for x in (param.start, param.stop, param.step)))
 
 
 def _symbol(symbol: str, symbols: Symbols) -> str:
