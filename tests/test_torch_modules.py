@@ -440,3 +440,27 @@ def test_training_is_that_of_eager_mode():
                 optimizer.step()
     for mine, right in zip(block.state_dict().values(), eager.state_dict().values(), strict=True):
         close(mine.double(), right.double(), torch.float64)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_first_call_says_what_it_does(monkeypatch, tmp_path):
+    """On a terminal: what is captured, differentiated and compiled. Elsewhere, and from then on, nothing."""
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    net, x = sdgrad.Module(nn.Linear(3, 2)), torch.randn(4, 3)
+    with sdgrad.config.override(cache_dir=tmp_path):
+        net(x)
+    text = shown.getvalue()
+    assert "capturing Linear" in text and "differentiating Linear" in text and "compiling Linear" in text
+    length = len(text)
+    net(x)
+    assert len(shown.getvalue()) == length
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    sdgrad.Module(nn.Linear(3, 1))(x)
+    assert sys.stderr.getvalue() == ""

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from dace.data import Data, Scalar
 from dace.frontend.python import astutils, preprocessing
+from dace.symbolic import symbol
 
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.continues import flag_continues
@@ -109,7 +110,7 @@ def _preprocess_with_locals(f: Any, argtypes: Any, global_vars: dict, modules: d
     """DaCe takes a name that a branch or a loop binds first, and that is read after it, for a global one, if any."""
     names = f.__code__.co_varnames[f.__code__.co_argcount + f.__code__.co_kwonlyargcount :]
     local = set(names) - modules.keys()
-    own = {n: v for n, v in global_vars.items() if n not in local}
+    own = {n: v for n, v in global_vars.items() if n not in local or isinstance(v, symbol)}
     return _preprocess(f, argtypes, own, modules, *args, **kwargs)
 
 

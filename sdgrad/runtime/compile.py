@@ -7,7 +7,6 @@ import ctypes
 import functools
 import hashlib
 import json
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any
 import dace
 import numpy as np
 from dace import data as dt
-from rich.console import Console
 
 from sdgrad.config import config
 from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, locked
+from sdgrad.runtime.progress import working
 
 _loaded: dict[str, Library] = {}
 _loading = threading.Lock()
@@ -106,7 +105,7 @@ def compile_together(sdfgs: Sequence[dace.SDFG]) -> list[Library]:
                 for folder in sorted(job.folder for job in missing):
                     held.enter_context(locked(folder))
                 if missing := [job for job in missing if not job.target.exists()]:
-                    held.enter_context(_progress(", ".join(job.sdfg.name for job in missing)))
+                    held.enter_context(working("compiling " + ", ".join(job.sdfg.name for job in missing)))
                     build(missing)
         for key, job in new.items():
             _loaded[key] = Library(str(job.target), job.sdfg.name, job.arguments, job.initial)
@@ -119,8 +118,3 @@ def job_of(sdfg: dace.SDFG, key: str) -> Job:
     folder = config.cache_folder / sdfg.name
     arguments, free = sdfg.arglist(), sdfg.free_symbols
     return Job(sdfg, arguments, [n for n in arguments if n in free], folder, folder / f"{sdfg.name}.so")
-
-
-def _progress(name: str):
-    """A line on the terminal while a compilation runs; nothing where nobody looks."""
-    return Console(stderr=True).status(f"compiling {name}") if sys.stderr.isatty() else contextlib.nullcontext()

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from sdgrad.errors import ArgumentError, CaptureError
+from sdgrad.runtime.progress import working
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, capturing, refuse, uncompiled
 from sdgrad.torch.embedded import Embedded, embed
@@ -94,9 +95,10 @@ class Dispatcher:
         label = type(module).__name__
         try:
             refuse(module, call)
-            with uncompiled():
-                wanted = expected(module, self.forward, call)
-            captured = capture(module, self.forward, call, self.options.fallback, self.hooks)
+            with working(f"capturing {label}"):
+                with uncompiled():
+                    wanted = expected(module, self.forward, call)
+                captured = capture(module, self.forward, call, self.options.fallback, self.hooks)
         except CaptureError:
             if not self.options.fallback:
                 raise

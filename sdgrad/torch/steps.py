@@ -11,6 +11,7 @@ import torch
 from torch import fx
 
 from sdgrad.onnx.function import ModelFunction
+from sdgrad.runtime.progress import working
 from sdgrad.torch.draws import Draw
 from sdgrad.torch.function import PreparedCall, apply
 from sdgrad.torch.hooks import Hooks
@@ -56,7 +57,8 @@ class Segment:
         wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad and self.reaches[n])
         if wanted not in self.prepared:
             detached = {n: t.detach() for n, t in arguments.items()}
-            prepared = Prepared.of(self.function, detached, wanted, self.provides, self.reaches)
+            with working(f"{'differentiating' if wanted else 'generating'} {self.function.name}"):
+                prepared = Prepared.of(self.function, detached, wanted, self.provides, self.reaches)
             if prepared is not None:
                 self.hooks.compiled(prepared)
             self.prepared[wanted] = prepared

@@ -1,5 +1,6 @@
 """Names of arrays, and of parts of them, that are bound again."""
 
+import dace
 import numpy as np
 from programs._base import arrays, program, signed
 
@@ -154,3 +155,16 @@ def array_under_two_names(x):
     u = t
     t += x[0]
     return np.sum(u * t)
+
+
+# A size that a program gives the name of the symbol that its caller's array has for it.
+ROWS = dace.symbol("ROWS")
+
+
+@program(arrays(5), "corpus")
+def size_called_like_its_symbol(x: dace.float64[ROWS]):
+    ROWS = x.shape[0]
+    s = 0.0
+    for i in range(ROWS):
+        s += x[i] * x[i] * ROWS
+    return s

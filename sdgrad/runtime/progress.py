@@ -1,0 +1,36 @@
+"""A line on the terminal that says what is being worked on; nothing where nobody looks."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.status import Status
+
+_shown: list[Status] = []  # at most one
+_changing = threading.Lock()
+
+
+@contextlib.contextmanager
+def working(on: str) -> Iterator[None]:
+    """Show ``on`` while this is entered, in place of what is shown already."""
+    with _changing:
+        first = not _shown and sys.stderr.isatty()
+        if first:
+            _shown.append(Console(file=sys.stderr).status(on))
+            _shown[0].start()
+        status = _shown[0] if _shown else None
+        before = status.status if status is not None else ""
+        if status is not None:
+            status.update(on)
+    try:
+        yield
+    finally:
+        with _changing:
+            if first:
+                _shown.pop().stop()
+            elif status is not None:
+                status.update(before)
