@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import dace
 import numpy as np
 
+from sdgrad.analysis.overruns import overruns
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.gradients import gradient_name
@@ -135,6 +136,11 @@ class Signature:
         if missing := [n for n in own_arguments(tree) if n not in arguments and n not in closure]:
             raise ParseError(
                 f"'{tree.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure"
+            )
+        for leaf, array in overruns(tree):
+            raise ParseError(
+                f"{leaf.source}: a slice or an index of '{array}' reaches beyond its array in some trip of a loop. "
+                "Slices are not cut off there: write min(.., the array's size) for their end"
             )
         return Signature(f, tree, closure, called=stamped(program))
 

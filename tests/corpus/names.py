@@ -168,3 +168,17 @@ def size_called_like_its_symbol(x: dace.float64[ROWS]):
     for i in range(ROWS):
         s += x[i] * x[i] * ROWS
     return s
+
+
+# Slices that end beyond their array were refused, or were read beyond it.
+@program(arrays(5), "corpus")
+def slices_that_are_cut_off(x):
+    A = np.outer(x, x)
+    y = np.zeros(5)
+    y[3:9] = x[:2]
+    y[-9:2] += x[3:]
+    s = np.sum(y * y * x) + np.sum(A[2:9, -7:2]) + np.sum(A[4:9, 3]) + np.sum(x[-9:4:2] * x[1:9:2])
+    for i in range(4):
+        if i < 3:
+            s += np.sum(x[i : i + 3] * x[:3])
+    return s

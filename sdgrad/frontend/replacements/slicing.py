@@ -270,18 +270,28 @@ def _wrap_assign(assign):
     return _visit_assign
 
 
-def _without_steps_of_one_element(parse):
+def _as_numpy_has_it(parse):
     @functools.wraps(parse)
-    def parse_memlet(*args, **kwargs):
+    def parse_memlet(visitor, known, *args, **kwargs):
+        expr = parse(visitor, known, *args, **kwargs)
+        shape = known[expr.name].shape if expr.name in known else expr.subset.size()
+        ranges = [_cut_off(*r, n) for r, n in zip(expr.subset.ndrange(), shape, strict=False)]
         # DaCe writes "one element, in steps of three" as text and reads "two elements"
-        expr = parse(*args, **kwargs)
-        single = [(b, e, 1 if e == b else step) for b, e, step in expr.subset.ndrange()]
+        single = [(b, e, 1 if e == b else step) for b, e, step in ranges]
         return dataclasses.replace(expr, subset=subsets.Range(single))
 
     return parse_memlet
 
 
+def _cut_off(first, last, step, size) -> tuple:
+    """A slice whose bounds are numbers ends where its array does; an index is left as it is."""
+    numbers = all(getattr(n, "is_Integer", isinstance(n, int)) for n in (first, last, step, size))
+    if not numbers or first == last or step < 1 or first >= size or last < 0:
+        return first, last, step
+    return max(first, 0), min(last, size - 1), step
+
+
 if not hasattr(newast.ParseMemlet, "__wrapped__"):
-    newast.ParseMemlet = _without_steps_of_one_element(newast.ParseMemlet)
+    newast.ParseMemlet = _as_numpy_has_it(newast.ParseMemlet)
 wrap_visitor("visit_Subscript", _wrap_visit)
 wrap_visitor("_visit_assign", _wrap_assign)
