@@ -182,3 +182,22 @@ def slices_that_are_cut_off(x):
         if i < 3:
             s += np.sum(x[i : i + 3] * x[:3])
     return s
+
+
+# Slices of a known length at a place that is data were refused.
+@program(lambda rng: (signed(rng, 6), np.array([2, 1, 3, 2])), "corpus")
+def slices_at_places_that_are_data(x, index):
+    k = index[0]
+    A = np.outer(x, x)
+    s = np.sum(x[k : k + 2] ** 2 * x[1:3])
+    for i in range(4):
+        k = index[i]
+        s += np.sum(x[index[i] : index[i] + 2] * x[:2]) + np.sum(A[k : k + 2, k - 1 : k + 1] * A[:2, i : i + 2])
+        x[2 * k - k + 1 : k + 3] += x[i]
+        v = x[i : i + 2]
+    c = 1
+    while c < 3:
+        w = x[c - 1 : c + 1]
+        s += np.sum(w * x[3:5])
+        c = c + 1
+    return s + np.sum(v * x[1:3])

@@ -28,7 +28,7 @@ FEATURES = {
     "integers": "integer arguments",
     "indices": "elements of an integer array as indices and in conditions",
     "counters": "integers that statements set",
-    "data_slices": "slices that such integers bound",
+    "data_slices": "slices whose lengths are such integers",
     "vector_index": "an integer array as an index",
     "views": "names for parts of arrays",
     "rebinding": "names of arrays bound again",
@@ -244,9 +244,7 @@ class Writer(Values):
             body = self.block
         if self.runs(header):
             lines = [s for s in body if isinstance(s, str)]
-            bound = {n: [line for line in lines if line.startswith(f"{n} = ")] for n in self.bound if n[0] == "v"}
-            # the length of a slice between two values that its loop leaves behind is known only at run time
-            once = [n for n, found in bound.items() if len(found) == 1 and f"{name}:" not in found[0]]
+            once = [n for n in self.bound if n[0] == "v" and sum(line.startswith(f"{n} = ") for line in lines) == 1]
             self.scope.arrays |= {n: inner.arrays[n] for n in once if n in inner.arrays}
 
     def runs(self, header: str) -> bool:

@@ -151,8 +151,8 @@ class Values:
         found += ["::-1"] if size == length else []
         return found + [
             f"{name}:{plus(name, length)}"
-            for name, (low, high) in self.movers()
-            if high + length <= size
+            for name, (low, high) in self.scope.ints.items()
+            if low >= 0 and high + length <= size
         ]
 
     def _moving(self, size: int, wanted: Extent) -> list[str]:

@@ -10,6 +10,7 @@ from sdgrad.frontend.replacements import (  # noqa: F401
     elementwise,
     indexing,
     joining,
+    lengths,
     linalg,
     reductions,
     scans,
