@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sdgrad.errors import ParseError
 from sdgrad.frontend.bindings import LOOPS, augmented, name_of, number_bindings
-from sdgrad.frontend.ranks import ranks
+from sdgrad.frontend.ranks import rank, ranks
 from sdgrad.frontend.syntax import blocks, change_blocks, statement
 
 READ_ONLY = {"range", "len", "abs", "min", "max", "sum", "float", "int", "bool", "complex", "round", "enumerate", "zip"}
@@ -39,7 +39,8 @@ def separate_names(function: ast.FunctionDef, called: Collection[str], dimension
         elsewhere too, DaCe takes it to be defined twice.
     :param dimensions: of arguments, where they are known.
     """
-    function.body = _swaps(function.body)
+    function.body = _swaps(_single_targets(function.body), ranks(function, dimensions))
+    own_parameters(function, ranks(function, dimensions))
     number_bindings(function, ranks(function, dimensions))
     known, in_place = ranks(function, dimensions), {t.id for t in augmented(function) if isinstance(t, ast.Name)}
     bound = Counter(a.arg for a in function.args.args)
@@ -88,16 +89,69 @@ def _pair(node: ast.Assign) -> tuple[str, str] | None:
     return None
 
 
-def _swaps(body: list[ast.stmt]) -> list[ast.stmt]:
-    """``a, b = x, y`` as single assignments, through temporaries where a value reads a target before it."""
+def _single_targets(body: list[ast.stmt]) -> list[ast.stmt]:
+    """``a = b = x`` as ``a = x`` and ``b = a``; a number as often as it is assigned."""
     out: list[ast.stmt] = []
     for node in body:
-        change_blocks(node, _swaps)
-        out += _one_by_one(node) if isinstance(node, ast.Assign) else [node]
+        change_blocks(node, _single_targets)
+        if not isinstance(node, ast.Assign) or len(node.targets) == 1:
+            out.append(node)
+            continue
+        first = next((t for t in node.targets if isinstance(t, ast.Name)), ast.Name(f"held_{node.lineno}", ast.Store()))
+        plain = isinstance(node.value, ast.Constant)
+        targets = [t for t in node.targets if t is not first]
+        values = [node.value if plain else ast.Name(first.id, ast.Load()) for _ in targets]
+        parts = [ast.Assign(targets=[first], value=node.value)]
+        parts += [ast.Assign(targets=[t], value=v) for t, v in zip(targets, values, strict=True)]
+        out += [ast.copy_location(p, node) for p in parts]
     return out
 
 
-def _one_by_one(node: ast.Assign) -> list[ast.stmt]:
+def own_parameters(function: ast.FunctionDef, known: Mapping[str, int]) -> None:
+    """Parameters that are bound again get a variable of their own: DaCe writes into what the caller has given."""
+    for name in [a.arg for a in function.args.args]:
+        if known.get(name) == 0:  # numbers cannot be changed in place
+            function.body = _plain(function.body, name)
+        bound = [n for n in ast.walk(function) if isinstance(n, ast.Assign) and _binds(n, name)]
+        if not bound or known.get(name) is None and not function.args.args:
+            continue
+        writes_it = [e for e in events(function.body) if e.kind == "write" and e.name == name]
+        if writes_it and known.get(name) != 0:
+            continue  # number_bindings tells the parameter from what is bound to its name later, or refuses
+        fresh = f"{name}_here"
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and node.id == name:
+                node.id = fresh
+        function.body.insert(0, statement(f"{fresh} = +{name}", function.body[0]))
+
+
+def _plain(body: list[ast.stmt], name: str) -> list[ast.stmt]:
+    """``t += x`` as ``t = t + x``."""
+    out: list[ast.stmt] = []
+    for node in body:
+        change_blocks(node, lambda inner: _plain(inner, name))
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            value = ast.BinOp(left=ast.Name(name, ast.Load()), op=node.op, right=node.value)
+            node = ast.copy_location(ast.Assign(targets=[node.target], value=value), node)
+        out.append(node)
+    return out
+
+
+def _binds(node: ast.Assign, name: str) -> bool:
+    targets = [e for t in node.targets for e in (t.elts if isinstance(t, (ast.Tuple, ast.List)) else [t])]
+    return any(isinstance(t, ast.Name) and t.id == name for t in targets)
+
+
+def _swaps(body: list[ast.stmt], known: Mapping[str, int]) -> list[ast.stmt]:
+    """``a, b = x, y`` as single assignments, through temporaries where a value may be changed before its turn."""
+    out: list[ast.stmt] = []
+    for node in body:
+        change_blocks(node, lambda inner: _swaps(inner, known))
+        out += _one_by_one(node, known) if isinstance(node, ast.Assign) else [node]
+    return out
+
+
+def _one_by_one(node: ast.Assign, known: Mapping[str, int]) -> list[ast.stmt]:
     target, value = node.targets[0], node.value
     if len(node.targets) != 1 or not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
         return [node]
@@ -107,13 +161,20 @@ def _one_by_one(node: ast.Assign) -> list[ast.stmt]:
     then: list[ast.stmt] = []
     for k, (t, v) in enumerate(zip(target.elts, value.elts, strict=True)):
         earlier = {n.id for e in target.elts[:k] for n in ast.walk(e) if isinstance(n, ast.Name)}
-        if earlier & {n.id for n in ast.walk(v) if isinstance(n, ast.Name)}:
+        written = any(isinstance(e, ast.Subscript) for e in target.elts[:k])  # which may be seen by other names
+        reads = any(isinstance(n, ast.Subscript) for n in ast.walk(v))
+        is_part = isinstance(v, ast.Subscript) and (rank(v, known) or _has_slice(v))  # a view, not what it shows now
+        if not is_part and (earlier & {n.id for n in ast.walk(v) if isinstance(n, ast.Name)} or written and reads):
             name = f"held_{node.lineno}_{k}"
             fresh = ast.UnaryOp(op=ast.UAdd(), operand=v) if isinstance(v, (ast.Name, ast.Subscript)) else v
             first.append(ast.Assign(targets=[ast.Name(name, ast.Store())], value=fresh))
             v = ast.UnaryOp(op=ast.UAdd(), operand=ast.Name(name, ast.Load()))
         then.append(ast.Assign(targets=[t], value=v))
     return [ast.copy_location(s, node) for s in (*first, *then)]
+
+
+def _has_slice(value: ast.Subscript) -> bool:
+    return any(isinstance(n, ast.Slice) for n in ast.walk(value.slice))
 
 
 def events(body: list[ast.stmt]) -> Iterator[Event]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from sdgrad.frontend.syntax import bound_values
+
 ELEMENTWISE = {
     "abs", "absolute", "add", "arctan", "arctan2", "ceil", "conj", "cos", "cosh", "divide", "exp", "expm1", "fabs",
     "float32", "float64", "floor", "hypot", "int32", "int64", "log", "log1p", "logical_and", "logical_or", "maximum",
@@ -27,17 +29,7 @@ def ranks(function: ast.FunctionDef, known: Mapping[str, int]) -> dict[str, int]
     :param known: of arguments.
     """
     found, arguments = dict(known), {a.arg for a in function.args.args}
-    bound: dict[str, list[ast.expr | None]] = {}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                _bind(target, node.value, bound)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            updated = ast.BinOp(left=ast.Name(node.target.id, ast.Load()), op=node.op, right=node.value)
-            bound.setdefault(node.target.id, []).append(updated)
-        elif isinstance(node, ast.For):
-            is_range = isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range"
-            _bind(node.target, ast.Constant(0) if is_range else None, bound)
+    bound = bound_values(function)
     for name in bound.keys() & arguments - known.keys():
         del bound[name]
     for _ in range(len(bound) + 1):  # each round tells one more name at least, or nothing
@@ -58,15 +50,6 @@ def ranks(function: ast.FunctionDef, known: Mapping[str, int]) -> dict[str, int]
         if not wrong:
             return sure
         sure = {n: r for n, r in sure.items() if n not in wrong}
-
-
-def _bind(target: ast.expr, value: ast.expr | None, bound: dict[str, list[ast.expr | None]]) -> None:
-    if isinstance(target, ast.Name):
-        bound.setdefault(target.id, []).append(value)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        parts = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) else None
-        for k, t in enumerate(target.elts):
-            _bind(t, parts[k] if parts is not None else None, bound)
 
 
 def rank(value: ast.expr, known: Mapping[str, int]) -> int | None:

@@ -28,9 +28,11 @@ from dace.data import Data, Scalar
 from dace.frontend.python import astutils, preprocessing
 from dace.symbolic import symbol
 
+from sdgrad.errors import ParseError
 from sdgrad.frontend.aliases import separate_names
 from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.counters import separate_counters
+from sdgrad.frontend.kinds import real_from_the_start
 from sdgrad.frontend.rebound import copy_slices
 from sdgrad.frontend.regions import known_values, mark_function, mark_regions
 from sdgrad.frontend.returns import single_return
@@ -44,6 +46,7 @@ from sdgrad.symbolic.expr import Expr
 _patching = threading.RLock()
 _read = astutils.function_to_ast
 _preprocess = preprocessing.preprocess_dace_program
+_described: list[Mapping[str, Any]] = []  # arguments of the functions that are being read, the innermost last
 NEW_ARRAY_CALLS = (
     "reshape",
     "transpose",
@@ -71,9 +74,13 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
             for node in tree.body:
                 if isinstance(node, ast.FunctionDef):
                     names = {a.arg for a in node.args.args}
-                    arrays = {n for n, v in arguments.items() if n in names and np.ndim(v) > 0}
-                    masks = {n for n, v in arguments.items() if n in names and getattr(v, "dtype", None) == np.bool_}
-                    indices = {n for n in arrays if np.issubdtype(getattr(arguments[n], "dtype", None), np.integer)}
+                    described = arguments if function is outermost else _described[-1] if _described else {}
+                    given = {n: v for n, v in described.items() if n in names}
+                    dimensions = {n: r for n, v in given.items() if (r := _rank(v)) is not None}
+                    types = {n: k for n, v in given.items() if (k := _kind(v)) is not None}
+                    arrays = {n for n, r in dimensions.items() if r > 0}
+                    masks = {n for n in given if types.get(n) == "bool"}
+                    indices = {n for n in arrays if types.get(n) == "int"}
                     mark_regions(node, function)
                     node = _SpelledOut(_own_names(function)).visit(node)
                     if function is outermost:
@@ -83,9 +90,11 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     separate_counters(node)
                     single_return(node)
                     flag_continues(node)
-                    known = {n: _rank(v) for n, v in arguments.items() if n in names} if function is outermost else {}
-                    separate_names(node, _called(function), known)
-                    copy_slices(node, known)
+                    real_from_the_start(node, types)
+                    later = [] if given or not names else [ParseError]  # it is read again, with arguments
+                    with contextlib.suppress(*later):
+                        separate_names(node, _called(function), dimensions)
+                        copy_slices(node, dimensions)
                     keep_indices(node)
                     Rewriter(arrays, masks, indices).function(node)
                     mark_function(node, function)
@@ -101,9 +110,20 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
             preprocessing.preprocess_dace_program = _preprocess
 
 
-def _rank(value: Any) -> int:
-    """The number of dimensions of an argument, or of what DaCe describes one by."""
-    return np.ndim(value) if not isinstance(value, Data) else 0 if isinstance(value, Scalar) else len(value.shape)
+def _rank(value: Any) -> int | None:
+    """The number of dimensions of an argument, or of what DaCe describes one by.
+
+    An array of one element may be a number that a function has returned.
+    """
+    if isinstance(value, Data):
+        return 0 if isinstance(value, Scalar) else None if tuple(value.shape) == (1,) else len(value.shape)
+    return np.ndim(value)
+
+
+def _kind(value: Any) -> str | None:
+    """What kind of numbers an argument holds."""
+    dtype = value.dtype.type if isinstance(value, Data) else np.asarray(value).dtype
+    return {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}.get(np.dtype(dtype).kind)
 
 
 def _preprocess_with_locals(f: Any, argtypes: Any, global_vars: dict, modules: dict, *args: Any, **kwargs: Any) -> Any:
@@ -111,7 +131,11 @@ def _preprocess_with_locals(f: Any, argtypes: Any, global_vars: dict, modules: d
     names = f.__code__.co_varnames[f.__code__.co_argcount + f.__code__.co_kwonlyargcount :]
     local = set(names) - modules.keys()
     own = {n: v for n, v in global_vars.items() if n not in local or isinstance(v, symbol)}
-    return _preprocess(f, argtypes, own, modules, *args, **kwargs)
+    _described.append(argtypes)
+    try:
+        return _preprocess(f, argtypes, own, modules, *args, **kwargs)
+    finally:
+        _described.pop()
 
 
 def _own_names(function: Any) -> dict[str, str]:
