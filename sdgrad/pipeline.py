@@ -20,6 +20,7 @@ from sdgrad.normalize import (
     lift_sdfg,
     prepare,
     read_bounds_once,
+    refuse_truncation,
     remember_trips,
     spell_out_updates,
     start_fresh,
@@ -70,7 +71,10 @@ def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) ->
         their bounds once.
     :param stop: see ``stop_at``.
     """
-    return normal_form(stop_at(close_calls(lift_sdfg(prepare(sdfg, own), own), normal_form), stop))
+    lifted = lift_sdfg(prepare(sdfg, own), own)
+    if own:
+        refuse_truncation(lifted)
+    return normal_form(stop_at(close_calls(lifted, normal_form), stop))
 
 
 def normal_form(program: Program) -> Program:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import dace
 import numpy as np
 
-from sdgrad.analysis.overruns import overruns
+from sdgrad.analysis.overruns import within_arrays
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.gradients import gradient_name
@@ -137,11 +137,7 @@ class Signature:
             raise ParseError(
                 f"'{tree.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure"
             )
-        for leaf, array in overruns(tree):
-            raise ParseError(
-                f"{leaf.source}: a slice or an index of '{array}' reaches beyond its array in some trip of a loop. "
-                "Slices are not cut off there: write min(.., the array's size) for their end"
-            )
+        tree = within_arrays(tree)
         return Signature(f, tree, closure, called=stamped(program))
 
     @property

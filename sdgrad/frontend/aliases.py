@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from sdgrad.errors import ParseError
 from sdgrad.frontend.bindings import LOOPS, augmented, name_of, number_bindings
+from sdgrad.frontend.kinds import changing, real_from_the_start
 from sdgrad.frontend.ranks import rank, ranks
 from sdgrad.frontend.syntax import blocks, change_blocks, statement
 
@@ -32,16 +33,20 @@ class Event:
     node: ast.AST
 
 
-def separate_names(function: ast.FunctionDef, called: Collection[str], dimensions: Mapping[str, int]) -> None:
+def separate_names(
+    function: ast.FunctionDef, called: Collection[str], dimensions: Mapping[str, int], types: Mapping[str, str]
+) -> None:
     """Rewrite a function so that no name that is bound more than once shares an array with another.
 
     :param called: functions of the user that the function calls. Where a name is bound to what they return, and
         elsewhere too, DaCe takes it to be defined twice.
     :param dimensions: of arguments, where they are known.
+    :param types: kinds of arguments, where they are known.
     """
     function.body = _swaps(_single_targets(function.body), ranks(function, dimensions))
     own_parameters(function, ranks(function, dimensions))
-    number_bindings(function, ranks(function, dimensions))
+    number_bindings(function, ranks(function, dimensions), changing(function, types))
+    real_from_the_start(function, types)
     known, in_place = ranks(function, dimensions), {t.id for t in augmented(function) if isinstance(t, ast.Name)}
     bound = Counter(a.arg for a in function.args.args)
     bound.update(e.name for e in events(function.body) if e.kind == "bind")
@@ -264,9 +269,12 @@ def refuse_shared_writes(function: ast.FunctionDef, node: ast.Assign, pair: tupl
                 see(events([statement_after]))
             apart = apart or name_of(statement_after) in pair
         if isinstance(owner, LOOPS):
-            if not apart:
-                see(_events_of(owner.test) if isinstance(owner, ast.While) else ())
-                see(events(block[:place]))
+            again = apart  # on the way round to the assignment
+            see(_events_of(owner.test) if isinstance(owner, ast.While) and not again else ())
+            for statement_before in block[:place]:
+                see(events([statement_before]) if not again else ())
+                again = again or name_of(statement_before) in pair
+            if not again:
                 see(_events_of(node.value) if block[place] is node else events([block[place]]))
             apart = apart and not any(isinstance(n, ast.Break) for n in ast.walk(owner))
 

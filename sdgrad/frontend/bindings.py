@@ -8,7 +8,7 @@ copies is in :mod:`~sdgrad.frontend.aliases` and :mod:`~sdgrad.frontend.rebound`
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdgrad.frontend.ranks import rank
@@ -54,12 +54,15 @@ def name_of(node: ast.AST) -> str | None:
     return target.id if isinstance(target, ast.Name) else None
 
 
-def number_bindings(function: ast.FunctionDef, dimensions: Mapping[str, int]) -> None:
-    """Rewrite a function so that names which share an array with others are bound once, where that can be."""
+def number_bindings(function: ast.FunctionDef, dimensions: Mapping[str, int], also: Collection[str] = ()) -> None:
+    """Rewrite a function so that names which share an array with others are bound once, where that can be.
+
+    :param also: more names that are to be.
+    """
     pairs = [(name_of(n), shared_with(n.value, dimensions)) for n in ast.walk(function) if isinstance(n, ast.Assign)]
     shared = {n for bound, of in pairs if bound is not None and of is not None for n in (bound, of)}
     arguments = {a.arg for a in function.args.args}
-    for name in sorted(shared):
+    for name in sorted(shared | set(also)):
         stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
         found = list(bindings(function, name))
         simple = {id(b.statement.targets[0]) for b in found} | {id(t) for t in augmented(function)}

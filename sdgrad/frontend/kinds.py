@@ -34,24 +34,36 @@ def real_from_the_start(function: ast.FunctionDef, known: Mapping[str, str]) -> 
     found = kinds(values, known)
     counted = _counting(function, values)
     for name, bound in values.items():
-        own = [(value, kind(value, found)) for value in bound if value is not None]
-        real = any(k in ("float", "complex") for _, k in own)
-        unsure = not real and (None in bound or any(k is None for _, k in own)) and name not in counted
-        for node in _assignments(function, name) if real or unsure else ():
-            node.value = _real(node.value, found, real)
+        own = {kind(value, found) if value is not None else None for value in bound}
+        if own & {"float", "complex"}:
+            widen = complex if "complex" in own else float
+        elif None in own and name not in counted:
+            widen = None  # what is not known may be real: a number that is written out is as good as such
+        else:
+            continue
+        for node in _assignments(function, name):
+            node.value = _real(node.value, found, widen)
 
 
-def _real(value: ast.expr, found: Mapping[str, str], real: bool) -> ast.expr:
-    """An integer as a real number: one that is written out, or (``real``) any."""
-    if isinstance(value, ast.Constant) and type(value.value) is int:
-        return ast.copy_location(ast.Constant(float(value.value)), value)
+def _real(value: ast.expr, found: Mapping[str, str], widen: type | None) -> ast.expr:
+    """An integer as a real number: one that is written out, or (``widen``) any."""
+    if isinstance(value, ast.Constant) and type(value.value) in ((int, float) if widen is complex else (int,)):
+        return ast.copy_location(ast.Constant((widen or float)(value.value)), value)
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
-        value.operand = _real(value.operand, found, real)
+        value.operand = _real(value.operand, found, widen)
     elif isinstance(value, ast.IfExp):
-        value.body, value.orelse = (_real(v, found, real) for v in (value.body, value.orelse))
-    elif real and kind(value, found) == "int":
+        value.body, value.orelse = (_real(v, found, widen) for v in (value.body, value.orelse))
+    elif widen is not None and kind(value, found) == "int":
         return ast.copy_location(ast.BinOp(ast.Constant(1.0), ast.Mult(), value), value)
     return value
+
+
+def changing(function: ast.FunctionDef, known: Mapping[str, str]) -> set[str]:
+    """Names that are bound to numbers of different kinds."""
+    values = bound_values(function)
+    found = kinds(values, known)
+    own = {n: {kind(v, found) for v in bound if v is not None} | {known.get(n)} for n, bound in values.items()}
+    return {n for n, told in own.items() if len(told - {None}) > 1}
 
 
 def _assignments(function: ast.FunctionDef, name: str) -> Iterator[ast.Assign]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sdgrad.frontend.syntax import blocks, statement
 
-RESULT, FLAG = "returned_value", "has_returned"
+RESULT, FLAG = "returned_value_", "has_returned_"
 
 
 def single_return(function: ast.FunctionDef) -> None:

@@ -30,15 +30,18 @@ from dace.symbolic import symbol
 
 from sdgrad.errors import ParseError
 from sdgrad.frontend.aliases import separate_names
+from sdgrad.frontend.bindings import shared_with
 from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.counters import separate_counters
-from sdgrad.frontend.kinds import real_from_the_start
+from sdgrad.frontend.ranks import rank, ranks
 from sdgrad.frontend.rebound import copy_slices
 from sdgrad.frontend.regions import known_values, mark_function, mark_regions
 from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
+from sdgrad.frontend.steps import plain_steps
 from sdgrad.frontend.unroll import unroll_shaping_loops
 from sdgrad.frontend.views import keep_indices
+from sdgrad.names import Names
 from sdgrad.stop import stop_gradient
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr
@@ -87,16 +90,16 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                         fix_arguments(node, constants)
                     inline_sizes(node)
                     unroll_shaping_loops(node)
+                    plain_steps(node)
                     separate_counters(node)
                     single_return(node)
                     flag_continues(node)
-                    real_from_the_start(node, types)
                     later = [] if given or not names else [ParseError]  # it is read again, with arguments
                     with contextlib.suppress(*later):
-                        separate_names(node, _called(function), dimensions)
+                        separate_names(node, _called(function), dimensions, types)
                         copy_slices(node, dimensions)
                     keep_indices(node)
-                    Rewriter(arrays, masks, indices).function(node)
+                    Rewriter(arrays, masks, indices, ranks(node, dimensions)).function(node)
                     mark_function(node, function)
             ast.fix_missing_locations(tree)
             return (tree, *rest)
@@ -170,13 +173,17 @@ SAME_TYPE = {"abs", "absolute", "square", "negative", "positive", "sign", "conj"
 class Rewriter:
     """Rewrites the statements of one function, outside of maps and tasklets."""
 
-    def __init__(self, arrays: set[str], masks: set[str], indices: set[str]) -> None:
+    def __init__(self, arrays: set[str], masks: set[str], indices: set[str], known: Mapping[str, int]) -> None:
         self.arrays, self.masks, self.indices = set(arrays), set(masks), set(indices)
         self.own: set[str] = set()  # locals that are arrays (or numbers) of their own, not views
-        self.count = 0
+        self.views: set[str] = set()  # locals that show parts of other arrays
+        self.ranks = known  # of names, where it is known
+        self.names = Names()
 
     def function(self, node: ast.FunctionDef) -> None:
         _Extremes().visit(node)
+        self.names.add(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        refuse_values_of_and(node)
         node.body = self.block(node.body, False)
 
     def block(self, body: list[ast.stmt], in_map: bool) -> list[ast.stmt]:
@@ -194,15 +201,31 @@ class Rewriter:
         for call in [c for c in calls if isinstance(c.func, ast.Name) or code.callee(c) in SAME_TYPE]:
             for k, argument in enumerate(call.args):
                 if _is_arithmetic(argument) or _is_constant_call(argument):
-                    self.count += 1
-                    name = f"argument_{self.count}"
+                    name = self.names.fresh("argument")
                     out.append(
                         ast.copy_location(ast.Assign(targets=[ast.Name(name, ast.Store())], value=argument), call)
                     )
                     call.args[k] = ast.copy_location(ast.Name(name, ast.Load()), argument)
         return out
 
+    def refuse_points(self, target: ast.expr) -> None:
+        """``B[i, j] = x`` with arrays of indices writes single points, which DaCe takes for a grid.
+
+        :raises ParseError: it is written.
+        """
+        if not isinstance(target, ast.Subscript) or not isinstance(target.slice, ast.Tuple):
+            return
+        found = [None if isinstance(e, ast.Slice) else rank(e, self.ranks) for e in target.slice.elts]
+        arrays = [k for k, r in enumerate(found) if r is not None and r > 0]
+        if len(arrays) > 1 or arrays and 0 in found[: arrays[0]]:
+            raise ParseError(
+                f"line {target.lineno}: '{ast.unparse(target)}' writes single elements at places from several indices, "
+                "of which some are arrays. Write a loop over them"
+            )
+
     def statement(self, node: ast.stmt, in_map: bool) -> list[ast.stmt]:
+        for target in getattr(node, "targets", [getattr(node, "target", None)]) if not in_map else ():
+            self.refuse_points(target)
         if isinstance(node, (ast.For, ast.While)):
             node.body = self.block(node.body, in_map or _is_map(node))
         elif isinstance(node, ast.With):
@@ -234,7 +257,8 @@ class Rewriter:
             ]
         if isinstance(target, ast.Subscript) and isinstance(node.value, ast.Name) and not in_map:
             base = target.value
-            if isinstance(base, ast.Name) and base.id == node.value.id:  # NumPy reads all of it before it writes
+            own = isinstance(base, ast.Name) and base.id == node.value.id
+            if own or node.value.id in self.views:  # NumPy reads all of it before it writes
                 node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
         if (
             isinstance(target, ast.Subscript)
@@ -253,6 +277,9 @@ class Rewriter:
             return
         self.masks.discard(target.id)
         self.own.discard(target.id)
+        self.views.discard(target.id)
+        if not isinstance(value, ast.Name) and shared_with(value, self.ranks) is not None:
+            self.views.add(target.id)
         if isinstance(value, ast.Compare):
             self.masks.add(target.id)
         fresh_call = isinstance(value, ast.Call) and code.callee(value) not in NEW_ARRAY_CALLS
@@ -270,6 +297,8 @@ class Rewriter:
             store: ast.expr = ast.Subscript(value=ast.Name(target.id, ast.Load()), slice=ast.Slice(), ctx=ast.Store())
         elif isinstance(target, ast.Name) and target.id in self.own:
             store = ast.Name(target.id, ast.Store())
+        elif isinstance(target, ast.Name) and self.ranks.get(target.id, 0) > 0:  # a view, which the value may overlap
+            store = ast.Subscript(value=ast.Name(target.id, ast.Load()), slice=ast.Slice(), ctx=ast.Store())
         elif isinstance(target, ast.Subscript) and any(
             isinstance(n, ast.Slice) or isinstance(n, ast.Name) and n.id in self.indices for n in ast.walk(target.slice)
         ):
@@ -288,6 +317,28 @@ class Rewriter:
             elements.append(ast.UnaryOp(op=ast.UAdd(), operand=e) if again else e)
             seen |= {e.id} if isinstance(e, ast.Name) else set()
         return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), value)
+
+
+def refuse_values_of_and(function: ast.FunctionDef) -> None:
+    """``x or y`` is one of both in Python, and true or false in a graph: fine as a condition, and of conditions.
+
+    :raises ParseError: it is neither.
+    """
+    tests = {id(n.test) for n in ast.walk(function) if isinstance(n, (ast.If, ast.While, ast.IfExp, ast.Assert))}
+    logic = [n for n in ast.walk(function) if isinstance(n, ast.BoolOp)]
+    tests |= {id(v) for n in logic for v in n.values if id(n) in tests}
+    tests |= {id(n.operand) for n in ast.walk(function) if isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)}
+    for node in logic:
+        sure = (ast.Compare, ast.BoolOp, ast.Name)
+        if id(node) not in tests and not all(isinstance(v, sure) or _is_not(v) for v in node.values):
+            raise ParseError(
+                f"line {node.lineno}: '{ast.unparse(node)}' is the value of one of its parts. Write it with if and else"
+            )
+
+
+def _is_not(value: ast.expr) -> bool:
+    truth = isinstance(value, ast.Constant) and isinstance(value.value, bool)
+    return truth or isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
 
 
 def _is_itself(target: ast.expr, value: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from sdgrad.normalize.prepare import prepare
 from sdgrad.normalize.sizes import bound_sizes
 from sdgrad.normalize.stopping import stop_at
 from sdgrad.normalize.trips import remember_trips
+from sdgrad.normalize.truncation import refuse_truncation
 from sdgrad.normalize.updates import spell_out_updates
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "lift_sdfg",
     "prepare",
     "read_bounds_once",
+    "refuse_truncation",
     "remember_trips",
     "spell_out_updates",
     "start_fresh",
