@@ -8,14 +8,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import dace
 import islpy as isl
 import sympy
 
 from sdgrad.analysis.places import Place, dims_of, places
 from sdgrad.analysis.relations import access_relation
 from sdgrad.errors import ParseError
-from sdgrad.program.tree import Block, Branch, Leaf, Load, Loop, Node, Program, Scope, Store, children, with_children
-from sdgrad.symbolic.expr import Expr, free_names
+from sdgrad.names import Names
+from sdgrad.program.naming import all_names
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    Program,
+    Scope,
+    Store,
+    SymbolAssign,
+    Value,
+    children,
+    rewritten,
+    walk,
+    with_children,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import Expr, free_names, sym
 
 
 def within_arrays(program: Program) -> Program:
@@ -24,13 +46,82 @@ def within_arrays(program: Program) -> Program:
     :raises ParseError: a slice certainly begins before its array or ends beyond it, or an index is out of range.
     """
     wrapped: dict[tuple[int, ...], Leaf] = {}
+    names = all_names(program)
     for place, node in places(program.body):
         certain = not any(isinstance(n, Branch) or isinstance(n, Loop) and n.also is not None for _, n in place.outer)
         if isinstance(node, Leaf) and place.loops and certain:
             body = tuple(_within(i, node, place, program) if isinstance(i, (Load, Store)) else i for i in node.body)
             if body != node.body:
                 wrapped[place.path] = replace(node, body=body)
-    return replace(program, body=_replaced(program.body, (), wrapped)) if wrapped else program
+        if isinstance(node, Leaf):
+            leaf = wrapped.get(place.path, node)
+            counted = from_the_end(leaf, program, names)
+            if counted is not leaf:
+                wrapped[place.path] = counted
+    if wrapped:
+        program = replace(program, body=_replaced(program.body, (), wrapped))
+    return _symbols_from_the_end(program, names)
+
+
+def _symbols_from_the_end(program: Program, names: Names) -> Program:
+    """The program where symbols that are data, and indices, have another one that is counted from the end."""
+    data = {n.symbol for n in walk(program.body) if isinstance(n, SymbolAssign)}
+    made: dict[str, dict[Expr, str]] = {}
+
+    def index(access: Load | Store) -> tuple[Expr, ...]:
+        found = list(access.index)
+        for k, (expr, size) in enumerate(zip(found, program.containers[access.container].shape, strict=True)):
+            name = getattr(expr, "name", "")
+            if name in data:
+                own = made.setdefault(name, {})
+                if size not in own:
+                    own[size] = names.fresh(f"{name}_at")
+                found[k] = sym(own[size])
+        return tuple(found)
+
+    def counted(node: Node) -> Block:
+        if not isinstance(node, Leaf):
+            return (node,)
+        body = (replace(i, index=index(i)) if isinstance(i, (Load, Store)) else i for i in node.body)
+        return (replace(node, body=tuple(body)),)
+
+    body = rewritten(program.body, counted)
+    if not made:
+        return program
+
+    def assigned(node: Node) -> Block:
+        if not isinstance(node, SymbolAssign) or node.symbol not in made:
+            return (node,)
+        # a sum, since conditions are no expressions of symbols
+        below = f"min(1, max(0, -{node.symbol}))"
+        found = ((n, code.parse(f"{node.symbol} + ({size}) * {below}")) for size, n in made[node.symbol].items())
+        return (node, *(SymbolAssign(n, Value((), expr), node.dtype) for n, expr in found))
+
+    symbols = {n: program.symbols.get(s, dace.int64) for s, own in made.items() for n in own.values()}
+    return replace(program, body=rewritten(body, assigned), symbols={**program.symbols, **symbols})
+
+
+def from_the_end(leaf: Leaf, program: Program, names: Names) -> Leaf:
+    """The leaf where indices that are data are counted from the end if they are negative."""
+    known = {i.name for i in leaf.loads if i.guard is None}
+    out: list[Instr] = []
+    made: dict[tuple[str, Expr], str] = {}
+    for instr in leaf.body:
+        if isinstance(instr, (Load, Store)):
+            shape = program.containers[instr.container].shape
+            index = []
+            for expr, size in zip(instr.index, shape, strict=True):
+                name = getattr(expr, "name", "")
+                if name not in known:
+                    index.append(expr)
+                    continue
+                if (name, size) not in made:
+                    made[name, size] = names.fresh(f"{name}_at")
+                    out.append(Let(made[name, size], code.parse(f"{name} + ({size}) if {name} < 0 else {name}")))
+                index.append(sym(made[name, size]))
+            instr = replace(instr, index=tuple(index)) if tuple(index) != instr.index else instr
+        out.append(instr)
+    return replace(leaf, body=tuple(out)) if made else leaf
 
 
 def _replaced(block: Block, path: tuple[int, ...], by: dict[tuple[int, ...], Leaf]) -> Block:
