@@ -11,6 +11,7 @@ from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
 from sdgrad.forward import with_tangents
 from sdgrad.normalize import (
+    as_python_computes,
     bound_sizes,
     close_calls,
     divide_truly,
@@ -74,6 +75,7 @@ def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) ->
     lifted = lift_sdfg(prepare(sdfg, own), own)
     if own:
         refuse_truncation(lifted)
+        lifted = as_python_computes(lifted)
     return normal_form(stop_at(close_calls(lifted, normal_form), stop))
 
 

@@ -8,15 +8,19 @@ is written in place while the other is still read; that is refused.
 from __future__ import annotations
 
 import ast
+import functools
+import inspect
+import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sdgrad.errors import ParseError
-from sdgrad.frontend.bindings import LOOPS, augmented, name_of, number_bindings
+from sdgrad.frontend.bindings import LOOPS, augmented, name_of, number_bindings, shared_with
 from sdgrad.frontend.kinds import changing, real_from_the_start
 from sdgrad.frontend.ranks import rank, ranks
-from sdgrad.frontend.syntax import blocks, change_blocks, statement
+from sdgrad.frontend.syntax import blocks, bound_values, change_blocks, statement
 
 READ_ONLY = {"range", "len", "abs", "min", "max", "sum", "float", "int", "bool", "complex", "round", "enumerate", "zip"}
 """Functions of Python that programs call."""
@@ -92,6 +96,37 @@ def _pair(node: ast.Assign) -> tuple[str, str] | None:
     if len(node.targets) == 1 and isinstance(target, ast.Name) and isinstance(node.value, ast.Name):
         return target.id, node.value.id
     return None
+
+
+@functools.cache
+def returns_a_part(function: Any) -> bool:
+    """Whether a function returns one of its arguments, or a part of one."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return False
+    if not isinstance(tree, ast.FunctionDef):
+        return False
+    arguments = {a.arg for a in tree.args.args} - set(bound_values(tree))
+    returned = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return) and n.value is not None]
+    parts = [e for v in returned for e in (v.elts if isinstance(v, ast.Tuple) else [v])]
+    return any(shared_with(e, {}) in arguments for e in parts)
+
+
+def refuse_shared_results(function: ast.FunctionDef, sharing: Collection[str]) -> None:
+    """
+    :param sharing: functions that return an argument, or a part of one, of which a graph makes a copy.
+    :raises ParseError: the difference can be seen: one of both is written while the other is read.
+    """
+    for node in ast.walk(function):
+        call = node.value if isinstance(node, ast.Assign) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in sharing:
+            continue
+        assert isinstance(node, ast.Assign)
+        for argument in call.args:
+            of, name = shared_with(argument, {}), name_of(node)
+            if of is not None and name is not None and of != name:
+                refuse_shared_writes(function, node, (name, of), f"Copy it: {name} = {ast.unparse(call)}.copy()")
 
 
 def _single_targets(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -29,7 +29,7 @@ from dace.frontend.python import astutils, preprocessing
 from dace.symbolic import symbol
 
 from sdgrad.errors import ParseError
-from sdgrad.frontend.aliases import separate_names
+from sdgrad.frontend.aliases import refuse_shared_results, returns_a_part, separate_names
 from sdgrad.frontend.bindings import shared_with
 from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.counters import separate_counters
@@ -96,7 +96,9 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     flag_continues(node)
                     later = [] if given or not names else [ParseError]  # it is read again, with arguments
                     with contextlib.suppress(*later):
-                        separate_names(node, _called(function), dimensions, types)
+                        called = _called(function)
+                        refuse_shared_results(node, {n for n, f in called.items() if returns_a_part(f)})
+                        separate_names(node, called.keys(), dimensions, types)
                         copy_slices(node, dimensions)
                     keep_indices(node)
                     Rewriter(arrays, masks, indices, ranks(node, dimensions)).function(node)
@@ -147,9 +149,10 @@ def _own_names(function: Any) -> dict[str, str]:
     return {name: known[id(value)] for name, value in known_values(function).items() if id(value) in known}
 
 
-def _called(function: Any) -> set[str]:
-    """Names under which a function knows functions that DaCe is to read as well."""
-    return {n for n, v in known_values(function).items() if inspect.isfunction(getattr(v, "f", v))}
+def _called(function: Any) -> dict[str, Any]:
+    """Functions that DaCe is to read as well, by the names under which a function knows them."""
+    known = {n: getattr(v, "f", v) for n, v in known_values(function).items()}
+    return {n: f for n, f in known.items() if inspect.isfunction(f)}
 
 
 class _SpelledOut(ast.NodeTransformer):
@@ -373,10 +376,21 @@ def _is_constant_call(node: ast.expr) -> bool:
 
 
 class _Extremes(ast.NodeTransformer):
-    """``np.maximum(1.5, -0.7)`` is a number: DaCe makes a list of it."""
+    """``np.maximum(1.5, -0.7)`` is a number: DaCe makes a list of it. ``2 ** -n`` is real, ``round`` is NumPy's."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        self.generic_visit(node)
+        base = node.left.value if isinstance(node.left, ast.Constant) else None
+        below = isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub)
+        if isinstance(node.op, ast.Pow) and isinstance(base, int) and below:
+            node.left = ast.copy_location(ast.Constant(float(base)), node.left)
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "round" and len(node.args) == 1:  # halves to even
+            rounded = ast.Attribute(value=ast.Name("numpy", ast.Load()), attr="round", ctx=ast.Load())
+            node.func = ast.copy_location(rounded, node.func)
         function = {"maximum": max, "minimum": min}.get(code.callee(node))
         if function is None or len(node.args) != 2 or node.keywords:
             return node

@@ -3,7 +3,7 @@
 from sdgrad.normalize.bounds import read_bounds_once
 from sdgrad.normalize.control import lift_sdfg
 from sdgrad.normalize.custom import close_calls
-from sdgrad.normalize.division import divide_truly
+from sdgrad.normalize.division import as_python_computes, divide_truly
 from sdgrad.normalize.elementary import elementary
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
@@ -16,6 +16,7 @@ from sdgrad.normalize.truncation import refuse_truncation
 from sdgrad.normalize.updates import spell_out_updates
 
 __all__ = [
+    "as_python_computes",
     "bound_sizes",
     "close_calls",
     "divide_truly",

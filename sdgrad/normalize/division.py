@@ -1,4 +1,7 @@
-"""``/`` of two integers is a real number, as Python has it and C++ has not."""
+"""Arithmetic of integers as Python has it and C++ has not.
+
+``/`` is a real number, ``//`` rounds down, and a power with a real exponent is real.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,29 @@ def divide_truly(program: Program) -> Program:
         return (replace(node, body=tuple(_converted(i, kind) if _is_quotient(i) else i for i in node.body)),)
 
     return replace(program, body=rewritten(program.body, convert))
+
+
+def as_python_computes(program: Program) -> Program:
+    """The program of a Python function: quotients of indices are rounded down, and powers of them are real."""
+
+    def convert(node: Node) -> Block:
+        if not isinstance(node, Leaf):
+            return (node,)
+        kind = kinds.infer(node.body, program.containers)
+        body = tuple(replace(i, expr=_pythonic(i.expr, kind)) if isinstance(i, Let) else i for i in node.body)
+        return (replace(node, body=body),) if body != node.body else (node,)
+
+    return replace(program, body=rewritten(program.body, convert))
+
+
+def _pythonic(expr: ast.expr, kind: dict[str, str]) -> ast.expr:
+    if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "int_floor":
+        return code.call("py_floor", *expr.args)
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow):
+        base, exponent = (kinds.expression(e, kind) for e in (expr.left, expr.right))
+        if base in ("int", "bool") and exponent == "float":
+            return code.binary(ast.Pow, code.call("dace.float64", expr.left), expr.right)
+    return expr
 
 
 def _is_quotient(instr: Instr) -> TypeGuard[Let]:

@@ -143,7 +143,7 @@ def element(value: Any, dtype: Any = np.float64) -> Element:
     dtype = np.dtype(dtype)
     if isinstance(value, (bool, np.bool_)):
         return Element(code.constant(bool(value)), np.dtype(bool))
-    if dtype.kind in "iub" and float(value) == int(value):
+    if dtype.kind in "iub" and value == int(value):  # compared as it is: the largest integers are no doubles
         return Element(code.constant(int(value)), dtype)
     own = dtype if dtype.kind in "fc" else np.dtype(np.float64)
     value = complex(value) if isinstance(value, (complex, np.complexfloating)) else float(value)
