@@ -229,7 +229,8 @@ def index_before_the_first(x):
     y = np.zeros(4)
     for i in range(4):
         s += x[i] * x[i - 1]
-        y[i - 1] = x[i] * s
+        if x[i] > 0.0:
+            y[i - 1] = x[i] * s + x[i - 2]
     return s * np.sum(y * y)
 
 

@@ -1,7 +1,7 @@
 """Accesses beyond an array's ends: NumPy counts negative indices from the end, and cuts slices off there.
 
-What is looked at are accesses in loops, where sizes and bounds are numbers and no condition keeps a trip from
-happening: what certainly happens. Indices that only a run knows are taken to be fine.
+Where sizes and bounds are numbers, what is read and written in loops is known. What no condition keeps from happening
+is refused where it cannot be right. Indices that only a run knows are counted from the end if they turn out negative.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ def within_arrays(program: Program) -> Program:
     wrapped: dict[tuple[int, ...], Leaf] = {}
     names = all_names(program)
     for place, node in places(program.body):
-        certain = not any(isinstance(n, Branch) or isinstance(n, Loop) and n.also is not None for _, n in place.outer)
-        if isinstance(node, Leaf) and place.loops and certain:
+        if isinstance(node, Leaf) and place.loops:
             body = tuple(_within(i, node, place, program) if isinstance(i, (Load, Store)) else i for i in node.body)
             if body != node.body:
                 wrapped[place.path] = replace(node, body=body)
@@ -143,7 +142,9 @@ def _within(access: Load | Store, leaf: Leaf, place: Place, program: Program) ->
 
 
 def _index(expr: Expr, size: int, access: Load | Store, leaf: Leaf, place: Place) -> Expr:
-    _refuse_negative_end(expr, access, leaf, place)
+    certain = not any(isinstance(n, Branch) or isinstance(n, Loop) and n.also is not None for _, n in place.outer)
+    if certain:
+        _refuse_negative_end(expr, access, leaf, place)
     own = {p.name for p in leaf.params} | {d.name for _, n in place.outer if isinstance(n, Scope) for d in dims_of(n)}
     used = free_names(expr)
     ranges = {n for p in leaf.params if p.name in used for n in free_names(p.start, p.stop)}
@@ -154,6 +155,8 @@ def _index(expr: Expr, size: int, access: Load | Store, leaf: Leaf, place: Place
         return expr
     if not used & own and found.is_subset(_interval(-size, size)):
         return sympy.Mod(expr + size, size)
+    if not certain:
+        return expr
     raise ParseError(
         f"{leaf.source}: a slice or an index of '{access.container}' reaches beyond its array, of {size} elements, "
         "in some trip of a loop. Slices are not cut off there: write min(.., the array's size) for their end"

@@ -128,9 +128,10 @@ class Writer(Values):
         if known and self.chance(70):
             self.update(self.pick(known), self.scalar())
             return
-        name = self.fresh("t")
-        self.block.append(f"{name} = {self.scalar()}")
-        self.scope.floats.append(name)
+        names = [self.fresh("t") for _ in range(2 if self.chance(15) else 1)]
+        value = self.pick("01") if self.chance(15) else self.scalar()  # an integer that may become a real number
+        self.block.append(f"{' = '.join(names)} = {value}")
+        self.scope.floats += names
 
     def new_array(self) -> None:
         name = self.fresh("V")

@@ -122,7 +122,8 @@ class Values:
         """Integer expressions that are in ``0 .. size - 1`` (or negative constants, from the end)."""
         found = [str(c) for c in (0, 1, size - 1, -1, -2)]
         for name, (low, high) in self.scope.ints.items():
-            inside = [plus(name, c) for c in (0, 1, -1, 2) if low + c >= 0 and high + c < size]
+            least = -size if name in LOOP_VARIABLES else 0  # from the end
+            inside = [plus(name, c) for c in (0, 1, -1, 2) if low + c >= least and high + c < size]
             found += inside * 3
             if low >= 0 and high < size:
                 found.append(f"{size - 1} - {name}")
