@@ -132,6 +132,52 @@ def test_integers_among_outputs():
     assert pullback(np.array([[1.0, 2.0], [3.0, 4.0]]), None)["x"].tolist() == [[2, 0, 1, 0], [0, 4, 0, 3]]
 
 
+@pytest.mark.parametrize("column_major", [0, 1])
+def test_places_of_the_largest(column_major):
+    """The search for the first of them starts from the largest integer, which no double is."""
+    options = {"kernel_shape": [2, 3], "pads": [1, 1, 0, 1], "storage_order": column_major}
+    nodes = [helper.make_node("MaxPool", ["x"], ["y", "places"], **options)]
+    model = made(nodes, {"x": (T.FLOAT, [2, 2, 4, 5])}, {"y": (T.FLOAT, None), "places": (T.INT64, None)})
+    x = RNG.standard_normal((2, 2, 4, 5)).astype(np.float32)
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    for found, own in zip(sdgrad.onnx.load(model)(x), wanted, strict=True):
+        np.testing.assert_array_equal(found, own)
+
+
+@pytest.mark.parametrize(("kind", "function"), [("Softmax", torch.softmax), ("LogSoftmax", torch.log_softmax)])
+def test_rows_that_are_masked_everywhere(kind, function):
+    """What a model does not use of a result that is NaN has the gradient zero."""
+    nodes = [helper.make_node(kind, ["x"], ["s"], axis=1), helper.make_node("Where", ["masked", "zero", "s"], ["y"])]
+    types = {"x": (T.DOUBLE, [3, 4]), "masked": (T.BOOL, [3, 1])}
+    model = sdgrad.onnx.load(made(nodes, types, {"y": (T.DOUBLE, [3, 4])}, {"zero": np.zeros(1)}))
+    x, masked, seed = RNG.standard_normal((3, 4)), np.array([[False], [True], [False]]), RNG.standard_normal((3, 4))
+    x[1], x[2, 0] = -np.inf, -np.inf
+    seed[2, 0] = 0.0  # whose logarithm is infinite
+    found = model.vjp(x, masked)[1](seed)["x"]
+    leaf = torch.tensor(x, requires_grad=True)
+    function(leaf[::2], 1).backward(torch.tensor(seed[::2]))
+    assert_close(found[::2], leaf.grad.numpy()[::2], 1e-12, "other rows")
+    assert found[1].tolist() == [0, 0, 0, 0]
+
+
+def test_weights_of_the_mel_scale():
+    """Whole numbers decide their shape; real numbers are rounded, and have the derivative zero."""
+    names = {"bins": T.INT32, "length": T.INT32, "rate": T.INT32, "low": T.FLOAT, "high": T.FLOAT}
+    nodes = [helper.make_node("MelWeightMatrix", [*names], ["w"]), helper.make_node("MatMul", ["x", "w"], ["y"])]
+    types = {"x": (T.FLOAT, [2, 33]), **{n: (t, []) for n, t in names.items()}}
+    model = made(nodes, types, {"y": (T.FLOAT, None), "w": (T.FLOAT, None)})
+    x = RNG.standard_normal((2, 33)).astype(np.float32)
+    numbers = [np.array(v, np.int32) for v in (12, 64, 16000)] + [np.array(v, np.float32) for v in (125, 7600)]
+    given = dict(zip(types, [x, *numbers], strict=True))
+    y, w = onnxruntime.InferenceSession(model.SerializeToString()).run(None, given)
+    outputs, pullback = sdgrad.onnx.load(model).vjp(**given)
+    assert_close(outputs[0], y, 1e-5, "product")
+    assert_close(outputs[1], w, 1e-6, "weights")
+    found = pullback(np.ones_like(y), np.ones_like(w))
+    assert_close(found["x"], np.ones_like(y) @ w.T, 1e-5, "gradient")
+    assert found["low"] == 0 and found["high"] == 0 and found["bins"] is None
+
+
 def test_content_that_decides_shapes():
     """Another content is another program; there is no gradient by it."""
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]

@@ -1,9 +1,15 @@
-"""Softmax and its logarithm, from their results alone."""
+"""Softmax and its logarithm, from their results alone.
+
+The softmax of a row that is masked everywhere is NaN, and models put something else in its place: no derivative passes
+through it. The guard asks for the result, not for a cotangent of zero, so that the adjoints are linear.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import call
+from sdgrad.onnx_ops.elements import Element, call, where
 from sdgrad.onnx_ops.registry import Reversed, adjoint
 from sdgrad.onnx_ops.tensors import Tensor
 
@@ -12,8 +18,8 @@ from sdgrad.onnx_ops.tensors import Tensor
 def softmax(b: Builder, reversal: Reversed, *, axis: int) -> Tensor:
     """``x' = y (y' - sum(y y'))``."""
     y, seed = reversal.result(0), reversal.seed
-    total = (y * seed).sum([axis], keepdims=True)
-    return y.map(lambda v, g, s: v * (g - s), seed, total)
+    total = y.map(lambda v, g: defined(v) * g, seed).sum([axis], keepdims=True)
+    return y.map(lambda v, g, s: defined(v) * (g - s), seed, total)
 
 
 @adjoint("LogSoftmax", since=13)
@@ -21,4 +27,9 @@ def log_softmax(b: Builder, reversal: Reversed, *, axis: int) -> Tensor:
     """``x' = y' - exp(y) sum(y')``."""
     seed = reversal.seed
     total = seed.sum([axis], keepdims=True)
-    return seed.map(lambda g, v, s: g - call("exp", v) * s, reversal.result(0), total)
+    return seed.map(lambda g, v, s: g - defined(call("exp", v)) * s, reversal.result(0), total)
+
+
+def defined(y: Element) -> Element:
+    """A probability; zero in the place of NaN."""
+    return where(call("abs", y) < np.inf, y, 0)

@@ -1,14 +1,16 @@
-"""Fourier transforms and determinants."""
+"""Fourier transforms, weights of the mel scale, and determinants."""
 
 from __future__ import annotations
 
 import itertools
 
 import numpy as np
+import onnx
 import sympy
 
 from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.elements import Declined, Element, call, element, where
+from sdgrad.onnx_ops.families.elementwise import PLAIN_TYPES
 from sdgrad.onnx_ops.registry import integers, lowering
 from sdgrad.onnx_ops.tensors import Tensor
 
@@ -96,6 +98,32 @@ def stft(
 
     cut = b.compute([signal.shape[0], frames, size, wide.shape[2]], signal.dtype, value)
     return transform(b, cut, 2, size, 0, onesided)
+
+
+@lowering("MelWeightMatrix", since=17)
+def mel_weight_matrix(
+    b: Builder, bins: Tensor, length: Tensor, rate: Tensor, low: Tensor, high: Tensor, *, output_datatype: int
+) -> Tensor:
+    """A triangle for each bin. Its corners are rounded down: the edges, real numbers, have the derivative zero."""
+    if output_datatype not in PLAIN_TYPES:
+        raise Declined(f"numbers of type {onnx.TensorProto.DataType.Name(output_datatype)}")
+    count, size = integers(bins, "num_mel_bins")[0], integers(length, "dft_length")[0]
+
+    def corner(k: sympy.Expr) -> Element:
+        first, last = (call("log1p", edge.at().astype(np.float64) / 700) for edge in (low, high))
+        along = element(k, np.int64).astype(np.float64) / (count + 2)
+        hertz = call("expm1", first + (last - first) * along) * 700
+        return call("floor", hertz * (size + 1) / rate.at().astype(np.float64))
+
+    corners = b.compute([count + 2], np.int64, corner)
+
+    def weight(row: sympy.Expr, column: sympy.Expr) -> Element:
+        at, (left, top, right) = element(row, np.int64), (corners[column + d] for d in range(3))
+        rising, falling = ((at - end).astype(np.float64) / (top - end).astype(np.float64) for end in (left, right))
+        before, behind = (left <= at) & (at < top), (top < at) & (at < right)
+        return where(at.equals(top), 1.0, where(before, rising, where(behind, falling, 0.0)))
+
+    return b.compute([size // 2 + 1, count], onnx.helper.tensor_dtype_to_np_dtype(output_datatype), weight)
 
 
 @lowering("Det")
