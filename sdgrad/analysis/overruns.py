@@ -13,7 +13,7 @@ import islpy as isl
 import sympy
 
 from sdgrad.analysis.places import Place, dims_of, places
-from sdgrad.analysis.relations import access_relation
+from sdgrad.analysis.relations import NotAffine, access_relation, value_expr
 from sdgrad.errors import ParseError
 from sdgrad.names import Names
 from sdgrad.program.naming import all_names
@@ -26,6 +26,7 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Node,
+    Param,
     Program,
     Scope,
     Store,
@@ -38,6 +39,8 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, free_names, sym
+
+MOST = 1 << 60
 
 
 def within_arrays(program: Program) -> Program:
@@ -135,25 +138,29 @@ def _replaced(block: Block, path: tuple[int, ...], by: dict[tuple[int, ...], Lea
 def _within(access: Load | Store, leaf: Leaf, place: Place, program: Program) -> Load | Store:
     """An access with its negative indices counted from the end."""
     shape = program.containers[access.container].shape
-    if access.guard is not None or not all(n.is_number for n in shape):
+    if access.guard is not None:
         return access
-    index = [_index(e, int(n), access, leaf, place) for e, n in zip(access.index, shape, strict=True)]
+    index = [_index(e, n, access, leaf, place) for e, n in zip(access.index, shape, strict=True)]
     return replace(access, index=tuple(index)) if index != list(access.index) else access
 
 
-def _index(expr: Expr, size: int, access: Load | Store, leaf: Leaf, place: Place) -> Expr:
+def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Place) -> Expr:
     certain = not any(isinstance(n, Branch) or isinstance(n, Loop) and n.also is not None for _, n in place.outer)
     if certain:
         _refuse_negative_end(expr, access, leaf, place)
     own = {p.name for p in leaf.params} | {d.name for _, n in place.outer if isinstance(n, Scope) for d in dims_of(n)}
     used = free_names(expr)
     ranges = {n for p in leaf.params if p.name in used for n in free_names(p.start, p.stop)}
-    if not (used | ranges) - own:
+    local = {i.name for i in leaf.body if not isinstance(i, Store)}
+    if not (used | ranges) - own or used & local:
         return expr
-    found = _values(expr, leaf, place, True)
-    if found is None or found.is_subset(_interval(0, size)):
+    found = _values(expr, leaf, place, True) if size.is_number else None
+    if found is None:  # bounds that only a run knows: those of a loop are taken to be no negative ones by themselves
+        plain = isinstance(expr, sympy.Symbol) or used & own or _is_positive(expr, leaf, place)
+        return expr if plain else sympy.Mod(expr + size, size)
+    if found.is_subset(_interval(0, int(size))):
         return expr
-    if not used & own and found.is_subset(_interval(-size, size)):
+    if not used & own and found.is_subset(_interval(-int(size), int(size))):
         return sympy.Mod(expr + size, size)
     if not certain:
         return expr
@@ -163,13 +170,38 @@ def _index(expr: Expr, size: int, access: Load | Store, leaf: Leaf, place: Place
     )
 
 
+def _is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
+    """Whether no value of an expression can be negative, as far as the first bounds of loops tell."""
+    dims: list[tuple[str, Param | None]] = []
+    for _, node in place.outer:
+        for d in dims_of(node):
+            dims.append((d.name, d.param or _from_below(node)))
+    dims += [(p.name, p) for p in leaf.params]
+    try:
+        found = access_relation((expr,), dims, frozenset(), 1)
+    except NotAffine:
+        return False
+    return bool(found.elements.is_subset(_interval(0, MOST)))
+
+
+def _from_below(node: Node) -> Param | None:
+    """The values of a loop's variable where only its lower bound is a number."""
+    if not isinstance(node, Loop):
+        return None
+    start, step = value_expr(node.start), value_expr(node.step)
+    stop = value_expr(node.stop) if node.stop is not None else None
+    least = start if step is not None and step.is_positive else stop if step is not None and step.is_negative else None
+    known = least is not None and least.is_number
+    return Param(node.symbol, least, sympy.Integer(MOST // 2), sympy.Integer(1)) if known and least is not None else None
+
+
 def _refuse_negative_end(expr: Expr, access: Load | Store, leaf: Leaf, place: Place) -> None:
     """``x[: k - 3]`` counts from the end where ``k`` is below 3: here it would have nothing."""
     for p in leaf.params:
         if p.step == 1 and expr.coeff(_symbol(expr, p.name)) == 1:
             end = expr.subs(_symbol(expr, p.name), p.stop + 1)
             found = _values(end, leaf, place, False)
-            if found is not None and not found.is_subset(_interval(0, 1 << 60)):
+            if found is not None and not found.is_subset(_interval(0, MOST)):
                 raise ParseError(
                     f"{leaf.source}: a slice of '{access.container}' has a negative end in some trip of a loop. Bounds "
                     "that a loop computes are not counted from the array's end: add its size"
