@@ -190,9 +190,10 @@ def _from_below(node: Node) -> Param | None:
         return None
     start, step = value_expr(node.start), value_expr(node.step)
     stop = value_expr(node.stop) if node.stop is not None else None
-    least = start if step is not None and step.is_positive else stop if step is not None and step.is_negative else None
-    known = least is not None and least.is_number
-    return Param(node.symbol, least, sympy.Integer(MOST // 2), sympy.Integer(1)) if known and least is not None else None
+    if step is None or not step.is_number:
+        return None
+    least = start if step > 0 else stop
+    return Param(node.symbol, least, sympy.Integer(MOST), sympy.Integer(1)) if least is not None else None
 
 
 def _refuse_negative_end(expr: Expr, access: Load | Store, leaf: Leaf, place: Place) -> None:
