@@ -352,6 +352,18 @@ def argument_of_a_part_written(x):
     return np.sum(z * z)
 
 
+def written_and_bound(a):
+    a[0] = 1.0
+    for _ in range(2):
+        a = a * 2.0
+    return np.sum(a)
+
+
+def function_that_writes_and_binds_its_argument(x):
+    y = x * 2.0
+    return written_and_bound(y) * np.sum(y)
+
+
 def index_that_becomes_real(x):
     for i in range(3):
         pass
@@ -368,6 +380,7 @@ REFUSED = [
     (beyond_the_row, "reaches beyond its array"),
     (returned_argument_written, "two names"),
     (argument_of_a_part_written, "two names"),
+    (function_that_writes_and_binds_its_argument, "in place, and binds"),
 ]
 
 

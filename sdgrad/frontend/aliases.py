@@ -148,21 +148,26 @@ def _single_targets(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def own_parameters(function: ast.FunctionDef, known: Mapping[str, int]) -> None:
-    """Parameters that are bound again get a variable of their own: DaCe writes into what the caller has given."""
+    """Parameters that are bound again get a variable of their own: DaCe writes into what the caller has given.
+
+    Arrays that are written in place as well are left to :func:`number_bindings`.
+    """
     for name in [a.arg for a in function.args.args]:
         if known.get(name) == 0:  # numbers cannot be changed in place
             function.body = _plain(function.body, name)
-        bound = [n for n in ast.walk(function) if isinstance(n, ast.Assign) and _binds(n, name)]
-        if not bound or known.get(name) is None and not function.args.args:
+        if not binds_parameter(function, name):
             continue
-        writes_it = [e for e in events(function.body) if e.kind == "write" and e.name == name]
-        if writes_it and known.get(name) != 0:
-            continue  # number_bindings tells the parameter from what is bound to its name later, or refuses
+        if known.get(name) != 0 and any(e.kind == "write" and e.name == name for e in events(function.body)):
+            continue
         fresh = f"{name}_here"
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and node.id == name:
                 node.id = fresh
         function.body.insert(0, statement(f"{fresh} = +{name}", function.body[0]))
+
+
+def binds_parameter(function: ast.FunctionDef, name: str) -> bool:
+    return any(isinstance(n, ast.Assign) and _binds(n, name) for n in ast.walk(function))
 
 
 def _plain(body: list[ast.stmt], name: str) -> list[ast.stmt]:

@@ -89,16 +89,19 @@ def _to_sdfg(program: DaceProgram, given: Mapping[str, Any], fixed: Mapping[str,
     except (OSError, TypeError) as error:
         hint = "define it in a file or a notebook cell"
         raise ParseError(f"the source of '{name}' cannot be read ({error}); {hint}") from None
+    problems: list[ParseError] = []
     try:
         # lines of the source, not of the frontend: those it looks up on the stack, which takes a tenth of the time
         lines = set_temporary("compiler", "lineinfo", value="python")
         # what is called in a map would be simplified, whatever is said below
         plain = set_temporary("optimizer", "automatic_simplification", value=False)
-        with rewriting(program.f, given, {**sizes(program.f, given), **(fixed or {})}), lines, plain:
+        with rewriting(program.f, given, {**sizes(program.f, given), **(fixed or {})}) as problems, lines, plain:
             sdfg = program.to_sdfg(**given, simplify=False, validate=False)
     except SdgradError:
         raise
     except Exception as error:  # the frontend raises errors of many kinds; all mean the same to a user
+        if problems:
+            raise problems[-1] from error
         unknown = unknown_functions(program.f)
         hint = f"\nNo replacement is known for {'; '.join(unknown)}" if unknown else ""
         raise ParseError(f"cannot turn '{name}' into a graph: {error}{hint}") from error

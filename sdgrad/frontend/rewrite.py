@@ -29,7 +29,12 @@ from dace.frontend.python import astutils, preprocessing
 from dace.symbolic import symbol
 
 from sdgrad.errors import ParseError
-from sdgrad.frontend.aliases import refuse_shared_results, returns_a_part, separate_names
+from sdgrad.frontend.aliases import (
+    binds_parameter,
+    refuse_shared_results,
+    returns_a_part,
+    separate_names,
+)
 from sdgrad.frontend.bindings import shared_with
 from sdgrad.frontend.continues import flag_continues
 from sdgrad.frontend.counters import separate_counters
@@ -64,11 +69,15 @@ NEW_ARRAY_CALLS = (
 
 
 @contextlib.contextmanager
-def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapping[str, int | Expr]) -> Iterator[None]:
+def rewriting(
+    outermost: Callable, arguments: Mapping[str, Any], constants: Mapping[str, int | Expr]
+) -> Iterator[list[ParseError]]:
     """While this is entered, functions DaCe reads are rewritten first.
 
-    ``arguments`` are those of the outermost one; ``constants`` those of them that are put in place by value.
+    ``arguments`` are those of the outermost one; ``constants`` those of them that are put in place by value. What is
+    given are the refusals: for a function that the outermost one calls, DaCe goes on and says something else.
     """
+    problems: list[ParseError] = []
     with _patching:
         before = astutils.function_to_ast  # of the program that calls the derivative which is made here, perhaps
 
@@ -95,11 +104,13 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
                     single_return(node)
                     flag_continues(node)
                     later = [] if given or not names else [ParseError]  # it is read again, with arguments
-                    with contextlib.suppress(*later):
+                    with contextlib.suppress(*later), _noting([] if later else problems):
                         called = _called(function)
                         refuse_shared_results(node, {n for n, f in called.items() if returns_a_part(f)})
                         separate_names(node, called.keys(), dimensions, types)
                         copy_slices(node, dimensions)
+                        if function is not outermost:
+                            refuse_bound_parameters(node)
                     keep_indices(node)
                     Rewriter(arrays, masks, indices, ranks(node, dimensions)).function(node)
                     mark_function(node, function)
@@ -109,10 +120,31 @@ def rewriting(outermost: Callable, arguments: Mapping[str, Any], constants: Mapp
         astutils.function_to_ast = rewritten
         preprocessing.preprocess_dace_program = _preprocess_with_locals
         try:
-            yield
+            yield problems
         finally:
             astutils.function_to_ast = before
             preprocessing.preprocess_dace_program = _preprocess
+
+
+@contextlib.contextmanager
+def _noting(problems: list[ParseError]) -> Iterator[None]:
+    try:
+        yield
+    except ParseError as error:
+        problems.append(error)
+        raise
+
+
+def refuse_bound_parameters(function: ast.FunctionDef) -> None:
+    """
+    :raises ParseError: what is bound to a parameter would be written over what the caller has given.
+    """
+    for name in [a.arg for a in function.args.args]:
+        if binds_parameter(function, name):
+            raise ParseError(
+                f"line {function.lineno}: '{function.name}' writes its argument '{name}' in place, and binds the name "
+                "to something else. Use another name for that"
+            )
 
 
 def _rank(value: Any) -> int | None:
