@@ -201,3 +201,29 @@ def slices_at_places_that_are_data(x, index):
         s += np.sum(w * x[3:5])
         c = c + 1
     return s + np.sum(v * x[1:3])
+
+
+# Negative indices in loops whose bounds only a run knows, and under conditions, were out of bounds.
+@program(lambda rng: (signed(rng, 5), signed(rng, 5), 4), "corpus nojax", wrt=("x", "y"), scalar=True,
+         expected=lambda x, y, k: _from_the_end(x, y, k))  # fmt: skip
+def indices_from_the_end_in_open_loops(x, y, k):
+    s = 0.0
+    for i in range(k):
+        if x[i] < 50.0:
+            s += x[i] * y[i - 1]
+    w = 0
+    while w < k - 1:
+        s += x[w - 2] * y[w]
+        w += 1
+    return s
+
+
+def _from_the_end(x, y, k):
+    dx, dy = np.zeros(5), np.zeros(5)
+    for i in range(k):
+        dx[i] += y[i - 1]
+        dy[i - 1] += x[i]
+    for w in range(k - 1):
+        dx[w - 2] += y[w]
+        dy[w] += x[w - 2]
+    return dx, dy
