@@ -85,7 +85,7 @@ class Memory:
 
     def element(self, access: Load | Store, leaf: Leaf | None, place: Place) -> Access:
         """The elements a load or store touches; without a leaf, one of a control value."""
-        local = frozenset(i.name for i in leaf.body if not isinstance(i, Store)) if leaf is not None else frozenset()
+        local = leaf.defined if leaf is not None else frozenset()
         own = leaf.params if leaf is not None else ()
         return Access(place, access.container, access.index, own, local, access.guard is not None)
 

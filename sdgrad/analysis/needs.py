@@ -33,7 +33,7 @@ def leaf_needs(leaf: Leaf, path: Path, activity: Activity) -> frozenset[str]:
             for partial in facts.partials.get(let.name, ()):
                 if activity.active(path, partial.operand):
                     needed |= partial.needs
-    local = {i.name for i in leaf.body if not isinstance(i, Store)}
+    local = leaf.defined
     accesses: list[Load | Store] = [*active_stores(leaf, path, activity), *active_loads(leaf, path, activity)]
     for access in accesses:
         needed |= free_names(*access.index) | ({access.guard} if access.guard else set())

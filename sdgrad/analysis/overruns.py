@@ -51,15 +51,14 @@ def within_arrays(program: Program) -> Program:
     wrapped: dict[tuple[int, ...], Leaf] = {}
     names = all_names(program)
     for place, node in places(program.body):
-        if isinstance(node, Leaf) and place.loops:
-            body = tuple(_within(i, node, place, program) if isinstance(i, (Load, Store)) else i for i in node.body)
-            if body != node.body:
-                wrapped[place.path] = replace(node, body=body)
-        if isinstance(node, Leaf):
-            leaf = wrapped.get(place.path, node)
-            counted = from_the_end(leaf, program, names)
-            if counted is not leaf:
-                wrapped[place.path] = counted
+        if not isinstance(node, Leaf):
+            continue
+        body = node.body
+        if place.loops:
+            body = tuple(_within(i, node, place, program) if isinstance(i, (Load, Store)) else i for i in body)
+        leaf = _from_the_end(replace(node, body=body), program, names)
+        if leaf != node:
+            wrapped[place.path] = leaf
     if wrapped:
         program = replace(program, body=_replaced(program.body, (), wrapped))
     return _symbols_from_the_end(program, names)
@@ -103,7 +102,7 @@ def _symbols_from_the_end(program: Program, names: Names) -> Program:
     return replace(program, body=rewritten(body, assigned), symbols={**program.symbols, **symbols})
 
 
-def from_the_end(leaf: Leaf, program: Program, names: Names) -> Leaf:
+def _from_the_end(leaf: Leaf, program: Program, names: Names) -> Leaf:
     """The leaf where indices that are data are counted from the end if they are negative."""
     known = {i.name for i in leaf.loads if i.guard is None}
     out: list[Instr] = []
@@ -151,7 +150,7 @@ def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Plac
     own = {p.name for p in leaf.params} | {d.name for _, n in place.outer if isinstance(n, Scope) for d in dims_of(n)}
     used = free_names(expr)
     ranges = {n for p in leaf.params if p.name in used for n in free_names(p.start, p.stop)}
-    local = {i.name for i in leaf.body if not isinstance(i, Store)}
+    local = leaf.defined
     if not (used | ranges) - own or used & local:
         return expr
     found = _values(expr, leaf, place, True) if size.is_number else None
@@ -215,7 +214,7 @@ def _symbol(expr: Expr, name: str) -> sympy.Symbol:
 
 def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
     """The values of an expression in all trips; None where they are not known exactly."""
-    local = frozenset(i.name for i in leaf.body if not isinstance(i, Store))
+    local = leaf.defined
     params = leaf.params if own else ()
     dims = [(d.name, d.param) for d in place.dims] + [(p.name, p) for p in params]
     found = access_relation((expr,), dims, local, 1)

@@ -120,7 +120,7 @@ def _names_in(constraints: Iterable[str]) -> set[str]:
 
 def leaf_relation(access: Load | Store, leaf: Leaf, rank: int, outer: Sequence[Param] = ()) -> Relation:
     """The relation of an access of a leaf, the parameters of enclosing nests and loops included."""
-    local = frozenset(i.name for i in leaf.body if not isinstance(i, Store))
+    local = leaf.defined
     return relation(access, (*outer, *leaf.params), local, rank)
 
 
@@ -140,7 +140,7 @@ def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Para
     params = leaf.params if params is None else params
     if _alone(access, params):
         return True
-    if free_names(*access.index) & {i.name for i in leaf.body if not isinstance(i, Store)}:
+    if free_names(*access.index) & leaf.defined:
         return not params
     if not params:
         return True

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
-import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from sdgrad.errors import ParseError
 from sdgrad.frontend.bindings import LOOPS, augmented, name_of, number_bindings, shared_with
 from sdgrad.frontend.kinds import changing, real_from_the_start
 from sdgrad.frontend.ranks import rank, ranks
-from sdgrad.frontend.syntax import blocks, bound_values, change_blocks, statement
+from sdgrad.frontend.syntax import blocks, bound_values, definition, each_statement, statement
 
 READ_ONLY = {"range", "len", "abs", "min", "max", "sum", "float", "int", "bool", "complex", "round", "enumerate", "zip"}
 """Functions of Python that programs call."""
@@ -47,47 +45,45 @@ def separate_names(
     :param dimensions: of arguments, where they are known.
     :param types: kinds of arguments, where they are known.
     """
-    function.body = _swaps(_single_targets(function.body), ranks(function, dimensions))
+    function.body = each_statement(function.body, _single_targets)
+    before = ranks(function, dimensions)
+    function.body = each_statement(function.body, lambda node: _one_by_one(node, before))
     own_parameters(function, ranks(function, dimensions))
     number_bindings(function, ranks(function, dimensions), changing(function, types))
     real_from_the_start(function, types)
     known, in_place = ranks(function, dimensions), {t.id for t in augmented(function) if isinstance(t, ast.Name)}
     bound = Counter(a.arg for a in function.args.args)
     bound.update(e.name for e in events(function.body) if e.kind == "bind")
-    function.body = _results(function.body, {n for n, k in bound.items() if k > 1}, called)
+    several = {n for n, k in bound.items() if k > 1}
+    function.body = each_statement(function.body, lambda node: _with_result(node, several, called))
     for node in ast.walk(function):
         pair = _pair(node) if isinstance(node, ast.Assign) else None
         if not isinstance(node, ast.Assign) or pair is None:
             continue
-        rank, several = known.get(pair[1]), max(bound[n] for n in pair) > 1
-        if several or rank in (0, None) and in_place & set(pair):  # numbers are never two names' own, arrays are
-            if rank != 0:
+        dimensions_of, again = known.get(pair[1]), max(bound[n] for n in pair) > 1
+        if again or dimensions_of in (0, None) and in_place & set(pair):  # numbers are never two names' own, arrays are
+            if dimensions_of != 0:
                 refuse_shared_writes(function, node, pair, f"Copy it: {pair[0]} = {pair[1]}.copy()")
             node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
 
 
-def _results(body: list[ast.stmt], several: Collection[str], called: Collection[str]) -> list[ast.stmt]:
+def _with_result(node: ast.stmt, several: Collection[str], called: Collection[str]) -> list[ast.stmt]:
     """``y = f(x)`` as ``result = f(x)`` and a copy, for names in ``several`` and functions in ``called``."""
-    out: list[ast.stmt] = []
-    for node in body:
-        change_blocks(node, lambda inner: _results(inner, several, called))
-        value = node.value if isinstance(node, ast.Assign) else None
-        callee = value.func if isinstance(value, ast.Call) else None
-        calls = isinstance(callee, ast.Name) and callee.id in called or isinstance(callee, ast.Call)
-        if not isinstance(node, ast.Assign) or not calls or len(node.targets) != 1:
-            out.append(node)
-            continue
-        target = node.targets[0]
-        targets = target.elts if isinstance(target, ast.Tuple) else [target]
-        copies: list[ast.stmt] = []
-        for k, t in enumerate(targets):
-            if isinstance(t, ast.Name) and t.id in several:
-                name = f"{t.id}_of_call_{node.lineno}_{node.col_offset}"
-                copies.append(statement(f"{t.id} = +{name}", node))
-                targets[k] = ast.copy_location(ast.Name(name, ast.Store()), t)
-        node.targets = [target if isinstance(target, ast.Tuple) else targets[0]]
-        out += [node, *copies]
-    return out
+    value = node.value if isinstance(node, ast.Assign) else None
+    callee = value.func if isinstance(value, ast.Call) else None
+    calls = isinstance(callee, ast.Name) and callee.id in called or isinstance(callee, ast.Call)
+    if not isinstance(node, ast.Assign) or not calls or len(node.targets) != 1:
+        return [node]
+    target = node.targets[0]
+    targets = target.elts if isinstance(target, ast.Tuple) else [target]
+    copies: list[ast.stmt] = []
+    for k, t in enumerate(targets):
+        if isinstance(t, ast.Name) and t.id in several:
+            name = f"{t.id}_of_call_{node.lineno}_{node.col_offset}"
+            copies.append(statement(f"{t.id} = +{name}", node))
+            targets[k] = ast.copy_location(ast.Name(name, ast.Store()), t)
+    node.targets = [target if isinstance(target, ast.Tuple) else targets[0]]
+    return [node, *copies]
 
 
 def _pair(node: ast.Assign) -> tuple[str, str] | None:
@@ -101,11 +97,8 @@ def _pair(node: ast.Assign) -> tuple[str, str] | None:
 @functools.cache
 def returns_a_part(function: Any) -> bool:
     """Whether a function returns one of its arguments, or a part of one."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    except (OSError, TypeError, SyntaxError):
-        return False
-    if not isinstance(tree, ast.FunctionDef):
+    tree = definition(function)
+    if tree is None:
         return False
     arguments = {a.arg for a in tree.args.args} - set(bound_values(tree))
     returned = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return) and n.value is not None]
@@ -113,14 +106,17 @@ def returns_a_part(function: Any) -> bool:
     return any(shared_with(e, {}) in arguments for e in parts)
 
 
-def refuse_shared_results(function: ast.FunctionDef, sharing: Collection[str]) -> None:
-    """
-    :param sharing: functions that return an argument, or a part of one, of which a graph makes a copy.
+def refuse_shared_results(function: ast.FunctionDef, called: Mapping[str, Any]) -> None:
+    """Functions may return an argument, or a part of one, of which a graph makes a copy.
+
+    :param called: functions of the user that the function may call.
     :raises ParseError: the difference can be seen: one of both is written while the other is read.
     """
     for node in ast.walk(function):
         call = node.value if isinstance(node, ast.Assign) else None
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in sharing:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in called:
+            continue
+        if not returns_a_part(called[call.func.id]):
             continue
         assert isinstance(node, ast.Assign)
         for argument in call.args:
@@ -129,22 +125,17 @@ def refuse_shared_results(function: ast.FunctionDef, sharing: Collection[str]) -
                 refuse_shared_writes(function, node, (name, of), f"Copy it: {name} = {ast.unparse(call)}.copy()")
 
 
-def _single_targets(body: list[ast.stmt]) -> list[ast.stmt]:
+def _single_targets(node: ast.stmt) -> list[ast.stmt]:
     """``a = b = x`` as ``a = x`` and ``b = a``; a number as often as it is assigned."""
-    out: list[ast.stmt] = []
-    for node in body:
-        change_blocks(node, _single_targets)
-        if not isinstance(node, ast.Assign) or len(node.targets) == 1:
-            out.append(node)
-            continue
-        first = next((t for t in node.targets if isinstance(t, ast.Name)), ast.Name(f"held_{node.lineno}", ast.Store()))
-        plain = isinstance(node.value, ast.Constant)
-        targets = [t for t in node.targets if t is not first]
-        values = [node.value if plain else ast.Name(first.id, ast.Load()) for _ in targets]
-        parts = [ast.Assign(targets=[first], value=node.value)]
-        parts += [ast.Assign(targets=[t], value=v) for t, v in zip(targets, values, strict=True)]
-        out += [ast.copy_location(p, node) for p in parts]
-    return out
+    if not isinstance(node, ast.Assign) or len(node.targets) == 1:
+        return [node]
+    first = next((t for t in node.targets if isinstance(t, ast.Name)), ast.Name(f"held_{node.lineno}", ast.Store()))
+    plain = isinstance(node.value, ast.Constant)
+    targets = [t for t in node.targets if t is not first]
+    values = [node.value if plain else ast.Name(first.id, ast.Load()) for _ in targets]
+    parts = [ast.Assign(targets=[first], value=node.value)]
+    parts += [ast.Assign(targets=[t], value=v) for t, v in zip(targets, values, strict=True)]
+    return [ast.copy_location(p, node) for p in parts]
 
 
 def own_parameters(function: ast.FunctionDef, known: Mapping[str, int]) -> None:
@@ -154,7 +145,7 @@ def own_parameters(function: ast.FunctionDef, known: Mapping[str, int]) -> None:
     """
     for name in [a.arg for a in function.args.args]:
         if known.get(name) == 0:  # numbers cannot be changed in place
-            function.body = _plain(function.body, name)
+            function.body = each_statement(function.body, functools.partial(_plain, name=name))
         if not binds_parameter(function, name):
             continue
         if known.get(name) != 0 and any(e.kind == "write" and e.name == name for e in events(function.body)):
@@ -170,16 +161,12 @@ def binds_parameter(function: ast.FunctionDef, name: str) -> bool:
     return any(isinstance(n, ast.Assign) and _binds(n, name) for n in ast.walk(function))
 
 
-def _plain(body: list[ast.stmt], name: str) -> list[ast.stmt]:
+def _plain(node: ast.stmt, name: str) -> list[ast.stmt]:
     """``t += x`` as ``t = t + x``."""
-    out: list[ast.stmt] = []
-    for node in body:
-        change_blocks(node, lambda inner: _plain(inner, name))
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
-            value = ast.BinOp(left=ast.Name(name, ast.Load()), op=node.op, right=node.value)
-            node = ast.copy_location(ast.Assign(targets=[node.target], value=value), node)
-        out.append(node)
-    return out
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+        value = ast.BinOp(left=ast.Name(name, ast.Load()), op=node.op, right=node.value)
+        node = ast.copy_location(ast.Assign(targets=[node.target], value=value), node)
+    return [node]
 
 
 def _binds(node: ast.Assign, name: str) -> bool:
@@ -187,16 +174,10 @@ def _binds(node: ast.Assign, name: str) -> bool:
     return any(isinstance(t, ast.Name) and t.id == name for t in targets)
 
 
-def _swaps(body: list[ast.stmt], known: Mapping[str, int]) -> list[ast.stmt]:
+def _one_by_one(node: ast.stmt, known: Mapping[str, int]) -> list[ast.stmt]:
     """``a, b = x, y`` as single assignments, through temporaries where a value may be changed before its turn."""
-    out: list[ast.stmt] = []
-    for node in body:
-        change_blocks(node, lambda inner: _swaps(inner, known))
-        out += _one_by_one(node, known) if isinstance(node, ast.Assign) else [node]
-    return out
-
-
-def _one_by_one(node: ast.Assign, known: Mapping[str, int]) -> list[ast.stmt]:
+    if not isinstance(node, ast.Assign):
+        return [node]
     target, value = node.targets[0], node.value
     if len(node.targets) != 1 or not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
         return [node]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdgrad.frontend.ranks import rank
-from sdgrad.frontend.syntax import blocks
+from sdgrad.frontend.syntax import blocks, is_numpy
 
 VIEWS = {"reshape", "transpose", "ravel", "view", "squeeze", "swapaxes", "moveaxis", "broadcast_to", "asarray"}
 VIEWS |= {"expand_dims", "atleast_1d", "atleast_2d", "flip", "flipud", "fliplr", "diagonal", "rollaxis"}
@@ -40,7 +40,7 @@ def shared_with(value: ast.expr, dimensions: Mapping[str, int]) -> str | None:
         if isinstance(value, (ast.Subscript, ast.Attribute)):
             value = value.value
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in VIEWS:
-            of_numpy = isinstance(value.func.value, ast.Name) and value.func.value.id in ("np", "numpy")
+            of_numpy = is_numpy(value.func.value)
             if of_numpy and not value.args:
                 return None
             value = value.args[0] if of_numpy else value.func.value
@@ -62,20 +62,31 @@ def number_bindings(function: ast.FunctionDef, dimensions: Mapping[str, int], al
     pairs = [(name_of(n), shared_with(n.value, dimensions)) for n in ast.walk(function) if isinstance(n, ast.Assign)]
     shared = {n for bound, of in pairs if bound is not None and of is not None for n in (bound, of)}
     arguments = {a.arg for a in function.args.args}
+    text = Text(function)
     for name in sorted(shared | set(also)):
         stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
         found = list(bindings(function, name))
-        simple = {id(b.statement.targets[0]) for b in found} | {id(t) for t in augmented(function)}
+        simple = {id(b.statement.targets[0]) for b in found} | text.augmented
         if any(isinstance(n.ctx, ast.Store) and id(n) not in simple for n in stores):
             continue  # bound by a loop, or as one of several
         keep = 0 if name in arguments else 1
         for k in range(len(found) - 1, keep - 1, -1):  # what later ones read is not left to earlier ones
-            if found[k].stands_alone(function, name):
+            if found[k].stands_alone(text, name):
                 found[k].rename(name, f"{name}_binding_{k + 2 - keep}")
 
 
 def augmented(function: ast.FunctionDef) -> Iterator[ast.expr]:
     return (n.target for n in ast.walk(function) if isinstance(n, ast.AugAssign))
+
+
+class Text:
+    """A function's names, and what comes after what, as long as only names change."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        nodes = list(in_order(function))
+        self.order = {id(n): k for k, n in enumerate(nodes)}
+        self.names = [n for n in nodes if isinstance(n, ast.Name)]
+        self.augmented = {id(t) for t in augmented(function)}
 
 
 @dataclass(frozen=True)
@@ -92,20 +103,19 @@ class Binding:
         assert isinstance(found, ast.Assign)
         return found
 
-    def stands_alone(self, function: ast.FunctionDef, name: str) -> bool:
+    def stands_alone(self, text: Text, name: str) -> bool:
         """Whether all reads that may see it are in its block, after it, and see nothing else."""
         first = next(k for k, s in enumerate(self.block) if name_of(s) == name)
         inside = {id(n) for s in self.block[first + 1 :] for n in ast.walk(s)}
-        order = {id(n): k for k, n in enumerate(in_order(function))}
-        end = max(order[id(n)] for s in self.block for n in in_order(s))
-        for read in ast.walk(function):
-            if not isinstance(read, ast.Name) or read.id != name or id(read) in inside:
+        end = max(text.order[id(n)] for s in self.block for n in in_order(s))
+        for read in text.names:
+            if read.id != name or id(read) in inside:
                 continue
-            if isinstance(read.ctx, ast.Store) and id(read) not in {id(t) for t in augmented(function)}:
+            if isinstance(read.ctx, ast.Store) and id(read) not in text.augmented:
                 continue
             if any(isinstance(o, LOOPS) and any(n is read for n in ast.walk(o)) for o in self.owners):
                 return False
-            if order[id(read)] > end and not self.excludes(read):
+            if text.order[id(read)] > end and not self.excludes(read):
                 return False
         return True
 

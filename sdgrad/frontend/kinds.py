@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from sdgrad.frontend.syntax import bound_values
+from sdgrad.frontend.syntax import bound_values, is_numpy
 
 ORDER = ("bool", "int", "float", "complex")
 FLOATS = {
@@ -142,8 +142,7 @@ def _of_call(call: ast.Call, known: Mapping[str, str], widest) -> str | None:
         if name in ("float", "int", "bool", "complex"):
             return name
         return "int" if name == "len" else widest(*call.args) if name in ("abs", "min", "max") else None
-    of_numpy = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
-    of_numpy = of_numpy and call.func.value.id in ("np", "numpy")  # type: ignore[attr-defined]
+    of_numpy = isinstance(call.func, ast.Attribute) and is_numpy(call.func.value)
     if any(k.arg == "dtype" for k in call.keywords):
         return None
     if of_numpy and name in FLOATS:

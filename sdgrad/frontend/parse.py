@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
-import textwrap
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
@@ -16,8 +14,9 @@ from dace.frontend.python.parser import DaceProgram
 
 import sdgrad.frontend.replacements  # noqa: F401  (registers NumPy functions with DaCe's frontend)
 from sdgrad.errors import ArgumentError, ParseError, SdgradError
-from sdgrad.frontend.rewrite import rewriting
+from sdgrad.frontend.reading import rewriting
 from sdgrad.frontend.sizes import sizing_arguments
+from sdgrad.frontend.syntax import definition
 from sdgrad.frontend.unknown import unknown_functions
 from sdgrad.symbolic.expr import Expr, free_names
 
@@ -49,11 +48,7 @@ def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[
 
 @functools.cache
 def _sizing(function: Callable) -> frozenset[str]:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):  # no source: DaCe says so when it parses
-        return frozenset()
-    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+    found = definition(function)  # None where there is no source: DaCe says so when it parses
     return frozenset(sizing_arguments(found)) if found is not None else frozenset()
 
 

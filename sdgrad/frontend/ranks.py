@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from sdgrad.frontend.syntax import bound_values
+from sdgrad.frontend.syntax import bound_values, is_numpy
 
 ELEMENTWISE = {
     "abs", "absolute", "add", "arctan", "arctan2", "ceil", "conj", "cos", "cosh", "divide", "exp", "expm1", "fabs",
@@ -109,7 +109,7 @@ def _of_call(call: ast.Call, known: Mapping[str, int]) -> int | None:
         return 0 if function.id in NUMBERS else None
     if not isinstance(function, ast.Attribute) or call.keywords:
         return None
-    of_numpy = isinstance(function.value, ast.Name) and function.value.id in ("np", "numpy")
+    of_numpy = is_numpy(function.value)
     arguments = call.args if of_numpy else [function.value, *call.args]
     found = [rank(a, known) for a in arguments]
     if function.attr in ELEMENTWISE and of_numpy:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from sdgrad.frontend.syntax import bound_values, change_blocks, statement
+from sdgrad.frontend.syntax import bound_values, each_statement, is_range, statement
 
 
 def plain_steps(function: ast.FunctionDef) -> None:
     """Rewrite a function so that every ``range`` steps by a number that is written there."""
     negative_numbers(function)
-    function.body = _block(function.body)
+    function.body = each_statement(function.body, _counted)
 
 
 def negative_numbers(function: ast.FunctionDef) -> None:
@@ -18,8 +18,8 @@ def negative_numbers(function: ast.FunctionDef) -> None:
     arguments = {a.arg for a in function.args.args}
     bound = {n: v for n, v in bound_values(function).items() if n not in arguments and len(v) == 1}
     numbers = {n: v[0] for n, v in bound.items() if _is_negative(v[0])}
-    for block in [function.body] if numbers else []:
-        function.body = [_Inlined(numbers).visit(s) for s in block]
+    if numbers:
+        function.body = [_Inlined(numbers).visit(s) for s in function.body]
 
 
 def _is_negative(value: ast.expr | None) -> bool:
@@ -40,19 +40,11 @@ class _Inlined(ast.NodeTransformer):
         return ast.copy_location(ast.parse(ast.unparse(found), mode="eval").body, node) if found is not None else node
 
 
-def _block(body: list[ast.stmt]) -> list[ast.stmt]:
-    out: list[ast.stmt] = []
-    for node in body:
-        change_blocks(node, _block)
-        out += _counted(node) if isinstance(node, ast.For) else [node]
-    return out
-
-
-def _counted(loop: ast.For) -> list[ast.stmt]:
+def _counted(loop: ast.stmt) -> list[ast.stmt]:
     """``for i in range(a, b, s)`` as a loop over trips, of which there are ``ceil((b - a) / s)``."""
-    call, where = loop.iter, f"{loop.lineno}_{loop.col_offset}"
-    if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "range" and len(call.args) == 3):
+    if not (isinstance(loop, ast.For) and is_range(loop.iter) and len(loop.iter.args) == 3):
         return [loop]
+    call, where = loop.iter, f"{loop.lineno}_{loop.col_offset}"
     if isinstance(call.args[2], ast.Constant) or _is_negative(call.args[2]) or not isinstance(loop.target, ast.Name):
         return [loop]
     first, last, step, trips, trip = (f"{n}_{where}" for n in ("first", "last", "step", "trips", "trip"))

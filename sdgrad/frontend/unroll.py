@@ -12,7 +12,7 @@ from functools import partial
 
 from sdgrad.errors import ParseError
 from sdgrad.frontend.sizes import Inline, shaping_names
-from sdgrad.frontend.syntax import change_blocks
+from sdgrad.frontend.syntax import change_blocks, is_range
 
 MOST_TRIPS = 64
 
@@ -48,10 +48,10 @@ def _variable(loop: ast.For) -> str:
 
 def _trips(loop: ast.For, shaping: set[str]) -> range | None:
     """The trips of a loop to be written out; None for other loops."""
-    if _variable(loop) not in shaping or not isinstance(loop.iter, ast.Call):
+    if _variable(loop) not in shaping or not is_range(loop.iter):
         return None
     values = [a.value if isinstance(a, ast.Constant) else None for a in loop.iter.args]
-    if getattr(loop.iter.func, "id", "") != "range" or not all(type(v) is int for v in values):
+    if not all(type(v) is int for v in values):
         return None
     trips = range(*(v for v in values if isinstance(v, int)))
     if len(trips) > MOST_TRIPS:

@@ -63,7 +63,7 @@ def _node(node: Node, names: Names, outer: tuple[Param, ...], symbols: dict[str,
 
 def _is_scattered(store: Store, leaf: Leaf) -> bool:
     """Whether an update goes where the leaf computes it: no reduction over parameters says which operands meet."""
-    local = {i.name for i in leaf.body if not isinstance(i, Store)}
+    local = leaf.defined
     plain = store.mode in ("prod", "max", "min") and not store.fresh
     return plain and (store.guard is not None or bool(free_names(*store.index) & local))
 

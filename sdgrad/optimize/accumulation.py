@@ -169,7 +169,7 @@ class Scheduler:
             return [*self.inits(leaf), unfresh(leaf)]
         (store,) = leaf.stores
         used = free_names(*store.index)
-        local = {i.name for i in leaf.body if not isinstance(i, Store)}
+        local = leaf.defined
         kept = tuple(p for p in leaf.params if p.name in used)
         reduced = tuple(p for p in leaf.params if p.name not in used)
         bounds = {n for p in kept for n in free_names(p.start, p.stop, p.step)}

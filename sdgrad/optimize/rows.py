@@ -160,7 +160,7 @@ class Fusion:
         env = {own.name: sym(p.name) for own, p in pairs if own.name != p.name}
         inner = leaf.params[rows.depth :]
         env |= {p.name: sym(self.names.fresh(p.name)) for p in inner if p.name in taken}
-        own = {i.name for i in leaf.body if not isinstance(i, Store)} & taken
+        own = leaf.defined & taken
         locals_ = {n: self.names.fresh(n) for n in sorted(own)}
         body = tuple(rename_instr(i, locals_, env) for i in leaf.body)
         params = (

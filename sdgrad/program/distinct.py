@@ -47,7 +47,7 @@ def distinct_names(program: Program) -> Program:
 def _numbers(node: Node, containers: set[str], names: Names) -> Block:
     if not isinstance(node, Leaf):
         return (node,)
-    clashing = {i.name for i in node.body if not isinstance(i, Store)} & containers
+    clashing = node.defined & containers
     if not clashing:
         return (node,)
     others = {n: names.fresh(n) for n in sorted(clashing)}

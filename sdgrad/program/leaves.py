@@ -87,7 +87,7 @@ def scope_overwrites_itself(scope: Scope) -> bool:
         for node in block:
             deeper = inner + (node.params if isinstance(node, (Leaf, Scope)) else ())
             if isinstance(node, Leaf):
-                values = names | {i.name for i in node.body if not isinstance(i, Store)}
+                values = names | node.defined
                 stores = [s for s in node.stores if s.mode == "set" and s.container not in local]
                 if not all(distinct_over(s, scope.params, deeper, values) for s in stores):
                     return True

@@ -171,6 +171,11 @@ class Leaf:
     def lets(self) -> tuple[Let, ...]:
         return tuple(i for i in self.body if isinstance(i, Let))
 
+    @property
+    def defined(self) -> frozenset[str]:
+        """Names of the values that loads and lets define."""
+        return frozenset(i.name for i in self.body if not isinstance(i, Store))
+
 
 @dataclass(frozen=True)
 class Region:

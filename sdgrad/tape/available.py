@@ -14,7 +14,7 @@ from sdgrad.analysis.memory import Access, Memory
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import injective
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.program.tree import Leaf, Load, Program, Store, children
+from sdgrad.program.tree import Leaf, Load, Program, children
 from sdgrad.symbolic.expr import free_names
 
 
@@ -112,7 +112,7 @@ class Available:
         """A leaf that copies what was stored, from where the same value was stored and stays."""
         leaf = self.leaf(define)
         store = next(s for s in leaf.stores if s.container == container)
-        local = {i.name for i in leaf.body if not isinstance(i, Store)}
+        local = leaf.defined
         for other in leaf.stores:
             same = other.value == store.value and other.mode == store.mode == "set" and other.guard is None
             dtypes = {self.program.containers[s.container].dtype for s in (store, other)}

@@ -355,7 +355,7 @@ class Planner:
         """Values of the leaf that can be loaded back from where it stored them."""
         found: dict[str, Load] = {}
         place = self.memory.places[path]
-        local = {i.name for i in leaf.body if not isinstance(i, Store)}
+        local = leaf.defined
         for store in leaf.stores:
             container = self.program.containers[store.container]
             if (

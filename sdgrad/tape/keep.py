@@ -178,7 +178,7 @@ def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:
     """The leaf's parameters that a load varies with, and whether it must be kept inside the leaf."""
     if leaf is None:
         return (), False
-    local = {i.name for i in leaf.body if not isinstance(i, Store)}
+    local = leaf.defined
     used = free_names(*load.index)
     if used & local or load.guard is not None:
         return leaf.params, True

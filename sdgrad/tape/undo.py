@@ -58,7 +58,7 @@ def inverse_at(path: Path, available: Available, activity: Activity) -> Leaf | N
     if not isinstance(leaf, Leaf) or leaf.sequential:
         return None
     roots = [program.root(s.container) for s in leaf.stores]
-    local = {i.name for i in leaf.body if not isinstance(i, Store)}
+    local = leaf.defined
     results = {s: memory.element(s, leaf, place) for s in leaf.stores}
 
     def given(store: Store) -> bool:
