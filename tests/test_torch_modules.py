@@ -5,7 +5,6 @@ import io
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 from torch.utils import _pytree as pytree
-from torch_zoo import ZOO, Basic
+from torch_zoo import ZOO
 
 import sdgrad
 from sdgrad.errors import ArgumentError, CaptureError
@@ -423,23 +422,6 @@ def test_two_processes(tmp_path):
     for process in running:
         _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors[-2000:]
-
-
-def test_training_is_that_of_eager_mode():
-    """A residual block in training mode, with momentum: weights and running moments after some steps."""
-    torch.manual_seed(0)
-    block = Basic(3, 4, 1).double()
-    eager, x = copy.deepcopy(block), torch.randn(4, 3, 6, 6, dtype=torch.float64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for f, own in ((sdgrad.Module(block), block), (eager, eager)):
-            optimizer = torch.optim.SGD(own.parameters(), 0.1, momentum=0.9)
-            for _ in range(5):
-                optimizer.zero_grad()
-                (f(x) ** 2).mean().backward()
-                optimizer.step()
-    for mine, right in zip(block.state_dict().values(), eager.state_dict().values(), strict=True):
-        close(mine.double(), right.double(), torch.float64)
 
 
 class Terminal(io.StringIO):
