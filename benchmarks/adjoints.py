@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.run import limit_threads
-from benchmarks.run import measure as medians
+from benchmarks.clock import limit_threads, medians
 
 
 @dataclass(frozen=True)

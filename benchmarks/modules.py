@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.run import limit_threads, measure
+from benchmarks.clock import limit_threads, medians
 
 ENGINES = ("sdgrad", "eager", "compile")
 TOLERANCE = 1e-3
@@ -127,7 +127,7 @@ def run(name: str, make: Callable[[], tuple[Any, tuple]], engines: Sequence[str]
             apart = (mine.grad - right.grad).abs().max() / (1e-6 + right.grad.abs().max())
             if apart > TOLERANCE:
                 return f"| {name} | {engine}: a gradient is {apart:.1e} apart |"
-    times = measure({e: (lambda t=t: step(t, args)) for e, t in twins.items()}, reps)
+    times = medians({e: (lambda t=t: step(t, args)) for e, t in twins.items()}, reps)
     mine = times["sdgrad"]
     ratios = [f"{mine / times[e]:.2f}" for e in engines if e != "sdgrad"]
     return f"| {name} | {1e3 * mine:.2f} | {' | '.join(ratios)} | {' | '.join(f'{first[e]:.1f}' for e in engines)} |"

@@ -180,7 +180,11 @@ class Reversal:
         before: list[Node] = []
         if path in self.plan.decisions:
             leaf, load = self.fetch(self.plan.decisions[path].tape, self.plan.decisions[path].index)
-            return [leaf], [Value((load,), code.parse(f"{load.name} == {k}")) for k in range(len(node.arms))]
+            conditions: list[Value | None]
+            conditions = [Value((load,), code.parse(f"{load.name} == {k}")) for k in range(len(node.arms))]
+            if node.arms[-1][0] is None:  # what all arms assign is assigned, as everybody can see
+                conditions[-1] = None
+            return [leaf], conditions
         found: list[Value | None] = []
         for condition, _ in node.arms:
             first, value = self.value(condition, path) if condition is not None else ([], None)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from benchmarks.npbench import KERNELS, load
-from benchmarks.run import Row, options_of, table
+from benchmarks.report import Row, table
+from benchmarks.run import Refused, compare, options_of
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -34,34 +35,20 @@ def test_both_versions_of_a_kernel_agree(name):
 
 def test_the_table_has_ratios_and_their_geometric_means():
     rows = [
-        Row(
-            "one",
-            "small",
-            {"sdgrad": 1.0, "jax": 2.0},
-            {"sdgrad": 4.0, "jax": 2.0},
-            {},
-            {"sdgrad": 1, "jax": 1},
-        ),
-        Row(
-            "two",
-            "small",
-            {"sdgrad": 1.0, "jax": 2.0},
-            {"sdgrad": 1.0, "jax": 2.0},
-            {},
-            {"sdgrad": 1, "jax": 1},
-        ),
-        Row("three", "small", {}, {}, {}, {}, error="ValueError: no"),
+        Row("one", "small", {"sdgrad": 1.0, "jax": 2.0}, {"sdgrad": 4.0, "jax": 2.0}),
+        Row("two", "small", {"sdgrad": 1.0, "jax": 2.0}, {"sdgrad": 1.0, "jax": 2.0}, memory={"jax": 3e6}),
+        Row("three", "small", errors={"sdgrad": "ValueError: no"}),
     ]
     lines = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in table(rows, ["sdgrad", "jax"]).split("\n")
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in table(rows, ["sdgrad", "jax"]).split("\n")
     ]
     head, _, one, two, three, means = (dict(zip(lines[0], line, strict=True)) for line in lines)
-    assert (one["sdgrad gradient/forward"], one["gradient sdgrad/jax"]) == ("4.00", "2.00")
-    assert (two["gradient sdgrad/jax"], means["gradient sdgrad/jax"]) == ("0.50", "1.00")
-    assert means["sdgrad gradient/forward"] == "2.00"
-    assert means["forward sdgrad/jax"] == "0.50"
-    assert three["sdgrad forward ms"] == "-"
+    assert (one["sdgrad / own forward"], one["gradient / jax"]) == ("4.00", "2.00")
+    assert (two["gradient / jax"], means["gradient / jax"]) == ("0.50", "1.00 (2)")
+    assert means["sdgrad / own forward"] == "2.00 (2)"
+    assert means["forward / jax"] == "0.50 (2)"
+    assert (two["jax peak, MB"], one["jax peak, MB"]) == ("3.0", "-")
+    assert three["sdgrad gradient, ms"] == "-"
 
 
 def test_a_wrong_option_names_the_right_ones(capsys):
@@ -70,22 +57,23 @@ def test_a_wrong_option_names_the_right_ones(capsys):
     assert "'nothing' is none of adi, arc_distance" in capsys.readouterr().err
 
 
-def test_the_command_measures_and_writes_its_numbers():
+def test_the_command_measures_and_writes_its_numbers(tmp_path):
     pytest.importorskip("jax")
     root = Path(__file__).parent.parent
-    command = ["--kernels", "bicg", "--engines", "jax", "--sizes", "small", "--reps", "1"]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.run", *command],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    written = Path(done.stdout.strip().split("written to ")[1])
-    try:
-        content = json.loads(written.read_text())
-    finally:
-        written.unlink()
+    command = ["--kernels", "bicg", "--engines", "jax", "--sizes", "small", "--reps", "1", "--out", str(tmp_path)]
+    subprocess.run([sys.executable, "-m", "benchmarks.run", *command], cwd=root, capture_output=True, check=True)
+    content = json.loads((tmp_path / "results.json").read_text())
     (row,) = content["rows"]
     assert row["kernel"] == "bicg" and 0 < row["forward"]["jax"] < row["gradient"]["jax"] * 10
-    assert content["options"]["threads"] == 1 and len(content["options"]["cores"]) == 1
+    assert row["memory"]["jax"] >= 0 < row["first"]["jax"]
+    assert content["options"]["threads"] == 1 and content["machine"]["jax"]
+    assert "| bicg | small |" in (tmp_path / "results.md").read_text()
+
+
+def test_wrong_results_of_an_engine_are_told():
+    right = {"value": np.asarray(1.0), "of_A": np.array([1.0, 2.0])}
+    compare({"value": np.asarray(1.0), "of_A": np.array([1.0, 2.0 + 1e-12])}, right)
+    with pytest.raises(Refused, match="A is 5.0e-02 apart"):
+        compare({"value": np.asarray(1.0), "of_A": np.array([1.1, 2.0])}, right)
+    with pytest.raises(Refused, match="nan apart"):
+        compare({"value": np.asarray(np.nan), "of_A": np.array([1.0, 2.0])}, right)

@@ -1,9 +1,9 @@
 """The kernels of NPBench: each module has the kernel in NumPy, as sdgrad takes it, and in JAX.
 
 A module defines ``SIZES`` (by name), ``WRT`` (the arguments to differentiate), ``inputs(size, rng)``,
-``jax_version``, and a NumPy function named like the module. Both functions return the sum of the kernel's
-results, so that one gradient goes through all of it; of complex results a real number is taken. The NumPy function
-may write its arguments.
+``jax_version``, a NumPy function named like the module, and ``torch_version`` where PyTorch has the operations as a
+whole. All of them return the sum of the kernel's results, so that one gradient goes through all of it; of complex
+results a real number is taken. The NumPy function may write its arguments.
 """
 
 from __future__ import annotations
@@ -79,12 +79,17 @@ class Kernel:
     inputs: Callable[..., tuple]
     sizes: Mapping[str, tuple[int, ...]]
     wrt: tuple[str, ...]
+    torch_version: Callable[..., Any] | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the arguments."""
+        return tuple(inspect.signature(self.numpy_version).parameters)
 
     @property
     def positions(self) -> tuple[int, ...]:
         """Where the arguments in `wrt` stand."""
-        names = list(inspect.signature(self.numpy_version).parameters)
-        return tuple(names.index(name) for name in self.wrt)
+        return tuple(self.parameters.index(name) for name in self.wrt)
 
     @staticmethod
     def counts(args: tuple) -> tuple[int, ...]:
@@ -96,4 +101,5 @@ def load(name: str) -> Kernel:
     """A kernel by its name."""
     module = importlib.import_module(f"benchmarks.npbench.{name}")
     function = getattr(module, name)
-    return Kernel(name, function, module.jax_version, module.inputs, module.SIZES, module.WRT)
+    torch = getattr(module, "torch_version", None)
+    return Kernel(name, function, module.jax_version, module.inputs, module.SIZES, module.WRT, torch)

@@ -2,7 +2,7 @@
 
 import dace
 import numpy as np
-from programs._base import arrays, positive, program
+from programs._base import arrays, positive, program, signed
 
 
 # The condition was evaluated again on the value after the branch.
@@ -92,3 +92,18 @@ def call_in_one_arm(A):
     else:
         y = A * 3.0
     return np.sum(y)
+
+
+# An index that every arm assigns, in a branch whose condition is gone: the adjoint asked its caller for it.
+@program(lambda rng: (signed(rng, (3, 5)), signed(rng, 5), signed(rng, 3), 1), "corpus nojax", wrt=("B", "Z"),
+         scalar=True, expected=lambda B, Y, Z, k: (np.outer(Z, np.eye(5)[2]), B[:, 2]))  # fmt: skip
+def indices_after_returns_in_branches(B, Y, Z, k):
+    v = B[:, k + 1]
+    if Z[2] < 5.0:
+        if k == 3:
+            pass
+        elif k == 2:
+            return np.sum(B)
+        if Y[k + 1] > 5.0:
+            return np.sum(Z)
+    return np.sum(v * Z)

@@ -227,3 +227,16 @@ def _from_the_end(x, y, k):
         dx[w - 2] += y[w]
         dy[w] += x[w - 2]
     return dx, dy
+
+
+# A multiple of a loop variable that is spread over a slice with a step was cut off to an integer.
+@program(lambda rng: (signed(rng, (5, 3)), 0.5), "corpus", wrt=("B", "s"))
+def real_numbers_made_of_loop_variables(B, s):
+    for h in range(1, 4):
+        B[2:5:2, :] = B[2:5:2, :] * (0.1 * h) + h // 2
+        B[1:5:2, 1:] = h / 4
+        B[0:5:4, :] = (h + 1) * s + h % 2
+        B[2:5:2, :] += 0.1 * h
+        B[::2, 1:] = B[1:4, :2] * 2.0**h
+    B[2:5:2, :] = 0.1 * h
+    return np.sum(B * B) + s

@@ -83,6 +83,16 @@ def _kind_of_number(value):
     return next(kind for kind in (int, float, complex) if isinstance(value, kind))
 
 
+def _is_real(expr: sympy.Basic) -> bool:
+    """Whether a symbolic expression is a real number in Python: ``0.1 * h`` and ``h / 2`` are, ``h // 2`` is not."""
+    if isinstance(expr, sympy.Symbol):
+        return getattr(expr, "dtype", dtypes.int64) in (dtypes.float32, dtypes.float64)
+    if isinstance(expr, (sympy.floor, sympy.ceiling, symbolic.int_floor, symbolic.int_ceil)):
+        return False
+    fraction = isinstance(expr, sympy.Rational) and expr.q != 1 or isinstance(expr, sympy.Pow) and expr.exp.is_negative
+    return isinstance(expr, sympy.Float) or bool(fraction) or any(map(_is_real, expr.args))
+
+
 def read_operand(sdfg, argument, function: str, name: str = "argument") -> Operand:
     argument = single(argument)
     if isinstance(argument, sympy.Integer):  # an extent
@@ -94,10 +104,7 @@ def read_operand(sdfg, argument, function: str, name: str = "argument") -> Opera
     if isinstance(argument, (Number, np.generic)):
         return Operand((), _kind_of_number(argument), value=argument)
     if isinstance(argument, sympy.Basic):
-        floating = any(
-            getattr(s, "dtype", dtypes.int64) in (dtypes.float32, dtypes.float64) for s in argument.free_symbols
-        )
-        return Operand((), float if floating else int, value=argument)
+        return Operand((), float if _is_real(argument) else int, value=argument)
     raise TypeError(f"{function}: {name} must be an array, a scalar or a number, not {argument!r}")
 
 
