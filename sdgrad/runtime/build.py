@@ -27,6 +27,7 @@ from dace.config import Config as DaceConfig
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
+from sdgrad.runtime.simd import in_lanes
 
 NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
 INCLUDE = Path(__file__).parent / "include"
@@ -166,6 +167,8 @@ def generate(job: Job) -> Needs:
     """Write the sources of a graph."""
     with config.compiling():
         objects = codegen.generate_code(job.sdfg, validate=config.debug)
+        for made in objects:
+            made.code = in_lanes(made.clean_code)
         write_sources(job.sdfg, objects, job.folder)
     if len(job.arguments) > MOST_ARGUMENTS:
         entry = entry_by_addresses(job.sdfg.name, job.arguments)

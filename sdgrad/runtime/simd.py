@@ -1,0 +1,88 @@
+"""Reductions in generated code that the compiler may compute in lanes.
+
+C++ fixes the order in which numbers are added, and with it one addition at a time, which takes four cycles. DaCe says of
+a reduction only that its order is free. Here this reaches the compiler: a loop over which a local number collects a sum,
+a product or an extreme gets ``#pragma omp simd reduction`` (OpenMP 5.0, 2.11.3). The order is another one, and the same
+in every run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+REDUCE = re.compile(
+    r"^(\s*)dace::wcr_fixed<dace::ReductionType::(Sum|Product|Max|Min), (float|double)>::reduce\(&(\w+), (\w+)\);$"
+)
+LOOP = re.compile(r"^(\s*)for \([^;]*;[^;]*;[^;]*\) \{$")
+SHORT = re.compile(r"for \(\w+ \w+ = (\d+); \w+ < (\d+); ")
+LEAST_TRIPS = 8
+ASSIGNED = re.compile(r"^\s*(\w+) = ")
+DECLARED = re.compile(r"^\s*(?:[\w:]+ )+(\w+)(?: = .*)?;$")
+FORBIDDEN = re.compile(r"\b(for|while|do|if|goto|break|return|continue)\b|#pragma|__state|reduce\w*\(")
+OPERATORS = {"Sum": "+", "Product": "*", "Max": "max", "Min": "min"}
+UPDATES = {
+    "Sum": "{0} = {0} + {1};",
+    "Product": "{0} = {0} * {1};",
+    "Max": "{0} = {0} > {1} ? {0} : {1};",
+    "Min": "{0} = {0} < {1} ? {0} : {1};",
+}
+
+
+def in_lanes(code: str) -> str:
+    """Generated C++ with its reductions marked, where their loops do nothing that forbids it."""
+    lines = code.split("\n")
+    for k in [k for k, line in enumerate(lines) if REDUCE.match(line)]:
+        start = _loop_around(lines, k)
+        if start is not None and REDUCE.match(lines[k]) and not lines[start - 1].lstrip().startswith("#"):
+            _mark(lines, start, _end(lines, start))
+    return "\n".join(lines)
+
+
+def _loop_around(lines: Sequence[str], at: int) -> int | None:
+    """The line that opens the innermost loop around another one."""
+    depth = 0
+    for k in range(at - 1, -1, -1):
+        depth += lines[k].count("}") - lines[k].count("{")
+        if depth < 0:
+            if LOOP.match(lines[k]):
+                return k
+            if lines[k].strip() != "{":
+                return None
+            depth = 0
+    return None
+
+
+def _end(lines: Sequence[str], start: int) -> int:
+    """The line that closes what another one opens."""
+    depth = 0
+    for k in range(start, len(lines)):
+        depth += lines[k].count("{") - lines[k].count("}")
+        if depth == 0:
+            return k
+    return len(lines)
+
+
+def _mark(lines: list[str], start: int, end: int) -> None:
+    """Rewrite the reductions of a loop, unless something else in it must keep its order."""
+    body = range(start + 1, end)
+    found = {k: m for k in body if (m := REDUCE.match(lines[k]))}
+    names = {m[4] for m in found.values()}
+    rest = [lines[k] for k in body if k not in found]
+    declared = {m[1] for line in rest if (m := DECLARED.match(line))}
+    assigned = {m[1] for line in rest if (m := ASSIGNED.match(line))}
+    mentioned = set(re.findall(r"\w+", "\n".join(rest)))
+    if any(FORBIDDEN.search(line) for line in rest) or assigned - declared or names & mentioned or names & declared:
+        return
+    if len(found) != len(names) or _is_short(lines[start]):
+        return
+    for k, m in found.items():
+        lines[k] = m[1] + UPDATES[m[2]].format(m[4], m[5])
+    indent = LOOP.match(lines[start])[1]  # type: ignore[index]
+    clauses = " ".join(f"reduction({OPERATORS[m[2]]}: {m[4]})" for m in found.values())
+    lines[start] = f"{indent}#pragma omp simd {clauses}\n{lines[start]}"
+
+
+def _is_short(loop: str) -> bool:
+    found = SHORT.search(loop)
+    return found is not None and int(found[2]) - int(found[1]) < LEAST_TRIPS
