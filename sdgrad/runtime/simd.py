@@ -1,9 +1,9 @@
 """Reductions in generated code that the compiler may compute in lanes.
 
-C++ fixes the order in which numbers are added, and with it one addition at a time, which takes four cycles. DaCe says of
-a reduction only that its order is free. Here this reaches the compiler: a loop over which a local number collects a sum,
-a product or an extreme gets ``#pragma omp simd reduction`` (OpenMP 5.0, 2.11.3). The order is another one, and the same
-in every run.
+C++ fixes the order in which numbers are added, and with it one addition at a time, which takes four cycles. DaCe says
+of a reduction only that its order is free. Here this reaches the compiler: a loop over which a local number collects a
+sum, a product or an extreme gets ``#pragma omp simd reduction`` (OpenMP 5.0, 2.11.3). The order is another one, and the
+same in every run.
 """
 
 from __future__ import annotations
