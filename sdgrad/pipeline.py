@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import dace
 
 from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
+from sdgrad.analysis.overruns import within_arrays, within_parts
 from sdgrad.forward import with_tangents
 from sdgrad.normalize import (
     as_python_computes,
@@ -19,6 +20,7 @@ from sdgrad.normalize import (
     fuse,
     known_integers,
     lift_sdfg,
+    loops_as_nests,
     prepare,
     read_bounds_once,
     refuse_truncation,
@@ -68,21 +70,38 @@ class Differentiated:
 def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) -> Program:
     """A graph as a fused program tree.
 
-    :param own: the graph is that of a Python function, made for this: it may be changed on the way, and its loops read
-        their bounds once.
+    :param own: the graph is that of a Python function, made for this: it may be changed on the way, its loops read
+        their bounds once, and its indices count from the end where they are negative.
     :param stop: see ``stop_at``.
     """
     lifted = lift_sdfg(prepare(sdfg, own), own)
     if own:
         refuse_truncation(lifted)
         lifted = as_python_computes(lifted)
-    return normal_form(stop_at(close_calls(lifted, normal_form), stop))
+    form = own_form if own else normal_form
+    return form(stop_at(close_calls(lifted, form), stop))
 
 
 def normal_form(program: Program) -> Program:
     """A program as it was read, in the form that is differentiated; custom calls each for itself."""
-    program = read_bounds_once(spell_out_updates(divide_truly(close_calls(program, normal_form))))
+    return with_nests(plain_form(program, normal_form))
+
+
+def own_form(program: Program) -> Program:
+    """The same for a Python function, whose indices count from the end where they are negative."""
+    return with_nests(within_arrays(plain_form(within_parts(program), own_form)))
+
+
+def plain_form(program: Program, form: Callable[[Program], Program]) -> Program:
+    """The normal form with the loops that the program has."""
+    program = read_bounds_once(spell_out_updates(divide_truly(close_calls(program, form))))
     return start_fresh(bound_sizes(fuse(remember_trips(known_integers(program)))))
+
+
+def with_nests(program: Program) -> Program:
+    """Loops as nests where that can be, and fused with what is beside them."""
+    nested = loops_as_nests(program, all_names(program))
+    return start_fresh(fuse(nested)) if nested.body != program.body else program
 
 
 def normalize_again(program: Program) -> Program:

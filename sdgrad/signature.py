@@ -10,7 +10,6 @@ from typing import Any, Protocol, runtime_checkable
 import dace
 import numpy as np
 
-from sdgrad.analysis.overruns import within_arrays
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.gradients import gradient_name
@@ -137,7 +136,6 @@ class Signature:
             raise ParseError(
                 f"'{tree.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure"
             )
-        tree = within_arrays(tree)
         return Signature(f, tree, closure, called=stamped(program))
 
     @property

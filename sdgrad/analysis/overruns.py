@@ -26,8 +26,10 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Node,
+    NodeCall,
     Param,
     Program,
+    Region,
     Scope,
     Store,
     SymbolAssign,
@@ -36,7 +38,9 @@ from sdgrad.program.tree import (
     rewritten,
     walk,
     with_children,
+    with_values,
 )
+from sdgrad.program.window import FromEnd
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, free_names, sym
 
@@ -53,15 +57,55 @@ def within_arrays(program: Program) -> Program:
     for place, node in places(program.body):
         if not isinstance(node, Leaf):
             continue
-        body = node.body
-        if place.loops:
-            body = tuple(_within(i, node, place, program) if isinstance(i, (Load, Store)) else i for i in body)
+        body = tuple(_within(i, node, place, program) if isinstance(i, (Load, Store)) else i for i in node.body)
         leaf = _from_the_end(replace(node, body=body), program, names)
         if leaf != node:
             wrapped[place.path] = leaf
     if wrapped:
         program = replace(program, body=_replaced(program.body, (), wrapped))
     return _symbols_from_the_end(program, names)
+
+
+def within_parts(program: Program) -> Program:
+    """The program with places in parts of arrays (:class:`~sdgrad.program.window.FromEnd`) as places in these."""
+    changed: dict[tuple[int, ...], Leaf] = {}
+    for place, node in places(program.body):
+        if isinstance(node, Leaf):
+            body = tuple(i if isinstance(i, Let) else _in_parts(i, node, place) for i in node.body)
+            if body != node.body:
+                changed[place.path] = replace(node, body=body)
+
+    def plain(expr: Expr) -> Expr:
+        return sympy.sympify(expr).replace(FromEnd, lambda k, n: sympy.Mod(k + n, n))
+
+    def subset(found: dace.subsets.Range) -> dace.subsets.Range:
+        return dace.subsets.Range([tuple(map(plain, r)) for r in found.ranges])
+
+    def region(found: Region) -> Region:
+        return replace(found, subset=subset(found.subset))
+
+    def others(node: Node) -> Block:
+        if isinstance(node, NodeCall):
+            ins, outs = ({n: region(r) for n, r in found.items()} for found in (node.inputs, node.outputs))
+            return (replace(node, inputs=ins, outputs=outs),)
+        return (with_values(node, lambda v: replace(v, loads=tuple(index(x) for x in v.loads))),)
+
+    def index(load: Load) -> Load:
+        return replace(load, index=tuple(map(plain, load.index)))
+
+    seen = {n: c for n, c in program.containers.items() if c.view_subset is not None}
+    views = {n: replace(c, view_subset=subset(c.view_subset)) for n, c in seen.items() if c.view_subset is not None}
+    resolved = rewritten(_replaced(program.body, (), changed), others)
+    return replace(program, body=resolved, containers={**program.containers, **views})
+
+
+def _in_parts(access: Load | Store, leaf: Leaf, place: Place) -> Load | Store:
+    def resolved(k: Expr, n: Expr) -> Expr:
+        return k if _is_positive(k, leaf, place) else sympy.Mod(k + n, n)
+
+    if not any(e.has(FromEnd) for e in access.index):
+        return access
+    return replace(access, index=tuple(e.replace(FromEnd, resolved) for e in access.index))
 
 
 def _symbols_from_the_end(program: Program, names: Names) -> Program:
@@ -180,7 +224,7 @@ def _is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
         found = access_relation((expr,), dims, frozenset(), 1)
     except NotAffine:
         return False
-    return bool(found.elements.is_subset(_interval(0, MOST)))
+    return bool(found.elements.intersect(_interval(-MOST, 0)).is_empty())
 
 
 def _from_below(node: Node) -> Param | None:

@@ -8,6 +8,7 @@ from sdgrad.normalize.elementary import elementary
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.normalize.integers import known_integers
+from sdgrad.normalize.nests import loops_as_nests
 from sdgrad.normalize.prepare import prepare
 from sdgrad.normalize.sizes import bound_sizes
 from sdgrad.normalize.stopping import stop_at
@@ -24,6 +25,7 @@ __all__ = [
     "fuse",
     "known_integers",
     "lift_sdfg",
+    "loops_as_nests",
     "prepare",
     "read_bounds_once",
     "refuse_truncation",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import dace
 import sympy
@@ -77,7 +77,12 @@ def bind(name: str, desc: dt.Data, container: Container, subset: subsets.Range, 
     """The window through which ``name`` (described by ``desc``) sees ``container[subset]``: offsets, or a view."""
     inner = resolve_symbols(desc, env)
     window = _as_window(inner, container, subset)
-    return window if window is not None else as_view(name, inner, container, subset, env)
+    if window is None:
+        return as_view(name, inner, container, subset, env)
+    shape = tuple(sympy.sympify(n) for n in inner.shape)
+    if env.read_once and not (window.whole and shape == container.shape):
+        window = replace(window, shape=shape)
+    return window
 
 
 def _as_window(inner: dt.Data, container: Container, subset: subsets.Range) -> Window | None:

@@ -40,7 +40,7 @@ def bound_sizes(program: Program) -> Program:
     loops = {n.symbol: p for n in walk(body) if isinstance(n, Loop) and (p := loop_param(n)) is not None}
     symbols = {n.symbol for n in walk(body) if isinstance(n, (SymbolAssign, Loop))}
     sized = {
-        name: [_largest(sympy.sympify(n), loops) for n in c.shape]
+        name: [largest(sympy.sympify(n), loops) for n in c.shape]
         for name, c in containers.items()
         if name in used and isinstance(c.desc, dt.Array) and {str(s) for s in c.desc.free_symbols} & symbols
     }
@@ -67,7 +67,7 @@ def bound_sizes(program: Program) -> Program:
     return replace(program, containers=containers)
 
 
-def _largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
+def largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
     """The greatest value of a size over the trips of some loops."""
     while names := free_names(size) & loops.keys():
         inner = max(names, key=lambda n: len(free_names(loops[n].start, loops[n].stop) & loops.keys()))

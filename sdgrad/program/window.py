@@ -19,19 +19,35 @@ class Axis:
     step: Expr
 
 
+class FromEnd(sympy.Function):
+    """``FromEnd(k, n)``: place ``k`` among ``n`` elements, counted from the end where ``k`` is negative."""
+
+    nargs = 2
+
+    @classmethod
+    def eval(cls, place: Expr, size: Expr) -> Expr | None:
+        if isinstance(place, sympy.Integer):
+            return place if place >= 0 else place + size
+        return None
+
+
 @dataclass(frozen=True)
 class Window:
     """A name as a window on a container: element ``k`` is ``container[base + k * step]``.
 
-    ``axes[j]`` is the axis the window's dimension ``j`` follows; None for a dimension of one element.
+    ``axes[j]`` is the axis the window's dimension ``j`` follows; None for a dimension of one element. With ``shape`` it
+    is a part as Python has it, in which negative places count from the part's end.
     """
 
     container: str
     base: tuple[Expr, ...]
     axes: tuple[Axis | None, ...]
+    shape: tuple[Expr, ...] | None = None
 
     def index(self, given: tuple[Expr, ...]) -> tuple[Expr, ...]:
         result = list(self.base)
+        if self.shape is not None:
+            given = tuple(FromEnd(sympy.sympify(k), n) for k, n in zip(given, self.shape, strict=False))
         for axis, k in zip(self.axes, given, strict=False):
             if axis is not None:
                 result[axis.axis] = result[axis.axis] + k * axis.step
@@ -40,8 +56,10 @@ class Window:
     def subset(self, given: subsets.Range) -> subsets.Range:
         """The container's subset for a subset of the window."""
         result = [(b, b, sympy.Integer(1)) for b in self.base]
-        for axis, (b, e, s) in zip(self.axes, given.ranges, strict=False):
+        for j, (axis, (b, e, s)) in enumerate(zip(self.axes, given.ranges, strict=False)):
             if axis is not None:
+                if self.shape is not None and b == e:
+                    b = e = FromEnd(sympy.sympify(b), self.shape[j])
                 start = self.base[axis.axis]
                 result[axis.axis] = (start + b * axis.step, start + e * axis.step, s * axis.step)
         return subsets.Range(result)

@@ -44,7 +44,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.symbolic import code, kinds
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import free_names, substitute, sym
 from sdgrad.tape import undo
 from sdgrad.tape.available import Available
 from sdgrad.tape.costs import bytes_of, trips, worth_undoing
@@ -293,13 +293,34 @@ class Planner:
         instances: tuple[Dimension, ...] = ()
         if any(s.mode == "prod" and reduces(s, path, self.activity) for s in leaf.stores):
             instances = tuple(self.keeper.dimensions(place, path, leaf.params, leaf))
-        return LeafPlan(replay, (*tape.values(), *initial.values()), results, after, initial, instances)
+        own = [k for k in tape.values() if not k.shared]
+        return LeafPlan(replay, (*own, *initial.values()), results, after, initial, instances)
 
     def keep(self, name: str, definitions: Mapping[str, Instr], leaf: Leaf, path: Path) -> Kept:
         instr = definitions[name]
         if isinstance(instr, Load):
-            return self.keeper.keep(instr, leaf, path)
+            return self.same_value(instr, leaf, path) or self.keeper.keep(instr, leaf, path)
         return self.keeper.keep_name(name, self.dtype_of(name, leaf, path), leaf, path)
+
+    def same_value(self, load: Load, leaf: Leaf, path: Path) -> Kept | None:
+        """What an earlier leaf of the block keeps, if it reads the same elements and nobody writes them in between."""
+        own, inline = varying(load, leaf)
+        root, owner = self.program.root(load.container), self.memory.places[path].owner(load.container)
+        if inline:
+            return None
+        for k in range(path[-1] - 1, -1, -1):
+            earlier = (*path[:-1], k)
+            if root in {self.program.root(n) for n in writes(self.memory.nodes[earlier])}:
+                return None
+            for kept in self.leaves[earlier].kept if earlier in self.leaves else ():
+                if kept.load is None or kept.inline or kept.owner != owner or kept.load.container != load.container:
+                    continue
+                env = {p.name: sym(q.name) for p, q in zip(kept.params, own, strict=False)}
+                ranges = [tuple(substitute(x, env) for x in (p.start, p.stop, p.step)) for p in kept.params]
+                index, place = (tuple(substitute(e, env) for e in found) for found in (kept.load.index, kept.index))
+                if index == load.index and ranges == [(q.start, q.stop, q.step) for q in own]:
+                    return replace(kept, name=load.name, load=load, index=place, params=tuple(own), shared=True)
+        return None
 
     def dtype_of(self, name: str, leaf: Leaf, path: Path) -> dace.typeclass:
         kind = self.activity.facts[path].kinds.get(name, "float")

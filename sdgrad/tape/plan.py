@@ -19,6 +19,7 @@ class Kept:
     """A value kept on the tape: ``tape[index] = value`` at its node.
 
     The value is ``load``; without one it is a name of the leaf itself, which then keeps it while it runs (``inline``).
+    What is ``shared`` has been kept at another node already.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Kept:
     owner: Path | None  # the map whose replay fills the tape; None: the primal program
     params: tuple[Param, ...] = ()
     inline: bool = False
+    shared: bool = False
 
     @property
     def of(self) -> str | None:

@@ -240,3 +240,34 @@ def real_numbers_made_of_loop_variables(B, s):
         B[::2, 1:] = B[1:4, :2] * 2.0**h
     B[2:5:2, :] = 0.1 * h
     return np.sum(B * B) + s
+
+
+# Negative places in a part of an array were counted from the whole array's end.
+@program(lambda rng: (signed(rng, 5), 0, np.array([0, -1, -2])), "corpus nojax", scalar=True,
+         expected=lambda Z, k, idx: _ends_of_parts(Z))  # fmt: skip
+def places_in_parts_from_their_ends(Z, k, idx):
+    v = Z[:-1]
+    u = Z[1:4]
+    s = v[k - 1] * u[k - 2]
+    for i in range(3):
+        s += v[i - 1] + 10.0 * v[idx[i]] + 100.0 * u[idx[i]]
+    u[k - 1] *= 3.0
+    for i in range(k - 2, 2):
+        s += 1000.0 * u[i]
+    return s + Z[k - 1]
+
+
+def _ends_of_parts(Z):
+    d = np.zeros(5)
+    d[3] += Z[2]
+    d[2] += Z[3]
+    for place in (3, 0, 1):
+        d[place] += 1.0
+    for place in (0, 3, 2):
+        d[place] += 10.0
+    for place in (1, 3, 2):
+        d[place] += 100.0
+    for place in (2, 3, 1, 2):
+        d[place] += 3000.0 if place == 3 else 1000.0
+    d[4] += 1.0
+    return d

@@ -28,7 +28,7 @@
 #define cblas_srot      scipy_cblas_srot
 #define cblas_sscal     scipy_cblas_sscal
 #define cblas_sswap     scipy_cblas_sswap
-#define cblas_sgemv     scipy_cblas_sgemv
+#define cblas_sgemv     sdgrad_cblas_sgemv
 #define cblas_sger      scipy_cblas_sger
 #define cblas_ssymv     scipy_cblas_ssymv
 #define cblas_ssyr      scipy_cblas_ssyr
@@ -52,7 +52,7 @@
 #define cblas_drot      scipy_cblas_drot
 #define cblas_dscal     scipy_cblas_dscal
 #define cblas_dswap     scipy_cblas_dswap
-#define cblas_dgemv     scipy_cblas_dgemv
+#define cblas_dgemv     sdgrad_cblas_dgemv
 #define cblas_dger      scipy_cblas_dger
 #define cblas_dsymv     scipy_cblas_dsymv
 #define cblas_dsyr      scipy_cblas_dsyr
@@ -73,7 +73,7 @@
 #define cblas_cdotu_sub scipy_cblas_cdotu_sub
 #define cblas_cscal     scipy_cblas_cscal
 #define cblas_cswap     scipy_cblas_cswap
-#define cblas_cgemv     scipy_cblas_cgemv
+#define cblas_cgemv     sdgrad_cblas_cgemv
 #define cblas_cgeru     scipy_cblas_cgeru
 #define cblas_cgerc     scipy_cblas_cgerc
 #define cblas_chemv     scipy_cblas_chemv
@@ -98,7 +98,7 @@
 #define cblas_zdotu_sub scipy_cblas_zdotu_sub
 #define cblas_zscal     scipy_cblas_zscal
 #define cblas_zswap     scipy_cblas_zswap
-#define cblas_zgemv     scipy_cblas_zgemv
+#define cblas_zgemv     sdgrad_cblas_zgemv
 #define cblas_zgeru     scipy_cblas_zgeru
 #define cblas_zgerc     scipy_cblas_zgerc
 #define cblas_zhemv     scipy_cblas_zhemv
@@ -212,3 +212,22 @@ static inline std::complex<double> cblas_zdot(int n, const void *x, int incx, co
     scipy_cblas_zdotu_sub(n, x, incx, y, incy, &result);
     return result;
 }
+
+// Matrix times vector, where the matrix may have no columns: OpenBLAS leaves the result as it was, instead of beta * y.
+template <typename T, typename S, typename F>
+static inline void sdgrad_gemv(F call, CBLAS_TRANSPOSE trans, int m, int n, S beta, T *y, int incy) {
+    const int rows = trans == CblasNoTrans ? m : n;
+    if (m > 0 && n > 0) return call();
+    for (int k = 0; k < rows; ++k) y[k * incy] = beta == S(0) ? T(0) : T(beta * y[k * incy]);
+}
+#define SDGRAD_GEMV(letter, T, S, number)                                                                              \
+    static inline void sdgrad_cblas_##letter##gemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int m, int n, S alpha,    \
+                                                   const T *a, int lda, const T *x, int incx, S beta, T *y, int incy) { \
+        auto call = [&] { scipy_cblas_##letter##gemv(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); };    \
+        sdgrad_gemv(call, trans, m, n, number, y, incy);                                                               \
+    }
+SDGRAD_GEMV(s, float, float, beta)
+SDGRAD_GEMV(d, double, double, beta)
+SDGRAD_GEMV(c, std::complex<float>, const void *, *static_cast<const std::complex<float> *>(beta))
+SDGRAD_GEMV(z, std::complex<double>, const void *, *static_cast<const std::complex<double> *>(beta))
+#undef SDGRAD_GEMV
