@@ -7,6 +7,8 @@ those that BLAS takes become matrix product nodes, with transposes and strides i
 from __future__ import annotations
 
 import ast
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import dace
@@ -23,6 +25,7 @@ from sdgrad.program.tree import (
     Block,
     Container,
     Expr,
+    Instr,
     Leaf,
     Let,
     Load,
@@ -40,47 +43,84 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
+MOST_CONSTANTS = 3
 SMALLEST_WORK = 4096  # multiplications below which loops are faster than a call
 
 
 @dataclass(frozen=True)
 class Contraction:
-    """``c[..] (+)= alpha * a[..] * b[..]``, summed over the parameters that ``c`` does not mention."""
+    """``c[..] (+)= scale * a[..] * b[..]``, summed over the parameters that ``c`` does not mention.
+
+    ``scale`` is an expression of numbers and ``constants``, which are the same for all instances.
+    """
 
     leaf: Leaf
     store: Store
     a: Load
     b: Load
-    alpha: ast.expr | None
+    scale: ast.expr | None = None
+    constants: tuple[Load, ...] = ()
 
 
 def recognise(leaf: Leaf) -> Contraction | None:
     """The contraction a leaf computes, if that is all it does."""
-    if len(leaf.stores) != 1 or len(leaf.loads) != 2:
+    if len(leaf.stores) != 1 or any(x.guard for x in leaf.loads):
         return None
-    (store,), (a, b) = leaf.stores, leaf.loads
-    if store.mode != "sum" or store.guard or a.guard or b.guard:
+    (store,), params = leaf.stores, {p.name for p in leaf.params}
+    constants = tuple(x for x in leaf.loads if not free_names(*x.index) & params)
+    varying = [x for x in leaf.loads if x not in constants]
+    if len(varying) > 2 or len(leaf.loads) < 2:
         return None
-    value = next((x for x in leaf.lets if x.name == store.value), None)
-    if value is None or len(leaf.lets) != 1:
+    while len(varying) < 2:  # a constant among the operands, of a sum over one of them
+        varying, constants = [*varying, constants[0]], constants[1:]
+    a, b = varying
+    if store.mode != "sum" or store.guard:
         return None
-    factors = _factors(value)
-    if factors is None or sorted(f.id for f in factors if isinstance(f, ast.Name)) != sorted((a.name, b.name)):
+    factors = _factors(code.name(store.value), {x.name: x.expr for x in leaf.lets})
+    if factors is None or len(factors) > 2 + MOST_CONSTANTS:
         return None
-    constants = [f for f in factors if not isinstance(f, ast.Name)]
-    alpha = constants[0] if constants else None
-    return Contraction(leaf, store, a, b, alpha) if len(constants) <= 1 else None
+    named = [f.id for f in factors if isinstance(f, ast.Name)]
+    if sorted(n for n in named if n in (a.name, b.name)) != sorted((a.name, b.name)):
+        return None
+    rest = [f for f in factors if not (isinstance(f, ast.Name) and f.id in (a.name, b.name))]
+    if not {f.id for f in rest if isinstance(f, ast.Name)} <= {x.name for x in constants}:
+        return None
+    scale = functools.reduce(functools.partial(code.binary, ast.Mult), rest) if rest else None
+    return Contraction(leaf, store, a, b, scale, constants)
 
 
-def _factors(value: Let) -> list[ast.expr] | None:
-    def flatten(expr: ast.expr) -> list[ast.expr]:
-        if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
-            return flatten(expr.left) + flatten(expr.right)
+def _factors(expr: ast.expr, lets: Mapping[str, ast.expr]) -> list[ast.expr] | None:
+    """The names and numbers that a product is made of; None for what is none."""
+    if isinstance(expr, ast.Name) and expr.id in lets:
+        return _factors(lets[expr.id], lets)
+    if isinstance(expr, ast.Name):
         return [expr]
+    if isinstance(expr, ast.Constant):
+        return [] if expr.value == 1 else [expr]
+    if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.USub):
+        inner = _factors(expr.operand, lets)
+        return [code.constant(-1), *inner] if inner is not None else None
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
+        left, right = _factors(expr.left, lets), _factors(expr.right, lets)
+        return [*left, *right] if left is not None and right is not None else None
+    return None
 
-    factors = [f for f in flatten(value.expr) if not (isinstance(f, ast.Constant) and f.value == 1)]
-    plain = all(isinstance(f, (ast.Name, ast.Constant)) for f in factors)
-    return factors if plain and len(factors) <= 3 else None
+
+def split_stores(leaf: Leaf, program: Program, change: Callable[[Leaf], Sequence[Node] | None]) -> Block:
+    """A leaf with other nodes in place of some of its accumulations, each by itself, and the leaf with what is left."""
+    touched = {program.root(s.container) for s in leaf.stores}
+    if touched & {program.root(x.container) for x in leaf.loads}:
+        return (leaf,)
+    out: list[Node] = []
+    rest = list(leaf.stores)
+    for store in leaf.stores:
+        alone = replace(leaf, body=live((i for i in leaf.body if i is store or not isinstance(i, Store)), set()))
+        if changed := change(alone):
+            out += changed
+            rest.remove(store)
+    if rest:
+        out.append(replace(leaf, body=live((i for i in leaf.body if i in rest or not isinstance(i, Store)), set())))
+    return tuple(out)
 
 
 class Matcher:
@@ -103,25 +143,16 @@ class Matcher:
 
     def leaf(self, leaf: Leaf) -> list[Node]:
         """The products among a leaf's accumulations as calls, and the leaf with what is left."""
-        touched = {self.program.root(s.container) for s in leaf.stores}
-        if touched & {self.program.root(x.container) for x in leaf.loads}:
-            return [leaf]
-        out: list[Node] = []
-        rest = list(leaf.stores)
-        for store in leaf.stores:
-            alone = replace(leaf, body=live((i for i in leaf.body if i is store or not isinstance(i, Store)), set()))
+
+        def call(alone: Leaf) -> list[Node] | None:
             found = recognise(alone)
-            product = self.product(found) if found is not None else None
-            if product:
-                out += product
-                rest.remove(store)
-        if rest:
-            out.append(replace(leaf, body=live((i for i in leaf.body if i in rest or not isinstance(i, Store)), set())))
-        return out
+            return self.product(found) if found is not None else None
+
+        return list(split_stores(leaf, self.program, call))
 
     def product(self, c: Contraction) -> list[Node] | None:
         roles = self.roles(c)
-        if roles is None or c.alpha is not None:
+        if roles is None:
             return None
         if outer := [p for role in roles for p in self.spare(role, c)]:
             return self.looped(c, outer, any(p in roles[3] for p in outer))
@@ -141,7 +172,7 @@ class Matcher:
         b = self.operand(c.b, (*batch, *k, *n))
         if a is None or b is None:
             return None
-        if not c.store.fresh:
+        if not c.store.fresh or c.scale is not None:
             return self.added(c, a, b, (*batch, *m, *n))
         out = self.operand(c.store, (*batch, *m, *n)) if (*batch, *m, *n) else self.scalar(c.store)
         return [self.call(a, b, out, c)] if out is not None else None
@@ -155,7 +186,7 @@ class Matcher:
         if matrix is None or vector is None or not self.unit_rows(matrix):
             return None
         node = Gemv("matvec", transA=transposed)
-        if c.store.fresh:
+        if c.store.fresh and c.scale is None:
             out = self.operand(c.store, (row,))
             return [self.call(matrix, vector, out, c, node)] if out is not None else None
         return self.added(c, matrix, vector, (row,), node)
@@ -224,22 +255,22 @@ class Matcher:
 
     def operand(self, access: Load | Store, params: tuple[Param, ...]) -> Region | None:
         """An access as an array over the given parameters: the container itself, or a strided view of it."""
-        container = self.program.containers[access.container]
+        container = self.program.containers.get(access.container) or self.made[access.container]
         strides = list(container.desc.strides) if isinstance(container.desc, dt.Array) else [1]
-        shape, steps, start = [], [], []
-        for p in params:
-            axes = [d for d, i in enumerate(access.index) if p.name in free_names(i)]
-            if len(axes) != 1 or sympy.expand(access.index[axes[0]] - sym(p.name)).has(sym(p.name)):
-                return None
-            shape.append(p.count)
-            steps.append(strides[axes[0]])
-        if len(params) > 1 and 1 not in steps[-2:]:
+        place = sympy.expand(sum((i * n for i, n in zip(access.index, strides, strict=True)), sympy.Integer(0)))
+        steps = [place.coeff(sym(p.name)) for p in params]
+        own = [sym(p.name) for p in params]
+        if params and sympy.expand(place - sum(n * x for n, x in zip(steps, own, strict=True))).has(*own):
+            return None
+        shape = [p.count for p in params]
+        if any(n.is_nonpositive for n in steps) or len(params) > 1 and 1 not in steps[-2:]:
             return None
         first = {sym(p.name): p.start for p in params}
         start = [sympy.expand(i.subs(first)) for i in access.index]
         last = {sym(p.name): p.stop for p in params}
         stop = [sympy.expand(i.subs(last)) for i in access.index]
-        subset = subsets.Range([(b, e, 1) for b, e in zip(start, stop, strict=False)])
+        slanted = any(len(free_names(i) & {p.name for p in params}) > 1 for i in access.index)
+        subset = subsets.Range([(b, b if slanted else e, 1) for b, e in zip(start, stop, strict=False)])
         if list(container.shape) == shape and strides == steps and all(s == 0 for s in start):
             return Region(container.name, subset)
         view = dt.ArrayView(container.dtype, shape, strides=steps, storage=container.desc.storage, transient=True)
@@ -258,7 +289,7 @@ class Matcher:
     def added(
         self, c: Contraction, a: Region, b: Region, params: tuple[Param, ...], node: Gemv | None = None
     ) -> list[Node] | None:
-        """A product that is added to what is there: into a temporary, then one pass."""
+        """A product that is added to what is there, or multiplied by a number: into a temporary, then one pass."""
         dtype = self.program.containers[c.store.container].dtype
         shape = [p.count for p in params] or [sympy.Integer(1)]
         tmp = Container(self.names.fresh(f"product_{c.store.container}"), dt.Array(dtype, shape, transient=True))
@@ -266,8 +297,12 @@ class Matcher:
         whole = Region(tmp.name, subsets.Range([(0, s - 1, 1) for s in shape]))
         v = self.names.fresh("v")
         index = tuple(sym(p.name) - p.start for p in params) or SCALAR
-        add = Leaf(params, (Load(v, tmp.name, index), Store(c.store.container, c.store.index, v, "sum")), c.leaf.source)
-        return [self.call(a, b, whole, c, node), add]
+        body: list[Instr] = [Load(v, tmp.name, index)]
+        if c.scale is not None:
+            v = self.names.fresh("v")
+            body += [*c.constants, Let(v, code.binary(ast.Mult, c.scale, code.name(body[0].name)))]  # type: ignore[union-attr]
+        body.append(Store(c.store.container, c.store.index, v, "set" if c.store.fresh else "sum"))
+        return [self.call(a, b, whole, c, node), Leaf(params, tuple(body), c.leaf.source)]
 
 
 def use_blas(program: Program, names: Names) -> Program:

@@ -8,7 +8,7 @@ and for everything around it.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import dace
 import sympy
@@ -17,11 +17,11 @@ from dace import symbolic
 
 from sdgrad.analysis.memory import Memory
 from sdgrad.analysis.paths import Path
-from sdgrad.analysis.places import Place, dims_of, extent
+from sdgrad.analysis.places import Place, dims_of, extent, extreme
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
 from sdgrad.program.leaves import params_of
-from sdgrad.program.tree import SCALAR, Container, Leaf, Load, Loop, Param, Program, Store
+from sdgrad.program.tree import SCALAR, Container, Leaf, Load, Loop, Param, Program, Source, Store
 from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.plan import Counter, Kept, KeptSymbol
 
@@ -43,10 +43,38 @@ class Keeper:
         place = self.memory.places[path]
         owner = place.owner(load.container)
         own, inline = varying(load, leaf)
+        if not inline and (boxed := self.boxed(load, own)) is not None:
+            return replace(boxed, owner=owner)
         dims = self.dimensions(place, owner, own, leaf, self.constant_in(load, own, place))
         desc = self.program.containers[load.container].desc
         tape, index = self.container(load.container, desc.dtype, dims)
         return Kept(load.name, load, tape, index, owner, tuple(own), inline)
+
+    def boxed(self, load: Load, own: Sequence[Param]) -> Kept | None:
+        """A tape for the elements that a load reads, where these are fewer than the instances that do so.
+
+        ``x[i + j]`` has one element for all ``i`` and ``j`` of one sum. Only for nests outside of loops, whose elements
+        are a box of known size.
+        """
+        names = {p.name for p in own}
+        axes = [k for k, e in enumerate(load.index) if free_names(e) & names]
+        if len(axes) >= len(own) or any(free_names(e) - names for e in load.index):
+            return None
+        box, index, read = [], list(load.index), list(load.index)
+        for k in axes:
+            low, high = (spread(load.index[k], own, largest) for largest in (False, True))
+            size = self.program.containers[load.container].shape[k]
+            if not all(n.is_number for n in (low, high, size)) or low < 0 or high >= size or low > high:
+                return None
+            box.append(Param(self.names.fresh(f"of_{load.container}"), low, high, sympy.Integer(1)))
+            read[k], index[k] = sym(box[-1].name), sympy.expand(load.index[k] - low)
+        desc = self.program.containers[load.container].desc
+        dims = [(p.stop - p.start + 1, sym(p.name) - p.start) for p in box]
+        tape, place = self.container(load.container, desc.dtype, dims)
+        copied = Load(load.name, load.container, tuple(read))
+        copy = Leaf(tuple(box), (copied, Store(tape.name, place, load.name)), Source(label=tape.name))
+        at = tuple(index[k] for k in axes) or SCALAR
+        return Kept(load.name, load, tape, at, None, tuple(own), copy=copy)
 
     def keep_name(self, name: str, dtype: dace.typeclass, leaf: Leaf, path: Path) -> Kept:
         """A tape for a value that a leaf computes: the leaf itself keeps it."""
@@ -157,6 +185,14 @@ class Keeper:
                 )
             ]
         )
+
+
+def spread(expr: sympy.Expr, params: Sequence[Param], largest: bool) -> sympy.Expr:
+    """The least or the greatest value of an expression over all values of some parameters."""
+    for p in reversed(params):
+        low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)
+        expr = sympy.expand(extreme(expr, p.name, low, high, largest))
+    return expr
 
 
 def count_from_first(params: Sequence[Param]) -> Dimension:

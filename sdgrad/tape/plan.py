@@ -19,7 +19,7 @@ class Kept:
     """A value kept on the tape: ``tape[index] = value`` at its node.
 
     The value is ``load``; without one it is a name of the leaf itself, which then keeps it while it runs (``inline``).
-    What is ``shared`` has been kept at another node already.
+    What is ``shared`` has been kept at another node already; ``copy`` puts it there, if not instance by instance.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Kept:
     params: tuple[Param, ...] = ()
     inline: bool = False
     shared: bool = False
+    copy: Leaf | None = None
 
     @property
     def of(self) -> str | None:
@@ -40,7 +41,7 @@ class Kept:
     def leaf(self) -> Leaf:
         """The copy onto the tape, as a leaf of its own."""
         assert self.load is not None
-        return Leaf(self.params, (self.load, self.store), Source(label=self.tape.name))
+        return self.copy or Leaf(self.params, (self.load, self.store), Source(label=self.tape.name))
 
     @property
     def store(self) -> Store:
