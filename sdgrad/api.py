@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
-from sdgrad.frontend.parse import as_program, bind_arguments, python_function
+from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.halves import Attached, Backward, Forward, Tapes
 from sdgrad.inside import CalledInPrograms
@@ -20,6 +20,7 @@ from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, is_tensor, like
+from sdgrad.runtime.direct import Direct, Kinds, kinds_of
 from sdgrad.signature import Derived, Signature, identity
 from sdgrad.wrt import Wrt, key, names_of, several
 
@@ -160,15 +161,34 @@ def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
     :returns: a callable with ``f``'s arguments that returns its outputs in fresh arrays.
     """
 
+    prepared: dict[Kinds, Direct] = {}
+
     def forward(*args: Any, **kwargs: Any) -> Any:
+        kinds = kinds_of(args) if not kwargs else None
+        if kinds in prepared:
+            results = tuple(prepared[kinds](args))
+            return results[0] if len(results) == 1 else results
         arguments = bind_arguments(f, args, kwargs)
         signature = Signature.of(f, arguments)
-        found = signature.primal()(signature.arguments(arguments), inplace)
+        program = signature.primal()
+        found = program(signature.arguments(arguments), inplace)
         results = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
+        if kinds is not None and not inplace and only_kinds_matter(f, signature, args):
+            shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))
+            if (direct := Direct.of(program, list(arguments), args, (), shapes)) is not None:
+                prepared[kinds] = direct
         return results[0] if len(results) == 1 else results
 
     forward.__name__ = python_function(f).__name__
     return forward
+
+
+def only_kinds_matter(f: Callable, signature: Signature, args: Sequence[Any]) -> bool:
+    """Whether calls with arguments of the same kinds run the same program, on nothing but these."""
+    if isinstance(f, Derived) or signature.called or signature.closure:
+        return False
+    order = list(inspect.signature(python_function(f)).parameters)
+    return len(order) == len(args) and not sizes(f, dict(zip(order, args, strict=True)))
 
 
 @dataclass
@@ -181,6 +201,7 @@ class GradFunction(CalledInPrograms):
     inplace: bool
     strong_zero: bool
     unused: str
+    prepared: dict[Kinds, Direct] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.unused not in ("zero", "none", "error"):
@@ -217,6 +238,16 @@ class GradFunction(CalledInPrograms):
         return signature, names, output, Request(present, (output,), False, self.strong_zero, self.unused)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kinds = kinds_of(args) if not kwargs else None
+        direct = self.prepared.get(kinds) if kinds is not None else None
+        if direct is not None:
+            found = direct(args)
+            gradients = tuple(found[self.with_value :]) if several(self.wrt) else found[-1]
+            return (found[0], gradients) if self.with_value else gradients
+        return self.general(args, kwargs, kinds)
+
+    def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
+        """A call of which nothing is known beforehand."""
         arguments = bind_arguments(self.f, args, kwargs)
         signature, names, output, request = self.question(arguments)
         present = request.inputs
@@ -225,6 +256,13 @@ class GradFunction(CalledInPrograms):
             seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
         }
         found = program({**signature.arguments(arguments), **seed}, self.inplace)
+        given = kinds is not None and not self.inplace and self.unused != "none" and list(present) == names
+        if kinds is not None and given and only_kinds_matter(self.f, signature, args):
+            results: dict[str, tuple[int, ...]] = {output: ()} if self.with_value else {}
+            results |= {gradient_name(n, program.normalized): np.shape(arguments[n]) for n in names}
+            direct = Direct.of(program.program, list(arguments), args, list(seed), results)
+            if direct is not None:
+                self.prepared[kinds] = direct
         gradients = tuple(
             program.gradient(n, found, arguments[n]) if n in present else _zero(arguments[n]) for n in names
         )

@@ -1,0 +1,114 @@
+"""Calls that are prepared: they do what the first call of a kind does."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+import sdgrad
+from sdgrad.api import GradFunction
+
+SCALE = np.array([1.0, 2.0, 3.0])
+
+
+def mixed(x, s, k, y):
+    x[k] = x[k] * s
+    for i in range(k):
+        x[i] += y[i] * s
+    return np.sum(x * x)
+
+
+def with_a_closure(x):
+    return np.sum(x * SCALE)
+
+
+def sized(x, n):
+    w = np.zeros(n)
+    for i in range(n):
+        w[i] = x[i] * x[i]
+    return np.sum(w)
+
+
+def two(x):
+    return x * 2.0, np.sum(x)
+
+
+def arguments():
+    return np.array([1.0, 2.0, 3.0]), 0.5, 2, np.array([0.1, 0.2, 0.3])
+
+
+@pytest.fixture
+def generals(monkeypatch):
+    """The calls that go the general way."""
+    seen = []
+    general = GradFunction.general
+
+    def counted(self, args, kwargs, kinds):
+        seen.append(args)
+        return general(self, args, kwargs, kinds)
+
+    monkeypatch.setattr(GradFunction, "general", counted)
+    return seen
+
+
+def test_later_calls_are_direct(generals):
+    f = sdgrad.value_and_grad(mixed, wrt=("x", "s", "y"))
+    first = f(*arguments())
+    args = arguments()
+    later = [f(*args) for _ in range(3)]
+    assert len(generals) == 1
+    np.testing.assert_array_equal(args[0], arguments()[0])  # what the program writes is a copy
+    for value, gradients in later:
+        assert type(value) is type(first[0]) and value == first[0]
+        for found, right in zip(gradients, first[1], strict=True):
+            assert type(found) is type(right) and np.shape(found) == np.shape(right)
+            np.testing.assert_array_equal(found, right)
+    later[0][1][0][:] = 0.0
+    np.testing.assert_array_equal(later[1][1][0], first[1][0])  # results are everybody's own
+    x, s, k, y = arguments()
+    np.testing.assert_array_equal(f(x, s, 0, y)[1][2], 0.0)  # numbers are arguments
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x, s, k, y: (np.repeat(x, 2)[::2], s, k, y),
+        lambda x, s, k, y: (x.astype(np.float32), s, k, y.astype(np.float32)),
+        lambda x, s, k, y: (np.append(x, 4.0), s, k, np.append(y, 0.4)),
+        lambda x, s, k, y: (x, np.float64(s), k, y),
+        lambda x, s, k, y: (x, np.array(s), k, y),
+        lambda x, s, k, y: (list(x), s, k, y),
+    ],
+)
+def test_other_kinds_go_the_general_way(generals, change):
+    f = sdgrad.grad(mixed)
+    f(*arguments())
+    with contextlib.suppress(sdgrad.errors.SdgradError):
+        f(*change(*arguments()))
+    assert len(generals) == 2
+    f(*arguments())
+    f(y=arguments()[3], x=arguments()[0], s=0.5, k=2)
+    assert len(generals) == 3
+
+
+def test_what_is_not_an_argument_is_looked_up(generals):
+    x = np.ones(3)
+    f = sdgrad.grad(with_a_closure)
+    np.testing.assert_array_equal(f(x), [1.0, 2.0, 3.0])
+    SCALE[0] = 7.0
+    try:
+        np.testing.assert_array_equal(f(x), [7.0, 2.0, 3.0])
+    finally:
+        SCALE[0] = 1.0
+    g = sdgrad.grad(sized)
+    np.testing.assert_array_equal(g(x, 2), [2.0, 2.0, 0.0])
+    np.testing.assert_array_equal(g(x, 3), [2.0, 2.0, 2.0])
+
+
+def test_the_function_itself():
+    f, x = sdgrad.compile_forward(two), np.arange(3.0)
+    first, again = f(x), f(x)
+    for found in (first, again):
+        np.testing.assert_array_equal(found[0], 2 * x)
+        assert found[1] == 3.0 and np.shape(found[1]) == ()
+    assert first[0] is not again[0]
