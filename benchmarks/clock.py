@@ -23,6 +23,7 @@ def limit_threads(threads: int) -> list[int]:
         raise RuntimeError("the number of threads has to be set before NumPy is imported")
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(threads)
+    os.environ.pop("OPENBLAS_CORETYPE", None)  # every engine runs the kernels that the machine has
     if threads == 1:  # XLA reads a file of flags unless the variable starts with "--"
         single = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
         os.environ["XLA_FLAGS"] = f"{single} {os.environ.get('XLA_FLAGS', '')}".strip()

@@ -41,6 +41,9 @@ from sdgrad.tape.plan import TapePlan
 from sdgrad.tape.record import Recorder
 from sdgrad.tape.split import split
 
+DEEPEST = 6
+"""Levels of loops that become nests, one after the other: what is fused in between is handed on by nobody."""
+
 
 @dataclass(frozen=True)
 class Differentiated:
@@ -95,13 +98,17 @@ def own_form(program: Program) -> Program:
 def plain_form(program: Program, form: Callable[[Program], Program]) -> Program:
     """The normal form with the loops that the program has."""
     program = read_bounds_once(spell_out_updates(divide_truly(close_calls(program, form))))
-    return start_fresh(bound_sizes(fuse(remember_trips(known_integers(program)))))
+    return fuse(start_fresh(bound_sizes(fuse(remember_trips(known_integers(program))))))
 
 
 def with_nests(program: Program) -> Program:
     """Loops as nests where that can be, and fused with what is beside them."""
-    nested = loops_as_nests(program, all_names(program))
-    return start_fresh(fuse(nested)) if nested.body != program.body else program
+    for _ in range(DEEPEST):
+        nested = loops_as_nests(program, all_names(program))
+        if nested.body == program.body:
+            break
+        program = fuse(start_fresh(fuse(nested)))
+    return program
 
 
 def normalize_again(program: Program) -> Program:

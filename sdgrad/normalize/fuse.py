@@ -73,10 +73,11 @@ def fuse_block(block: Block, program: Program) -> Block:
         node = with_children(node, tuple(fuse_block(b, program) for b in children(node)))
         node = collapse_fused(node, program)
         partner = find_partner(out, node, program) if isinstance(node, Leaf) else None
-        if partner is None:
-            out.append(node)
-        else:
+        if partner is not None:
             out[partner] = merge(out[partner], node, program)  # type: ignore[arg-type]
+            continue
+        late = find_late_partner(out, node, program) if isinstance(node, Leaf) else None
+        out.append(node if late is None else merge(out.pop(late), node, program))  # type: ignore[arg-type]
     return tuple(out)
 
 
@@ -101,6 +102,15 @@ def find_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None
             return k
         if depends(node, leaf, program):
             return None
+    return None
+
+
+def find_late_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None:
+    """The nearest earlier leaf that can wait for this one: whatever stands between them has nothing to do with it."""
+    for k in range(len(before) - 2, max(-1, len(before) - 1 - LOOKBACK), -1):
+        node = before[k]
+        if isinstance(node, Leaf) and same_domain(node, leaf) and fusable(node, leaf, program):
+            return k if not any(depends(node, x, program) for x in before[k + 1 :]) else None
     return None
 
 

@@ -54,7 +54,7 @@ LEAST_SHARE = 1 << 16
 
 
 def loops_as_nests(program: Program, names: Names) -> Program:
-    """The program with loops replaced by leaves, wherever their trips may run in any order."""
+    """The program with innermost loops replaced by leaves, wherever their trips may run in any order."""
     raising = Raising(program, names)
     body = raising.block(program.body)
     return replace(program, body=body, containers={**program.containers, **raising.made})
@@ -86,7 +86,8 @@ class Raising:
                 self.around[node.symbol] = trips
             inside = self.block(node.body)
             self.around.pop(node.symbol, None)
-            return self.raised(node, inside) or (replace(node, body=inside),)
+            changed = inside != node.body  # its turn comes when this is fused
+            return (not changed and self.raised(node, inside)) or (replace(node, body=inside),)
         if isinstance(node, Branch):
             return (with_children(node, tuple(self.block(b) for b in children(node))),)
         return (node,)

@@ -114,13 +114,36 @@ def split_stores(leaf: Leaf, program: Program, change: Callable[[Leaf], Sequence
     out: list[Node] = []
     rest = list(leaf.stores)
     for store in leaf.stores:
-        alone = replace(leaf, body=live((i for i in leaf.body if i is store or not isinstance(i, Store)), set()))
-        if changed := change(alone):
-            out += changed
+        changed = [change(alone) for alone in terms(leaf, store)]
+        if all(changed):
+            out += [node for nodes in changed if nodes for node in nodes]
             rest.remove(store)
     if rest:
         out.append(replace(leaf, body=live((i for i in leaf.body if i in rest or not isinstance(i, Store)), set())))
     return tuple(out)
+
+
+def terms(leaf: Leaf, store: Store) -> list[Leaf]:
+    """The leaf with nothing but one store; a leaf for each term where it accumulates a sum."""
+    lets = {x.name: x.expr for x in leaf.lets}
+
+    def summands(expr: ast.expr, sign: int) -> list[ast.expr]:
+        if isinstance(expr, ast.Name) and expr.id in lets:
+            return summands(lets[expr.id], sign)
+        if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub)):
+            return summands(expr.left, sign) + summands(expr.right, -sign if isinstance(expr.op, ast.Sub) else sign)
+        return [expr if sign > 0 else code.binary(ast.Mult, code.constant(-1), expr)]
+
+    others = tuple(i for i in leaf.body if not isinstance(i, Store))
+    found = summands(code.name(store.value), 1) if store.mode == "sum" and store.guard is None else []
+    if len(found) < 2:
+        return [replace(leaf, body=live((*others, store), set()))]
+    leaves = []
+    for k, term in enumerate(found):
+        name = f"{store.value}_term_{k}"
+        own = replace(store, value=name, fresh=store.fresh and k == 0)
+        leaves.append(replace(leaf, body=live((*others, Let(name, term), own), set())))
+    return leaves
 
 
 class Matcher:
