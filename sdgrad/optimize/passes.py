@@ -8,6 +8,7 @@ from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
 from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.copies import read_originals
+from sdgrad.optimize.order import walk_memory
 from sdgrad.optimize.parallel import choose_threads
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.triangles import split_triangles
@@ -22,4 +23,4 @@ def optimize(program: Program) -> Program:
     if config.blas != "none":
         names = all_names(fused)
         fused = use_blas(split_triangles(fused, names), names)
-    return choose_threads(schedule_accumulations(fuse_rows(fused)))
+    return choose_threads(walk_memory(schedule_accumulations(fuse_rows(fused))))

@@ -1,0 +1,44 @@
+"""The order of loops over independent instances: the innermost one walks through memory step by step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sdgrad.optimize.layout import known_trips, steps
+from sdgrad.program.tree import Block, Leaf, Let, Node, Param, Program, children, with_children
+from sdgrad.symbolic.expr import free_names
+
+FAR = 8
+"""What an access costs that takes another cache line each time, beside one that takes the next number."""
+
+
+def walk_memory(program: Program) -> Program:
+    """The program with the best parameter of every leaf innermost, as far as bounds allow that."""
+
+    def block(nodes: Block) -> Block:
+        return tuple(node(n) for n in nodes)
+
+    def node(n: Node) -> Node:
+        if isinstance(n, Leaf):
+            return _ordered(n, program)
+        return with_children(n, tuple(block(b) for b in children(n)))
+
+    return replace(program, body=block(program.body))
+
+
+def _ordered(leaf: Leaf, program: Program) -> Leaf:
+    if leaf.sequential or len(leaf.params) < 2:
+        return leaf
+    bounds = {p.name: free_names(p.start, p.stop, p.step) for p in leaf.params}
+    free = [p for p in leaf.params if not any(p.name in b for b in bounds.values())]
+    last = leaf.params[-1]
+    best = min(free, key=lambda p: (_cost(leaf, p, program), p != last), default=last)
+    if best == last or _cost(leaf, best, program) == _cost(leaf, last, program) or 0 < known_trips(best) < FAR:
+        return leaf
+    return replace(leaf, params=(*(p for p in leaf.params if p != best), best))
+
+
+def _cost(leaf: Leaf, param: Param, program: Program) -> int:
+    """What the accesses of neighbouring instances cost."""
+    distances = (steps(i, param, program) for i in leaf.body if not isinstance(i, Let))
+    return sum(0 if d is None or d == 0 else 1 if d in (1, -1) else FAR for d in distances)
