@@ -40,7 +40,7 @@ from sdgrad.program.tree import (
     with_children,
     with_values,
 )
-from sdgrad.program.window import FromEnd
+from sdgrad.program.window import FromEnd, wrapped
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, free_names, sym
 
@@ -75,11 +75,8 @@ def within_parts(program: Program) -> Program:
             if body != node.body:
                 changed[place.path] = replace(node, body=body)
 
-    def plain(expr: Expr) -> Expr:
-        return sympy.sympify(expr).replace(FromEnd, lambda k, n: sympy.Mod(k + n, n))
-
     def subset(found: dace.subsets.Range) -> dace.subsets.Range:
-        return dace.subsets.Range([tuple(map(plain, r)) for r in found.ranges])
+        return dace.subsets.Range([tuple(map(wrapped, r)) for r in found.ranges])
 
     def region(found: Region) -> Region:
         return replace(found, subset=subset(found.subset))
@@ -91,7 +88,7 @@ def within_parts(program: Program) -> Program:
         return (with_values(node, lambda v: replace(v, loads=tuple(index(x) for x in v.loads))),)
 
     def index(load: Load) -> Load:
-        return replace(load, index=tuple(map(plain, load.index)))
+        return replace(load, index=tuple(map(wrapped, load.index)))
 
     seen = {n: c for n, c in program.containers.items() if c.view_subset is not None}
     views = {n: replace(c, view_subset=subset(c.view_subset)) for n, c in seen.items() if c.view_subset is not None}

@@ -39,6 +39,7 @@ from sdgrad.program.tree import (
     with_children,
     writes,
 )
+from sdgrad.program.window import wrapped
 from sdgrad.symbolic.expr import Expr, sym
 
 
@@ -54,7 +55,9 @@ def custom_call(rule: CustomRule, body: Block, sdfg: dace.SDFG, env: Env, source
         if name in env.windows:
             desc = sdfg.arrays[name]
             shape = tuple(env.expr(n) for n in desc.shape)
-            variables[name] = Operand(env.windows[name], shape, isinstance(desc, dt.Scalar))
+            own = env.windows[name]  # for which rules have arrays of their own
+            window = replace(own, base=tuple(map(wrapped, own.base)), shape=None)
+            variables[name] = Operand(window, shape, isinstance(desc, dt.Scalar))
         elif name in env.values or name in sdfg.symbols:
             symbols[name] = env.values.get(name, sym(name))
         elif name not in (rule.parameters or ()):  # arguments with a constant value are not there

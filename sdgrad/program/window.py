@@ -31,6 +31,11 @@ class FromEnd(sympy.Function):
         return None
 
 
+def wrapped(expr: Expr) -> Expr:
+    """An expression with its places counted from the end as remainders."""
+    return sympy.sympify(expr).replace(FromEnd, lambda place, size: sympy.Mod(place + size, size))
+
+
 @dataclass(frozen=True)
 class Window:
     """A name as a window on a container: element ``k`` is ``container[base + k * step]``.
