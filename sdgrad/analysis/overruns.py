@@ -6,6 +6,7 @@ is refused where it cannot be right. Indices that only a run knows are counted f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import dace
@@ -16,6 +17,7 @@ from sdgrad.analysis.places import Place, dims_of, places
 from sdgrad.analysis.relations import NotAffine, access_relation, value_expr
 from sdgrad.errors import ParseError
 from sdgrad.names import Names
+from sdgrad.program.custom import CustomCall
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
@@ -68,8 +70,10 @@ def within_arrays(program: Program) -> Program:
 
 def within_parts(program: Program) -> Program:
     """The program with places in parts of arrays (:class:`~sdgrad.program.window.FromEnd`) as places in these."""
-    changed: dict[tuple[int, ...], Leaf] = {}
+    changed: dict[tuple[int, ...], Node] = {}
     for place, node in places(program.body):
+        if isinstance(node, CustomCall):
+            changed[place.path] = _with_places(node, place)
         if isinstance(node, Leaf):
             body = tuple(i if isinstance(i, Let) else _in_parts(i, node, place) for i in node.body)
             if body != node.body:
@@ -97,12 +101,27 @@ def within_parts(program: Program) -> Program:
 
 
 def _in_parts(access: Load | Store, leaf: Leaf, place: Place) -> Load | Store:
+    if not any(e.has(FromEnd) for e in access.index):
+        return access
+    return replace(access, index=tuple(_counted(e, leaf, place) for e in access.index))
+
+
+def _counted(expr: Expr, leaf: Leaf, place: Place) -> Expr:
+    """An expression with its places counted from the end where they may be negative."""
+
     def resolved(k: Expr, n: Expr) -> Expr:
         return k if _is_positive(k, leaf, place) else sympy.Mod(k + n, n)
 
-    if not any(e.has(FromEnd) for e in access.index):
-        return access
-    return replace(access, index=tuple(e.replace(FromEnd, resolved) for e in access.index))
+    return expr.replace(FromEnd, resolved)
+
+
+def _with_places(call: CustomCall, place: Place) -> CustomCall:
+    """A call whose variables are parts that begin where they do in these trips."""
+    found = {}
+    for name, operand in call.variables.items():
+        base = tuple(_counted(b, Leaf((), ()), place) for b in operand.window.base)
+        found[name] = replace(operand, window=replace(operand.window, base=base))
+    return replace(call, variables=found)
 
 
 def _symbols_from_the_end(program: Program, names: Names) -> Program:
@@ -166,7 +185,7 @@ def _from_the_end(leaf: Leaf, program: Program, names: Names) -> Leaf:
     return replace(leaf, body=tuple(out)) if made else leaf
 
 
-def _replaced(block: Block, path: tuple[int, ...], by: dict[tuple[int, ...], Leaf]) -> Block:
+def _replaced(block: Block, path: tuple[int, ...], by: Mapping[tuple[int, ...], Node]) -> Block:
     out: list[Node] = []
     for k, node in enumerate(block):
         here = (*path, k)

@@ -18,7 +18,7 @@ from sdgrad.errors import UnsupportedNode
 from sdgrad.names import Names
 from sdgrad.normalize.liveness import Live
 from sdgrad.program.tree import Container
-from sdgrad.program.window import Axis, Window, whole_window
+from sdgrad.program.window import Axis, FromEnd, Window, whole_window
 from sdgrad.symbolic.expr import Expr, substitute, substitute_range, sym, to_expr
 
 
@@ -81,7 +81,10 @@ def bind(name: str, desc: dt.Data, container: Container, subset: subsets.Range, 
         return as_view(name, inner, container, subset, env)
     shape = tuple(sympy.sympify(n) for n in inner.shape)
     if env.read_once and not (window.whole and shape == container.shape):
-        window = replace(window, shape=shape)
+        along = {axis.axis for axis in window.axes if axis is not None}
+        sizes = enumerate(zip(window.base, container.shape, strict=True))
+        base = tuple(b if d in along else FromEnd(b, n) for d, (b, n) in sizes)
+        window = replace(window, shape=shape, base=base)
     return window
 
 

@@ -39,7 +39,6 @@ from sdgrad.program.tree import (
     with_children,
     writes,
 )
-from sdgrad.program.window import wrapped
 from sdgrad.symbolic.expr import Expr, sym
 
 
@@ -55,8 +54,7 @@ def custom_call(rule: CustomRule, body: Block, sdfg: dace.SDFG, env: Env, source
         if name in env.windows:
             desc = sdfg.arrays[name]
             shape = tuple(env.expr(n) for n in desc.shape)
-            own = env.windows[name]  # for which rules have arrays of their own
-            window = replace(own, base=tuple(map(wrapped, own.base)), shape=None)
+            window = replace(env.windows[name], shape=None)  # rules have arrays of their own for these parts
             variables[name] = Operand(window, shape, isinstance(desc, dt.Scalar))
         elif name in env.values or name in sdfg.symbols:
             symbols[name] = env.values.get(name, sym(name))

@@ -4,6 +4,8 @@ import dace
 import numpy as np
 from programs._base import arrays, program, signed
 
+import sdgrad
+
 
 def relax(V, c):
     for e in range(1, V.shape[0]):
@@ -270,4 +272,30 @@ def _ends_of_parts(Z):
     for place in (2, 3, 1, 2):
         d[place] += 3000.0 if place == 3 else 1000.0
     d[4] += 1.0
+    return d
+
+
+@sdgrad.custom_vjp
+def _squared(x):
+    return x * x
+
+
+@_squared.defvjp
+def _squared_vjp(x, grad_out):
+    return 2.0 * x * grad_out
+
+
+# A row from the end, given to a function with a rule, was read beyond the array.
+@program(lambda rng: (signed(rng, 5), 0), "corpus nojax", scalar=True,
+         expected=lambda Z, k: np.append(2 * Z[:-1] * (1 + Z[3] ** 2), 0) + _row(Z))  # fmt: skip
+def rows_from_the_end_given_to_rules(Z, k):
+    v = Z[:-1]
+    A = np.outer(v, v)
+    w = A[k - 1]
+    return np.sum(_squared(w)) + np.sum(_squared(v))
+
+
+def _row(Z):
+    d = np.zeros(5)
+    d[3] = 2 * Z[3] * np.sum(Z[:-1] ** 2)
     return d
