@@ -26,6 +26,8 @@ from dace.config import temporary_config
 from sdgrad.runtime.blas import BlasKind, use_blas
 
 PREFIX = "SDGRAD_"
+STEPS = ("nests", "fusion", "originals", "triangles", "blas", "rows", "order", "threads", "lanes")
+"""Steps of the optimization that can be left out."""
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -54,6 +56,10 @@ class Config:
 
     checked: bool = False
     """Find changes of arrays between a forward call and the backward calls that use its tape."""
+
+    without: tuple[str, ...] = ()
+    """Steps of the optimization to leave out, of :data:`STEPS`, in functions that are differentiated from now on: to
+    find out what each is worth, or which one is to blame. In the environment a list with commas."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         value = self._checked(name, value)
@@ -163,12 +169,21 @@ def _check_flag(value: Any) -> bool:
     raise ConfigError(f"a flag is one of {', '.join(_TRUE + _FALSE)}, not {value!r}")
 
 
+def _check_steps(value: Any) -> tuple[str, ...]:
+    names = [n.strip() for n in value.split(",") if n.strip()] if isinstance(value, str) else list(value)
+    for name in names:
+        if name not in STEPS:
+            raise ConfigError(f"no step {name!r}{_nearest(str(name), list(STEPS))}; there are {', '.join(STEPS)}")
+    return tuple(sorted(set(names)))
+
+
 _CHECKS = {
     "blas": _check_blas,
     "optimization_level": _check_level,
     "cache_dir": _check_folder,
     "debug": _check_flag,
     "checked": _check_flag,
+    "without": _check_steps,
 }
 
 config = Config.from_environment()

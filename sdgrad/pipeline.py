@@ -10,6 +10,7 @@ import dace
 from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
 from sdgrad.analysis.overruns import within_arrays, within_parts
+from sdgrad.config import config
 from sdgrad.forward import with_tangents
 from sdgrad.normalize import (
     as_python_computes,
@@ -103,7 +104,7 @@ def plain_form(program: Program, form: Callable[[Program], Program]) -> Program:
 
 def with_nests(program: Program) -> Program:
     """Loops as nests where that can be, and fused with what is beside them."""
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST if "nests" not in config.without else 0):
         nested = loops_as_nests(program, all_names(program))
         if nested.body == program.body:
             break

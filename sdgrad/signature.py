@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import dace
 import numpy as np
 
+from sdgrad.config import config
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.gradients import gradient_name
@@ -104,7 +105,8 @@ class Signature:
         """The signature of a call, from the cache where it was seen before."""
         fixed = sizes(f, arguments)
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
-        key = (own, *((name, fixed.get(name, _key(value))) for name, value in arguments.items()))
+        kinds = ((name, fixed.get(name, _key(value))) for name, value in arguments.items())
+        key = (config.blas, config.without, own, *kinds)
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache or cache[key].is_stale():
             with making:

@@ -21,6 +21,7 @@ from sdgrad.runtime import blas
         ("debug", "maybe", "not 'maybe'"),
         ("cache_dir", 3, "a path or None"),
         ("cache_dir", __file__, "is a file"),
+        ("without", "blas,row", "no step 'row'; did you mean 'rows'"),
         ("optimisation_level", 1, "did you mean 'optimization_level'"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sdgrad.config import config
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
@@ -17,10 +19,33 @@ from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
 
 
+def _triangles(program: Program) -> Program:
+    return split_triangles(program, all_names(program)) if config.blas != "none" else program
+
+
+def _products(program: Program) -> Program:
+    return use_blas(program, all_names(program)) if config.blas != "none" else program
+
+
+PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
+    (None, expanded),
+    ("fusion", fuse),  # what reversal separated
+    (None, start_fresh),
+    ("originals", read_originals),
+    ("fusion", fuse),
+    ("triangles", _triangles),
+    ("blas", _products),
+    ("rows", fuse_rows),
+    (None, schedule_accumulations),  # every other accumulation gets an order
+    ("order", walk_memory),
+    ("threads", choose_threads),
+)
+"""Passes in order; those with a name can be left out (``config.without``)."""
+
+
 def optimize(program: Program) -> Program:
-    """Fuse what reversal separated, call BLAS for matrix products, and give every other accumulation an order."""
-    fused = fuse(read_originals(start_fresh(fuse(expanded(program)))))
-    if config.blas != "none":
-        names = all_names(fused)
-        fused = use_blas(split_triangles(fused, names), names)
-    return choose_threads(walk_memory(schedule_accumulations(fuse_rows(fused))))
+    """The program as it is compiled: fused, with calls of BLAS, every sum in an order, and threads where they pay."""
+    for name, step in PASSES:
+        if name not in config.without:
+            program = step(program)
+    return program

@@ -167,7 +167,7 @@ def generate(job: Job) -> Needs:
     """Write the sources of a graph."""
     with config.compiling():
         objects = codegen.generate_code(job.sdfg, validate=config.debug)
-        for made in objects:
+        for made in objects if "lanes" not in config.without else ():
             made.code = in_lanes(made.clean_code)
         write_sources(job.sdfg, objects, job.folder)
     if len(job.arguments) > MOST_ARGUMENTS:

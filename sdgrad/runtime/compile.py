@@ -85,7 +85,7 @@ def own_sources() -> str:
 
 def content_key(sdfg: dace.SDFG) -> str:
     """A hash of everything that decides the compiled code: graph, settings, compiler, DaCe's version and our own."""
-    settings = [dace.__version__, own_sources(), config.blas, compiler_name(), *flags()]
+    settings = [dace.__version__, own_sources(), config.blas, *config.without, compiler_name(), *flags()]
     return hashlib.sha256((sdfg.hash_sdfg() + json.dumps(settings)).encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,97 @@
+"""Steps of the optimization, each left out: the same results, by other programs."""
+
+import numpy as np
+import pytest
+
+import sdgrad
+from sdgrad.config import STEPS, config
+from sdgrad.frontend.parse import bind_arguments
+from sdgrad.optimize.passes import PASSES, optimize
+from sdgrad.program.tree import Leaf, Loop, NodeCall, Scope, walk
+
+N = 130
+
+
+def everything(x, A):
+    """Rows that share a maximum and a sum, products over all and over a triangle, copies, columns of loops."""
+    shifted = A - np.max(A, axis=1).reshape(N, 1)
+    e = np.exp(shifted)
+    p = e / np.sum(e, axis=1).reshape(N, 1)
+    C = np.zeros((N, N))
+    for i in range(N):
+        for j in range(i + 1):
+            for k in range(N):
+                C[i, j] += A[i, k] * p[j, k]
+    D = np.copy(C)
+    y = np.zeros(N)
+    for i in range(N):
+        y[i] = x[i] * D[i, 0]
+    G = np.zeros((N, N))
+    for j in range(N):
+        for i in range(N):
+            G[i, j] = A[i, j] * x[i]
+    return np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
+
+
+def arguments():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal(N), 0.1 * rng.standard_normal((N, N))
+
+
+def results():
+    """Value and gradients, and the optimised program they come from."""
+    f = sdgrad.value_and_grad(everything, wrt=("x", "A"))
+    signature, _, _, request = f.question(bind_arguments(f.f, arguments(), {}))
+    value, gradients = f(*arguments())
+    return value, gradients, optimize(signature.gradient(request).result.program)
+
+
+REFERENCE = []
+
+
+def reference():
+    if not REFERENCE:
+        REFERENCE.append(results())
+    return REFERENCE[0]
+
+
+def count(program, kind):
+    return sum(isinstance(n, kind) for n in walk(program.body))
+
+
+CHANGES = {
+    "nests": lambda own, other: count(other, Loop) > count(own, Loop),
+    "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
+    "originals": lambda own, other: str(other) != str(own),
+    "triangles": lambda own, other: count(other, NodeCall) < count(own, NodeCall),
+    "blas": lambda own, other: count(own, NodeCall) > count(other, NodeCall) == 0,
+    "rows": lambda own, other: str(other) != str(own),
+    "order": lambda own, other: str(other) != str(own),
+    "threads": lambda own, other: {n.schedule for n in walk(own.body) if isinstance(n, (Leaf, Scope))}
+    != {n.schedule for n in walk(other.body) if isinstance(n, (Leaf, Scope))},
+    "lanes": lambda own, other: str(other) == str(own),  # only the generated code is another
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step_left_out(step):
+    value, gradients, program = reference()
+    with config.override(without=(step,)):
+        own_value, own_gradients, own = results()
+    assert own_value == pytest.approx(value, rel=1e-12)
+    for found, right in zip(own_gradients, gradients, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-12 * np.max(np.abs(right)))
+    assert CHANGES[step](program, own)
+
+
+def test_all_left_out():
+    value, gradients, _ = reference()
+    with config.override(without=STEPS):
+        own_value, own_gradients, _ = results()
+    assert own_value == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(own_gradients[1], gradients[1], rtol=1e-9, atol=1e-9)
+
+
+def test_every_name_is_a_step():
+    named = {name for name, _ in PASSES if name is not None}
+    assert named | {"nests", "lanes"} == set(STEPS) == set(CHANGES)
