@@ -27,7 +27,7 @@ lint: $(VENV)/.installed-test  ## check style (ruff) and types (mypy)
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/.installed-bench  ## compare gradients with JAX; options: ARGS="--kernels gemm,mlp --sizes small"
+bench: $(VENV)/.installed-bench  ## compare gradients with JAX and dace.autodiff; options: ARGS="--kernels gemm,mlp --sizes small"
 	@echo "== running the benchmarks"
 	@$(BIN)/python -m benchmarks.run $(ARGS)
 

@@ -1,1 +1,1 @@
-"""Measurements of sdgrad beside JAX: ``python -m benchmarks.run --help``."""
+"""Measurements of sdgrad beside JAX, ``dace.autodiff`` and PyTorch: ``python -m benchmarks.run --help``."""
