@@ -178,12 +178,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append(run_kernel(name, size, engines, options))
             failed = f", not by {', '.join(rows[-1].errors)}" if rows[-1].errors else ""
             print(f"{time.perf_counter() - start:.0f} s{failed}", file=sys.stderr)
+            if options.out is not None:
+                save(rows, vars(options), options.out)  # what there is, should this be interrupted
     print(table(rows, options.engines))
     for row in rows:
         for engine, error in row.errors.items():
             print(f"- {row.kernel} ({row.size}), {engine}: {' '.join(error.split())[:200]}")
     if options.out is not None:
-        save(rows, vars(options), options.out)
         plots(rows, options.engines, options.out)
         print(f"\nwritten to {options.out}")
     return int(any("sdgrad" in row.errors for row in rows))

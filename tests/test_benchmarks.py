@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from benchmarks.npbench import KERNELS, load
 from benchmarks.report import Row, table
@@ -31,6 +32,14 @@ def test_both_versions_of_a_kernel_agree(name):
     assert kernel.numpy_version(*fresh) == pytest.approx(float(expected), rel=1e-12)
     # A gradient that vanishes would compare nothing.
     assert all(np.max(np.abs(g)) > 1e-12 for g in gradients)
+
+
+@pytest.mark.parametrize("name", [n for n in KERNELS if load(n).torch_version is not None])
+def test_versions_in_pytorch_agree(name):
+    kernel = load(name)
+    args = kernel.inputs(kernel.sizes["small"], np.random.default_rng(3))
+    own = [torch.as_tensor(a) if isinstance(a, np.ndarray) else a for a in args]
+    assert float(kernel.torch_version(*own)) == pytest.approx(kernel.numpy_version(*args), rel=1e-12)
 
 
 def test_the_table_has_ratios_and_their_geometric_means():

@@ -1,9 +1,9 @@
 """The kernels of NPBench: each module has the kernel in NumPy, as sdgrad takes it, and in JAX.
 
 A module defines ``SIZES`` (by name), ``WRT`` (the arguments to differentiate), ``inputs(size, rng)``,
-``jax_version``, a NumPy function named like the module, and ``torch_version`` where PyTorch has the operations as a
-whole. All of them return the sum of the kernel's results, so that one gradient goes through all of it; of complex
-results a real number is taken. The NumPy function may write its arguments.
+``jax_version``, and a NumPy function named like the module; versions in PyTorch are in ``torch_versions.py`` beside
+this folder. All of them return the sum of the kernel's results, so that one gradient goes through all of it; of
+complex results a real number is taken. The NumPy function may write its arguments.
 """
 
 from __future__ import annotations
@@ -79,7 +79,11 @@ class Kernel:
     inputs: Callable[..., tuple]
     sizes: Mapping[str, tuple[int, ...]]
     wrt: tuple[str, ...]
-    torch_version: Callable[..., Any] | None = None
+
+    @property
+    def torch_version(self) -> Callable[..., Any] | None:
+        """The kernel in PyTorch, where it is made of whole operations."""
+        return getattr(importlib.import_module("benchmarks.torch_versions"), self.name, None)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -101,5 +105,4 @@ def load(name: str) -> Kernel:
     """A kernel by its name."""
     module = importlib.import_module(f"benchmarks.npbench.{name}")
     function = getattr(module, name)
-    torch = getattr(module, "torch_version", None)
-    return Kernel(name, function, module.jax_version, module.inputs, module.SIZES, module.WRT, torch)
+    return Kernel(name, function, module.jax_version, module.inputs, module.SIZES, module.WRT)
