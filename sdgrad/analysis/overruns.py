@@ -42,7 +42,7 @@ from sdgrad.program.tree import (
     with_children,
     with_values,
 )
-from sdgrad.program.window import FromEnd, wrapped
+from sdgrad.program.window import FromEnd, counted, remainder
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, free_names, sym
 
@@ -80,7 +80,7 @@ def within_parts(program: Program) -> Program:
                 changed[place.path] = replace(node, body=body)
 
     def subset(found: dace.subsets.Range) -> dace.subsets.Range:
-        return dace.subsets.Range([tuple(map(wrapped, r)) for r in found.ranges])
+        return dace.subsets.Range([tuple(counted(x, remainder) for x in r) for r in found.ranges])
 
     def region(found: Region) -> Region:
         return replace(found, subset=subset(found.subset))
@@ -92,7 +92,7 @@ def within_parts(program: Program) -> Program:
         return (with_values(node, lambda v: replace(v, loads=tuple(index(x) for x in v.loads))),)
 
     def index(load: Load) -> Load:
-        return replace(load, index=tuple(map(wrapped, load.index)))
+        return replace(load, index=tuple(counted(e, remainder) for e in load.index))
 
     seen = {n: c for n, c in program.containers.items() if c.view_subset is not None}
     views = {n: replace(c, view_subset=subset(c.view_subset)) for n, c in seen.items() if c.view_subset is not None}
@@ -110,9 +110,9 @@ def _counted(expr: Expr, leaf: Leaf, place: Place) -> Expr:
     """An expression with its places counted from the end where they may be negative."""
 
     def resolved(k: Expr, n: Expr) -> Expr:
-        return k if _is_positive(k, leaf, place) else sympy.Mod(k + n, n)
+        return k if _is_positive(k, leaf, place) else remainder(k, n)
 
-    return expr.replace(FromEnd, resolved)
+    return counted(expr, resolved)
 
 
 def _with_places(call: CustomCall, place: Place) -> CustomCall:

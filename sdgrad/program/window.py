@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import sympy
@@ -28,12 +29,21 @@ class FromEnd(sympy.Function):
     def eval(cls, place: Expr, size: Expr) -> Expr | None:
         if isinstance(place, sympy.Integer):
             return place if place >= 0 else place + size
-        return None
+        return place if isinstance(place, FromEnd) else None
 
 
-def wrapped(expr: Expr) -> Expr:
-    """An expression with its places counted from the end as remainders."""
-    return sympy.sympify(expr).replace(FromEnd, lambda place, size: sympy.Mod(place + size, size))
+def counted(expr: Expr, count: Callable[[Expr, Expr], Expr]) -> Expr:
+    """An expression with ``count(place, size)`` for every :class:`FromEnd` in it, inner ones first."""
+    expr = sympy.sympify(expr)
+    if not expr.has(FromEnd):
+        return expr
+    args = [counted(a, count) for a in expr.args]
+    return count(*args) if isinstance(expr, FromEnd) else expr.func(*args)
+
+
+def remainder(place: Expr, size: Expr) -> Expr:
+    """A place counted from the end, whatever is known of it."""
+    return sympy.Mod(place + size, size)
 
 
 @dataclass(frozen=True)

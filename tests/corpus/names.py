@@ -299,3 +299,22 @@ def _row(Z):
     d = np.zeros(5)
     d[3] = 2 * Z[3] * np.sum(Z[:-1] ** 2)
     return d
+
+
+# Parts of parts that begin at places from the end were left half resolved.
+@program(lambda rng: (signed(rng, (4, 5)), signed(rng, 5), 0), "corpus nojax", wrt=("A", "Y"), scalar=True,
+         expected=lambda A, Y, k: (np.vstack([np.zeros((3, 5)), _last_row(A[3])]), np.full(5, 3.0)))  # fmt: skip
+def parts_of_parts_from_their_ends(A, Y, k):
+    v = A[k - 1, :]
+    w = v[1:]
+    s = w[k - 1] * w[k - 2]
+    t = np.copy(v)
+    v[:] = Y
+    Y[:] = t
+    for i in range(1):
+        s += 2.0 * np.sum(A[i - 1, 1:]) + np.sum(v[1:])
+    return s + 3.0 * v[k] + np.sum(Y * Y)
+
+
+def _last_row(row):
+    return 2 * row + np.array([0.0, 0.0, 0.0, row[4], row[3]])
