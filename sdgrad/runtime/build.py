@@ -46,7 +46,14 @@ def flags() -> list[str]:
     """Compiler flags of all programs."""
     level = ["-O0", "-g"] if config.debug else [f"-O{config.optimization_level}", "-DNDEBUG"]
     warnings_off = [f for f in shlex.split(DaceConfig.get("compiler", "cpu", "args")) if not f.startswith("-W")]
-    return [*warnings_off, *level, "-w", "-fPIC", "-fopenmp", "-std=c++20"]
+    return [*warnings_off, *level, *complex_rules(), "-w", "-fPIC", "-fopenmp", "-std=c++20"]
+
+
+@functools.cache
+def complex_rules() -> tuple[str, ...]:
+    """Products and quotients of complex numbers as NumPy computes them: C++ looks for NaN after each product."""
+    told = subprocess.run([compiler_name(), "--version"], capture_output=True, text=True, check=False).stdout
+    return () if "clang" in told.lower() else ("-fcx-fortran-rules",)
 
 
 def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:

@@ -88,3 +88,13 @@ template <typename A, typename B> inline auto sdgrad_mod(A a, B b) {
     using T = std::common_type_t<A, B>;
     return sdgrad_mod(T(a), T(b));
 }
+
+// The modulus of a complex number without overflow, as hypot has it, in a form that is computed for several numbers at
+// once. Zero, infinity and NaN take the other way.
+template <typename T> inline T sdgrad_modulus(const std::complex<T> &z) {
+    const T a = std::fabs(z.real()), b = std::fabs(z.imag());
+    const T large = a > b ? a : b, small = a > b ? b : a, ratio = small / large;
+    return large > T(0) && large <= std::numeric_limits<T>::max() ? large * std::sqrt(T(1) + ratio * ratio) : a + b;
+}
+inline double abs(const std::complex<double> &z) { return sdgrad_modulus(z); }
+inline float abs(const std::complex<float> &z) { return sdgrad_modulus(z); }
