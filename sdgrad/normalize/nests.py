@@ -24,7 +24,7 @@ from sdgrad.analysis.relations import loop_param
 from sdgrad.names import Names
 from sdgrad.normalize.sizes import largest
 from sdgrad.program.leaves import mentioned, rename_instr
-from sdgrad.program.symbols import used_symbols
+from sdgrad.program.symbols import used_symbols, view_symbols
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -45,7 +45,7 @@ from sdgrad.program.tree import (
     with_children,
     writes,
 )
-from sdgrad.symbolic import code
+from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.expr import free_names, substitute, sym
 
 MOST_STATEMENTS = 12
@@ -101,8 +101,11 @@ class Raising:
             return None
         if self.uses[loop.symbol] != _uses((loop,))[loop.symbol]:  # its last value is read
             return None
+        touched = {c for n in inside for c in reads(n) | writes(n)}
+        if any(loop.symbol in view_symbols(c, self.program) for c in touched):  # another part in every trip
+            return None
         own = _reads((loop,))
-        body = [as_sum(n) for n in inside if isinstance(n, Leaf)]
+        body = [as_sum(n, self.program) for n in inside if isinstance(n, Leaf)]
         program = replace(self.program, containers={**self.program.containers, **self.made})
         made: dict[str, Container] = {}
         while (container := in_the_way(body, trips, program)) is not None:
@@ -175,9 +178,11 @@ def _indexed(leaf: Leaf, container: Container, wider: str, trips: Param) -> Leaf
     return replace(leaf, body=tuple(i if isinstance(i, Let) else changed(i) for i in leaf.body))
 
 
-def as_sum(leaf: Leaf) -> Leaf:
+def as_sum(leaf: Leaf, program: Program) -> Leaf:
     """``x[i] = x[i] + y`` as ``x[i] += y``, where nothing else in the leaf has to do with ``x``."""
     for store in leaf.stores:
+        if kinds.kind_of(program.containers[store.container].dtype) not in ("float", "complex"):
+            continue  # what is assigned is cut off, and what is added would be before it is
         found = [x for x in leaf.body if not isinstance(x, Let) and x.container == store.container]
         load = next((x for x in found if isinstance(x, Load)), None)
         value = next((x for x in leaf.lets if x.name == store.value), None)
