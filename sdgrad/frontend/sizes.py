@@ -13,6 +13,7 @@ import operator
 from collections import Counter
 from collections.abc import Mapping
 
+from sdgrad.frontend.syntax import is_numpy
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, to_ast
 
@@ -27,6 +28,7 @@ SHAPED = {  # functions whose arguments make a shape, and how many of these do
     "zeros": 1, "ones": 1, "empty": 1, "full": 1, "eye": 2, "identity": 1, "arange": 3, "linspace": 3, "ndarray": 1,
     "reshape": 9, "tile": 2, "repeat": 2, "broadcast_to": 2, "zeros_like": 0,
 }  # fmt: skip
+OF_ARRAYS = ("reshape", "tile", "repeat", "broadcast_to")  # NumPy's take the array first, methods do not
 
 
 def inline_sizes(function: ast.FunctionDef) -> None:
@@ -63,7 +65,9 @@ def shaping_names(function: ast.FunctionDef) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
-            for argument in node.args[: SHAPED.get(code.callee(node), 0)]:
+            name = code.callee(node)
+            of_array = name in OF_ARRAYS and isinstance(node.func, ast.Attribute) and is_numpy(node.func.value)
+            for argument in node.args[1 if of_array else 0 : SHAPED.get(name, 0)]:
                 found |= _names(argument)
     return _closure(found, _made(function, ranges=True))
 

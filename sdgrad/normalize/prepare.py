@@ -15,6 +15,7 @@ from dace.transformation.interstate.loop_lifting import LoopLifting
 from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
 
 from sdgrad.errors import InvalidGraph
+from sdgrad.names import Names
 from sdgrad.program.lowered import Lowered
 from sdgrad.rules import RULES
 
@@ -28,6 +29,8 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     views that nested SDFGs need; what it is good for, fusion does. With ``own``, the graph itself may be changed.
     """
     clamp_indirect(sdfg)
+    if own:
+        distinct_labels(sdfg)
     try:
         sdfg.validate()
     except (InvalidSDFGError, ValueError) as error:
@@ -41,6 +44,14 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     expand_calls(work)
     infer_types.infer_connector_types(work)
     return work
+
+
+def distinct_labels(sdfg: dace.SDFG) -> None:
+    """Give blocks that the frontend has made of one line, of a loop that was written out, labels of their own."""
+    for region in sdfg.all_control_flow_regions(recursive=True):
+        names = Names()
+        for block in region.nodes():
+            block.label = names.fresh(block.label)
 
 
 def clamp_indirect(sdfg: dace.SDFG) -> None:

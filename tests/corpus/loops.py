@@ -374,3 +374,18 @@ def _bounds_by_hand(Z, X):
             dX[i] += Z[j]
             c = (c + 1) % 4
     return dZ, dX
+
+
+# A loop in a loop that is written out, because it makes shapes, had the same name in each copy: the graph was refused.
+@program(lambda rng: (rng.random((4, 6)), rng.random(3)), "corpus both", wrt=("A", "B"))
+def loops_in_loops_that_are_written_out(A, B):
+    t = 0.0
+    for i in range(1, 3):
+        v = np.reshape(A, (2 * i, -1))
+        for a in range(2):
+            t += v[a, 1] * B[0] + v[a, 2]
+    for i in range(4):
+        w = np.reshape(A[i], (2, 3))
+        for a in range(2):
+            t += w[a, 1] * B[a] * w[a, 2]
+    return t
