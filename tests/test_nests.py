@@ -154,3 +154,21 @@ def product(A, B):
             for k in range(N):
                 C[i, j] += A[i, k] * B[k, j]
     return np.sum(C * C)
+
+
+def assigned_by_no_trip(A, B):
+    s = B[0, 0]
+    for _ in range(0):
+        s = np.sin(A[0, 0])
+    t = B[1, 1]
+    for i in range(1, 2):
+        t = A[i, i] * 2.0
+    return np.sum(A) + s * t
+
+
+def test_loops_over_nothing_assign_nothing():
+    A, B = arguments()
+    value, (dA, dB) = sdgrad.value_and_grad(assigned_by_no_trip, wrt=("A", "B"))(A, B)
+    assert value == pytest.approx(assigned_by_no_trip(A, B))
+    assert dB[0, 0] == pytest.approx(2 * A[1, 1]) and dB[1, 1] == 0.0
+    assert dA[1, 1] == pytest.approx(1 + 2 * B[0, 0]) and dA[0, 0] == 1.0

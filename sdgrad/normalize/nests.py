@@ -116,8 +116,9 @@ class Raising:
             body = [_indexed(leaf, program.containers[container], wider.name, trips) for leaf in body]
             made[wider.name] = wider
             program = replace(program, containers={**program.containers, **made})
-        if any(s.fresh and trips.name not in free_names(*s.index) for leaf in body for s in leaf.stores):
-            return None  # it would start even where there is no trip
+        defining = [s for leaf in body for s in leaf.stores if s.fresh or s.mode == "set"]
+        if any(trips.name not in free_names(*s.index) for s in defining):
+            return None  # one trip, or none: what it defines would seem to be defined in any case
         self.made |= made
         low, high = (trips.start, trips.stop) if trips.step > 0 else (trips.stop, trips.start)
         fresh = Param(self.names.fresh(trips.name), low, high, sympy.Integer(1))
