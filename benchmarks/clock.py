@@ -43,9 +43,9 @@ def seconds(call: Callable[[], Any], times: int = 1) -> float:
     return (time.perf_counter() - start) / times
 
 
-def enough(call: Callable[[], Any], least: float = LEAST) -> int:
-    """How often a call has to be repeated to last that long."""
-    return max(1, math.ceil(least / max(seconds(call), 1e-7)))
+def enough(call: Callable[[], Any]) -> int:
+    """How often a call has to be repeated to last as long as a sample."""
+    return max(1, math.ceil(LEAST / max(seconds(call), 1e-7)))
 
 
 def medians(calls: dict[Any, Callable[[], Any]], reps: int) -> dict[Any, float]:

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.engines import ENGINES
 from benchmarks.npbench import KERNELS, load
 from benchmarks.report import Row, plots, save, table
 
-ENGINES = ("sdgrad", "jax", "dace", "torch", "torch-compile")
 TOLERANCE = 1e-9
 PATIENCE = 600
 """Seconds that an engine has for one kernel's first gradient."""
@@ -155,7 +155,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kernels", type=_choices(kernels), default=kernels, help=f"of {', '.join(kernels)}")
     parser.add_argument(
         "--engines",
-        type=_choices(ENGINES),
+        type=_choices(list(ENGINES)),
         default=list(ENGINES),
         help=f"of {', '.join(ENGINES)}",
     )

@@ -9,7 +9,8 @@ import dace
 
 from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
-from sdgrad.analysis.overruns import within_arrays, within_parts
+from sdgrad.analysis.overruns import within_arrays
+from sdgrad.analysis.parts import within_parts
 from sdgrad.config import config
 from sdgrad.forward import with_tangents
 from sdgrad.normalize import (

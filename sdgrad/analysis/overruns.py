@@ -13,11 +13,11 @@ import dace
 import islpy as isl
 import sympy
 
+from sdgrad.analysis.paths import Path
 from sdgrad.analysis.places import Place, dims_of, places
 from sdgrad.analysis.relations import NotAffine, access_relation, value_expr
 from sdgrad.errors import ParseError
 from sdgrad.names import Names
-from sdgrad.program.custom import CustomCall
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
@@ -28,10 +28,8 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Node,
-    NodeCall,
     Param,
     Program,
-    Region,
     Scope,
     Store,
     SymbolAssign,
@@ -40,9 +38,7 @@ from sdgrad.program.tree import (
     rewritten,
     walk,
     with_children,
-    with_values,
 )
-from sdgrad.program.window import FromEnd, counted, remainder
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, free_names, sym
 
@@ -54,7 +50,7 @@ def within_arrays(program: Program) -> Program:
 
     :raises ParseError: a slice certainly begins before its array or ends beyond it, or an index is out of range.
     """
-    wrapped: dict[tuple[int, ...], Leaf] = {}
+    wrapped: dict[Path, Leaf] = {}
     names = all_names(program)
     for place, node in places(program.body):
         if not isinstance(node, Leaf):
@@ -64,64 +60,8 @@ def within_arrays(program: Program) -> Program:
         if leaf != node:
             wrapped[place.path] = leaf
     if wrapped:
-        program = replace(program, body=_replaced(program.body, (), wrapped))
+        program = replace(program, body=replaced_at(program.body, (), wrapped))
     return _symbols_from_the_end(program, names)
-
-
-def within_parts(program: Program) -> Program:
-    """The program with places in parts of arrays (:class:`~sdgrad.program.window.FromEnd`) as places in these."""
-    changed: dict[tuple[int, ...], Node] = {}
-    for place, node in places(program.body):
-        if isinstance(node, CustomCall):
-            changed[place.path] = _with_places(node, place)
-        if isinstance(node, Leaf):
-            body = tuple(i if isinstance(i, Let) else _in_parts(i, node, place) for i in node.body)
-            if body != node.body:
-                changed[place.path] = replace(node, body=body)
-
-    def subset(found: dace.subsets.Range) -> dace.subsets.Range:
-        return dace.subsets.Range([tuple(counted(x, remainder) for x in r) for r in found.ranges])
-
-    def region(found: Region) -> Region:
-        return replace(found, subset=subset(found.subset))
-
-    def others(node: Node) -> Block:
-        if isinstance(node, NodeCall):
-            ins, outs = ({n: region(r) for n, r in found.items()} for found in (node.inputs, node.outputs))
-            return (replace(node, inputs=ins, outputs=outs),)
-        return (with_values(node, lambda v: replace(v, loads=tuple(index(x) for x in v.loads))),)
-
-    def index(load: Load) -> Load:
-        return replace(load, index=tuple(counted(e, remainder) for e in load.index))
-
-    seen = {n: c for n, c in program.containers.items() if c.view_subset is not None}
-    views = {n: replace(c, view_subset=subset(c.view_subset)) for n, c in seen.items() if c.view_subset is not None}
-    resolved = rewritten(_replaced(program.body, (), changed), others)
-    return replace(program, body=resolved, containers={**program.containers, **views})
-
-
-def _in_parts(access: Load | Store, leaf: Leaf, place: Place) -> Load | Store:
-    if not any(e.has(FromEnd) for e in access.index):
-        return access
-    return replace(access, index=tuple(_counted(e, leaf, place) for e in access.index))
-
-
-def _counted(expr: Expr, leaf: Leaf, place: Place) -> Expr:
-    """An expression with its places counted from the end where they may be negative."""
-
-    def resolved(k: Expr, n: Expr) -> Expr:
-        return k if _is_positive(k, leaf, place) else remainder(k, n)
-
-    return counted(expr, resolved)
-
-
-def _with_places(call: CustomCall, place: Place) -> CustomCall:
-    """A call whose variables are parts that begin where they do in these trips."""
-    found = {}
-    for name, operand in call.variables.items():
-        base = tuple(_counted(b, Leaf((), ()), place) for b in operand.window.base)
-        found[name] = replace(operand, window=replace(operand.window, base=base))
-    return replace(call, variables=found)
 
 
 def _symbols_from_the_end(program: Program, names: Names) -> Program:
@@ -140,13 +80,13 @@ def _symbols_from_the_end(program: Program, names: Names) -> Program:
                 found[k] = sym(own[size])
         return tuple(found)
 
-    def counted(node: Node) -> Block:
+    def from_the_end(node: Node) -> Block:
         if not isinstance(node, Leaf):
             return (node,)
         body = (replace(i, index=index(i)) if isinstance(i, (Load, Store)) else i for i in node.body)
         return (replace(node, body=tuple(body)),)
 
-    body = rewritten(program.body, counted)
+    body = rewritten(program.body, from_the_end)
     if not made:
         return program
 
@@ -185,11 +125,12 @@ def _from_the_end(leaf: Leaf, program: Program, names: Names) -> Leaf:
     return replace(leaf, body=tuple(out)) if made else leaf
 
 
-def _replaced(block: Block, path: tuple[int, ...], by: Mapping[tuple[int, ...], Node]) -> Block:
+def replaced_at(block: Block, path: Path, by: Mapping[Path, Node]) -> Block:
+    """A block, itself at a path of the program, with other nodes at some paths."""
     out: list[Node] = []
     for k, node in enumerate(block):
         here = (*path, k)
-        inner = tuple(_replaced(b, (*here, arm), by) for arm, b in enumerate(children(node)))
+        inner = tuple(replaced_at(b, (*here, arm), by) for arm, b in enumerate(children(node)))
         out.append(by.get(here) or with_children(node, inner))
     return tuple(out)
 
@@ -215,11 +156,11 @@ def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Plac
         return expr
     found = _values(expr, leaf, place, True) if size.is_number else None
     if found is None:  # bounds that only a run knows: those of a loop are taken to be no negative ones by themselves
-        plain = isinstance(expr, sympy.Symbol) or used & own or _is_positive(expr, leaf, place)
+        plain = isinstance(expr, sympy.Symbol) or used & own or is_positive(expr, leaf, place)
         return expr if plain else sympy.Mod(expr + size, size)
-    if found.is_subset(_interval(0, int(size))):
+    if found.is_subset(interval(0, int(size))):
         return expr
-    if not used & own and found.is_subset(_interval(-int(size), int(size))):
+    if not used & own and found.is_subset(interval(-int(size), int(size))):
         return sympy.Mod(expr + size, size)
     if not certain:
         return expr
@@ -229,7 +170,7 @@ def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Plac
     )
 
 
-def _is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
+def is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
     """Whether no value of an expression can be negative, as far as the first bounds of loops tell."""
     dims: list[tuple[str, Param | None]] = []
     for _, node in place.outer:
@@ -240,7 +181,7 @@ def _is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
         found = access_relation((expr,), dims, frozenset(), 1)
     except NotAffine:
         return False
-    return bool(found.elements.intersect(_interval(-MOST, 0)).is_empty())
+    return bool(found.elements.intersect(interval(-MOST, 0)).is_empty())
 
 
 def _from_below(node: Node) -> Param | None:
@@ -261,7 +202,7 @@ def _refuse_negative_end(expr: Expr, access: Load | Store, leaf: Leaf, place: Pl
         if p.step == 1 and expr.coeff(_symbol(expr, p.name)) == 1:
             end = expr.subs(_symbol(expr, p.name), p.stop + 1)
             found = _values(end, leaf, place, False)
-            if found is not None and not found.is_subset(_interval(0, MOST)):
+            if found is not None and not found.is_subset(interval(0, MOST)):
                 raise ParseError(
                     f"{leaf.source}: a slice of '{access.container}' has a negative end in some trip of a loop. Bounds "
                     "that a loop computes are not counted from the array's end: add its size"
@@ -281,5 +222,5 @@ def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
     return found.elements if found.exact and found.map.dim(isl.dim_type.param) == 0 else None
 
 
-def _interval(first: int, end: int) -> isl.Set:
+def interval(first: int, end: int) -> isl.Set:
     return isl.Set(f"{{ [e0] : {first} <= e0 < {end} }}")

@@ -16,14 +16,13 @@ from dace import data as dt
 from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
 from sdgrad.optimize.layout import contiguous
-from sdgrad.program.leaves import live, overwrites_itself, params_of, scope_overwrites_itself, set_scalar
+from sdgrad.program.leaves import begin, live, overwrites_itself, scope_overwrites_itself, set_scalar
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     SCALAR,
     Block,
     Container,
     Leaf,
-    Let,
     Load,
     Node,
     Param,
@@ -157,10 +156,8 @@ class Scheduler:
         out: list[Node] = []
         for s in leaf.stores:
             if s.fresh:
-                params = params_of(s, leaf)
-                v = self.names.fresh("v")
                 start = identity(s.mode, self.program.containers[s.container].dtype)
-                out.append(Leaf(params, (Let(v, start), Store(s.container, s.index, v)), leaf.source))
+                out.append(begin(s, leaf, start, self.names.fresh("v")))
         return out
 
     def accumulate(self, leaf: Leaf) -> list[Node]:

@@ -19,7 +19,7 @@ from dace.libraries.blas import Gemv, MatMul
 
 from sdgrad.names import Names
 from sdgrad.optimize.layout import known_trips, steps
-from sdgrad.program.leaves import as_loops, live, params_of, rename_instr
+from sdgrad.program.leaves import as_loops, begin, live, rename_instr
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -255,9 +255,7 @@ class Matcher:
         """Calls in loops over parameters that a call has no place for."""
         leaf, begun = c.leaf, []
         if summed and c.store.fresh:
-            params, zero = params_of(c.store, leaf), self.names.fresh("v")
-            start = Store(c.store.container, c.store.index, zero)
-            begun = [Leaf(params, (Let(zero, code.constant(0)), start), leaf.source)]
+            begun = [begin(c.store, leaf, code.constant(0), self.names.fresh("v"))]
             leaf = replace(leaf, body=tuple(replace(i, fresh=False) if i is c.store else i for i in leaf.body))
         named = {p.name: sym(self.names.fresh(p.name)) for p in outer}
         inner = tuple(p for p in leaf.params if p not in outer)

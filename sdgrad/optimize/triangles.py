@@ -18,7 +18,7 @@ from dace import data as dt
 from sdgrad.names import Names
 from sdgrad.optimize.blas import Contraction, recognise, split_stores
 from sdgrad.optimize.layout import known_trips, steps
-from sdgrad.program.leaves import as_loops, rename_instr
+from sdgrad.program.leaves import as_loops, begin, rename_instr
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -114,7 +114,8 @@ class Splitter:
         if not all(inside) and found.store.fresh:
             if not inside[0]:
                 return None
-            return (_zeros(found, triangle, self.names), *self.blocks(_unfresh(found), triangle, False))
+            start = begin(found.store, found.leaf, code.constant(0), self.names.fresh("v"))
+            return (start, *self.blocks(_unfresh(found), triangle, False))
         return tuple(self.blocks(found, triangle, all(inside)))
 
     def blocks(self, c: Contraction, triangle: Triangle, masked: bool) -> Iterator[Node]:
@@ -195,13 +196,6 @@ def _upright(c: Contraction, triangle: Triangle) -> tuple[Contraction, Triangle]
     body = tuple(i if isinstance(i, Let) else replace(i, index=tuple(map(sympy.expand, i.index))) for i in body)
     found = recognise(replace(c.leaf, params=params, body=body))
     return (found, replace(triangle, column=moved)) if found is not None else (c, triangle)
-
-
-def _zeros(c: Contraction, triangle: Triangle, names: Names) -> Leaf:
-    """The start of a fresh sum whose elements do not depend on the columns."""
-    zero = names.fresh("v")
-    params = tuple(p for p in c.leaf.params if p.name in free_names(*c.store.index))
-    return Leaf(params, (Let(zero, code.constant(0)), Store(c.store.container, c.store.index, zero)), c.leaf.source)
 
 
 def _unfresh(c: Contraction) -> Contraction:

@@ -73,6 +73,11 @@ def params_of(access: Load | Store, leaf: Leaf) -> tuple[Param, ...]:
     return leaf.params if bounds & {p.name for p in leaf.params} - {p.name for p in own} else own
 
 
+def begin(store: Store, leaf: Leaf, value: ast.expr, name: str) -> Leaf:
+    """A leaf that gives the elements of a leaf's reduction a value to start from, under a local name."""
+    return Leaf(params_of(store, leaf), (Let(name, value), Store(store.container, store.index, name)), leaf.source)
+
+
 def overwrites_itself(leaf: Leaf) -> bool:
     """Whether instances may assign to the same element, so that the last one in order counts (``B[idx] = A``)."""
     return any(s.mode == "set" and not injective(s, leaf, len(s.index)) for s in leaf.stores)

@@ -104,15 +104,15 @@ class Direct:
         values: list[Any] = []
         pointers: list[Any] = []
         for step in self.steps:
-            if type(step) is Made:
+            if isinstance(step, Made):
                 value = step.fill(step.shape, step.dtype)
             else:
-                value = args[step.position]  # type: ignore[union-attr]
-                if step.number is not None:  # type: ignore[union-attr]
-                    pointers.append(step.number(value))  # type: ignore[union-attr]
+                value = args[step.position]
+                if step.number is not None:
+                    pointers.append(step.number(value))
                     values.append(value)
                     continue
-                if step.copied:  # type: ignore[union-attr]
+                if step.copied:
                     value = value.copy()
             values.append(value)
             pointers.append(ctypes.c_void_p(value.__array_interface__["data"][0]))
