@@ -286,9 +286,12 @@ def beyond(start: Value, stop: Value, step: Value) -> Value:
 
 
 def resize(names: list[str], sdfg: dace.SDFG, env: Env) -> None:
-    """Arrays whose size is an expression of a symbol that has a value now, in terms of the program's own symbols."""
+    """Arrays whose size is an expression of a symbol that has a value now, in terms of the program's own symbols.
+
+    Views are parts of others, and are bound anew where they are made.
+    """
     for name in names:
-        if name in env.windows and sdfg.arrays[name].transient:
+        if name in env.windows and sdfg.arrays[name].transient and not isinstance(sdfg.arrays[name], dt.View):
             container = env.windows[name].container
             env.containers[container] = Container(container, resolve_symbols(sdfg.arrays[name], env))
 

@@ -42,7 +42,7 @@ from sdgrad.program.tree import (
     whole_region,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import sym, to_ast
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 LARGEST_CONSTANT = 256  # elements that are written one by one; larger ones are inputs
@@ -137,14 +137,16 @@ class Builder:
         self.symbols |= {n.symbol: dace.int64 for n in walk(nodes) if isinstance(n, (Loop, SymbolAssign))}
         self.blocks[-1] += nodes
 
-    def call(self, node: nd.CodeNode, operands: Mapping[str, Tensor], result: str, shape: Sequence[Dim]) -> Tensor:
+    def call(
+        self, node: nd.CodeNode, operands: Mapping[str, Tensor], result: str, shape: Sequence[Dim], dtype: Any
+    ) -> Tensor:
         """Record a node that the engine does not look into; what it leaves at the connector ``result``.
 
         :param operands: what it reads, by connector; contiguous copies are made where they are needed.
         """
         memory = {c: self.placed(x) for c, x in operands.items()}
         memory = {c: x if x.place is None else self.copy(x) for c, x in memory.items()}
-        found = self.declare("t", shape, next(iter(memory.values())).dtype)
+        found = self.declare("t", shape, dtype)
         inputs, outputs = (
             {c: whole_region(x.container, self.containers[x.container].shape) for c, x in at.items()}
             for at in (memory, {result: found})
@@ -312,6 +314,27 @@ class Builder:
         self.blocks[-1] += as_loops([trips], body, self.source)
 
     @contextlib.contextmanager
+    def loop_while(self, going: Tensor, count: Tensor | None) -> Iterator[sympy.Symbol]:
+        """The nodes recorded inside run while the element of ``going`` holds, at most ``count`` times."""
+        symbol, stop = self.names.fresh("k"), None
+        self.symbols[symbol] = dace.int64
+        if count is not None:
+            trips = self.names.fresh("trips")
+            self.symbols[trips] = dace.int64
+            self.blocks[-1].append(SymbolAssign(trips, self._number(count), dace.int64))
+            stop = Value((), to_ast(sym(trips) - 1))
+        self.blocks.append([])
+        yield sym(symbol)
+        body = tuple(self.blocks.pop())
+        first, step = (Value((), to_ast(n)) for n in (ZERO, ONE))
+        self.blocks[-1].append(Loop(symbol, first, stop, step, body, self.source, also=self._number(going)))
+
+    def _number(self, tensor: Tensor) -> Value:
+        """The one element of an array of its own."""
+        name = self.names.fresh("c")
+        return Value((Load(name, tensor.container, SCALAR),), code.name(name))
+
+    @contextlib.contextmanager
     def arm(self) -> Iterator[list[Node]]:
         """Records nodes apart, for a branch."""
         self.blocks.append([])
@@ -321,9 +344,7 @@ class Builder:
 
     def branch(self, condition: Tensor, then: Sequence[Node], otherwise: Sequence[Node]) -> None:
         """The first nodes where the (one) element of ``condition`` holds, else the others."""
-        name = self.names.fresh("c")
-        test = Value((Load(name, condition.container, SCALAR),), code.name(name))
-        self.blocks[-1].append(Branch(((test, tuple(then)), (None, tuple(otherwise))), self.source))
+        self.blocks[-1].append(Branch(((self._number(condition), tuple(then)), (None, tuple(otherwise))), self.source))
 
     # -- the result
     def program(self, arguments: Sequence[str]) -> Program:

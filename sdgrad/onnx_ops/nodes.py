@@ -28,6 +28,7 @@ from sdgrad.backward_impls import onnx as adjoints  # noqa: F401  (registers the
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx_ops import session
 from sdgrad.onnx_ops.builder import Builder
+from sdgrad.onnx_ops.calls import calling
 from sdgrad.onnx_ops.elements import Declined, dim
 from sdgrad.onnx_ops.lower import lower
 from sdgrad.onnx_ops.registry import Operation, plain_domain
@@ -77,30 +78,7 @@ class ExpandOnnxruntime(ExpandTransformation):
         results = {made[n]: (n, s, str(d)) for n, s, d in found}
         text = session.described(model, [(n, s, str(d)) for n, (s, d) in types.items()], list(results.values()))
         outs = {e.src_conn: sdfg.arrays[e.data.data] for e in state.out_edges(node)}
-        return _calling(node.label, text, descs, {c: outs[c] for c in results})
-
-
-def _calling(label: str, text: str, inputs: Mapping[str, dt.Data], outputs: Mapping[str, dt.Data]) -> dace.SDFG:
-    """A graph of one tasklet, whose connectors are called as no array is: C++ would take one for the other."""
-    inner = dace.SDFG(label if label.isidentifier() else "by_onnxruntime")
-    inner.append_global_code(session.DECLARED)
-    state = inner.add_state("call")
-    for name, desc in {**inputs, **outputs}.items():
-        inner.add_datadesc(name, lasting(desc, False))
-    takes = {f"address_of_{c}": dace.pointer(d.dtype) for c, d in inputs.items()}
-    gives = {f"address_of_{c}": dace.pointer(d.dtype) for c, d in outputs.items()}
-    code = session.CALL.format(
-        ins="K" * len(takes),
-        outs="K" * len(gives),
-        text=f'"{text}"',
-        addresses="".join(f", (unsigned long long)({c})" for c in (*takes, *gives)),
-    )
-    tasklet = state.add_tasklet("session", takes, gives, code, language=dace.Language.CPP)
-    for name, desc in inputs.items():
-        state.add_edge(state.add_read(name), None, tasklet, f"address_of_{name}", dace.Memlet.from_array(name, desc))
-    for name, desc in outputs.items():
-        state.add_edge(tasklet, f"address_of_{name}", state.add_write(name), None, dace.Memlet.from_array(name, desc))
-    return inner
+        return calling(node.label, text, descs, {c: outs[c] for c in results})
 
 
 def _numbers(desc: dt.Data) -> tuple[tuple[int, ...], np.dtype]:

@@ -61,11 +61,18 @@ def described(model: onnx.ModelProto, inputs: Described, outputs: Described) -> 
     return base64.b64encode(json.dumps(parts).encode()).decode()
 
 
+def names_of(text: str) -> tuple[list[str], list[str]]:
+    """What a node for :func:`run` takes and gives, in order."""
+    _, takes, gives = _parsed(text)
+    return [n for n, _, _ in takes], [n for n, _, _ in gives]
+
+
 def run(text: str, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
     """Run a node on arrays at these addresses. An error is kept for :func:`failure`; the results are NaN or zero."""
-    session, takes, gives = _session(text)
+    _, takes, gives = _parsed(text)
     targets = [_array(address, shape, dtype) for address, (_, shape, dtype) in zip(outputs, gives, strict=True)]
     try:
+        session = _session(text)
         feed = {n: _array(a, s, d) for a, (n, s, d) in zip(inputs, takes, strict=True)}
         for target, value in zip(targets, session.run([n for n, _, _ in gives], feed), strict=True):
             target[...] = value
@@ -77,9 +84,15 @@ def run(text: str, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _session(text: str) -> tuple[onnxruntime.InferenceSession, Described, Described]:
+def _parsed(text: str) -> tuple[str, Described, Described]:
     model, takes, gives = json.loads(base64.b64decode(text))
-    return session_of(onnx.ModelProto.FromString(base64.b64decode(model))), takes, gives
+    return model, takes, gives
+
+
+@functools.lru_cache(maxsize=1024)
+def _session(text: str) -> onnxruntime.InferenceSession:
+    model, _, _ = _parsed(text)
+    return session_of(onnx.ModelProto.FromString(base64.b64decode(model)))
 
 
 def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:

@@ -31,7 +31,6 @@ from sdgrad.program.tree import (
     Node,
     NodeCall,
     Program,
-    Scope,
     Source,
     SymbolAssign,
     Value,
@@ -51,8 +50,8 @@ def count_trips(
 ) -> tuple[list[Node], dict[str, Container]]:
     """Nodes that give every counter's ``total`` its value, and the containers they work on."""
     totals = {p: Container(names.fresh(c.total), dt.Scalar(dace.int64, transient=True)) for p, c in counters.items()}
-    needed = decisive(node, path, counters.keys(), program)
-    control = _slice(node, path, needed, {p: c.name for p, c in totals.items()}, program)
+    needed, symbols = decisive(node, path, counters.keys(), program)
+    control = _slice(node, path, needed, symbols, {p: c.name for p, c in totals.items()}, program)
     assert control is not None
     written = sorted({program.root(w) for w in writes(control)} - {c.name for c in totals.values()})
     views = [c for c in program.containers.values() if c.view_of is not None and program.root(c.name) in written]
@@ -75,27 +74,25 @@ def count_trips(
     return [*zeros, *before, *renamed((control,), mapping), *after], made
 
 
-def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> set[str]:
-    """Containers whose values decide how often the counted loops run."""
+def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> tuple[set[str], set[str]]:
+    """Containers and symbols whose values decide how often the counted loops run."""
     needed: set[str] = set()
+    symbols: set[str] = set()
     while True:
-        before = len(needed)
-        control = _slice(node, path, needed, dict.fromkeys(counted, ""), program)
+        before = len(needed) + len(symbols)
+        control = _slice(node, path, needed, symbols, dict.fromkeys(counted, ""), program)
         if control is not None:
-            symbols = {s for n in walk((control,)) for s in used_symbols(n, program)}
-            for n in walk((control,)):
-                found = own_reads(n) if children(n) else set()
-                if isinstance(n, Leaf | NodeCall):
-                    found = reads(n)
-                elif isinstance(n, SymbolAssign) and n.symbol in symbols:
-                    found = own_reads(n)
-                needed |= {program.root(c) for c in found}
-        if len(needed) == before:
-            return needed
+            symbols |= used_symbols(control, program)
+        for n in walk((control,)) if control is not None else ():
+            needed |= {program.root(c) for c in (reads(n) if isinstance(n, Leaf | NodeCall) else own_reads(n))}
+        if len(needed) + len(symbols) == before:
+            return needed, symbols
 
 
-def _slice(node: Node, path: Path, needed: Set[str], counted: Mapping[Path, str], program: Program) -> Node | None:
-    """The part of a node that writes ``needed`` containers, assigns symbols, or is a counted loop.
+def _slice(
+    node: Node, path: Path, needed: Set[str], symbols: Set[str], counted: Mapping[Path, str], program: Program
+) -> Node | None:
+    """The part of a node that writes ``needed`` containers, assigns ``symbols``, or is a counted loop.
 
     Counted loops count into the container named for them, if it has a name.
     """
@@ -105,18 +102,17 @@ def _slice(node: Node, path: Path, needed: Set[str], counted: Mapping[Path, str]
     if isinstance(node, NodeCall):
         return node if {program.root(w) for w in writes(node)} & needed else None
     if isinstance(node, SymbolAssign):
-        return node
+        return node if node.symbol in symbols else None
     blocks: list[Block] = []
     for arm, block in enumerate(children(node)):
-        inner = (_slice(n, (*path, arm, k), needed, counted, program) for k, n in enumerate(block))
+        inner = (_slice(n, (*path, arm, k), needed, symbols, counted, program) for k, n in enumerate(block))
         blocks.append(tuple(n for n in inner if n is not None))
-    matters = any(not isinstance(n, SymbolAssign) for b in blocks for n in walk(b))
     if path in counted:
         assert isinstance(node, Loop)
-        if not matters and node.also is None and node.stop is not None:
+        if not blocks[0] and node.also is None and node.stop is not None:
             return _trips(node, counted[path])
         return replace(node, body=(*blocks[0], _increment(counted[path])))
-    if not matters or isinstance(node, Scope) and not blocks[0]:
+    if not any(blocks):
         return None
     return with_children(node, tuple(blocks))
 

@@ -389,3 +389,18 @@ def loops_in_loops_that_are_written_out(A, B):
         for a in range(2):
             t += w[a, 1] * B[a] * w[a, 2]
     return t
+
+
+# Trips were counted ahead with an index that is a copy of another one, but without that one.
+@program(lambda rng: (signed(rng, (3, 5)), signed(rng, (5, 3)), signed(rng, 3), 1, 2), "corpus", wrt=("A", "C"))
+def index_behind_a_loop_that_may_return(A, C, X, k, mode):
+    v = C[1:, k - 1]
+    if mode > 0:
+        n = 0
+        while n < 2:
+            v[0] += C[0, n]
+            if mode > 5:
+                return np.sum(v * v)
+            n += 1
+        X[0] = A[k - 1, 1]
+    return np.sum(v * v) + np.sum(X)

@@ -318,3 +318,13 @@ def parts_of_parts_from_their_ends(A, Y, k):
 
 def _last_row(row):
     return 2 * row + np.array([0.0, 0.0, 0.0, row[4], row[3]])
+
+
+# A part whose length a loop computes was taken for an array of its own, once that length was computed anew.
+@program(arrays((4, 3), (4, 3), 4), "corpus")
+def parts_of_parts_of_two_arrays_in_a_loop(A, B, X):
+    for i in range(2, -1, -1):
+        v = B[1:, i]
+        relax(v[: i + 1], 0.8)
+        relax(A[i - 1, : i + 1], X[i])
+    return np.sum(A * A) + np.sum(np.sin(v))

@@ -11,6 +11,7 @@ from sdgrad.onnx_ops.families import (  # noqa: F401
     normalization,
     older,
     pool,
+    random,
     recurrent,
     reduction,
     resize,

@@ -47,15 +47,18 @@ def branch(
 def loop(
     b: Builder, count: Tensor | None, condition: Tensor | None, *carried: Tensor, body: onnx.GraphProto, operation: Any
 ) -> list[Tensor]:
-    """With a number of trips that is known, and a condition that stays true."""
+    """A loop that collects results, whose number decides shapes, has a number of trips that is known."""
+    steady = always_goes_on(body)
+    n = len(carried)
+    if len(body.output) == 1 + n and not (steady and count is not None and count.known is not None):
+        return open_loop(b, count, condition, steady, carried, body, operation)
     trips = int(constant_of(count, "the number of trips").item())
     if condition is not None and not bool(constant_of(condition, "the condition").item()):
         trips = 0
-    if not always_goes_on(body):
-        raise Declined("a condition that is computed in the loop")
+    if not steady:
+        raise Declined("a condition that is computed in a loop that collects results")
     states = [b.copy(c) for c in carried]
     collected: list[Tensor] = []
-    n = len(carried)
     with b.loop(trips) as k:
         at = b.compute((), np.int64, lambda: element(k, np.int64))
         results = graph_of(b, body, operation, at, b.constant(np.array(True)), *states)[1:]
@@ -64,6 +67,26 @@ def loop(
             collected.append(b.declare("t", [trips, *value.shape], value.dtype))
             b.copy(value, collected[-1].select(0, k))
     return [*states, *collected]
+
+
+def open_loop(
+    b: Builder,
+    count: Tensor | None,
+    condition: Tensor | None,
+    steady: bool,
+    carried: Sequence[Tensor],
+    body: onnx.GraphProto,
+    operation: Any,
+) -> list[Tensor]:
+    """A loop that ends when the values say so: after a number of trips, or when its condition fails."""
+    if count is None and steady and (condition is None or condition.known is not None and condition.known.item()):
+        raise Declined("a loop without an end")
+    going = b.full((), True, bool) if condition is None else b.copy(condition)
+    states = [b.copy(c) for c in carried]
+    with b.loop_while(going, b.copy(count) if count is not None else None) as k:
+        at = b.compute((), np.int64, lambda: element(k, np.int64))
+        carry(b, [going, *states], graph_of(b, body, operation, at, going, *states))
+    return states
 
 
 def carry(b: Builder, states: Sequence[Tensor], results: Sequence[Tensor]) -> None:

@@ -161,7 +161,7 @@ def convolution(
     over = windows(x.shape[2:], [int(n) for n in w.shape[2:]], strides, dilations, pads, auto_pad)
     node = library_node(x, w, over, group, x.shape[2:])
     if node is not None:
-        result = b.call(node, {IMAGE: x, WEIGHTS: w}, RESULT, node.shape(RESULT))
+        result = b.call(node, {IMAGE: x, WEIGHTS: w}, RESULT, node.shape(RESULT), x.dtype)
     else:
         weights, matrix = as_product(b, x, w, over, group)
         found = b.matmul(weights, matrix)
@@ -211,7 +211,7 @@ def transposed_convolution(
     over = Windows(tuple(kernel), strides, dilations, tuple(before), tuple(after))
     node = library_node(x, w, over, group, wanted, IMAGE) if over.counts(wanted) == x.shape[2:] else None
     if node is not None:
-        result = b.call(node, {RESULT: x, WEIGHTS: w}, IMAGE, node.shape(IMAGE))
+        result = b.call(node, {RESULT: x, WEIGHTS: w}, IMAGE, node.shape(IMAGE), x.dtype)
     else:
         result = _scattered_products(b, x, w, over, group, full)
         for axis, (low, n) in enumerate(zip(before, wanted, strict=True), start=2):

@@ -1,4 +1,4 @@
-"""Normalizations that the standard does not define by other operators, dropout."""
+"""Normalizations that the standard does not define by other operators."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import sympy
 
 from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Element, call, element, where
+from sdgrad.onnx_ops.elements import Element, call, element, where
 from sdgrad.onnx_ops.families.pool import norm_of, power_of
 from sdgrad.onnx_ops.families.reduction import mean
-from sdgrad.onnx_ops.registry import constant_of, lowering
+from sdgrad.onnx_ops.registry import lowering
 from sdgrad.onnx_ops.tensors import Tensor
 
 
@@ -114,15 +114,3 @@ def lp_normalization(b: Builder, x: Tensor, *, axis: int, p: int) -> Tensor:
     """Zero where the norm is zero."""
     norm = norm_of(power_of(x, p).sum([axis], keepdims=True), p)
     return x.map(lambda v, n: where(n.equals(0), 0, v / n), norm)
-
-
-@lowering("Dropout", since=12)
-def dropout(
-    b: Builder, x: Tensor, ratio: Tensor | None, training: Tensor | None, *, seed: int = 0, operation=None
-) -> list[Tensor]:
-    """Outside of training nothing is dropped."""
-    on = bool(constant_of(training, "training_mode").item()) if training is not None else False
-    share = float(constant_of(ratio, "ratio").item()) if ratio is not None else 0.5
-    if on and share != 0:
-        raise Declined("random numbers")
-    return [x, b.full(x.shape, True, bool)] if len(operation.outputs) > 1 else [x]
