@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.elements import Declined, dim, element
 from sdgrad.onnx_ops.registry import constant_of, lowering
@@ -80,7 +81,7 @@ def open_loop(
 ) -> list[Tensor]:
     """A loop that ends when the values say so: after a number of trips, or when its condition fails."""
     if count is None and steady and (condition is None or condition.known is not None and condition.known.item()):
-        raise Declined("a loop without an end")
+        raise UnsupportedOperator("Loop", operation.node.name, "it has no end: no count or condition stops it")
     going = b.full((), True, bool) if condition is None else b.copy(condition)
     states = [b.copy(c) for c in carried]
     with b.loop_while(going, b.copy(count) if count is not None else None) as k:
