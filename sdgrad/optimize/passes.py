@@ -10,6 +10,7 @@ from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
 from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.copies import read_originals
+from sdgrad.optimize.half import compute_in_single
 from sdgrad.optimize.order import walk_memory
 from sdgrad.optimize.parallel import choose_threads
 from sdgrad.optimize.rows import fuse_rows
@@ -38,6 +39,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("rows", fuse_rows),
     (None, schedule_accumulations),  # every other accumulation gets an order
     ("order", walk_memory),
+    (None, compute_in_single),
     ("threads", choose_threads),
 )
 """Passes in order; those with a name can be left out (``config.without``)."""
