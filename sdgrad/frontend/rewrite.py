@@ -111,11 +111,8 @@ class Rewriter:
                     ast.If(test=choice.test, body=self.assign(then, in_map), orelse=self.assign(other, in_map)), node
                 )
             ]
-        if isinstance(target, ast.Subscript) and isinstance(node.value, ast.Name) and not in_map:
-            base = target.value
-            own = isinstance(base, ast.Name) and base.id == node.value.id
-            if own or node.value.id in self.views:  # NumPy reads all of it before it writes
-                node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
+        if isinstance(target, ast.Subscript) and not in_map and self.may_overlap(target, node.value):
+            node.value = ast.copy_location(ast.UnaryOp(op=ast.UAdd(), operand=node.value), node.value)
         if (
             isinstance(target, ast.Subscript)
             and not in_map
@@ -141,6 +138,18 @@ class Rewriter:
         fresh_call = isinstance(value, ast.Call) and code.callee(value) not in VIEWS
         if isinstance(value, ast.BinOp) or fresh_call:
             self.own.add(target.id)
+
+    def may_overlap(self, target: ast.Subscript, value: ast.expr) -> bool:
+        """Whether a value may show what an assignment changes; NumPy reads all of it before it writes."""
+        if isinstance(value, ast.Name):
+            base = target.value.id if isinstance(target.value, ast.Name) else None
+            return base == value.id or bool({base, value.id} & self.views)
+        return self.scatters(target.slice) and shared_with(value, self.ranks) is not None
+
+    def scatters(self, index: ast.expr) -> bool:
+        """Whether arrays are among some indices: the places of what is written may be any."""
+        entries = index.elts if isinstance(index, ast.Tuple) else [index]
+        return any(not isinstance(e, ast.Slice) and rank(e, self.ranks) != 0 for e in entries)
 
     def is_mask(self, index: ast.expr) -> bool:
         return isinstance(index, ast.Compare) or isinstance(index, ast.Name) and index.id in self.masks

@@ -328,3 +328,13 @@ def parts_of_parts_of_two_arrays_in_a_loop(A, B, X):
         relax(v[: i + 1], 0.8)
         relax(A[i - 1, : i + 1], X[i])
     return np.sum(A * A) + np.sum(np.sin(v))
+
+
+# A row that is written at places of an array, with a column that crosses it: NumPy reads all of that before.
+@program(lambda rng: (signed(rng, (4, 3)), signed(rng, (4, 3)), np.array([2, 1, 2, 0])), "corpus", wrt=("A", "B"))
+def columns_written_over_rows_that_they_cross(A, B, idx):
+    v = A[3, :]
+    v[idx] = A[:, 2]
+    w = B[:, 1]
+    B[idx[:2], 2] = w[1:3]
+    return np.sum(np.sin(A)) + np.sum(np.sin(B) * A[0, 1])
