@@ -47,6 +47,8 @@ VALUES = {
     "log10": mp.log10, "log1p": mp.log1p, "pow": mp.power, "np_float_pow": mp.power, "div": lambda a, b: a / b,
     "sdgrad_strong": lambda a, b: a, "sdgrad_finite": lambda a: mp.mpf(1),
     "sqrt": mp.sqrt, "cbrt": mp.cbrt, "reciprocal": lambda x: 1 / x, "square": lambda x: x * x, "hypot": mp.hypot,
+    "sdgrad_sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+    "sdgrad_sigmoid_slope": lambda x: mp.exp(-x) / (1 + mp.exp(-x)) ** 2,
     "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "asin": mp.asin, "acos": mp.acos, "atan": mp.atan, "atan2": mp.atan2,
     "sinh": mp.sinh, "cosh": mp.cosh, "tanh": mp.tanh, "asinh": mp.asinh, "acosh": mp.acosh, "atanh": mp.atanh,
     "deg2rad": mp.radians, "rad2deg": mp.degrees, "erf": mp.erf, "erfc": mp.erfc, "lgamma": mp.loggamma,

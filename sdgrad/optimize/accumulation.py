@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from itertools import combinations
 
 import dace
 import sympy
 from dace import data as dt
 
-from sdgrad.analysis.relations import injective
+from sdgrad.analysis.relations import apart, injective
 from sdgrad.names import Names
 from sdgrad.optimize.layout import contiguous
 from sdgrad.program.leaves import begin, live, overwrites_itself, scope_overwrites_itself, set_scalar
@@ -98,7 +99,7 @@ class Scheduler:
             s for s in leaf.stores if s.mode != "set" and not (self.is_injective(s, leaf) and _starts(s, leaf))
         ]
         plain = [s for s in leaf.stores if s not in conflicts]
-        if not leaf.params or not conflicts and not self.overlapping(plain):
+        if not leaf.params or not conflicts and not self.overlapping(plain, leaf):
             return [unfresh(leaf)]
         if leaf.sequential:
             return [*self.inits(leaf), unfresh(leaf)]
@@ -130,10 +131,7 @@ class Scheduler:
         for s in sums:
             if self.is_injective(s, leaf):
                 for g in groups:
-                    if all(
-                        self.is_injective(o, leaf) and self.program.root(o.container) != self.program.root(s.container)
-                        for o in g
-                    ):
+                    if all(self.is_injective(o, leaf) and not self.meet(o, s, leaf) for o in g):
                         g.append(s)
                         break
                 else:
@@ -143,10 +141,15 @@ class Scheduler:
         sets = [s for s in leaf.stores if s.mode == "set"]
         return groups + ([sets] if sets else [])
 
-    def overlapping(self, stores: list[Store]) -> bool:
-        """Whether two accumulations of a leaf go to the same container."""
-        roots = [self.program.root(s.container) for s in stores if s.mode != "set"]
-        return len(roots) != len(set(roots))
+    def overlapping(self, stores: list[Store], leaf: Leaf) -> bool:
+        """Whether two accumulations of a leaf may go to the same element."""
+        return any(self.meet(a, b, leaf) for a, b in combinations((s for s in stores if s.mode != "set"), 2))
+
+    def meet(self, first: Store, second: Store, leaf: Leaf) -> bool:
+        """Whether two instances may store to one element, each by one of two stores."""
+        if self.program.root(first.container) != self.program.root(second.container):
+            return False
+        return first.mode != second.mode or not apart(first, second, leaf, len(first.index))
 
     def is_injective(self, store: Store, leaf: Leaf) -> bool:
         return injective(store, leaf, len(store.index))

@@ -15,7 +15,7 @@ import dace
 import sympy
 from dace import data as dt
 from dace import subsets
-from dace.libraries.blas import Gemv, MatMul
+from dace.libraries.blas import Gemm, Gemv, MatMul
 
 from sdgrad.names import Names
 from sdgrad.optimize.layout import known_trips, steps
@@ -106,6 +106,18 @@ def _factors(expr: ast.expr, lets: Mapping[str, ast.expr]) -> list[ast.expr] | N
     return None
 
 
+def _number(scale: ast.expr | None) -> complex | None:
+    """What a product is multiplied with; None where that is known when it runs."""
+    if scale is None:
+        return 1
+    if isinstance(scale, ast.Constant):
+        return scale.value  # type: ignore[return-value]
+    if isinstance(scale, ast.BinOp):  # of factors
+        left, right = _number(scale.left), _number(scale.right)
+        return left * right if left is not None and right is not None else None
+    return None
+
+
 def split_stores(leaf: Leaf, program: Program, change: Callable[[Leaf], Sequence[Node] | None]) -> Block:
     """A leaf with other nodes in place of some of its accumulations, each by itself, and the leaf with what is left."""
     touched = {program.root(s.container) for s in leaf.stores}
@@ -191,10 +203,17 @@ class Matcher:
             return None
         if m and not n or n and not m:
             return self.matrix_vector(c, (c.a, c.b) if m else (c.b, c.a), (m or n)[0], k[0])
+        if m and n and steps(c.store, m[0], self.program) == 1:  # the result as it lies in memory
+            c, m, n = replace(c, a=c.b, b=c.a), n, m
         a = self.operand(c.a, (*batch, *m, *k))
         b = self.operand(c.b, (*batch, *k, *n))
         if a is None or b is None:
             return None
+        alpha = _number(c.scale)
+        if alpha is not None and m and not batch and not (c.store.fresh and c.scale is None):
+            target = self.operand(c.store, (*m, *n))
+            if target is not None:
+                return [self.update(a, b, target, c, alpha)]
         if not c.store.fresh or c.scale is not None:
             return self.added(c, a, b, (*batch, *m, *n))
         out = self.operand(c.store, (*batch, *m, *n)) if (*batch, *m, *n) else self.scalar(c.store)
@@ -307,10 +326,15 @@ class Matcher:
             return NodeCall(node, {"_A": a, "_x": b}, {"_y": out}, c.leaf.source)
         return NodeCall(MatMul("matmul"), {"_a": a, "_b": b}, {"_c": out}, c.leaf.source)
 
+    def update(self, a: Region, b: Region, out: Region, c: Contraction, alpha: complex) -> NodeCall:
+        """``out (+)= alpha * a @ b``."""
+        given = {"_a": a, "_b": b} if c.store.fresh else {"_a": a, "_b": b, "_c": out}
+        return NodeCall(Gemm("matmul", alpha=alpha, beta=0 if c.store.fresh else 1), given, {"_c": out}, c.leaf.source)
+
     def added(
         self, c: Contraction, a: Region, b: Region, params: tuple[Param, ...], node: Gemv | None = None
     ) -> list[Node] | None:
-        """A product that is added to what is there, or multiplied by a number: into a temporary, then one pass."""
+        """A product that is added to what is there, or multiplied by what only a run knows: in two steps."""
         dtype = self.program.containers[c.store.container].dtype
         shape = [p.count for p in params] or [sympy.Integer(1)]
         tmp = Container(self.names.fresh(f"product_{c.store.container}"), dt.Array(dtype, shape, transient=True))

@@ -14,6 +14,7 @@ from sdgrad.symbolic import code
 TYPES = (("double", ""), ("float", "f"))
 MATH_HEADER = Path(__file__).parent.parent / "runtime" / "include" / "sdgrad_math.h"
 OWN_FUNCTIONS = "sdgrad_"  # functions of generated code that the header above defines
+OF_EXP = {"sdgrad_sigmoid", "sdgrad_sigmoid_slope"}  # functions of the header that call exp
 SINGLE = {dace.float16, dace.float32, dace.complex64}
 OVERLOADED = frozenset(  # of which the global namespace has C's functions alone, which compute in double precision
     [
@@ -93,7 +94,8 @@ def is_vectorized(leaf: Leaf) -> bool:
 
 
 def _called(leaf: Leaf) -> set[str]:
-    return {code.callee(x) for let in leaf.lets for x in ast.walk(let.expr) if isinstance(x, ast.Call)}
+    found = {code.callee(x) for let in leaf.lets for x in ast.walk(let.expr) if isinstance(x, ast.Call)}
+    return found | {"exp"} if found & OF_EXP else found
 
 
 def _vectorized(names: Collection[str], version: str) -> str:

@@ -229,6 +229,17 @@ class _Expansion(ExpandTransformation):
 class ExpandGemm(_Expansion):
     call, otherwise, fits = gemm.ExpandGemmOpenBLAS, gemm.ExpandGemmPure, staticmethod(_gemm_fits)
 
+    @classmethod
+    def expansion(cls, node, state, sdfg, *args, **kwargs):
+        expanded = super().expansion(node, state, sdfg, *args, **kwargs)
+        if isinstance(expanded, dace.nodes.Tasklet) and "_c" in expanded.in_connectors:
+            # one name for what comes in and what goes out would be declared twice
+            expanded.in_connectors = {("_cin" if n == "_c" else n): t for n, t in expanded.in_connectors.items()}
+            for edge in state.in_edges_by_connector(node, "_c"):
+                edge.dst_conn = "_cin"
+            node.in_connectors = dict(expanded.in_connectors)
+        return expanded
+
 
 @dace.library.register_expansion(gemv.Gemv, IMPLEMENTATION)
 class ExpandGemv(_Expansion):

@@ -109,6 +109,8 @@ ROWS = (
     _unary("deg2rad", "0.017453292519943295", aliases=("radians",)),
     _unary("rad2deg", "57.29577951308232", aliases=("degrees",)),
     # special functions (DLMF 7.2, 5.15)
+    _unary("sdgrad_sigmoid", "sdgrad_sigmoid_slope(x)"),
+    _unary("sdgrad_sigmoid_slope", "y * (1 - 2 * sdgrad_sigmoid(x))"),
     _unary("erf", "1.1283791670955126 * exp(-(x * x))"),
     _unary("erfc", "-1.1283791670955126 * exp(-(x * x))"),
     _unary("lgamma", "sdgrad_polygamma(0, x)", POSITIVE, singular=True, aliases=("gammaln",)),

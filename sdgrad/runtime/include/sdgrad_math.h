@@ -32,6 +32,19 @@ inline double sdgrad_polygamma_double(int n, double x) {
 
 template <typename T> inline T sdgrad_polygamma(int n, T x) { return T(sdgrad_polygamma_double(n, double(x))); }
 
+// The logistic function and its derivative. Neither overflows, and neither is a small difference of large numbers.
+template <typename T> inline auto sdgrad_sigmoid(T x) {
+    if constexpr (std::is_integral_v<T>) return 1 / (1 + std::exp(-double(x)));
+    else return T(1) / (T(1) + std::exp(-x));
+}
+template <typename T> inline auto sdgrad_sigmoid_slope(T x) {
+    if constexpr (std::is_integral_v<T>) return sdgrad_sigmoid_slope(double(x));
+    else {
+        const T e = std::exp(-std::fabs(x)), r = T(1) / (T(1) + e);
+        return e * r * r;
+    }
+}
+
 template <typename T> inline bool sdgrad_is_finite(T x) {
     if constexpr (std::is_floating_point_v<T>) return std::fabs(x) <= std::numeric_limits<T>::max();
     else return std::fabs(double(x)) <= std::numeric_limits<double>::max();
