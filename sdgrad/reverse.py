@@ -18,6 +18,7 @@ from sdgrad.adjoints import Adjoints
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.analysis.private import touching, trip_locals
 from sdgrad.backward_impls.building import Builder, spent
 from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
@@ -66,6 +67,16 @@ class Reversal:
     names: Names
     recorder: Recorder
     strong_zero: bool = True
+
+    def __post_init__(self) -> None:
+        self.touched = touching(self.program)
+
+    def private(self, node: Node, path: Path) -> frozenset[str]:
+        """Containers whose adjoint is zero where a region begins and where it ends, in every run of it."""
+        if not isinstance(node, Loop):
+            return frozenset(local_names(node))
+        found = trip_locals(node, path, self.program, self.touched)
+        return frozenset(n for n in found if self.adjoints.is_zero(n))
 
     # -- backwards
     def spare_arguments(self) -> tuple[list[Node], list[Node]]:
@@ -124,7 +135,7 @@ class Reversal:
 
     def settle(self, node: Node, path: Path) -> tuple[list[Node], bool]:
         """Before a region: adjoints it may add to or clear become ordinary containers. Whether it has any."""
-        local = {c for n in walk((node,)) for c in local_names(n)}
+        local = {c for n in walk((node,)) for c in local_names(n)} | self.private(node, path)
         grown, overwritten = set(), set()
         for where, inner in nodes_with_paths((node,)):
             where = (*path, *where[1:])
@@ -143,12 +154,14 @@ class Reversal:
         return before, bool(roots or live)
 
     def inside(self, node: Node, path: Path, build):
-        """Run ``build`` with only the node's own locals allowed to be known zero."""
+        """Run ``build`` with only the node's own containers allowed to be known zero, as they are in the end."""
         saved = self.adjoints.straight
-        self.adjoints.straight = frozenset(local_names(node))
+        self.adjoints.straight = self.private(node, path)
         try:
             return build()
         finally:
+            for name in self.adjoints.straight:
+                self.adjoints.state.pop(name, None)
             self.adjoints.straight = saved
 
     def fetch(self, tape: Container, index: tuple[sympy.Expr, ...]) -> tuple[Leaf, Load]:
@@ -247,8 +260,6 @@ class Reversal:
         body = tuple(n for n in replay if not isinstance(n, SymbolAssign)) if not backwards else (*replay, *backwards)
         used = {n for inner in walk(body) for n in reads(inner) | writes(inner)}
         known = {**locals_, **{c.name: c for c in owned}, **self.scratch_of(body, used, path)}
-        for name in locals_:
-            self.adjoints.state.pop(name, None)
         result = replace(node, body=body, locals=tuple(c for n, c in known.items() if n in used))
         return backwards_loop(result) if scope_overwrites_itself(node) else result
 
