@@ -18,7 +18,7 @@ from sdgrad.adjoints import Adjoints
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
-from sdgrad.analysis.private import touching, trip_locals
+from sdgrad.analysis.private import trip_locals, users
 from sdgrad.backward_impls.building import Builder, spent
 from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
@@ -69,13 +69,13 @@ class Reversal:
     strong_zero: bool = True
 
     def __post_init__(self) -> None:
-        self.touched = touching(self.program)
+        self.users = users(self.program.body, self.program)
 
-    def private(self, node: Node, path: Path) -> frozenset[str]:
+    def private(self, node: Node) -> frozenset[str]:
         """Containers whose adjoint is zero where a region begins and where it ends, in every run of it."""
         if not isinstance(node, Loop):
             return frozenset(local_names(node))
-        found = trip_locals(node, path, self.program, self.touched)
+        found = trip_locals(node, self.users, self.program)
         return frozenset(n for n in found if self.adjoints.is_zero(n))
 
     # -- backwards
@@ -127,15 +127,15 @@ class Reversal:
         if not touched and not any(p[: len(path)] == path for p in (*self.plan.undo, *self.plan.inverses)):
             return before
         if isinstance(node, Branch):
-            return [*before, *self.inside(node, path, lambda: self.branch(node, path))]
+            return [*before, *self.inside(node, lambda: self.branch(node, path))]
         if isinstance(node, Loop):
-            return [*before, *self.inside(node, path, lambda: self.loop(node, path))]
+            return [*before, *self.inside(node, lambda: self.loop(node, path))]
         assert isinstance(node, Scope)
-        return [*before, self.inside(node, path, lambda: self.scope(node, path))]
+        return [*before, self.inside(node, lambda: self.scope(node, path))]
 
     def settle(self, node: Node, path: Path) -> tuple[list[Node], bool]:
         """Before a region: adjoints it may add to or clear become ordinary containers. Whether it has any."""
-        local = {c for n in walk((node,)) for c in local_names(n)} | self.private(node, path)
+        local = {c for n in walk((node,)) for c in local_names(n)} | self.private(node)
         grown, overwritten = set(), set()
         for where, inner in nodes_with_paths((node,)):
             where = (*path, *where[1:])
@@ -153,10 +153,10 @@ class Reversal:
         live = {self.program.root(n) for n in overwritten} & (self.adjoints.state.keys() | roots)
         return before, bool(roots or live)
 
-    def inside(self, node: Node, path: Path, build):
+    def inside(self, node: Node, build):
         """Run ``build`` with only the node's own containers allowed to be known zero, as they are in the end."""
         saved = self.adjoints.straight
-        self.adjoints.straight = self.private(node, path)
+        self.adjoints.straight = self.private(node)
         try:
             return build()
         finally:

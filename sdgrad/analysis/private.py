@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 
-from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.relations import covers
-from sdgrad.program.tree import Leaf, Loop, Program, children, own_reads, reads, writes
-
-Touching = Mapping[str, list[Path]]
+from sdgrad.program.tree import Block, Leaf, Loop, Node, Program, children, own_reads, reads, walk, writes
 
 
-def touching(program: Program) -> Touching:
-    """For each container that has memory of its own: the nodes that use it by themselves, in order."""
-    found: dict[str, list[Path]] = {}
-    for path, node in nodes_with_paths(program.body):
-        used = own_reads(node) if children(node) else reads(node) | writes(node) | own_reads(node)
-        for name in used:
-            found.setdefault(program.root(name), []).append(path)
-    return found
+def users(block: Block, program: Program) -> Counter[str]:
+    """For each container that has memory of its own: how many nodes use it by themselves."""
+    return Counter(name for node in walk(block) for name in _used(node, program))
 
 
-def trip_locals(loop: Loop, path: Path, program: Program, touched: Touching) -> frozenset[str]:
-    """Temporaries that nothing but a loop uses, and that each trip defines as a whole before it does anything else."""
-    found = set()
-    for k, node in enumerate(loop.body):
-        if not isinstance(node, Leaf):
-            continue
-        for store in node.stores:
-            container = program.containers[store.container]
-            users = touched.get(store.container, [])
-            own = container.transient and container.view_of is None and users and users[0] == (*path, 0, k)
-            if not own or store.container in {program.root(x.container) for x in node.loads}:
-                continue
-            defines = store.mode == "set" or store.fresh
-            if defines and all(u[: len(path)] == path for u in users) and covers(store, node, container.shape):
-                found.add(store.container)
+def _used(node: Node, program: Program) -> set[str]:
+    by_itself = own_reads(node) if children(node) else reads(node) | writes(node) | own_reads(node)
+    return {program.root(name) for name in by_itself}
+
+
+def trip_locals(loop: Loop, everywhere: Counter[str], program: Program) -> frozenset[str]:
+    """Temporaries that nothing but a loop uses, and that each trip defines as a whole before it does anything else.
+
+    :param everywhere: users in the whole program.
+    """
+    inside = users(loop.body, program)
+    own = {n for n, count in inside.items() if count == everywhere[n] and program.containers[n].transient}
+    found: set[str] = set()
+    seen: set[str] = set()
+    for node in loop.body:
+        if isinstance(node, Leaf):
+            begun = own - seen - {program.root(x.container) for x in node.loads}
+            for store in node.stores:
+                defines = store.container in begun and (store.mode == "set" or store.fresh)
+                if defines and covers(store, node, program.containers[store.container].shape):
+                    found.add(store.container)
+        seen |= users((node,), program).keys()
     return frozenset(found)

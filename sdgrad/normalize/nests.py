@@ -11,19 +11,18 @@ trip (scalar expansion, ibid.), as long as that is little beside the program's a
 from __future__ import annotations
 
 import ast
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import sympy
-from dace import data as dt
 
 from sdgrad.analysis.carried import defined_first, in_the_way
 from sdgrad.analysis.relations import loop_param
 from sdgrad.names import Names
+from sdgrad.normalize.expansion import indexed, over_trips, share_of, wider
 from sdgrad.normalize.sizes import largest
-from sdgrad.program.leaves import mentioned, rename_instr
+from sdgrad.program.leaves import mentioned
 from sdgrad.program.symbols import used_symbols, view_symbols
 from sdgrad.program.tree import (
     Block,
@@ -38,7 +37,6 @@ from sdgrad.program.tree import (
     Param,
     Program,
     Scope,
-    Store,
     children,
     reads,
     walk,
@@ -46,11 +44,9 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.symbolic import code, kinds
-from sdgrad.symbolic.expr import free_names, substitute, sym
+from sdgrad.symbolic.expr import free_names
 
 MOST_STATEMENTS = 12
-LEAST_SHARE = 1 << 16
-"""Elements that all trips together may hand on, however small the arguments are."""
 
 
 def loops_as_nests(program: Program, names: Names) -> Program:
@@ -73,9 +69,7 @@ class Raising:
         self.uses, self.reads = _uses(self.program.body), _reads(self.program.body)
         views = [c for c in self.program.containers.values() if c.view_of is not None]
         self.seen = {c.view_of for c in views} | {c.name for c in views}
-        arguments = [self.program.containers[n].shape for n in self.program.arguments]
-        sizes = [int(sympy.prod(s)) for s in arguments if all(n.is_number for n in s)]
-        self.share = max(LEAST_SHARE, sum(sizes))
+        self.share = share_of(self.program)
 
     def block(self, block: Block) -> Block:
         return tuple(new for node in block for new in self.node(node))
@@ -111,18 +105,17 @@ class Raising:
         while (container := in_the_way(body, trips, program)) is not None:
             # what is made for an inner loop is read nowhere else
             private = container in self.made or container not in made and self.reads[container] == own[container]
-            if not private or not (wider := self.expanded(container, body, trips, program)):
+            if not private or not (wide := self.expanded(container, body, trips, program)):
                 return None
-            body = [_indexed(leaf, program.containers[container], wider.name, trips) for leaf in body]
-            made[wider.name] = wider
+            body = [indexed(leaf, program.containers[container], wide.name, trips) for leaf in body]
+            made[wide.name] = wide
             program = replace(program, containers={**program.containers, **made})
         defining = [s for leaf in body for s in leaf.stores if s.fresh or s.mode == "set"]
         if any(trips.name not in free_names(*s.index) for s in defining):
             return None  # one trip, or none: what it defines would seem to be defined in any case
         self.made |= made
-        low, high = (trips.start, trips.stop) if trips.step > 0 else (trips.stop, trips.start)
-        fresh = Param(self.names.fresh(trips.name), low, high, sympy.Integer(1))
-        return tuple(_over(leaf, trips.name, fresh) for leaf in body)
+        name = self.names.fresh(trips.name)
+        return tuple(over_trips(leaf, trips, name) for leaf in body)
 
     def expanded(self, container: str, body: Sequence[Leaf], trips: Param, program: Program) -> Container | None:
         """A temporary of a trip with an element for every trip; None where that is wrong, or too much."""
@@ -130,11 +123,7 @@ class Raising:
         if not found.transient or container in self.seen or not defined_first(container, body, trips, program):
             return None
         count = largest(sympy.expand((trips.stop - trips.start) * trips.step) + 1, self.around)
-        shape = [count, *(() if _is_number(found) else found.shape)]
-        if not all(n.is_number for n in shape) or math.prod(int(n) for n in shape) > self.share:
-            return None
-        name = self.names.fresh(container)
-        return Container(name, dt.Array(found.dtype, [max(n, sympy.Integer(1)) for n in shape], transient=True))
+        return wider(found, count, self.share, self.names)
 
 
 def _uses(block: Block) -> Counter:
@@ -154,29 +143,6 @@ def _reads(block: Block) -> Counter:
 
 
 _NOTHING = Program("nothing", {}, {}, {}, ())
-
-
-def _over(leaf: Leaf, symbol: str, trips: Param) -> Leaf:
-    """A leaf over all trips of a loop."""
-    env = {symbol: sym(trips.name)}
-    params = (replace(p, **{n: substitute(getattr(p, n), env) for n in ("start", "stop", "step")}) for p in leaf.params)
-    return replace(leaf, params=(trips, *params), body=tuple(rename_instr(i, {}, env) for i in leaf.body))
-
-
-def _is_number(container: Container) -> bool:
-    return isinstance(container.desc, dt.Scalar) or container.shape == (1,)
-
-
-def _indexed(leaf: Leaf, container: Container, wider: str, trips: Param) -> Leaf:
-    """A leaf that uses its trip's part of the wider container."""
-    first = sym(trips.name) - (trips.start if trips.step > 0 else trips.stop)
-
-    def changed(access: Load | Store) -> Load | Store:
-        if access.container != container.name:
-            return access
-        return replace(access, container=wider, index=(first, *(() if _is_number(container) else access.index)))
-
-    return replace(leaf, body=tuple(i if isinstance(i, Let) else changed(i) for i in leaf.body))
 
 
 def as_sum(leaf: Leaf, program: Program) -> Leaf:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,6 +42,9 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
+
+Line = tuple[Param, ...]
+"""Parameters of which each walks over all that the next one does: together they are one."""
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
 MOST_CONSTANTS = 3
@@ -189,9 +193,10 @@ class Matcher:
         roles = self.roles(c)
         if roles is None:
             return None
-        if outer := [p for role in roles for p in self.spare(role, c)]:
-            return self.looped(c, outer, any(p in roles[3] for p in outer))
         batch, m, n, k = roles
+        summed = [] if self.in_line(k, c) else self.spare(k, c)
+        if outer := [*(p for role in (batch, m, n) for p in self.spare(role, c)), *summed]:
+            return self.looped(c, outer, bool(summed))
         containers = [self.program.containers[x.container] for x in (c.store, c.a, c.b)]
         if (
             len({x.dtype for x in containers}) != 1
@@ -202,11 +207,11 @@ class Matcher:
         if batch and not (m and n):
             return None
         if m and not n or n and not m:
-            return self.matrix_vector(c, (c.a, c.b) if m else (c.b, c.a), (m or n)[0], k[0])
+            return self.matrix_vector(c, (c.a, c.b) if m else (c.b, c.a), (m or n)[0], tuple(k))
         if m and n and steps(c.store, m[0], self.program) == 1:  # the result as it lies in memory
             c, m, n = replace(c, a=c.b, b=c.a), n, m
-        a = self.operand(c.a, (*batch, *m, *k))
-        b = self.operand(c.b, (*batch, *k, *n))
+        a = self.operand(c.a, (*batch, *m, tuple(k)))
+        b = self.operand(c.b, (*batch, tuple(k), *n))
         if a is None or b is None:
             return None
         alpha = _number(c.scale)
@@ -219,7 +224,7 @@ class Matcher:
         out = self.operand(c.store, (*batch, *m, *n)) if (*batch, *m, *n) else self.scalar(c.store)
         return [self.call(a, b, out, c)] if out is not None else None
 
-    def matrix_vector(self, c: Contraction, factors: tuple[Load, Load], row: Param, column: Param) -> list[Node] | None:
+    def matrix_vector(self, c: Contraction, factors: tuple[Load, Load], row: Param, column: Line) -> list[Node] | None:
         """A matrix times a vector. The matrix is passed as it lies in memory, with a flag if that is its transpose."""
         matrix, vector = (self.operand(x, p) for x, p in zip(factors, ((row, column), (column,)), strict=True))
         transposed = False
@@ -270,6 +275,15 @@ class Matcher:
         best = max(role, key=quality, default=None)
         return [p for p in role if p is not best]
 
+    def in_line(self, role: list[Param], c: Contraction) -> bool:
+        """Whether parameters that are summed over walk through both factors as one parameter would."""
+
+        def follows(p: Param, q: Param, x: Load) -> bool:
+            wide, narrow = (steps(x, r, self.program) for r in (p, q))
+            return wide is not None and narrow is not None and wide == narrow * q.count
+
+        return all(follows(p, q, x) for p, q in itertools.pairwise(role) for x in (c.a, c.b))
+
     def looped(self, c: Contraction, outer: list[Param], summed: bool) -> list[Node] | None:
         """Calls in loops over parameters that a call has no place for."""
         leaf, begun = c.leaf, []
@@ -293,17 +307,19 @@ class Matcher:
             work = work * p.count
         return not work.is_number or int(work) >= SMALLEST_WORK
 
-    def operand(self, access: Load | Store, params: tuple[Param, ...]) -> Region | None:
-        """An access as an array over the given parameters: the container itself, or a strided view of it."""
+    def operand(self, access: Load | Store, lines: Sequence[Param | Line]) -> Region | None:
+        """An access as an array over parameters, or lines of these: the container itself, or a strided view of it."""
+        grouped = [x if isinstance(x, tuple) else (x,) for x in lines]
+        params = [p for line in grouped for p in line]
         container = self.program.containers.get(access.container) or self.made[access.container]
         strides = list(container.desc.strides) if isinstance(container.desc, dt.Array) else [1]
         place = sympy.expand(sum((i * n for i, n in zip(access.index, strides, strict=True)), sympy.Integer(0)))
-        steps = [place.coeff(sym(p.name)) for p in params]
+        steps = [place.coeff(sym(line[-1].name)) for line in grouped]
         own = [sym(p.name) for p in params]
-        if params and sympy.expand(place - sum(n * x for n, x in zip(steps, own, strict=True))).has(*own):
+        if params and sympy.expand(place - sum(place.coeff(x) * x for x in own)).has(*own):
             return None
-        shape = [p.count for p in params]
-        if any(n.is_nonpositive for n in steps) or len(params) > 1 and 1 not in steps[-2:]:
+        shape = [sympy.prod([p.count for p in line]) for line in grouped]
+        if any(n.is_nonpositive for n in steps) or len(grouped) > 1 and 1 not in steps[-2:]:
             return None
         first = {sym(p.name): p.start for p in params}
         start = [sympy.expand(i.subs(first)) for i in access.index]

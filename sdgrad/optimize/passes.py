@@ -14,10 +14,15 @@ from sdgrad.optimize.half import compute_in_single
 from sdgrad.optimize.order import walk_memory
 from sdgrad.optimize.parallel import choose_threads
 from sdgrad.optimize.rows import fuse_rows
+from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.triangles import split_triangles
 from sdgrad.program.custom import expanded
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
+
+
+def _sums(program: Program) -> Program:
+    return sums_behind_loops(program, all_names(program)) if config.blas != "none" else program
 
 
 def _triangles(program: Program) -> Program:
@@ -34,6 +39,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     (None, start_fresh),
     ("originals", read_originals),
     ("fusion", fuse),
+    ("sums", _sums),
     ("triangles", _triangles),
     ("blas", _products),
     ("rows", fuse_rows),

@@ -87,6 +87,7 @@ def run(path: Path, repetitions: int) -> Outcome:
     image, direction = rng.random(shape).astype(np.float32), rng.standard_normal(shape)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    options.log_severity_level = 3
     session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
     start = time.perf_counter()
     found = model(image)
