@@ -82,6 +82,8 @@ class Mover:
             return (loop,)
         known = {**self.program.containers, **self.made}
         body = Body(loop, trips, replace(self.program, containers=known), private, self)
+        if free_names(trips.start, trips.stop) & body.assigned:
+            return (loop,)
         kept: list[Node] = []
         moved: list[Leaf] = []
         for k, node in enumerate(loop.body):
@@ -91,21 +93,19 @@ class Mover:
                 node = replace(node, body=live((i for i in node.body if id(i) not in gone), set())) if gone else node
             if not isinstance(node, Leaf) or node.stores:
                 kept.append(node)
-        if not moved:
+        if not moved or not kept:  # what follows may read where the loop ended
             return (loop,)
         self.made |= {c.name: c for c in body.wide.values()}
         name = self.names.fresh(trips.name)
         behind = tuple(over_trips(body.expanded(leaf), trips, name) for leaf in moved)
         inside = rewritten(tuple(kept), lambda n: (body.expanded(n),) if isinstance(n, Leaf) else (n,))
-        return (replace(loop, body=inside), *behind) if inside else behind
+        return replace(loop, body=inside), *behind
 
 
 class Body:
     """What is known of a loop's trips. ``wide`` are containers that are to have an element for every trip."""
 
-    def __init__(
-        self, loop: Loop, trips: Param, program: Program, private: frozenset[str], mover: Mover
-    ) -> None:
+    def __init__(self, loop: Loop, trips: Param, program: Program, private: frozenset[str], mover: Mover) -> None:
         self.loop, self.trips, self.program, self.private, self.mover = loop, trips, program, private, mover
         self.written = [{program.root(w) for w in writes(n)} for n in loop.body]
         self.assigned = {n.symbol for n in walk(loop.body) if isinstance(n, (SymbolAssign, Loop))}
@@ -151,12 +151,15 @@ class Body:
         mine = used_symbols(alone, self.program)
         if found is None or mine & self.assigned or self.trips.name in free_names(*found.store.index):
             return None
-        if any(self.trips.name in free_names(p.start, p.stop) for p in alone.params):
+        bounds = [free_names(p.start, p.stop) for p in alone.params]
+        if any(self.trips.name in names for names in (*bounds, *(free_names(*x.index) for x in found.constants))):
+            return None
+        if any(self.changes(x) for x in found.constants):
             return None
         changed: dict[str, Load] = {}
-        for load in (found.a, found.b, *found.constants):
+        for load in (found.a, found.b):
             root = self.program.root(load.container)
-            if not any(root in w for w in self.written):
+            if not self.changes(load):
                 continue
             if (original := self.original(k, load)) is not None:
                 changed[load.name] = original
@@ -169,6 +172,10 @@ class Body:
             return None  # a sum of one factor, which BLAS has no call for
         body = (changed.get(i.name, i) if isinstance(i, Load) else i for i in alone.body)
         return replace(alone, body=tuple(body))
+
+    def changes(self, load: Load) -> bool:
+        """Whether the loop writes what is read."""
+        return any(self.program.root(load.container) in w for w in self.written)
 
     def original(self, k: int, load: Load) -> Load | None:
         """What an element is a copy of, where the loop does not write that."""
@@ -188,7 +195,7 @@ class Body:
         plain = len(set(places)) == len(places) and {p.name for p in node.params} == set(places)
         if not plain or source.guard or store.container != root or free_names(*source.index) & node.defined:
             return None
-        kept = not any(self.program.root(source.container) in w for w in self.written)
+        kept = not self.changes(source)
         kept = kept and self.program.containers[source.container].dtype == self.program.containers[root].dtype
         if not kept or free_names(*source.index) & self.assigned:
             return None
