@@ -147,7 +147,7 @@ MATH_TO_BOOLEAN = {"isnan": "isnan({0})", "isinf": "isinf({0})", "isfinite": "is
 # ``scipy.special``: (expression, how many operands)
 SCIPY = {
     "erf": "erf({0})", "erfc": "erfc({0})", "gamma": "tgamma({0})", "gammaln": "lgamma({0})",
-    "expit": "sdgrad_sigmoid({0})", "logit": "log({0} / (1 - {0}))", "exp2": "exp2({0})", "expm1": "expm1({0})",
+    "expit": "1 / (1 + exp(-{0}))", "logit": "log({0} / (1 - {0}))", "exp2": "exp2({0})", "expm1": "expm1({0})",
     "log1p": "log1p({0})", "cbrt": "cbrt({0})", "xlogy": "0 if {0} == 0 else {0} * log({1})",
     "xlog1py": "0 if {0} == 0 else {0} * log1p({1})",
 }  # fmt: skip
