@@ -123,19 +123,20 @@ class Reversal:
             return LeafAdjoint(node, path, self.activity, plan, self.adjoints, self.names, self.strong_zero).build()
         if isinstance(node, NodeCall):
             return self.call(node, path)
-        before, touched = self.settle(node, path)
+        private = self.private(node)
+        before, touched = self.settle(node, path, private)
         if not touched and not any(p[: len(path)] == path for p in (*self.plan.undo, *self.plan.inverses)):
             return before
         if isinstance(node, Branch):
-            return [*before, *self.inside(node, lambda: self.branch(node, path))]
+            return [*before, *self.inside(private, lambda: self.branch(node, path))]
         if isinstance(node, Loop):
-            return [*before, *self.inside(node, lambda: self.loop(node, path))]
+            return [*before, *self.inside(private, lambda: self.loop(node, path))]
         assert isinstance(node, Scope)
-        return [*before, self.inside(node, lambda: self.scope(node, path))]
+        return [*before, self.inside(private, lambda: self.scope(node, path))]
 
-    def settle(self, node: Node, path: Path) -> tuple[list[Node], bool]:
+    def settle(self, node: Node, path: Path, private: frozenset[str]) -> tuple[list[Node], bool]:
         """Before a region: adjoints it may add to or clear become ordinary containers. Whether it has any."""
-        local = {c for n in walk((node,)) for c in local_names(n)} | self.private(node)
+        local = {c for n in walk((node,)) for c in local_names(n)} | private
         grown, overwritten = set(), set()
         for where, inner in nodes_with_paths((node,)):
             where = (*path, *where[1:])
@@ -153,14 +154,14 @@ class Reversal:
         live = {self.program.root(n) for n in overwritten} & (self.adjoints.state.keys() | roots)
         return before, bool(roots or live)
 
-    def inside(self, node: Node, build):
-        """Run ``build`` with only the node's own containers allowed to be known zero, as they are in the end."""
+    def inside(self, private: frozenset[str], build):
+        """Run ``build`` with only a region's own containers allowed to be known zero, as they are in the end."""
         saved = self.adjoints.straight
-        self.adjoints.straight = self.private(node)
+        self.adjoints.straight = private
         try:
             return build()
         finally:
-            for name in self.adjoints.straight:
+            for name in private:
                 self.adjoints.state.pop(name, None)
             self.adjoints.straight = saved
 

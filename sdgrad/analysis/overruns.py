@@ -158,9 +158,9 @@ def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Plac
     if found is None:  # bounds that only a run knows: those of a loop are taken to be no negative ones by themselves
         plain = isinstance(expr, sympy.Symbol) or used & own or is_positive(expr, leaf, place)
         return expr if plain else sympy.Mod(expr + size, size)
-    if found.is_subset(interval(0, int(size))):
+    if found.is_subset(_interval(0, int(size))):
         return expr
-    if not used & own and found.is_subset(interval(-int(size), int(size))):
+    if not used & own and found.is_subset(_interval(-int(size), int(size))):
         return sympy.Mod(expr + size, size)
     if not certain:
         return expr
@@ -181,7 +181,7 @@ def is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
         found = access_relation((expr,), dims, frozenset(), 1)
     except NotAffine:
         return False
-    return bool(found.elements.intersect(interval(-MOST, 0)).is_empty())
+    return bool(found.elements.intersect(_interval(-MOST, 0)).is_empty())
 
 
 def _from_below(node: Node) -> Param | None:
@@ -202,7 +202,7 @@ def _refuse_negative_end(expr: Expr, access: Load | Store, leaf: Leaf, place: Pl
         if p.step == 1 and expr.coeff(_symbol(expr, p.name)) == 1:
             end = expr.subs(_symbol(expr, p.name), p.stop + 1)
             found = _values(end, leaf, place, False)
-            if found is not None and not found.is_subset(interval(0, MOST)):
+            if found is not None and not found.is_subset(_interval(0, MOST)):
                 raise ParseError(
                     f"{leaf.source}: a slice of '{access.container}' has a negative end in some trip of a loop. Bounds "
                     "that a loop computes are not counted from the array's end: add its size"
@@ -222,5 +222,5 @@ def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
     return found.elements if found.exact and found.map.dim(isl.dim_type.param) == 0 else None
 
 
-def interval(first: int, end: int) -> isl.Set:
+def _interval(first: int, end: int) -> isl.Set:
     return isl.Set(f"{{ [e0] : {first} <= e0 < {end} }}")

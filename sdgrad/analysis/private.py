@@ -10,10 +10,11 @@ from sdgrad.program.tree import Block, Leaf, Loop, Node, Program, children, own_
 
 def users(block: Block, program: Program) -> Counter[str]:
     """For each container that has memory of its own: how many nodes use it by themselves."""
-    return Counter(name for node in walk(block) for name in _used(node, program))
+    return Counter(name for node in walk(block) for name in used(node, program))
 
 
-def _used(node: Node, program: Program) -> set[str]:
+def used(node: Node, program: Program) -> set[str]:
+    """The containers with memory of their own that a node uses by itself."""
     by_itself = own_reads(node) if children(node) else reads(node) | writes(node) | own_reads(node)
     return {program.root(name) for name in by_itself}
 

@@ -86,7 +86,6 @@ def drawn(b: Builder, op: Operation, kind: str, operands: Mapping[str, Tensor], 
     given = {n: v for n, v in attributes.items() if v is not None}
     node = onnx.helper.make_node(kind, list(operands), ["drawn"], f"{op.node.name}_{op.node.output[0]}", **given)
     types = {n: (x.shape, x.dtype) for n, x in operands.items()}
-    model, [(name, shape, dtype)] = session.one_node(Operation(node, {"": DRAWS_SINCE}), types, {})
-    takes = [(n, s, str(d)) for n, (s, d) in types.items()]
-    text = session.described(model, takes, [(name, shape, str(dtype))])
-    return b.call(Session("random_numbers", text), operands, name, shape, dtype)
+    model, found = session.one_node(Operation(node, {"": DRAWS_SINCE}), types, {})
+    ((name, shape, dtype),) = found
+    return b.call(Session("random_numbers", session.described(model, types, found)), operands, name, shape, dtype)

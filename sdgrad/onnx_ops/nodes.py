@@ -75,10 +75,9 @@ class ExpandOnnxruntime(ExpandTransformation):
         fixed = {names[c]: a for c, a in known.items()}
         model, found = session.one_node(Operation(proto, json.loads(node.opsets)), types, fixed)
         made = {n: c for n, c in zip(proto.output, gives, strict=True) if n}
-        results = {made[n]: (n, s, str(d)) for n, s, d in found}
-        text = session.described(model, [(n, s, str(d)) for n, (s, d) in types.items()], list(results.values()))
+        text = session.described(model, types, found)
         outs = {e.src_conn: sdfg.arrays[e.data.data] for e in state.out_edges(node)}
-        return calling(node.label, text, descs, {c: outs[c] for c in results})
+        return calling(node.label, text, descs, {made[n]: outs[made[n]] for n, _, _ in found})
 
 
 def _numbers(desc: dt.Data) -> tuple[tuple[int, ...], np.dtype]:

@@ -45,6 +45,8 @@ void PyErr_Print();
 NEWEST_IR = 10  # of the file format: one that every onnxruntime reads
 _failure = threading.local()
 
+Types = Mapping[str, tuple[tuple[int, ...], np.dtype]]  # of operands, by their names in the model
+Results = Sequence[tuple[str, tuple[int, ...], np.dtype]]
 Described = Sequence[tuple[str, tuple[int, ...], str]]  # name in the model, shape, dtype
 
 
@@ -55,9 +57,10 @@ def failure() -> Exception | None:
     return found
 
 
-def described(model: onnx.ModelProto, inputs: Described, outputs: Described) -> str:
-    """A node for :func:`run`, as text without quotes."""
-    parts = [base64.b64encode(model.SerializeToString()).decode(), list(inputs), list(outputs)]
+def described(model: onnx.ModelProto, types: Types, results: Results) -> str:
+    """A node for :func:`run`, as text without quotes: what :func:`one_node` took and found."""
+    takes = [(n, s, str(d)) for n, (s, d) in types.items()]
+    parts = [base64.b64encode(model.SerializeToString()).decode(), takes, [(n, s, str(d)) for n, s, d in results]]
     return base64.b64encode(json.dumps(parts).encode()).decode()
 
 
@@ -113,9 +116,7 @@ def _array(address: int, shape: Sequence[int], dtype: str) -> np.ndarray:
     return np.ndarray(tuple(shape), kind, memory)  # type: ignore[arg-type]
 
 
-def one_node(
-    op: Operation, types: Mapping[str, tuple[tuple[int, ...], np.dtype]], known: Mapping[str, np.ndarray]
-) -> tuple[onnx.ModelProto, list[tuple[str, tuple[int, ...], np.dtype]]]:
+def one_node(op: Operation, types: Types, known: Mapping[str, np.ndarray]) -> tuple[onnx.ModelProto, Results]:
     """A model of one node, and what it gives: names, shapes, dtypes.
 
     :param types: operands that come in, by their names in the model.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import sympy
 
-from sdgrad.analysis.private import trip_locals, users
+from sdgrad.analysis.private import trip_locals, used, users
 from sdgrad.analysis.relations import covers, loop_param
 from sdgrad.names import Names
 from sdgrad.normalize.expansion import indexed, over_trips, share_of, wider
@@ -34,7 +34,6 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     children,
-    own_reads,
     rewritten,
     walk,
     with_children,
@@ -138,7 +137,7 @@ class Body:
                 mine = [s for s in node.stores if self.program.root(s.container) == root]
                 if any(s.mode != "sum" or s.fresh for s in mine):
                     return False
-            elif root in users((with_children(node, tuple(() for _ in children(node))),), self.program):
+            elif root in used(node, self.program):
                 return False
         return True
 
@@ -206,11 +205,7 @@ class Body:
 
     def wider(self, name: str) -> Container | None:
         """A container with an element for every trip; None where that is not to be."""
-        nodes = [n for n in walk(self.loop.body) if name in users((n,), self.program) and not children(n)]
-        if not all(isinstance(n, Leaf) for n in nodes) or self.conditions_read(name):
+        if not all(isinstance(n, Leaf) for n in walk(self.loop.body) if name in used(n, self.program)):
             return None
         count: Expr = sympy.expand((self.trips.stop - self.trips.start) * self.trips.step) + 1
         return wider(self.program.containers[name], count, self.mover.share, self.mover.names)
-
-    def conditions_read(self, name: str) -> bool:
-        return any(name in own_reads(n) for n in walk(self.loop.body))
