@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from sdgrad.analysis.relations import covers
-from sdgrad.program.tree import Block, Leaf, Loop, Node, Program, children, own_reads, reads, walk, writes
+from sdgrad.analysis.relations import covers, share
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Leaf,
+    Loop,
+    Node,
+    Program,
+    Store,
+    children,
+    own_reads,
+    reads,
+    walk,
+    writes,
+)
 
 
 def users(block: Block, program: Program) -> Counter[str]:
@@ -31,9 +45,14 @@ def trip_locals(loop: Loop, everywhere: Counter[str], program: Program) -> froze
     for node in loop.body:
         if isinstance(node, Leaf):
             begun = own - seen - {program.root(x.container) for x in node.loads}
-            for store in node.stores:
-                defines = store.container in begun and (store.mode == "set" or store.fresh)
-                if defines and covers(store, node, program.containers[store.container].shape):
-                    found.add(store.container)
+            for name in begun & {s.container for s in node.stores}:
+                stores = [s for s in node.stores if s.container == name]
+                if all(s.mode == "set" or s.fresh for s in stores) and _fill(stores, node, program.containers[name]):
+                    found.add(name)
         seen |= users((node,), program).keys()
     return frozenset(found)
+
+
+def _fill(stores: Sequence[Store], leaf: Leaf, container: Container) -> bool:
+    """Whether stores write every element of their container."""
+    return any(covers(s, leaf, container.shape) for s in stores) or share(stores, leaf, container.shape)

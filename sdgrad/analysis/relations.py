@@ -190,16 +190,35 @@ def covers(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
     if _covers_by_position(access, leaf, shape):
         return True
     rel = leaf_relation(access, leaf, len(shape))
-    if not rel.exact:
+    whole = _elements(shape) if rel.exact else None
+    return whole is not None and bool(whole.is_subset(rel.elements))
+
+
+def share(stores: Sequence[Store], leaf: Leaf, shape: Sequence[Expr]) -> bool:
+    """Whether stores write every element of a container, and none a second time. False where unknown."""
+    if any(s.guard is not None or not injective(s, leaf, len(shape)) for s in stores):
         return False
+    if len(stores) == 1:
+        return covers(stores[0], leaf, shape)
+    found, whole = [leaf_relation(s, leaf, len(shape)) for s in stores], _elements(shape)
+    if whole is None or not all(rel.exact for rel in found):
+        return False
+    together = found[0].elements
+    for rel in found[1:]:
+        if not together.intersect(rel.elements).is_empty():
+            return False
+        together = together.union(rel.elements)
+    return bool(whole.is_subset(together))
+
+
+def _elements(shape: Sequence[Expr]) -> isl.Set | None:
+    """All indices of a container; None where a size is not affine."""
     try:
         box = " and ".join(f"0 <= e{k} < {isl_text(n)}" for k, n in enumerate(shape))
     except NotAffine:
-        return False
-    whole = isl.Set(
-        f"[{', '.join(sorted(_names_in([box])))}] -> {{ [{', '.join(f'e{k}' for k in range(len(shape)))}] : {box} }}"
-    )
-    return bool(whole.is_subset(rel.elements))
+        return None
+    names = ", ".join(f"e{k}" for k in range(len(shape)))
+    return isl.Set(f"[{', '.join(sorted(_names_in([box])))}] -> {{ [{names}] : {box} }}")
 
 
 def _covers_by_position(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:

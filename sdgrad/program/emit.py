@@ -15,6 +15,7 @@ from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
 from sdgrad.program.distinct import distinct_names
+from sdgrad.program.naming import APART
 from sdgrad.program.prelude import CHUNK, is_vectorized, prelude
 from sdgrad.program.tree import (
     Block,
@@ -398,8 +399,9 @@ class LeafWriter:
                 self.local.add(instr.name)
             else:
                 self.store(instr)
+        label = _identifier(self.leaf.source.label) or "compute"
         tasklet = self.state.add_tasklet(
-            _identifier(self.leaf.source.label) or "compute",
+            label + APART if self.leaf.params and not self.leaf.sequential else label,
             {k: None for k in self.inputs},
             {k: None for k in self.outputs},
             "\n".join(self.text),

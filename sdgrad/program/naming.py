@@ -23,6 +23,9 @@ RESERVED = frozenset({
 })  # fmt: skip
 """Words that mean something else in generated C++: keywords, and functions that a container would hide."""
 
+APART = "_apart"
+"""How the names of tasklets end whose instances do not meet."""
+
 RETURN = "__return"  # what DaCe calls a function's result; __return_0, __return_1, ... for several
 
 

@@ -1,15 +1,18 @@
-"""Reductions in generated code that the compiler may compute in lanes.
+"""Loops in generated code that the compiler may compute in lanes.
 
 C++ fixes the order in which numbers are added, and with it one addition at a time, which takes four cycles. DaCe says
 of a reduction only that its order is free. Here this reaches the compiler: a loop over which a local number collects a
 sum, a product or an extreme gets ``#pragma omp simd reduction`` (OpenMP 5.0, 2.11.3). The order is another one, and the
-same in every run.
+same in every run. The instances of a parallel map do not meet; the compiler cannot see that where arrays are many or
+where one is written in several places, and asks at run time: ``#pragma GCC ivdep`` says it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+from sdgrad.program.naming import APART
 
 REDUCE = re.compile(
     r"^(\s*)dace::wcr_fixed<dace::ReductionType::(Sum|Product|Max|Min), (float|double)>::reduce\(&(\w+), (\w+)\);$"
@@ -20,6 +23,7 @@ LEAST_TRIPS = 8
 ASSIGNED = re.compile(r"^\s*(\w+) = ")
 DECLARED = re.compile(r"^\s*(?:[\w:]+ )+(\w+)(?: = .*)?;$")
 FORBIDDEN = re.compile(r"\b(for|while|do|if|goto|break|return|continue)\b|#pragma|__state|reduce\w*\(")
+TASKLET = re.compile(rf"^\s*// Tasklet code \(\w+{APART}\)$")
 OPERATORS = {"Sum": "+", "Product": "*", "Max": "max", "Min": "min"}
 UPDATES = {
     "Sum": "{0} = {0} + {1};",
@@ -30,8 +34,13 @@ UPDATES = {
 
 
 def in_lanes(code: str) -> str:
-    """Generated C++ with its reductions marked, where their loops do nothing that forbids it."""
+    """Generated C++ with its reductions marked, where their loops do nothing that forbids it, and its parallel loops."""
     lines = code.split("\n")
+    for k in [k for k, line in enumerate(lines) if TASKLET.match(line)]:
+        start = _loop_around(lines, k)
+        if start is not None and not lines[start - 1].lstrip().startswith("#"):
+            lines[start] = f"{LOOP.match(lines[start])[1]}#pragma GCC ivdep\n{lines[start]}"  # type: ignore[index]
+    lines = "\n".join(lines).split("\n")
     for k in [k for k, line in enumerate(lines) if REDUCE.match(line)]:
         start = _loop_around(lines, k)
         if start is not None and REDUCE.match(lines[k]) and not lines[start - 1].lstrip().startswith("#"):

@@ -16,6 +16,7 @@ from sdgrad.analysis.relations import injective
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.tree import Leaf, Load, Program, children
 from sdgrad.symbolic.expr import free_names
+from sdgrad.tape.costs import worth_rerunning
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class Available:
         if leaf is not None:
             return [], [Rerun(define, access.container, before, leaf)]
         leaf = drop_stores(self.leaf(define), lambda s: s.container != access.container)
+        if not worth_rerunning(leaf):
+            return None
         undo: list[Access] = []
         runs: list[Rerun] = []
         for load in leaf.loads:

@@ -6,10 +6,19 @@ from functools import cache
 
 import sympy
 
-from sdgrad.program.tree import Container, Param, Program
+from sdgrad.program.tree import Container, Leaf, Param, Program
+from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.plan import TapePlan
 
 SYMBOL_GUESS = 64  # what a size that is not known is taken to be when tapes are compared
+LONG_SUM = 32  # terms; a number is written and read back sooner than so many are added up
+
+
+def worth_rerunning(leaf: Leaf) -> bool:
+    """Whether what a leaf defines is computed again sooner than kept: not if each element is a long sum."""
+    (store,) = leaf.stores
+    own = free_names(*store.index)
+    return store.mode == "set" or trips(tuple(p for p in leaf.params if p.name not in own)) < LONG_SUM
 
 
 def worth_undoing(container: str, program: Program) -> bool:

@@ -32,10 +32,14 @@ inline double sdgrad_polygamma_double(int n, double x) {
 
 template <typename T> inline T sdgrad_polygamma(int n, T x) { return T(sdgrad_polygamma_double(n, double(x))); }
 
-// The logistic function and its derivative. Neither overflows, and neither is a small difference of large numbers.
+// The logistic function and its derivative. Neither overflows, neither is a small difference of large numbers, and
+// both take the same exponential, which the compiler sees.
 template <typename T> inline auto sdgrad_sigmoid(T x) {
-    if constexpr (std::is_integral_v<T>) return 1 / (1 + std::exp(-double(x)));
-    else return T(1) / (T(1) + std::exp(-x));
+    if constexpr (std::is_integral_v<T>) return sdgrad_sigmoid(double(x));
+    else {
+        const T e = std::exp(-std::fabs(x)), r = T(1) / (T(1) + e);
+        return x < T(0) ? e * r : r;
+    }
 }
 template <typename T> inline auto sdgrad_sigmoid_slope(T x) {
     if constexpr (std::is_integral_v<T>) return sdgrad_sigmoid_slope(double(x));
