@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import sympy
 
@@ -46,8 +46,7 @@ def fold(block: Block, program: Program) -> Block:
             for store in node.stores:
                 found = next_use(out, k, store, node, program) if starts(store, node, program) else None
                 if found is not None:
-                    j, user, fresh = found
-                    (out[j],) = rewritten((out[j],), lambda n, old=user, new=fresh: (new if n is old else n,))  # type: ignore[arg-type]
+                    out[found.at] = found.done
                     rest = drop_stores(node, lambda s, dead=store: s is dead)
                     node = out[k] = rest if rest.stores else None
                     if node is None:
@@ -81,12 +80,18 @@ def _bare(let: Let) -> ast.expr:
     return expr.args[0] if isinstance(expr, ast.Call) and len(expr.args) == 1 else expr
 
 
-def next_use(
-    block: Sequence[Node | None], k: int, store: Store, leaf: Leaf, program: Program
-) -> tuple[int, Leaf, Leaf] | None:
-    """Where a container is used next, the leaf there, and that leaf without need for the start.
+@dataclass(frozen=True)
+class Use:
+    """Where in its block a container is used next, and the node there without need for a start."""
 
-    All that is done with the container must be reductions that the constant is neutral for, of all its elements.
+    at: int
+    done: Node
+
+
+def next_use(block: Sequence[Node | None], k: int, store: Store, leaf: Leaf, program: Program) -> Use | None:
+    """The next use of a container, if all that is done with it there are reductions that the constant is neutral for.
+
+    They must reach all its elements.
     """
     name = store.container
     for j in range(k + 1, len(block)):
@@ -100,8 +105,16 @@ def next_use(
         mine = [s for s in user.stores if program.root(s.container) == name]
         neutral = is_identity(mine[0].mode, number(store, leaf), program.containers[name].dtype)
         fresh = started(user, around, mine, program) if neutral and not any(s.fresh for s in mine) else None
-        return None if fresh is None else (j, user, fresh)
+        if fresh is None:
+            return None
+        return Use(j, exchanged(node, user, fresh))
     return None
+
+
+def exchanged(node: Node, old: Leaf, new: Leaf) -> Node:
+    """The node with another leaf in place of one that it is, or holds."""
+    (done,) = rewritten((node,), lambda n: (new if n is old else n,))
+    return done
 
 
 def uses(node: Node, name: str, program: Program) -> bool:

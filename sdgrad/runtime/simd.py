@@ -34,7 +34,7 @@ UPDATES = {
 
 
 def in_lanes(code: str) -> str:
-    """Generated C++ with its reductions marked, where their loops do nothing that forbids it, and its parallel loops."""
+    """Generated C++ with its parallel loops marked, and its reductions where their loops do nothing that forbids it."""
     lines = code.split("\n")
     for k in [k for k, line in enumerate(lines) if TASKLET.match(line)]:
         start = _loop_around(lines, k)
