@@ -10,6 +10,7 @@ from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
 from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.copies import read_originals
+from sdgrad.optimize.gather import gather_neighbours
 from sdgrad.optimize.half import compute_in_single
 from sdgrad.optimize.order import walk_memory
 from sdgrad.optimize.parallel import choose_threads
@@ -39,6 +40,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     (None, start_fresh),
     ("originals", read_originals),
     ("fusion", fuse),
+    ("gather", gather_neighbours),
     ("sums", _sums),
     ("triangles", _triangles),
     ("blas", _products),
