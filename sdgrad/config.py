@@ -26,7 +26,10 @@ from dace.config import temporary_config
 from sdgrad.runtime.blas import BlasKind, use_blas
 
 PREFIX = "SDGRAD_"
-STEPS = ("nests", "fusion", "originals", "gather", "sums", "triangles", "blas", "rows", "order", "threads", "lanes")
+STEPS = (
+    *("nests", "fusion", "originals", "gather", "sums", "triangles", "blas", "rows", "order"),
+    *("pairs", "threads", "lanes"),
+)
 """Steps of the optimization that can be left out."""
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 

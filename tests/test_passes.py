@@ -35,7 +35,8 @@ def everything(x, A):
         h = np.tanh(h @ A)
     for t in range(2):
         h[1:-1] = x[2:] * (h[:-2] - h[2:])
-    return np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
+    z = np.exp(1j * x) * (x - 2j)
+    return np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
 
 
 def arguments():
@@ -69,6 +70,7 @@ CHANGES = {
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
     "originals": lambda own, other: str(other) != str(own),
     "gather": lambda own, other: str(other) != str(own),
+    "pairs": lambda own, other: str(other) != str(own),
     "sums": lambda own, other: str(other) != str(own),
     "triangles": lambda own, other: count(other, NodeCall) < count(own, NodeCall),
     "blas": lambda own, other: count(own, NodeCall) > count(other, NodeCall) == 0,

@@ -65,6 +65,14 @@ class ArrayOperand:
 Operand = ScalarOperand | ArrayOperand
 
 
+def signed(op: ast.unaryop, value: ast.expr) -> ast.expr:
+    """A value with a sign; of a number, another number."""
+    number = value.value if isinstance(value, ast.Constant) else None
+    if isinstance(number, (int, float)) and not isinstance(number, bool):
+        return code.constant(-number if isinstance(op, ast.USub) else number)
+    return ast.UnaryOp(op=op, operand=value)
+
+
 @dataclass(frozen=True)
 class Output:
     """Where an output connector goes: a container's element or part, or the name another tasklet reads."""
@@ -114,7 +122,7 @@ class _Lifting:
             spelling = SPELLINGS.get(code.callee(expr))
             return self.let(ast.Call(func=code.name(spelling) if spelling else expr.func, args=args, keywords=[]))
         if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, (ast.USub, ast.UAdd)):
-            return ast.UnaryOp(op=expr.op, operand=self.value(expr.operand, guard))
+            return signed(expr.op, self.value(expr.operand, guard))
         if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub, ast.Mult)):
             return code.binary(type(expr.op), self.value(expr.left, guard), self.value(expr.right, guard))
         if isinstance(expr, ast.BinOp):

@@ -23,6 +23,7 @@ from sdgrad.program.tree import (
     SCALAR,
     Block,
     Container,
+    Instr,
     Leaf,
     Load,
     Node,
@@ -137,9 +138,37 @@ class Scheduler:
                 else:
                     groups.append([s])
             else:
-                groups.append([s])
+                beside = next((g for g in groups if self.together(g, s, leaf)), None)
+                groups.append([s]) if beside is None else beside.append(s)
         sets = [s for s in leaf.stores if s.mode == "set"]
         return groups + ([sets] if sets else [])
+
+    def together(self, group: list[Store], store: Store, leaf: Leaf) -> bool:
+        """Whether a sum can be computed beside others, over the same parameters: what they add up is computed once."""
+        loaded = {self.program.root(x.container) for x in leaf.loads}
+        roots = [self.program.root(s.container) for s in (*group, store)]
+        params = {p.name for p in leaf.params}
+        return (
+            len(set(roots)) == len(roots)
+            and not loaded & set(roots)
+            and len({frozenset(free_names(*s.index) & params) for s in (*group, store)}) == 1
+            and all(not self.is_injective(s, leaf) and self.is_regular(s, leaf) for s in (*group, store))
+        )
+
+    def is_regular(self, store: Store, leaf: Leaf) -> bool:
+        """Whether the instances that a sum adds up differ in parameters of their own, the innermost among them."""
+        used = free_names(*store.index)
+        kept = tuple(p for p in leaf.params if p.name in used)
+        reduced = {p.name for p in leaf.params if p.name not in used}
+        bounds = {n for p in kept for n in free_names(p.start, p.stop, p.step)}
+        return (
+            not used & leaf.defined
+            and not bounds & reduced
+            and store.guard is None
+            and bool(reduced)
+            and leaf.params[-1].name in reduced
+            and injective(store, leaf, len(store.index), kept)
+        )
 
     def overlapping(self, stores: list[Store], leaf: Leaf) -> bool:
         """Whether two accumulations of a leaf may go to the same element."""
@@ -164,28 +193,21 @@ class Scheduler:
         return out
 
     def accumulate(self, leaf: Leaf) -> list[Node]:
-        """A leaf with one conflicting accumulation, or with several that may be without an instance to start them."""
-        if len(leaf.stores) > 1:
-            return [*self.inits(leaf), unfresh(leaf)]
-        (store,) = leaf.stores
-        used = free_names(*store.index)
-        local = leaf.defined
+        """A leaf with conflicting accumulations that can run side by side."""
+        if not all(self.is_regular(s, leaf) for s in leaf.stores):
+            one = len(leaf.stores) == 1
+            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True) if one else unfresh(leaf)]
+        used = free_names(*leaf.stores[0].index)
         kept = tuple(p for p in leaf.params if p.name in used)
         reduced = tuple(p for p in leaf.params if p.name not in used)
-        bounds = {n for p in kept for n in free_names(p.start, p.stop, p.step)}
-        regular = (
-            not used & local
-            and not bounds & {p.name for p in reduced}
-            and store.guard is None
-            and injective(store, leaf, len(store.index), kept)
-        )
-        if not (regular and reduced and leaf.params[-1] in reduced):
-            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
-        dtype = self.program.containers[store.container].dtype
-        along = contiguous(leaf, self.program) if wide(dtype, store.mode) == dtype else None
+        narrow = any(wide(dtype, s.mode) != dtype for s in leaf.stores if (dtype := self.dtype(s)))
+        along = contiguous(leaf, self.program) if not narrow else None
         if along in kept and along.name not in free_names(*(b for p in reduced for b in (p.start, p.stop, p.step))):
             return self.outer_reduction(leaf, kept, (*reduced, along))
-        return [self.inner_reduction(leaf, store, kept, reduced)]
+        return [self.inner_reduction(leaf, kept, reduced)]
+
+    def dtype(self, store: Store) -> dace.typeclass:
+        return self.program.containers[store.container].dtype
 
     def outer_reduction(self, leaf: Leaf, kept: tuple[Param, ...], inner: tuple[Param, ...]) -> list[Node]:
         """``map kept: for reduced: for the contiguous one: target += value``: rows are added up as a whole."""
@@ -193,20 +215,26 @@ class Scheduler:
         body = [*self.inits(replace(leaf, params=inner)), replace(unfresh(leaf), params=inner, sequential=True)]
         return [Scope(outer, tuple(body), (), leaf.source, schedule=leaf.schedule)] if outer else body
 
-    def inner_reduction(self, leaf: Leaf, store: Store, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Scope:
+    def inner_reduction(self, leaf: Leaf, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Scope:
         """``map kept: acc = identity; for reduced: acc += value; target += acc``."""
-        target = self.program.containers[store.container]
-        acc = Container(
-            self.names.fresh(f"acc_{store.container}"), dt.Scalar(wide(target.dtype, store.mode), transient=True)
-        )
-        self.made[acc.name] = acc
-        zero, total = self.names.fresh("v"), self.names.fresh("v")
-        start = set_scalar(acc.name, Value((), identity(store.mode, target.dtype)), zero, leaf.source)
+        starts: list[Node] = []
+        sums: list[Instr] = []
+        ends: list[Node] = []
+        own: list[Container] = []
+        for store in leaf.stores:
+            dtype = self.dtype(store)
+            name = self.names.fresh(f"acc_{store.container}")
+            acc = self.made[name] = Container(name, dt.Scalar(wide(dtype, store.mode), transient=True))
+            zero, total = self.names.fresh("v"), self.names.fresh("v")
+            mode = "set" if store.fresh else store.mode
+            end = (Load(total, name, SCALAR), Store(store.container, store.index, total, mode))
+            starts.append(set_scalar(name, Value((), identity(store.mode, dtype)), zero, leaf.source))
+            sums.append(Store(name, SCALAR, store.value, store.mode))
+            ends.append(Leaf((), end, leaf.source))
+            own.append(acc)
         body = tuple(i for i in leaf.body if not isinstance(i, Store))
-        middle = Leaf(reduced, (*body, Store(acc.name, SCALAR, store.value, store.mode)), leaf.source, sequential=True)
-        mode = "set" if store.fresh else store.mode
-        end = Leaf((), (Load(total, acc.name, SCALAR), Store(store.container, store.index, total, mode)), leaf.source)
-        return Scope(kept, (start, middle, end), (acc,), leaf.source, schedule=leaf.schedule)
+        middle = Leaf(reduced, (*body, *sums), leaf.source, sequential=True)
+        return Scope(kept, (*starts, middle, *ends), tuple(own), leaf.source, schedule=leaf.schedule)
 
 
 def wide(dtype: dace.typeclass, mode: str) -> dace.typeclass:

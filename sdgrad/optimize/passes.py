@@ -13,7 +13,9 @@ from sdgrad.optimize.copies import read_originals
 from sdgrad.optimize.gather import gather_neighbours
 from sdgrad.optimize.half import compute_in_single
 from sdgrad.optimize.order import walk_memory
+from sdgrad.optimize.pairs import complex_as_pairs
 from sdgrad.optimize.parallel import choose_threads
+from sdgrad.optimize.powers import take_roots
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.triangles import split_triangles
@@ -47,6 +49,8 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("rows", fuse_rows),
     (None, schedule_accumulations),  # every other accumulation gets an order
     ("order", walk_memory),
+    (None, take_roots),
+    ("pairs", complex_as_pairs),
     (None, compute_in_single),
     ("threads", choose_threads),
 )

@@ -109,7 +109,7 @@ def _cast(expr: ast.Call) -> list[Partial]:
 
 def _power(expr: ast.BinOp, name: str, kind: Mapping[str, str]) -> list[Partial]:
     """``x ** n``: the exponent is folded where it is a number."""
-    exponent = _number(expr.right)
+    exponent = number_of(expr.right)
     if exponent is None or not isinstance(expr.left, ast.Name):
         return _row(RULES["pow"], [expr.left, expr.right], name, kind)
     x = expr.left
@@ -123,7 +123,8 @@ def _power(expr: ast.BinOp, name: str, kind: Mapping[str, str]) -> list[Partial]
     return [Partial(x.id, code.binary(ast.Mult, code.constant(exponent), lower), singular=exponent < 1)]
 
 
-def _number(expr: ast.expr) -> int | float | None:
+def number_of(expr: ast.expr) -> int | float | None:
+    """The real number that is written there, if it is one."""
     try:
         value = ast.literal_eval(expr)
     except (ValueError, TypeError, SyntaxError):
@@ -280,7 +281,7 @@ def complex_literals(expr: ast.expr, complex_type: str) -> ast.expr:
 
         def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
             node.left = self.visit(node.left)
-            if not isinstance(node.op, ast.Pow) or _number(node.right) is None:
+            if not isinstance(node.op, ast.Pow) or number_of(node.right) is None:
                 node.right = self.visit(node.right)
             return node
 

@@ -49,6 +49,14 @@ template <typename T> inline auto sdgrad_sigmoid_slope(T x) {
     }
 }
 
+// The absolute value of a complex number, without overflow on the way, and without a branch.
+template <typename R, typename I> inline auto sdgrad_modulus(R re, I im) {
+    using T = std::common_type_t<R, I>;
+    const T a = std::fabs(re), b = std::fabs(im);
+    const T most = a > b ? a : b, least = a > b ? b : a, share = least == most ? T(1) : least / most;
+    return most * std::sqrt(T(1) + share * share);
+}
+
 template <typename T> inline bool sdgrad_is_finite(T x) {
     if constexpr (std::is_floating_point_v<T>) return std::fabs(x) <= std::numeric_limits<T>::max();
     else return std::fabs(double(x)) <= std::numeric_limits<double>::max();
