@@ -112,7 +112,8 @@ def complex_steps(program):
 
 def test_no_complex_arithmetic_is_left():
     found = complex_steps(program_of(arithmetic, *arguments(np.float64)))
-    assert all(step.startswith("dace.complex128(") for step in found)
+    assert found
+    assert [step for step in found if not step.startswith("dace.complex128(")] == []
     with config.override(without=("pairs",)):
         plain = complex_steps(program_of(arithmetic, *arguments(np.float64)))
     assert any("*" in step for step in plain)

@@ -8,6 +8,7 @@ of the block stays as loops.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -35,7 +36,7 @@ from sdgrad.program.tree import (
     with_children,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import free_names, sym, to_ast
 
 ROWS = 64
 """Rows of a block: enough for BLAS, and few enough that what is computed in vain is little."""
@@ -81,6 +82,18 @@ class Triangle:
             found += ends if sympy.expand(e).coeff(sym(self.row.name)) >= 0 else ends[::-1]
         return found[0], found[1], found[2], found[3]
 
+    def exchanged(self) -> tuple[Param, Param, Param] | None:
+        """The same domain with rows between bounds that are linear in columns; None where that takes more bounds."""
+        row, column, r = self.row, self.column, sym(self.row.name)
+        below, above = (sympy.expand(e - r) for e in (column.stop, column.start))
+        if not below.has(r) and not column.start.has(r) and (column.start - below - row.start).is_nonnegative:
+            wide = replace(column, stop=row.stop + below)
+            return wide, replace(row, start=sym(column.name) - below), self.third
+        if not above.has(r) and not column.stop.has(r) and (row.stop + above - column.stop).is_nonnegative:
+            wide = replace(column, start=row.start + above)
+            return wide, replace(row, stop=sym(column.name) - above), self.third
+        return None
+
 
 @dataclass
 class Splitter:
@@ -113,7 +126,8 @@ class Splitter:
             return None
         if not all(inside) and found.store.fresh:
             if not inside[0]:
-                return None
+                exchanged = triangle.exchanged()
+                return self.split(replace(leaf, params=exchanged)) if exchanged is not None else None
             start = begin(found.store, found.leaf, code.constant(0), self.names.fresh("v"))
             return (start, *self.blocks(_unfresh(found), triangle, False))
         return tuple(self.blocks(found, triangle, all(inside)))
@@ -159,14 +173,44 @@ class Splitter:
         parts = [(low, high)]
         parts += [(column.start, low - 1)] if free_names(column.start) & {row.name} else []
         parts += [(high + 1, column.stop)] if free_names(column.stop) & {row.name} else []
-        found = []
+        found: list[Node] = []
         for first, last in parts:
             part = replace(column, start=sympy.expand(first), stop=sympy.expand(last))
-            found.append(replace(c.leaf, params=self.by_memory(c, row, part, triangle.third)))
+            rest = self.padded(c, triangle, row, part) if free_names(first, last) & {row.name} else None
+            found += rest or [replace(c.leaf, params=self.by_memory(c, row, part, triangle.third))]
         widths = [sympy.expand((high - low + 1).subs({x: s for x in start.free_symbols})) for s in starts]
         if min(widths) < 0:  # the block is no wider than its triangle
             return (replace(c.leaf, params=self.by_memory(c, row, column, triangle.third)),)
         return tuple(found)
+
+    def padded(self, c: Contraction, triangle: Triangle, row: Param, part: Param) -> list[Node] | None:
+        """A product over what is left of a block: a factor is copied with zeros around it. None where that is none."""
+        slanted = [x for x in (c.a, c.b) if _both(x, triangle)]
+        low, _, _, high = replace(triangle, column=part).bounds(row.start, row.stop)
+        wide = sympy.expand(high - low + 1)
+        if len(slanted) != 1 or not wide.is_number or wide > 2 * ROWS or not known_trips(triangle.third) >= ROWS:
+            return None
+        (factor,) = slanted
+        dtype = self.program.containers[factor.container].dtype
+        rows = row.stop - row.start + 1
+        block = Container(self.names.fresh(f"corner_{factor.container}"), dt.Array(dtype, [rows, wide], transient=True))
+        self.made[block.name] = block
+        v, inside, kept = (self.names.fresh(n) for n in ("v", "c", "v"))
+        column = replace(part, start=low, stop=high)
+        here = code.name(column.name)
+        tests: list[ast.expr] = [ast.Compare(left=to_ast(part.start), ops=[ast.LtE()], comparators=[here])]
+        tests.append(ast.Compare(left=here, ops=[ast.LtE()], comparators=[to_ast(part.stop)]))
+        index = (sym(row.name) - row.start, sym(column.name) - low)
+        body = (
+            Let(inside, ast.BoolOp(op=ast.And(), values=tests)),
+            replace(factor, name=v, guard=inside),
+            Let(kept, code.choose(code.name(inside), code.name(v), code.constant(0))),
+            Store(block.name, index, kept),
+        )
+        copied = replace(factor, container=block.name, index=index)
+        product = tuple(copied if i is factor else i for i in c.leaf.body)
+        copy = Leaf((row, column), body, c.leaf.source)
+        return [copy, replace(c.leaf, params=(row, column, triangle.third), body=product)]
 
     def by_memory(self, c: Contraction, row: Param, column: Param, third: Param) -> tuple[Param, ...]:
         """The order of loops in which the innermost one walks through memory step by step."""
