@@ -193,10 +193,11 @@ class Matcher:
         roles = self.roles(c)
         if roles is None:
             return None
-        batch, m, n, k = roles
-        summed = [] if self.in_line(k, c) else self.spare(k, c)
-        if outer := [*(p for role in (batch, m, n) for p in self.spare(role, c)), *summed]:
-            return self.looped(c, outer, bool(summed))
+        batch, *others = roles
+        lines = [self.lines(role, c, both) for role, both in zip(others, of_roles(c), strict=True)]
+        spare = [self.spare(role, c) if line is None else [] for role, line in zip(others, lines, strict=True)]
+        if outer := [*self.spare(batch, c), *(p for role in spare for p in role)]:
+            return self.looped(c, outer, bool(spare[2]))
         containers = [self.program.containers[x.container] for x in (c.store, c.a, c.b)]
         if (
             len({x.dtype for x in containers}) != 1
@@ -204,14 +205,16 @@ class Matcher:
             or not self.worth(c.leaf.params)
         ):
             return None
+        m, n, k = (line if line is not None else [(p,) for p in role] for line, role in zip(lines, others, strict=True))
+        first = [(p,) for p in batch]
         if batch and not (m and n):
             return None
         if m and not n or n and not m:
-            return self.matrix_vector(c, (c.a, c.b) if m else (c.b, c.a), (m or n)[0], tuple(k))
-        if m and n and steps(c.store, m[0], self.program) == 1:  # the result as it lies in memory
+            return self.matrix_vector(c, (c.a, c.b) if m else (c.b, c.a), (m or n)[0], k[0])
+        if m and n and steps(c.store, m[0][-1], self.program) == 1:  # the result as it lies in memory
             c, m, n = replace(c, a=c.b, b=c.a), n, m
-        a = self.operand(c.a, (*batch, *m, tuple(k)))
-        b = self.operand(c.b, (*batch, tuple(k), *n))
+        a = self.operand(c.a, (*first, *m, *k))
+        b = self.operand(c.b, (*first, *k, *n))
         if a is None or b is None:
             return None
         alpha = _number(c.scale)
@@ -220,11 +223,11 @@ class Matcher:
             if target is not None:
                 return [self.update(a, b, target, c, alpha)]
         if not c.store.fresh or c.scale is not None:
-            return self.added(c, a, b, (*batch, *m, *n))
-        out = self.operand(c.store, (*batch, *m, *n)) if (*batch, *m, *n) else self.scalar(c.store)
+            return self.added(c, a, b, (*first, *m, *n))
+        out = self.operand(c.store, (*first, *m, *n)) if (*first, *m, *n) else self.scalar(c.store)
         return [self.call(a, b, out, c)] if out is not None else None
 
-    def matrix_vector(self, c: Contraction, factors: tuple[Load, Load], row: Param, column: Line) -> list[Node] | None:
+    def matrix_vector(self, c: Contraction, factors: tuple[Load, Load], row: Line, column: Line) -> list[Node] | None:
         """A matrix times a vector. The matrix is passed as it lies in memory, with a flag if that is its transpose."""
         matrix, vector = (self.operand(x, p) for x, p in zip(factors, ((row, column), (column,)), strict=True))
         transposed = False
@@ -275,14 +278,15 @@ class Matcher:
         best = max(role, key=quality, default=None)
         return [p for p in role if p is not best]
 
-    def in_line(self, role: list[Param], c: Contraction) -> bool:
-        """Whether parameters that are summed over walk through both factors as one parameter would."""
+    def lines(self, role: list[Param], c: Contraction, both: Sequence[Load | Store]) -> list[Line] | None:
+        """The parameters of a role as one, if they walk through what mentions them as one would; else None."""
 
-        def follows(p: Param, q: Param, x: Load) -> bool:
+        def follows(p: Param, q: Param, x: Load | Store) -> bool:
             wide, narrow = (steps(x, r, self.program) for r in (p, q))
             return wide is not None and narrow is not None and wide == narrow * q.count
 
-        return all(follows(p, q, x) for p, q in itertools.pairwise(role) for x in (c.a, c.b))
+        together = all(follows(p, q, x) for p, q in itertools.pairwise(role) for x in both)
+        return ([tuple(role)] if role else []) if together else None
 
     def looped(self, c: Contraction, outer: list[Param], summed: bool) -> list[Node] | None:
         """Calls in loops over parameters that a call has no place for."""
@@ -307,9 +311,8 @@ class Matcher:
             work = work * p.count
         return not work.is_number or int(work) >= SMALLEST_WORK
 
-    def operand(self, access: Load | Store, lines: Sequence[Param | Line]) -> Region | None:
-        """An access as an array over parameters, or lines of these: the container itself, or a strided view of it."""
-        grouped = [x if isinstance(x, tuple) else (x,) for x in lines]
+    def operand(self, access: Load | Store, grouped: Sequence[Line]) -> Region | None:
+        """An access as an array over lines of parameters: the container itself, or a strided view of it."""
         params = [p for line in grouped for p in line]
         container = self.program.containers.get(access.container) or self.made[access.container]
         strides = list(container.desc.strides) if isinstance(container.desc, dt.Array) else [1]
@@ -348,22 +351,35 @@ class Matcher:
         return NodeCall(Gemm("matmul", alpha=alpha, beta=0 if c.store.fresh else 1), given, {"_c": out}, c.leaf.source)
 
     def added(
-        self, c: Contraction, a: Region, b: Region, params: tuple[Param, ...], node: Gemv | None = None
+        self, c: Contraction, a: Region, b: Region, lines: tuple[Line, ...], node: Gemv | None = None
     ) -> list[Node] | None:
         """A product that is added to what is there, or multiplied by what only a run knows: in two steps."""
         dtype = self.program.containers[c.store.container].dtype
-        shape = [p.count for p in params] or [sympy.Integer(1)]
+        shape = [sympy.prod([p.count for p in line]) for line in lines] or [sympy.Integer(1)]
         tmp = Container(self.names.fresh(f"product_{c.store.container}"), dt.Array(dtype, shape, transient=True))
         self.made[tmp.name] = tmp
         whole = Region(tmp.name, subsets.Range([(0, s - 1, 1) for s in shape]))
         v = self.names.fresh("v")
-        index = tuple(sym(p.name) - p.start for p in params) or SCALAR
+        index = tuple(_position(line) for line in lines) or SCALAR
         body: list[Instr] = [Load(v, tmp.name, index)]
         if c.scale is not None:
             v = self.names.fresh("v")
             body += [*c.constants, Let(v, code.binary(ast.Mult, c.scale, code.name(body[0].name)))]  # type: ignore[union-attr]
         body.append(Store(c.store.container, c.store.index, v, "set" if c.store.fresh else "sum"))
-        return [self.call(a, b, whole, c, node), Leaf(params, tuple(body), c.leaf.source)]
+        return [self.call(a, b, whole, c, node), Leaf(tuple(itertools.chain(*lines)), tuple(body), c.leaf.source)]
+
+
+def of_roles(c: Contraction) -> tuple[tuple[Load | Store, Load | Store], ...]:
+    """What mentions the parameters of rows, of columns, and those that are summed over."""
+    return (c.store, c.a), (c.store, c.b), (c.a, c.b)
+
+
+def _position(line: Line) -> Expr:
+    """Where an instance is among all of a line."""
+    place: Expr = sympy.Integer(0)
+    for p in line:
+        place = place * p.count + sym(p.name) - p.start
+    return place
 
 
 def use_blas(program: Program, names: Names) -> Program:
