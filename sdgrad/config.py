@@ -27,8 +27,8 @@ from sdgrad.runtime.blas import BlasKind, use_blas
 
 PREFIX = "SDGRAD_"
 STEPS = (
-    *("nests", "fusion", "originals", "gather", "sums", "triangles", "blas", "rows", "order"),
-    *("pairs", "threads", "lanes"),
+    *("nests", "fusion", "originals", "gather", "sums", "triangles", "blas", "rows"),
+    *("layout", "order", "pairs", "threads", "lanes"),
 )
 """Steps of the optimization that can be left out."""
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

@@ -38,7 +38,7 @@ def differences(A, B):
 
 def reads_what_comes_later(A, B):
     for i in range(N - 1):
-        B[i, :] = B[i, :] + A[i, i] * B[i + 1, :]
+        B[i, :] = B[i, :] + A[i, i] * np.sum(B[i + 1, :])
     return np.sum(B * A)
 
 

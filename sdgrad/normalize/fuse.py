@@ -157,10 +157,17 @@ def same_domain(first: Leaf, second: Leaf) -> bool:
 
 
 def same_instance(store: Store, other: Load | Store, leaf: Leaf, program: Program) -> bool:
-    """Other memory, or the very same element, which no other instance touches."""
-    if program.root(store.container) != program.root(other.container):
+    """Other memory, elements that never meet, or the very same element, which no other instance touches."""
+    if program.root(store.container) != program.root(other.container) or elsewhere(store, other, leaf):
         return True
     return store.container == other.container and same(store.index, other.index) and injective_by_position(store, leaf)
+
+
+def elsewhere(store: Store, other: Load | Store, leaf: Leaf) -> bool:
+    """Whether two accesses are apart in a dimension that no instance moves in: ``v[j, i]`` and ``v[j + 1, i]``."""
+    params = {p.name for p in leaf.params} | leaf.defined
+    pairs = zip(store.index, other.index, strict=False) if store.container == other.container else ()
+    return any(not free_names(a, b) & params and (a - b).is_nonzero and (a - b).is_number for a, b in pairs)
 
 
 def flows(store: Store, load: Load, leaf: Leaf, program: Program) -> bool:

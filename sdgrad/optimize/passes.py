@@ -8,6 +8,7 @@ from sdgrad.config import config
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
+from sdgrad.optimize.arrange import arrange_temporaries
 from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.copies import read_originals
 from sdgrad.optimize.gather import gather_neighbours
@@ -48,6 +49,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("blas", _products),
     ("rows", fuse_rows),
     (None, schedule_accumulations),  # every other accumulation gets an order
+    ("layout", arrange_temporaries),
     ("order", walk_memory),
     (None, take_roots),
     ("pairs", complex_as_pairs),
