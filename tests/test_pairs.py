@@ -112,7 +112,6 @@ def complex_steps(program):
 
 def test_no_complex_arithmetic_is_left():
     found = complex_steps(program_of(arithmetic, *arguments(np.float64)))
-    assert found
     assert [step for step in found if not step.startswith("dace.complex128(")] == []
     with config.override(without=("pairs",)):
         plain = complex_steps(program_of(arithmetic, *arguments(np.float64)))

@@ -15,6 +15,7 @@ from sdgrad.program.leaves import live
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Block, Container, Instr, Leaf, Let, Load, Node, Program, rewritten
 from sdgrad.symbolic import code
+from sdgrad.symbolic.derivatives import STRONG
 from sdgrad.symbolic.kinds import CASTS, complex_type, expression, infer, kind_of
 
 Pair = tuple[ast.expr, ast.expr]
@@ -132,18 +133,15 @@ class Writer:
         if op in (ast.Add, ast.Sub):
             (a, b), (c, d) = self.pair(expr.left), self.pair(expr.right)
             return _sum(op, a, c), _sum(op, b, d)
-        if op is ast.Div and not self.is_complex(expr.right):
-            r = self.atom(self.real(expr.right))
-            a, b = self.pair(expr.left)
-            return code.binary(op, a, r), code.binary(op, b, r)
-        if op is not ast.Mult:
+        if op not in (ast.Mult, ast.Div):
             raise Whole
-        if not self.is_complex(expr.left) or not self.is_complex(expr.right):
-            first = self.is_complex(expr.left)
-            r = self.atom(self.real(expr.right if first else expr.left))
-            a, b = self.pair(expr.left if first else expr.right)
-            return code.binary(op, r, a), code.binary(op, r, b)
         (a, b), (c, d) = (tuple(map(self.atom, self.pair(x))) for x in (expr.left, expr.right))
+        if _is_zero(d):
+            return code.binary(op, a, c), code.binary(op, b, c)
+        if op is ast.Div:
+            raise Whole
+        if _is_zero(b):
+            return code.binary(op, a, c), code.binary(op, a, d)
         re = code.binary(ast.Sub, code.binary(op, a, c), code.binary(op, b, d))
         return re, code.binary(ast.Add, code.binary(op, a, d), code.binary(op, b, c))
 
@@ -155,6 +153,12 @@ class Writer:
         if CASTS.get(function) == "complex" and not any(map(self.is_complex, expr.args)):
             parts = [self.floating(a) for a in expr.args]
             return parts[0], parts[1] if len(parts) > 1 else ZERO
+        if function == STRONG:
+            (a, b), g = (tuple(map(self.atom, self.pair(x))) for x in expr.args)
+            moves: list[ast.expr] = [ast.Compare(left=x, ops=[ast.NotEq()], comparators=[ZERO]) for x in g]
+            finite: list[ast.expr] = [code.call("sdgrad_is_finite", x) for x in (a, b)]
+            kept = self.atom(ast.BoolOp(op=ast.Or(), values=[*moves, ast.BoolOp(op=ast.And(), values=finite)]), "c")
+            return code.choose(kept, a, ZERO), code.choose(kept, b, ZERO)
         raise Whole
 
     def floating(self, expr: ast.expr) -> ast.expr:
@@ -189,4 +193,8 @@ def _negative(value: ast.expr) -> ast.expr:
 
 def _sum(op: type[ast.operator], a: ast.expr, b: ast.expr) -> ast.expr:
     """A sum or difference, of which the second term may be nothing."""
-    return a if isinstance(b, ast.Constant) and b.value == 0 else code.binary(op, a, b)
+    return a if _is_zero(b) else code.binary(op, a, b)
+
+
+def _is_zero(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value == 0
