@@ -13,7 +13,7 @@ from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.powers import LARGEST
-from sdgrad.program.tree import Leaf, Scope, walk
+from sdgrad.program.tree import Leaf, NodeCall, Scope, walk
 from sdgrad.symbolic.kinds import infer
 
 N = 37
@@ -168,3 +168,23 @@ def test_sums_over_the_same_rows_share_a_loop():
         scopes = [n for n in walk(program_of(beside, x, y).body) if isinstance(n, Scope)]
     sums = [[leaf for leaf in walk(n.body) if isinstance(leaf, Leaf) and leaf.sequential] for n in scopes]
     assert any(len(leaf.stores) == 3 for leaves in sums for leaf in leaves), "three sums in one loop"
+
+
+def conjugated(x, y):
+    A = np.outer(x, y) + 1j * np.cos(np.outer(y, x))
+    B = np.exp(1j * np.outer(x, x))
+    C = A @ np.conj(B)
+    D = np.conj(C).T @ A
+    return np.sum(np.abs(D) ** 2)
+
+
+def test_products_with_conjugates_are_calls():
+    x, y = (0.3 * a for a in arguments(np.float64))
+    of_jax = types.FunctionType(conjugated.__code__, {"np": jnp})
+    right = jax.value_and_grad(of_jax, argnums=(0, 1))(x, y)
+    value, gradients = sdgrad.value_and_grad(conjugated, wrt=("x", "y"))(x, y)
+    assert value == pytest.approx(float(right[0]), rel=1e-12)
+    for own, wanted in zip(gradients, right[1], strict=True):
+        np.testing.assert_allclose(own, wanted, rtol=1e-9, atol=1e-10 * np.max(np.abs(wanted)))
+    calls = [n for n in walk(program_of(conjugated, x, y).body) if isinstance(n, NodeCall)]
+    assert len(calls) == 6, "each product, and two for its adjoint"

@@ -20,7 +20,7 @@ from dace.libraries.blas import Gemm, Gemv, MatMul
 
 from sdgrad.names import Names
 from sdgrad.optimize.layout import known_trips, steps
-from sdgrad.program.leaves import as_loops, begin, live, rename_instr
+from sdgrad.program.leaves import as_loops, begin, live, params_of, rename_instr
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -170,6 +170,9 @@ class Matcher:
         self.made: dict[str, Container] = {}
         self.symbols: dict[str, dace.typeclass] = {}  # of loops around calls
 
+    def container(self, what: Load | Store | Region) -> Container:
+        return self.made.get(what.container) or self.program.containers[what.container]
+
     def block(self, block: Block) -> Block:
         return tuple(x for node in block for x in self.node(node))
 
@@ -184,10 +187,41 @@ class Matcher:
         """The products among a leaf's accumulations as calls, and the leaf with what is left."""
 
         def call(alone: Leaf) -> list[Node] | None:
-            found = recognise(alone)
-            return self.product(found) if found is not None else None
+            plain, copies = self.conjugated(alone)
+            found = recognise(plain)
+            calls = self.product(found) if found is not None else None
+            return [*copies, *calls] if calls is not None else None
 
         return list(split_stores(leaf, self.program, call))
+
+    def conjugated(self, leaf: Leaf) -> tuple[Leaf, list[Node]]:
+        """A leaf that reads conjugates where it takes those of elements, and leaves that write them: BLAS has none."""
+        loads = {x.name: x for x in leaf.loads if x.guard is None}
+        found: dict[str, str] = {}
+        copies: list[Node] = []
+        reads: list[Instr] = []
+
+        def read(expr: ast.expr) -> ast.expr:
+            if not isinstance(expr, ast.Call) or code.callee(expr) != "conj" or not isinstance(expr.args[0], ast.Name):
+                return expr
+            load = loads.get(expr.args[0].id)
+            own = params_of(load, leaf) if load is not None else ()
+            if load is None or not own or len(own) == len(leaf.params):
+                return expr
+            if load.name not in found:
+                found[load.name] = v = self.names.fresh("v")
+                name = self.names.fresh(f"conj_{load.container}")
+                desc = dt.Array(self.container(load).dtype, [p.count for p in own], transient=True)
+                self.made[name] = Container(name, desc)
+                index = tuple(sym(p.name) - p.start for p in own)
+                copies.append(Leaf(own, (load, Let(v, expr), Store(name, index, v)), leaf.source))
+                reads.append(Load(v, name, index))
+            return code.name(found[load.name])
+
+        body = [replace(i, expr=code.bottom_up(i.expr, read)) if isinstance(i, Let) else i for i in leaf.body]
+        if not copies:
+            return leaf, []
+        return replace(leaf, body=live((*reads, *body), set())), copies
 
     def product(self, c: Contraction) -> list[Node] | None:
         roles = self.roles(c)
@@ -198,7 +232,7 @@ class Matcher:
         spare = [self.spare(role, c) if line is None else [] for role, line in zip(others, lines, strict=True)]
         if outer := [*self.spare(batch, c), *(p for role in spare for p in role)]:
             return self.looped(c, outer, bool(spare[2]))
-        containers = [self.program.containers[x.container] for x in (c.store, c.a, c.b)]
+        containers = [self.container(x) for x in (c.store, c.a, c.b)]
         if (
             len({x.dtype for x in containers}) != 1
             or containers[0].dtype not in BLAS_TYPES
@@ -243,7 +277,7 @@ class Matcher:
 
     def unit_rows(self, region: Region) -> bool:
         """Whether the last dimension of an operand is contiguous."""
-        container = self.made.get(region.container) or self.program.containers[region.container]
+        container = self.container(region)
         return container.desc.strides[-1] == 1
 
     def roles(self, c: Contraction) -> tuple[list[Param], ...] | None:
@@ -314,7 +348,7 @@ class Matcher:
     def operand(self, access: Load | Store, grouped: Sequence[Line]) -> Region | None:
         """An access as an array over lines of parameters: the container itself, or a strided view of it."""
         params = [p for line in grouped for p in line]
-        container = self.program.containers.get(access.container) or self.made[access.container]
+        container = self.container(access)
         strides = list(container.desc.strides) if isinstance(container.desc, dt.Array) else [1]
         place = sympy.expand(sum((i * n for i, n in zip(access.index, strides, strict=True)), sympy.Integer(0)))
         steps = [place.coeff(sym(line[-1].name)) for line in grouped]
@@ -354,7 +388,7 @@ class Matcher:
         self, c: Contraction, a: Region, b: Region, lines: tuple[Line, ...], node: Gemv | None = None
     ) -> list[Node] | None:
         """A product that is added to what is there, or multiplied by what only a run knows: in two steps."""
-        dtype = self.program.containers[c.store.container].dtype
+        dtype = self.container(c.store).dtype
         shape = [sympy.prod([p.count for p in line]) for line in lines] or [sympy.Integer(1)]
         tmp = Container(self.names.fresh(f"product_{c.store.container}"), dt.Array(dtype, shape, transient=True))
         self.made[tmp.name] = tmp
