@@ -93,6 +93,15 @@ CASES = [
     Case("Conv", ((2, 4, 7), (6, 4, 1)), lambda x, w: F.conv1d(x, w, None, 2), {"kernel_shape": [1], "strides": [2]}),
     Case("Conv", ((1, 2, 4, 5, 4), (3, 2, 2, 2, 2)), lambda x, w: F.conv3d(x, w), {"kernel_shape": [2, 2, 2]}),
     Case("Conv", (IMAGE, (6, 4, 1, 1)), F.conv2d, {"kernel_shape": [1, 1]}),
+    Case("Relu", ((3, 5),), torch.relu),
+    Case("LeakyRelu", ((3, 5),), lambda x: F.leaky_relu(x, 0.25), {"alpha": 0.25}),
+    Case("LeakyRelu", ((3, 5),), lambda x: F.leaky_relu(x, -0.25), {"alpha": -0.25}),
+    Case("ThresholdedRelu", ((3, 5),), lambda x: F.threshold(x, 0.5, 0.0), {"alpha": 0.5}),
+    Case("ThresholdedRelu", ((3, 5),), lambda x: F.threshold(x, -0.5, 0.0), {"alpha": -0.5}),
+    Case("Elu", ((3, 5),), lambda x: F.elu(x, 0.5), {"alpha": 0.5}),
+    Case("Elu", ((3, 5),), lambda x: torch.where(x > 0, x, -0.5 * torch.expm1(x)), {"alpha": -0.5}),
+    Case("Celu", ((3, 5),), lambda x: F.celu(x, 0.5), {"alpha": 0.5}),
+    Case("Selu", ((3, 5),), lambda x: torch.where(x > 0, 1.5 * x, 0.75 * torch.expm1(x)), {"alpha": 0.5, "gamma": 1.5}),
 ]
 
 
@@ -155,6 +164,22 @@ def test_windows_are_not_kept():
     sdfg = model_of(case).sdfg_for(*values_of(case))
     plan = differentiate(sdfg, Request(("x0", "x1", "x2"), ("y0",))).plan
     assert not plan.containers
+
+
+def test_of_a_layer_only_its_output_is_kept():
+    names = {"x": [3, 4], "v": [4, 5], "w": [5, 2]}
+    inputs = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in names.items()]
+    nodes = [
+        helper.make_node("MatMul", ["x", "v"], ["h"]),
+        helper.make_node("Selu", ["h"], ["r"]),
+        helper.make_node("MatMul", ["r", "w"], ["y"]),
+    ]
+    graph = helper.make_graph(nodes, "layers", inputs, [helper.make_tensor_value_info("y", TensorProto.DOUBLE, None)])
+    model = sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)]))
+    sdfg = model.sdfg_for(*(RNG.standard_normal(s) for s in names.values()))
+    _, backward = differentiate(sdfg, Request(("x", "v", "w"), ("y",))).halves()
+    kept = [n for n in backward.arguments if backward.containers[n].shape == (3, 5)]
+    assert len(kept) == 1
 
 
 def smoothed(x, scale):

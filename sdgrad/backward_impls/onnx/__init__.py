@@ -6,6 +6,6 @@ here are differentiated through their lowering: of element-wise ones, products, 
 write.
 """
 
-from sdgrad.backward_impls.onnx import conv, normalization, pool, softmax
+from sdgrad.backward_impls.onnx import conv, normalization, pool, relu, softmax
 
-__all__ = ["conv", "normalization", "pool", "softmax"]
+__all__ = ["conv", "normalization", "pool", "relu", "softmax"]
