@@ -14,7 +14,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.private import used
-from sdgrad.program.tree import Block, Container, Expr, Leaf, Load, Loop, Program, Store, children, walk
+from sdgrad.program.tree import Block, Container, Expr, Leaf, Load, Loop, Program, Store, children, local_names, walk
 from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.costs import trips
 
@@ -129,7 +129,7 @@ def _free(program: Program) -> set[str]:
     }
     for node in walk(program.body):
         if not isinstance(node, Leaf):
-            found -= used(node, program)
+            found -= used(node, program) | local_names(node)
     return found
 
 
