@@ -5,8 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dace
 import numpy as np
 import pytest
+
+import sdgrad
+from sdgrad.frontend.parse import bind_arguments
+from sdgrad.optimize import optimize
+from sdgrad.program.tree import Leaf, Loop, Scope, walk
 
 HERE = Path(__file__).parent
 TAGS = (("loop", "stencil"), ("loop", "map"), ("map", "inplace"), ("reduction",), ("gather",), ("matmul",))
@@ -82,3 +88,38 @@ def test_vectorized_functions_do_not_depend_on_the_threads(tmp_path):
     """The last numbers of a thread's share are computed by other code than those before them."""
     one, three = (run(n, tmp_path, VECTORIZED) for n in (1, 3))
     assert one == three
+
+
+def triangular(A):
+    for i in range(A.shape[0]):
+        for j in range(i):
+            A[i, :j] += A[j, :j] * A[i, j]
+    return np.sum(A)
+
+
+def of_unknown_length(A, n):
+    for i in range(A.shape[0]):
+        A[i, : n[i]] = 2.0 * A[i, : n[i]]
+    return np.sum(A)
+
+
+LENGTHS = np.arange(40) % 7
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "size", "threads"),
+    [
+        (triangular, (), 40, False),
+        (of_unknown_length, (LENGTHS,), 40, False),
+        (of_unknown_length, (LENGTHS,), 80_000, True),
+    ],
+)
+def test_rows_of_loops_run_in_threads_only_where_they_can_be_long(function, args, size, threads):
+    """A parallel region in each trip takes longer than a short row."""
+    differentiated = sdgrad.value_and_grad(function, wrt=("A",))
+    given = bind_arguments(function, (np.ones((40, size)), *args), {})
+    signature, _, _, request = differentiated.question(given)
+    program = optimize(signature.gradient(request).result.program)
+    inside = [n for loop in walk(program.body) if isinstance(loop, Loop) for n in walk(loop.body)]
+    maps = [n for n in inside if isinstance(n, (Leaf, Scope)) and n.params and not n.sequential]
+    assert ({n.schedule for n in maps} == {dace.ScheduleType.Sequential}) is not threads

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import dace
 import sympy
 
-from sdgrad.program.tree import Block, Expr, Leaf, Node, Program, Scope, children, with_children
-from sdgrad.symbolic.expr import free_names
+from sdgrad.analysis.relations import loop_param
+from sdgrad.program.tree import (
+    Block,
+    Expr,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    Param,
+    Program,
+    Scope,
+    Store,
+    children,
+    walk,
+    with_children,
+)
+from sdgrad.symbolic.expr import free_names, sym
+
+Ranges: TypeAlias = "Mapping[str, tuple[Expr, Expr] | None]"
+"""The values of the variables of the loops around a node."""
 
 SMALLEST_PARALLEL_WORK = 50_000  # instructions below which waking a second thread costs more than it saves
 UNKNOWN_TRIPS = 16  # assumed for ranges that depend on other parameters or on symbols inside a body
@@ -16,31 +36,68 @@ UNKNOWN_TRIPS = 16  # assumed for ranges that depend on other parameters or on s
 
 def choose_threads(program: Program) -> Program:
     """The program with small maps of known size sequential."""
-    return replace(program, body=_block(program.body))
+    return replace(program, body=_block(program.body, {}, program))
 
 
-def _block(block: Block) -> Block:
-    return tuple(_node(n) for n in block)
+def _block(block: Block, ranges: Ranges, program: Program) -> Block:
+    return tuple(_node(n, ranges, program) for n in block)
 
 
-def _node(node: Node) -> Node:
+def _node(node: Node, ranges: Ranges, program: Program) -> Node:
     if isinstance(node, (Leaf, Scope)):
-        amount = work(node)
+        amount = work(node, ranges, program)
         small = amount is not None and amount < SMALLEST_PARALLEL_WORK
         if node.params and small and node.schedule == dace.ScheduleType.Default:
             return replace(node, schedule=dace.ScheduleType.Sequential)
         return node
-    return with_children(node, tuple(_block(b) for b in children(node)))
+    if isinstance(node, Loop):
+        ranges = {**ranges, node.symbol: _range(node, ranges)}
+    return with_children(node, tuple(_block(b, ranges, program) for b in children(node)))
 
 
-def work(node: Node) -> int | None:
-    """About how many instructions a node runs; None where the sizes are symbols."""
+def _range(loop: Loop, ranges: Ranges) -> tuple[Expr, Expr] | None:
+    """The least and the greatest value of a loop's variable, where both are numbers."""
+    trips = loop_param(loop)
+    if trips is None:
+        return None
+    ends = (trips.start, trips.stop) if trips.step > 0 else (trips.stop, trips.start)
+    least, most = -_largest(-ends[0], ranges), _largest(ends[1], ranges)
+    return (least, most) if least.is_number and most.is_number else None
+
+
+def _largest(expr: Expr, ranges: Ranges) -> Expr:
+    """The largest value of an expression that is linear in variables of loops; with names where that is unknown."""
+    expr = sympy.expand(expr)
+    for name in sorted(free_names(expr)):
+        found = ranges.get(name)
+        slope = expr.coeff(sym(name))
+        if found is not None and slope.is_number and not (expr - slope * sym(name)).has(sym(name)):
+            expr = sympy.expand(expr.subs(sym(name), found[1] if slope > 0 else found[0]))
+    return expr
+
+
+def work(node: Node, ranges: Ranges, program: Program) -> int | None:
+    """About how many instructions a node runs at most; None where the sizes are symbols."""
     own = len(node.body) if isinstance(node, Leaf) else 0
-    inner = [work(n) for block in children(node) for n in block]
+    inner = [work(n, ranges, program) for block in children(node) for n in block]
     if any(w is None for w in inner):
         return None
     amount: Expr = sympy.Integer(max(1, own + sum(w for w in inner if w is not None)))
     names = {p.name for p in getattr(node, "params", ())}
     for p in getattr(node, "params", ()):
-        amount = amount * (UNKNOWN_TRIPS if free_names(p.start, p.stop) & names else p.count)
+        unknown = free_names(p.start, p.stop) & names
+        count = sympy.Integer(UNKNOWN_TRIPS) if unknown else _largest(p.count, ranges)
+        amount = amount * (count if count.is_number else _extent(p, node, program))
     return int(amount) if amount.is_number else None
+
+
+def _extent(param: Param, node: Node, program: Program) -> Expr:
+    """The size of a dimension that a parameter walks through: it takes no more values than that."""
+    accesses: list[Load | Store] = []
+    for leaf in walk((node,)):
+        accesses += [*leaf.loads, *leaf.stores] if isinstance(leaf, Leaf) else []
+    for access in accesses:
+        for e, size in zip(access.index, program.containers[access.container].shape, strict=False):
+            if abs(sympy.expand(e).coeff(sym(param.name))) == 1 and size.is_number:
+                return size
+    return param.count
