@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from sdgrad.program.naming import APART
 
 REDUCE = re.compile(
-    r"^(\s*)dace::wcr_fixed<dace::ReductionType::(Sum|Product|Max|Min), (float|double)>::reduce\(&(\w+), (\w+)\);$"
+    r"^(\s*)dace::wcr_fixed<dace::ReductionType::(Sum|Product|Max|Min), (float|double|int32_t|int64_t)>"
+    r"::reduce\(&(\w+), (\w+)\);$"
 )
 LOOP = re.compile(r"^(\s*)for \([^;]*;[^;]*;[^;]*\) \{$")
 SHORT = re.compile(r"for \(\w+ \w+ = (\d+); \w+ < (\d+); ")
