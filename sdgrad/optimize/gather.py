@@ -86,9 +86,12 @@ class Group:
 
 @dataclass
 class Gatherer:
+    """One program; ``made`` holds the values that are ``computed`` once, by the names they have in their leaf."""
+
     program: Program
     names: Names
     made: dict[str, Container] = field(default_factory=dict)
+    computed: dict[str, str] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
         out: list[Node] = []
@@ -174,8 +177,6 @@ class Gatherer:
             self.computed[value] = name
             stores.append(Store(name, tuple(sym(p.name) - p.start for p in leaf.params), value))
         return [replace(leaf, body=(*slice_for(leaf.body, set(heavy)), *stores))]
-
-    computed: dict[str, str] = field(default_factory=dict)
 
     def light(self, leaf: Leaf, group: Group) -> Group:
         """The group with what was computed beforehand."""
@@ -331,7 +332,9 @@ def around(middle: Sequence[Range], whole: Sequence[Range], first: int) -> Itera
     order = [first, *(d for d in range(len(middle)) if d != first)]
     for k, d in enumerate(order):
         (begin, end), (low, high) = whole[d], middle[d]
-        for part in (*_elements((begin, low - 1)), *_elements((_largest(low, high + 1), end))):
+        before, after = (begin, low - 1), (_largest(low, high + 1), end)
+        for start, last in (*_elements(before), *_elements(after)):
+            part = start, _smallest(last, end)  # of few elements there may be none
             yield [part if e == d else middle[e] if e in order[:k] else whole[e] for e in range(len(middle))]
 
 
@@ -376,3 +379,7 @@ def _hull(a: Range, b: Range) -> Range:
 
 def _largest(a: Expr, b: Expr) -> Expr:
     return a if (a - b).is_nonnegative else b if (b - a).is_nonnegative else sympy.Max(a, b)
+
+
+def _smallest(a: Expr, b: Expr) -> Expr:
+    return a if (b - a).is_nonnegative else b if (a - b).is_nonnegative else sympy.Min(a, b)
