@@ -20,6 +20,7 @@ from sdgrad.normalize.fresh import number, uses
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.leaves import rename_instr, slice_for
 from sdgrad.program.naming import all_names
+from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -35,7 +36,9 @@ from sdgrad.program.tree import (
     Param,
     Program,
     Store,
+    SymbolAssign,
     children,
+    walk,
     with_children,
 )
 from sdgrad.symbolic import code
@@ -210,7 +213,10 @@ class Gatherer:
         if at is None or not isinstance(node, Leaf) or any(self.program.root(x.container) == root for x in node.loads):
             return None
         mine = [s for s in node.stores if self.program.root(s.container) == root]
-        if len(mine) != 1 or (box := self.box(mine[0], node, group, leaf)) is None:
+        assigned = {n.symbol for n in walk(out[at + 1 :]) if isinstance(n, (SymbolAssign, Loop))}
+        if len(mine) != 1 or assigned & used_symbols(node, self.program) or assigned & used_symbols(leaf, self.program):
+            return None
+        if (box := self.box(mine[0], node, group, leaf)) is None:
             return None
         for (first, last), (low, high) in zip(box, middle, strict=True):
             before, after = low - first, last - high
