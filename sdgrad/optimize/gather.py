@@ -213,7 +213,7 @@ class Gatherer:
         if at is None or not isinstance(node, Leaf) or any(self.program.root(x.container) == root for x in node.loads):
             return None
         mine = [s for s in node.stores if self.program.root(s.container) == root]
-        assigned = {n.symbol for n in walk(out[at + 1 :]) if isinstance(n, (SymbolAssign, Loop))}
+        assigned = {n.symbol for n in walk(tuple(out[at + 1 :])) if isinstance(n, (SymbolAssign, Loop))}
         if len(mine) != 1 or assigned & used_symbols(node, self.program) or assigned & used_symbols(leaf, self.program):
             return None
         if (box := self.box(mine[0], node, group, leaf)) is None:
