@@ -253,7 +253,7 @@ class Merging:
     def store(self, instr: Store) -> None:
         key = (instr.container, instr.index)
         if instr.mode != "set":
-            self.held = {k: v for k, v in self.held.items() if k[0] != instr.container}
+            self.forget(instr)
             self.body.append(instr)
             return
         earlier = next(
@@ -270,7 +270,7 @@ class Merging:
         )
         if instr.guard is not None and earlier is not None:
             instr = self.choice(instr, earlier)
-        self.held = {k: v for k, v in self.held.items() if k[0] != instr.container}
+        self.forget(instr)
         if instr.guard is None:
             self.body = [
                 i
@@ -281,6 +281,14 @@ class Merging:
             self.held[key] = self.converted(instr)
         else:
             self.body.append(instr)
+
+    def forget(self, store: Store) -> None:
+        """What is in registers of a container that is stored to; of its other elements it still holds."""
+
+        def other(index: tuple) -> bool:
+            return any((a - b).is_number and (a - b).is_nonzero for a, b in zip(index, store.index, strict=True))
+
+        self.held = {k: v for k, v in self.held.items() if k[0] != store.container or other(k[1])}
 
     def converted(self, store: Store) -> str:
         """The name of the stored value as a later load sees it: integers and booleans convert when stored."""

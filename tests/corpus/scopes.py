@@ -211,3 +211,17 @@ def slice_written_after_its_index_changed(A, X):
             k = (k + 2) % 3
         row[1] = row[0] * X[k]
     return np.sum(A * A * A)
+
+
+# Elements that are read after another one of their array was assigned: nothing of it was held in registers any more.
+@program(lambda rng: (signed(rng, 3), signed(rng, 3)), "corpus both", wrt=("v", "n"))
+def elements_one_by_one(v, n):
+    t = np.zeros(3)
+    t[0] = n[2] * v[2] - n[1] * v[1]
+    t[1] = n[0] * v[0] - n[1] * v[2]
+    t[2] = n[1] * v[1] - n[2] * v[0]
+    r = v + n[0] * t
+    r[0] += n[2] * t[2] - n[1] * t[1]
+    r[1] += n[1] * t[0] - n[0] * t[2]
+    r[2] += n[0] * t[1] * r[0]
+    return np.sum(r * r)
