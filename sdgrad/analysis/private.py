@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sdgrad.analysis.relations import covers, share
+from sdgrad.analysis.relations import covers, partition
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -55,4 +55,4 @@ def trip_locals(loop: Loop, everywhere: Counter[str], program: Program) -> froze
 
 def _fill(stores: Sequence[Store], leaf: Leaf, container: Container) -> bool:
     """Whether stores write every element of their container."""
-    return any(covers(s, leaf, container.shape) for s in stores) or share(stores, leaf, container.shape)
+    return any(covers(s, leaf, container.shape) for s in stores) or partition(stores, leaf, container.shape)

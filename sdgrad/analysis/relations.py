@@ -194,7 +194,7 @@ def covers(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
     return whole is not None and bool(whole.is_subset(rel.elements))
 
 
-def share(stores: Sequence[Store], leaf: Leaf, shape: Sequence[Expr]) -> bool:
+def partition(stores: Sequence[Store], leaf: Leaf, shape: Sequence[Expr]) -> bool:
     """Whether stores write every element of a container, and none a second time. False where unknown."""
     if any(s.guard is not None or not injective(s, leaf, len(shape)) for s in stores):
         return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import sympy
 
-from sdgrad.analysis.relations import covers, loop_param, share
+from sdgrad.analysis.relations import covers, loop_param, partition
 from sdgrad.normalize.copies import is_identity
 from sdgrad.normalize.fuse import drop_stores, injective_by_position
 from sdgrad.program.tree import (
@@ -143,7 +143,7 @@ def started(leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], progra
         return None
     if len(mine) == 1 and not around and not injective_by_position(mine[0], leaf):
         return changed(leaf, mine, "fresh") if covers(mine[0], leaf, shape) else None
-    return changed(leaf, mine, "set") if share(mine, replace(leaf, params=(*around, *leaf.params)), shape) else None
+    return changed(leaf, mine, "set") if partition(mine, replace(leaf, params=(*around, *leaf.params)), shape) else None
 
 
 def changed(leaf: Leaf, mine: Sequence[Store], what: str) -> Leaf:
