@@ -6,6 +6,7 @@ import linecache
 import numpy as np
 import pytest
 
+import sdgrad
 from benchmarks.npbench import load
 from sdgrad.frontend.parse import parse
 from sdgrad.pipeline import differentiate_program, normalize
@@ -241,3 +242,22 @@ def test_updates_that_round_are_not_computed_back(update):
     exec(compile(source, "<update>", "exec"), space)
     plan = plan_of(space["f"], vector())
     assert not plan.inverses and int(plan.numbers()) >= 5 * N
+
+
+def layers(h, V):
+    for t in range(5):
+        a = h @ V
+        h = np.sin(a) * np.cos(a)
+    return np.sum(h)
+
+
+@pytest.mark.parametrize(("width", "kept"), [(8, False), (48, True)])
+def test_long_sums_are_kept_and_short_ones_added_up_again(width, kept):
+    rng = np.random.default_rng(0)
+    h, V = rng.standard_normal((2, width)), rng.standard_normal((width, width))
+    assert bool(plan_of(layers, h, V).reruns) is not kept
+    _, gradients = sdgrad.value_and_grad(layers, wrt=("h", "V"))(h, V)
+    for k, found in enumerate(gradients):
+        move = rng.standard_normal(found.shape)
+        moved = [x + 1e-20j * move if i == k else x for i, x in enumerate((h, V))]
+        assert np.sum(found * move) == pytest.approx(layers(*moved).imag / 1e-20, rel=1e-9)
