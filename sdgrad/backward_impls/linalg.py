@@ -9,11 +9,12 @@ Forward: ``dX = A^-1 (dB - dA X)``, ``dY = -Y dA Y``, ``dL = L phi(L^-1 dA L^-H)
 from __future__ import annotations
 
 import dace
-from dace.libraries.linalg import Inv, Solve
+from dace.libraries.linalg import Solve
 
 from sdgrad.backward_impls.building import Builder, extents, spent
 from sdgrad.program.tree import Node, NodeCall, Program, Region
 from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
+from sdgrad.runtime.triangular import TriangularSolve
 from sdgrad.symbolic.expr import sym
 
 COMPLEX = (dace.complex64, dace.complex128)
@@ -58,19 +59,43 @@ def _cholesky(context: CallContext) -> list[Node]:
     lower, seed = context.primal("_b"), context.cotangent("_b")
     conj = _is_complex(build, lower)
     n, dtype = extents(seed)[0], build.dtype(seed)
-    p, half, inverse, s = (build.temporary(name, [n, n], dtype) for name in ("phi", "half", "l_inverse", "s"))
+    p, half, s = (build.temporary(name, [n, n], dtype) for name in ("phi", "half", "s"))
     # L' above the diagonal belongs to entries that are zero whatever A is
     build.product(lower, _triangle(build, seed, n, dtype, "a"), p, "conj(a) * b" if conj else "a * b", transpose_a=True)
     i, j = build.params([n, n])
     x, y = sym(i.name), sym(j.name)
     masked = _triangle(build, p, n, dtype, "a / 2")
-    build.call(Inv("l_inverse"), {"_ain": lower}, {"_aout": inverse})
-    build.product(inverse, masked, half, "conj(a) * b" if conj else "a * b", transpose_a=True)
-    build.product(half, inverse, s)
+    build.call(TriangularSolve("solve_left", adjoint=True), {"_a": lower, "_b": masked}, {"_x": half})
+    build.call(TriangularSolve("solve_right", side="right"), {"_a": lower, "_b": half}, {"_x": s})
     both = "a + conj(b)" if conj else "a + b"
     text = f"({both} if {i.name} > {j.name} else (a if {i.name} == {j.name} else 0))"
     build.leaf((i, j), {"a": (s, [x, y]), "b": (s, [y, x])}, text, build.target("_a"), [x, y], "sum")
     spent(build, context, "_b")
+    return build.nodes
+
+
+def _triangular_needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    return ("_a", "_x") if "_a" in wanted else ("_a",)
+
+
+def _triangular(context: CallContext) -> list[Node]:
+    """``B' = op(L)^-H X'``, and ``op(L)' = -B' X^H`` (from the left) or ``-X^H B'``."""
+    build = Builder(context)
+    node = context.call.node
+    a, seed, conj = context.primal("_a"), context.cotangent("_x"), _is_complex(build, context.primal("_a"))
+    b_bar = build.temporary("triangular_adjoint", extents(seed), build.dtype(seed))
+    opposite = TriangularSolve("triangular_adjoint", side=node.side, adjoint=not node.adjoint)
+    build.call(opposite, {"_a": a, "_b": seed}, {"_x": b_bar})
+    if "_b" in context.wanted:
+        build.elementwise(build.target("_b"), "a", "sum", a=b_bar)
+    if "_a" in context.wanted:
+        left, n = node.side == "left", extents(a)[0]
+        pair = (b_bar, context.primal("_x")) if left != node.adjoint else (context.primal("_x"), b_bar)
+        text = ("-(a * conj(b))" if left else "-(conj(a) * b)") if conj else "-(a * b)"
+        whole = build.temporary("triangular_matrix_adjoint", [n, n], build.dtype(seed))
+        build.product(*pair, whole, text, transpose_a=not left, transpose_b=left)
+        build.elementwise(build.target("_a"), "a", "sum", a=_triangle(build, whole, n, build.dtype(seed), "a"))
+    spent(build, context, "_x")
     return build.nodes
 
 
@@ -113,16 +138,37 @@ def _cholesky_forward(context: TangentContext) -> list[Node]:
     lower, moved, result = context.primal("_b"), context.tangent("_a"), context.tangent("_b")
     conj = _is_complex(build, lower)
     n, dtype = extents(lower)[0], build.dtype(lower)
-    inverse, whole, half, p = (build.temporary(name, [n, n], dtype) for name in ("l_inverse", "moved", "half", "phi"))
+    whole, half, p = (build.temporary(name, [n, n], dtype) for name in ("moved", "half", "phi"))
     i, j = build.params([n, n])
     x, y = sym(i.name), sym(j.name)
     mirrored = "conj(b)" if conj else "b"
     operands = {"a": (moved, [x, y]), "b": (moved, [y, x])}
     build.leaf((i, j), operands, f"(a if {i.name} >= {j.name} else {mirrored})", whole, [x, y])
-    build.call(Inv("l_inverse"), {"_ain": lower}, {"_aout": inverse})
-    build.product(inverse, whole, half)
-    build.product(half, inverse, p, "a * conj(b)" if conj else "a * b", transpose_b=True)
+    build.call(TriangularSolve("solve_left"), {"_a": lower, "_b": whole}, {"_x": half})
+    build.call(TriangularSolve("solve_right", side="right", adjoint=True), {"_a": lower, "_b": half}, {"_x": p})
     build.product(lower, _triangle(build, p, n, dtype, "a / 2"), result)
+    return [context.call, *build.nodes]
+
+
+def _triangular_forward(context: TangentContext) -> list[Node]:
+    build = Builder(context)
+    node, a, x, result = context.call.node, context.primal("_a"), context.primal("_x"), context.tangent("_x")
+    dtype, conj = build.dtype(x), _is_complex(build, x)
+    right = build.temporary("moved_right_side", extents(x), dtype)
+    if "_b" in context.given:
+        build.elementwise(right, "a", a=context.tangent("_b"))
+    else:
+        build.elementwise(right, "0")
+    if "_a" in context.given:
+        moved = _triangle(build, context.tangent("_a"), extents(a)[0], dtype, "a")
+        if node.side == "left":
+            text = "-(conj(a) * b)" if conj and node.adjoint else "-(a * b)"
+            build.product(moved, x, right, text, fresh=False, transpose_a=node.adjoint)
+        else:
+            text = "-(a * conj(b))" if conj and node.adjoint else "-(a * b)"
+            build.product(x, moved, right, text, fresh=False, transpose_b=node.adjoint)
+    again = TriangularSolve("triangular_tangent", side=node.side, adjoint=node.adjoint)
+    build.call(again, {"_a": a, "_b": right}, {"_x": result})
     return [context.call, *build.nodes]
 
 
@@ -130,6 +176,7 @@ def _only_lower(call: NodeCall, program: Program) -> str | None:
     return None if call.node.lower else "factors U with A = U^H U are not covered; use the lower factor"
 
 
+register_rule("TriangularSolve", Rule("triangular", _triangular_needs, _triangular, forward=_triangular_forward))
 register_rule("Solve", Rule("solve", _solve_needs, _solve, forward=_solve_forward))
 register_rule("Inv", Rule("inverse", lambda call, program, wanted: ("_aout",), _inverse, forward=_inverse_forward))
 register_rule(

@@ -33,14 +33,12 @@ from dace.sdfg.nodes import LibraryNode
 from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.runtime.stacks import stacked_products
+from sdgrad.runtime.triangular import LOOPS, TriangularSolve, call_of_blas, substitution, tasklet
 
 BlasKind = Literal["openblas", "mkl", "none"]
 
 IMPLEMENTATION = "ScipyOpenBLAS"
 """The name under which the expansions are registered with DaCe's library nodes."""
-
-LOOPS = "SdgradLoops"
-"""The name of the loops that this module registers where DaCe's own are wrong."""
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
 
@@ -365,6 +363,15 @@ class ExpandCholesky(_LapackExpansion):
     call = cholesky.ExpandCholeskyOpenBLAS
 
 
+@dace.library.register_expansion(TriangularSolve, IMPLEMENTATION)
+class ExpandTriangularSolve(ExpandTransformation):
+    environments = [ScipyOpenBLAS]
+
+    @staticmethod
+    def expansion(node, state, sdfg, **_):
+        return tasklet(node, state, sdfg, call_of_blas if _plain_operands(node, state, sdfg) else substitution)
+
+
 # The switch -------------------------------------------------------------------------------------------------
 
 _NODES = (
@@ -379,6 +386,7 @@ _NODES = (
     solve.Solve,
     inv.Inv,
     cholesky.Cholesky,
+    TriangularSolve,
 )
 
 _DEFAULTS_OF_DACE = {node: node.default_implementation for node in (*_NODES, tensordot.TensorDot)}
