@@ -3,6 +3,7 @@
 ``X = A^-1 B``: ``B' = A^-H X'``, ``A' = -B' X^H``. ``Y = A^-1``: ``A' = -Y^H Y' Y^H``. ``A = L L^H``:
 ``S = L^-H phi(L^H L') L^-1``, with ``phi`` the lower triangle with half the diagonal. The factorization reads the lower
 triangle of ``A`` only, as NumPy's does, so the gradient is ``S + S^H`` below the diagonal, ``S`` on it and zero above.
+Triangular systems are those of ``Solve``, with the lower triangle of ``A'``.
 Forward: ``dX = A^-1 (dB - dA X)``, ``dY = -Y dA Y``, ``dL = L phi(L^-1 dA L^-H)``.
 """
 
