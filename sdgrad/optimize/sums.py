@@ -17,7 +17,7 @@ from sdgrad.analysis.private import trip_locals, used, users
 from sdgrad.analysis.relations import covers, loop_param
 from sdgrad.names import Names
 from sdgrad.normalize.expansion import indexed, over_trips, share_of, wider
-from sdgrad.optimize.blas import recognise, terms
+from sdgrad.optimize.contraction import recognise, terms
 from sdgrad.program.leaves import live
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (

@@ -17,7 +17,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.names import Names
-from sdgrad.optimize.blas import Contraction, recognise, split_stores
+from sdgrad.optimize.contraction import Contraction, recognise, split_stores
 from sdgrad.optimize.layout import known_trips, steps
 from sdgrad.program.leaves import as_loops, begin, rename_instr
 from sdgrad.program.tree import (
