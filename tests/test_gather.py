@@ -6,6 +6,7 @@ The functions run in NumPy on complex numbers, whose imaginary parts are the der
 import dace
 import numpy as np
 import pytest
+from fuzz import stencils
 
 import sdgrad
 from sdgrad.analysis.paths import nodes_with_paths
@@ -170,3 +171,9 @@ def test_sizes_that_are_not_known():
             compiled(x=x.copy(), w=w.copy(), y=np.zeros(1), gradient_x=gx, gradient_w=gw, gradient_y=np.ones(1), N=n)
         np.testing.assert_allclose((gx, gw), right, rtol=1e-11, atol=1e-11)
         assert not around[:, :4].any() and not around[:, -4:].any()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_stencils(seed):
+    """``python tests/fuzz/stencils.py`` checks any number of them."""
+    assert stencils.failure(stencils.sample(seed), seed) is None
