@@ -380,12 +380,9 @@ class StateLifting:
             connector = _named(edge.dst_conn if edge.dst is node else edge.src_conn, node)
             window, subset = self.outer(edge)
             container = self.env.containers[window.container]
-            ranges = window.subset(self.env.range(subset))
-            desc = container.desc
-            if not isinstance(desc, dt.Scalar):
-                strides = [n * step for n, (_, _, step) in zip(desc.strides, ranges.ranges, strict=True)]
-                desc = dt.Array(desc.dtype, list(ranges.size()), strides=strides)
-            bound[connector] = bind(connector, desc, container, ranges, self.env)
+            own = self.env.range(subset)
+            desc = _seen(container.desc, window, own)
+            bound[connector] = bind(connector, desc, container, window.subset(own), self.env)
             if edge.dst is node:
                 operands[connector] = desc
         program = node.lowered(operands)
@@ -438,6 +435,15 @@ class StateLifting:
                 self.env,
             )
         return Region(window.container, window.subset(self.env.range(subset)), edge.data.wcr)
+
+
+def _seen(desc: dt.Data, window: Window, subset: subsets.Range) -> dt.Data:
+    """A subset of a window, as an array of the window's rank."""
+    if isinstance(desc, dt.Scalar):
+        return desc
+    along = zip(window.axes, subset.ranges, strict=True)
+    strides = [desc.strides[a.axis] * a.step * step if a is not None else 1 for a, (_, _, step) in along]
+    return dt.Array(desc.dtype, list(subset.size()), strides=strides)
 
 
 def _named(connector: str | None, node: nd.CodeNode) -> str:
