@@ -27,7 +27,7 @@ from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.symbolic.expr import to_expr
 from sdgrad.wrt import Wrt, several
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class GradientProgram:
             "layout": {**vars(self.layout), "gradients": dict(self.layout.gradients)},
             "library": {"name": library.name, "initial": library.initial},
             "arguments": {n: _written(d) for n, d in library.arguments.items()},
-            "slots": [{"name": s.name, "copied": s.copied} for s in self.program.slots],
+            "slots": [{"name": s.name, "copied": s.copied, "defined": s.defined} for s in self.program.slots],
             "spelled": dict(self.program.spelled),
             "symbols": sorted(self.program.symbols),
         }
@@ -121,7 +121,10 @@ def load(path: str | Path) -> GradientProgram:
     arguments: dict[str, dt.Data] = {n: _read(d) for n, d in facts["arguments"].items()}
     library = Library(str(target), facts["library"]["name"], arguments, facts["library"]["initial"])
     spelled = facts["spelled"]
-    slots = tuple(Slot.of(s["name"], arguments[spelled.get(s["name"], s["name"])], s["copied"]) for s in facts["slots"])
+    slots = tuple(
+        Slot.of(s["name"], arguments[spelled.get(s["name"], s["name"])], s["copied"], s["defined"])
+        for s in facts["slots"]
+    )
     layout = facts["layout"]
     layout["parameters"] = tuple(layout["parameters"])
     program = CompiledProgram(frozenset(facts["symbols"]), library, slots, spelled)

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import dace
 import numpy as np
 
+from sdgrad.analysis.private import defined_first
 from sdgrad.config import config
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
@@ -220,7 +221,8 @@ class Ready:
         written = frozenset(self.program.root(w) for node in self.program.body for w in writes(node))
         own = {s: n for n, s in self.spelled.items()}
         known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
-        slots = tuple(Slot.of(own.get(n, n), d, n in written) for n, d in known)
+        defined = defined_first(self.program.body, self.program, self.program.arguments)
+        slots = tuple(Slot.of(own.get(n, n), d, n in written, n in defined) for n, d in known)
         return CompiledProgram(frozenset(self.sdfg.symbols), library, slots, self.spelled)
 
 

@@ -39,7 +39,13 @@ def everything(x, A):
     for k in range(1, 3):
         U[1:, k] = np.sin(U[1:, k - 1] + x[1:]) * U[:-1, k - 1]
     z = np.exp(1j * x) * (x - 2j)
-    return np.sum(U) + np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
+    q = np.zeros(N)
+    for i in range(N):
+        q[(7 * i) % 11] += x[i] * x[i]
+    r = np.copy(q)
+    r[1:] *= x[:-1]
+    total = np.sum(r) + np.sum(U)
+    return total + np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
 
 
 def arguments():
@@ -72,6 +78,7 @@ CHANGES = {
     "nests": lambda own, other: count(other, Loop) > count(own, Loop),
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
     "originals": lambda own, other: str(other) != str(own),
+    "results": lambda own, other: str(other) != str(own),
     "gather": lambda own, other: str(other) != str(own),
     "pairs": lambda own, other: str(other) != str(own),
     "layout": lambda own, other: {n: c.desc.strides for n, c in own.containers.items() if len(c.shape) > 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sdgrad.analysis.relations import covers, partition
 from sdgrad.program.tree import (
@@ -12,12 +12,15 @@ from sdgrad.program.tree import (
     Leaf,
     Loop,
     Node,
+    NodeCall,
     Program,
+    Region,
     Store,
     children,
     own_reads,
     reads,
     walk,
+    whole_region,
     writes,
 )
 
@@ -40,17 +43,33 @@ def trip_locals(loop: Loop, everywhere: Counter[str], program: Program) -> froze
     """
     inside = users(loop.body, program)
     own = {n for n, count in inside.items() if count == everywhere[n] and program.containers[n].transient}
-    found: set[str] = set()
-    seen: set[str] = set()
-    for node in loop.body:
+    return defined_first(loop.body, program, own)
+
+
+def defined_first(block: Block, program: Program, names: Iterable[str]) -> frozenset[str]:
+    """Those of some containers that a block defines as a whole before it does anything else with them."""
+    asked, found, seen = frozenset(names), set[str](), set[str]()
+    for node in block:
         if isinstance(node, Leaf):
-            begun = own - seen - {program.root(x.container) for x in node.loads}
+            begun = asked - seen - {program.root(x.container) for x in node.loads}
             for name in begun & {s.container for s in node.stores}:
                 stores = [s for s in node.stores if s.container == name]
                 if all(s.mode == "set" or s.fresh for s in stores) and _fill(stores, node, program.containers[name]):
                     found.add(name)
+        elif isinstance(node, NodeCall):
+            found |= (asked - seen) & _made_whole(node, program)
         seen |= users((node,), program).keys()
     return frozenset(found)
+
+
+def _made_whole(call: NodeCall, program: Program) -> set[str]:
+    """Containers that a call sets, all of them, and does not read."""
+    wholes = {r.container for r in call.outputs.values() if _is_whole(r, program.containers.get(r.container))}
+    return wholes - {program.root(name) for name in reads(call)}
+
+
+def _is_whole(region: Region, container: Container | None) -> bool:
+    return container is not None and region.subset == whole_region(container.name, container.shape).subset
 
 
 def _fill(stores: Sequence[Store], leaf: Leaf, container: Container) -> bool:

@@ -55,16 +55,19 @@ def _copied(node: Node, program: Program, copies: set[str], whole: set[str]) -> 
     return [
         (s.container, loads[s.value].container)
         for s in node.stores
-        if s.container in copies and s.value in loads and _same_element(s, loads[s.value], node, program, whole)
+        if s.container in copies
+        and s.value in loads
+        and s.mode == "set"
+        and loads[s.value].container in whole
+        and same_element(s, loads[s.value], node, program)
     ]
 
 
-def _same_element(store: Store, load: Load, leaf: Leaf, program: Program, whole: set[str]) -> bool:
+def same_element(store: Store, load: Load, leaf: Leaf, program: Program) -> bool:
+    """Whether a store writes all of a container, each element from the same one of another of its layout."""
     own, original = program.containers[store.container].desc, program.containers[load.container].desc
     return (
-        store.mode == "set"
-        and store.guard is None
-        and load.container in whole
+        store.guard is None
         and own.dtype == original.dtype
         and same(own.shape, original.shape)
         and same(own.strides, original.strides)

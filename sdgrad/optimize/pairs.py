@@ -180,9 +180,7 @@ class Writer:
                 return code.call("sdgrad_modulus", *map(self.atom, self.pair(expr.args[0])))
         if isinstance(expr, ast.Compare) and len(expr.ops) == 1 and isinstance(expr.ops[0], (ast.Eq, ast.NotEq)):
             (a, b), (c, d) = self.pair(expr.left), self.pair(expr.comparators[0])
-            tests: list[ast.expr] = [
-                ast.Compare(left=x, ops=expr.ops, comparators=[y]) for x, y in ((a, c), (b, d))
-            ]
+            tests: list[ast.expr] = [ast.Compare(left=x, ops=expr.ops, comparators=[y]) for x, y in ((a, c), (b, d))]
             return ast.BoolOp(op=ast.And() if isinstance(expr.ops[0], ast.Eq) else ast.Or(), values=tests)
         raise Whole
 

@@ -17,6 +17,7 @@ from sdgrad.optimize.order import walk_memory
 from sdgrad.optimize.pairs import complex_as_pairs
 from sdgrad.optimize.parallel import choose_threads
 from sdgrad.optimize.powers import take_roots
+from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.triangles import split_triangles
@@ -42,6 +43,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("fusion", fuse),  # what reversal separated
     (None, start_fresh),
     ("originals", read_originals),
+    ("results", write_results),
     ("fusion", fuse),
     ("gather", gather_neighbours),
     ("sums", _sums),

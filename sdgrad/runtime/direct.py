@@ -7,7 +7,7 @@ kind that was seen before does none of that again: it makes results, collects ad
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from dace import data as dt
 
 from sdgrad.runtime.compile import Library
+from sdgrad.runtime.pool import fresh
 from sdgrad.runtime.program import CompiledProgram
 
 NUMBERS = (float, int, complex, bool)
@@ -47,11 +48,16 @@ class Given:
 
 @dataclass(frozen=True)
 class Made:
-    """An argument of the program that the call makes, full of zeros or of ones."""
+    """An argument of the program that the call makes."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    fill: Callable[..., np.ndarray]
+    fill: float | None  # None where the program defines it
+
+    def array(self) -> np.ndarray:
+        if self.fill:
+            return np.full(self.shape, self.fill, self.dtype)
+        return fresh(self.shape, self.dtype, self.fill is not None)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Direct:
                 return None
             places[slot.name] = len(steps)
             if slot.name not in order:
-                fill = np.ones if slot.name in ones else np.zeros
+                fill = 1 if slot.name in ones else None if slot.defined else 0
                 steps.append(Made(slot.shape, slot.dtype, fill))
                 continue
             position = order.index(slot.name)
@@ -105,7 +111,7 @@ class Direct:
         pointers: list[Any] = []
         for step in self.steps:
             if isinstance(step, Made):
-                value = step.fill(step.shape, step.dtype)
+                value = step.array()
             else:
                 value = args[step.position]
                 if step.number is not None:

@@ -12,23 +12,29 @@ from dace import data as dt
 
 from sdgrad.runtime.arrays import check, evaluate_shape, solve_symbols
 from sdgrad.runtime.compile import Library
+from sdgrad.runtime.pool import fresh
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One argument of a compiled program, with what a call must know of it; ``shape`` is None where it has symbols."""
+    """One argument of a compiled program, with what a call must know of it; ``shape`` is None where it has symbols.
+
+    :param copied: the program writes it, so that what a caller gives is copied.
+    :param defined: the program sets all of it before it reads any.
+    """
 
     name: str
     desc: dt.Data
     dtype: np.dtype
     shape: tuple[int, ...] | None
     copied: bool
+    defined: bool
 
     @staticmethod
-    def of(name: str, desc: dt.Data, written: bool) -> Slot:
+    def of(name: str, desc: dt.Data, written: bool, defined: bool) -> Slot:
         symbolic = any(dace.symbolic.issymbolic(s) for s in desc.shape)
         shape = None if symbolic else tuple(int(s) for s in desc.shape)
-        return Slot(name, desc, np.dtype(desc.dtype.type), shape, written)
+        return Slot(name, desc, np.dtype(desc.dtype.type), shape, written, defined)
 
     def accept(self, value: Any) -> Any:
         """A given value as the program takes it; an array that fits already is taken as it is."""
@@ -58,7 +64,8 @@ class CompiledProgram:
     def __call__(
         self, given: Mapping[str, Any], inplace: bool = False, sizes: Mapping[str, int] | None = None
     ) -> dict[str, np.ndarray]:
-        """Run; returns every array the program was called with, those that were not given fresh and zero.
+        """Run; returns every array the program was called with, those that were not given new: zero where the program
+        does not define them.
 
         :param sizes: values of symbols that the arguments' shapes do not tell.
         """
@@ -68,7 +75,7 @@ class CompiledProgram:
         for slot in self.slots:
             if slot.name not in given:
                 shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, symbols)
-                call[slot.name] = np.zeros(shape, slot.dtype)
+                call[slot.name] = fresh(shape, slot.dtype, not slot.defined)
                 continue
             value = slot.accept(given[slot.name])
             copied = slot.copied and not inplace and isinstance(value, np.ndarray)
