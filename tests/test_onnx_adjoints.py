@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import dace
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from references import assert_close
 
 import sdgrad
@@ -17,6 +18,8 @@ from sdgrad.pipeline import differentiate
 from sdgrad.request import Request
 
 torch = pytest.importorskip("torch")
+from recurrent_reference import batch_first, gru, lstm  # noqa: E402
+
 F = torch.nn.functional
 EPSILON = float(np.float32(1e-5))  # as ONNX keeps it
 RNG = np.random.default_rng(5)
@@ -42,14 +45,68 @@ def group_norm(x, scale, bias):
 
 @dataclass(frozen=True)
 class Case:
+    """An operator, and the same in PyTorch.
+
+    :param fixed: operands that are not differentiated, by position; None leaves one out.
+    :param note: what the attributes do not say.
+    """
+
     kind: str
     shapes: tuple
     torch: Callable
     attributes: dict = field(default_factory=dict)
     outputs: int = 1
+    fixed: dict = field(default_factory=dict)
+    note: str = ""
 
     def __str__(self) -> str:
-        return "-".join([self.kind, *(f"{k}={v}".replace(" ", "") for k, v in self.attributes.items())])
+        shown = [f"{k}={v}".replace(" ", "") for k, v in self.attributes.items()]
+        return "-".join([self.kind, *shown, *[self.note.replace(" ", "_")] * bool(self.note)])
+
+    @property
+    def operands(self) -> list[str]:
+        names = [f"x{k}" for k in range(len(self.shapes))]
+        for position, value in sorted(self.fixed.items()):
+            names.insert(position, f"fixed{position}" if value is not None else "")
+        return names
+
+
+def attention(q, k, v, mask=None, *, causal=False, scale=None, shared=False):
+    """With the factor that the standard says, which is in single precision."""
+    whole = np.float32(scale) if scale is not None else 1 / np.sqrt(np.float32(q.shape[-1]))
+    return F.scaled_dot_product_attention(
+        q, k, v, mask, 0.0, causal, scale=float(np.sqrt(whole)) ** 2, enable_gqa=shared
+    )
+
+
+def three_dimensional(q, k, v, heads, shared):
+    """Attention whose heads are all in the last dimension."""
+    parts = (x.unflatten(-1, (n, -1)).transpose(1, 2) for x, n in zip((q, k, v), (heads, shared, shared), strict=True))
+    return attention(*parts, shared=True).transpose(1, 2).flatten(-2)
+
+
+def scattered(x, u, index):
+    """``x`` with ``u`` added at rows that are indices."""
+    return x.index_put(tuple(torch.tensor(index).unbind(-1)), u, accumulate=True)
+
+
+ROWS = np.array([[1, -1, 0], [3, 3, 1]])
+COLUMNS = np.array([[0, 2, 2], [-1, 1, 0], [3, 3, 3]])
+APART = np.array([[0, 2], [-1, 1], [3, -3]])
+PAIRS = np.array([[[0, 1]], [[2, -1]], [[0, 1]]])
+DEEP = np.array([[[3, 1]], [[0, 0]], [[-1, 1]]])
+LENGTHS = np.array([2, 4], np.int32)
+SEEN = np.array([[True, True, False], [False, False, False], [False, True, True]])
+BOTH = {"direction": "bidirectional"}
+
+
+def recurrent(gates, directions=1, states=1, holes=0, layout=0):
+    """Shapes of four steps, a batch of two, three features and four units."""
+    d, n = directions, 4
+    state = (2, d, n) if layout else (d, 2, n)
+    start = (2, 4, 3) if layout else (4, 2, 3)
+    weights = ((d, gates * n, 3), (d, gates * n, n), (d, 2 * gates * n))
+    return (start, *weights, *[state] * states, *[(d, holes * n)] * bool(holes))
 
 
 SQUARE = {"kernel_shape": [3, 3]}
@@ -102,6 +159,93 @@ CASES = [
     Case("Elu", ((3, 5),), lambda x: torch.where(x > 0, x, -0.5 * torch.expm1(x)), {"alpha": -0.5}),
     Case("Celu", ((3, 5),), lambda x: F.celu(x, 0.5), {"alpha": 0.5}),
     Case("Selu", ((3, 5),), lambda x: torch.where(x > 0, 1.5 * x, 0.75 * torch.expm1(x)), {"alpha": 0.5, "gamma": 1.5}),
+    Case("MatMul", ((3, 4), (4, 5)), torch.matmul),
+    Case("MatMul", ((2, 1, 3, 4), (5, 4, 2)), torch.matmul, note="broadcast"),
+    Case("MatMul", ((4,), (2, 4, 3)), torch.matmul, note="row"),
+    Case("MatMul", ((2, 3, 4), (4,)), torch.matmul, note="column"),
+    Case("MatMul", ((4,), (4,)), torch.matmul, note="inner"),
+    Case("Gemm", ((3, 4), (4, 5), (5,)), lambda x, y, c: x @ y + c),
+    Case("Gemm", ((3, 4), (4, 5)), lambda x, y: 0.5 * x @ y, {"alpha": 0.5}),
+    Case(
+        "Gemm",
+        ((4, 3), (5, 4), (3, 1)),
+        lambda x, y, c: 0.5 * x.T @ y.T + 2 * c,
+        {"alpha": 0.5, "beta": 2.0, "transA": 1, "transB": 1},
+    ),
+    Case("Gather", ((4, 5),), lambda x: x[:, ROWS], {"axis": 1}, fixed={1: ROWS}),
+    Case("Gather", ((4, 5),), lambda x: x[ROWS], fixed={1: ROWS}),
+    Case(
+        "GatherElements", ((3, 4),), lambda x: x.gather(1, torch.tensor(COLUMNS % 4)), {"axis": 1}, fixed={1: COLUMNS}
+    ),
+    Case("GatherND", ((3, 4, 2),), lambda x: x[PAIRS[..., 0], PAIRS[..., 1]], fixed={1: PAIRS}),
+    Case(
+        "GatherND",
+        ((3, 4, 2),),
+        lambda x: torch.stack([x[k, DEEP[k, :, 0], DEEP[k, :, 1]] for k in range(3)]),
+        {"batch_dims": 1},
+        fixed={1: DEEP},
+    ),
+    Case(
+        "ScatterElements",
+        ((3, 4), (3, 3)),
+        lambda x, u: x.scatter_add(1, torch.tensor(COLUMNS % 4), u),
+        {"axis": 1, "reduction": "add"},
+        fixed={1: COLUMNS},
+    ),
+    Case(
+        "ScatterElements",
+        ((3, 4), (3, 2)),
+        lambda x, u: x.scatter(1, torch.tensor(APART % 4), u),
+        {"axis": 1},
+        fixed={1: APART},
+    ),
+    Case("ScatterND", ((3, 4, 2), (3, 1, 2)), lambda x, u: scattered(x, u, PAIRS), {"reduction": "add"}, 1, {1: PAIRS}),
+    Case("Attention", ((2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 2)), attention),
+    Case("Attention", ((2, 4, 3, 5), (2, 2, 3, 5), (2, 2, 3, 5)), partial(attention, shared=True), note="shared heads"),
+    Case("Attention", ((1, 2, 4, 3),) * 3, partial(attention, causal=True, scale=0.5), {"is_causal": 1, "scale": 0.5}),
+    Case(
+        "Attention",
+        ((2, 3, 4), (2, 5, 2), (2, 5, 6)),
+        partial(three_dimensional, heads=2, shared=1),
+        {"q_num_heads": 2, "kv_num_heads": 1},
+    ),
+    Case("Attention", ((2, 2, 3, 4),) * 3 + ((2, 1, 3, 3),), attention, note="added mask"),
+    Case(
+        "Attention",
+        ((2, 2, 3, 4),) * 3,
+        lambda q, k, v: (
+            attention(q, k, v, torch.tensor(SEEN | ~SEEN.any(1, keepdims=True))) * torch.tensor(SEEN.any(1)[:, None])
+        ),
+        fixed={3: SEEN},
+        note="a row that sees nothing",
+    ),
+    Case("LSTM", recurrent(4, states=2), lstm, {"hidden_size": 4}, 3, {4: None}),
+    Case("LSTM", recurrent(4, states=2, holes=3), partial(lstm, lengths=LENGTHS), {"hidden_size": 4}, 3, {4: LENGTHS}),
+    Case(
+        "LSTM",
+        recurrent(4, 2, 2, 3, 1),
+        batch_first(partial(lstm, lengths=LENGTHS, reverse=(False, True)), 2),
+        {"hidden_size": 4, "layout": 1, **BOTH},
+        3,
+        {4: LENGTHS},
+    ),
+    Case("GRU", recurrent(3), gru, {"hidden_size": 4}, 2, {4: None}),
+    Case(
+        "GRU",
+        recurrent(3),
+        partial(gru, linear=True, reverse=(True,), lengths=LENGTHS),
+        {"hidden_size": 4, "linear_before_reset": 1, "direction": "reverse"},
+        2,
+        {4: LENGTHS},
+    ),
+    Case(
+        "GRU",
+        recurrent(3, 2, layout=1),
+        batch_first(partial(gru, reverse=(False, True)), 1),
+        {"hidden_size": 4, "layout": 1, **BOTH},
+        2,
+        {4: None},
+    ),
 ]
 
 
@@ -113,8 +257,9 @@ def model_of(case: Case, batch: str | None = None) -> sdgrad.onnx.Model:
     shapes[0][0] = batch or shapes[0][0]
     inputs = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in zip(names, shapes, strict=True)]
     outputs = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, None) for n in made]
-    node = helper.make_node(case.kind, names, made, **case.attributes)
-    graph = helper.make_graph([node], case.kind, inputs, outputs)
+    node = helper.make_node(case.kind, case.operands, made, **case.attributes)
+    given = [numpy_helper.from_array(v, f"fixed{k}") for k, v in case.fixed.items() if v is not None]
+    graph = helper.make_graph([node], case.kind, inputs, outputs, given)
     return sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)]))
 
 
@@ -205,9 +350,9 @@ def test_second_derivatives():
         assert_close(a, b.numpy(), 1e-9, "product with the Hessian")
 
 
-def softmax_graph(target: str) -> dace.SDFG:
-    """A softmax of the rows of ``A``."""
-    sdfg = dace.SDFG(f"softmax_into_{target}")
+def softmax_graph(target: str, name: str) -> dace.SDFG:
+    """A softmax of the rows of ``A``; tests that run at once compile it under other names."""
+    sdfg = dace.SDFG(f"softmax_{name}")
     for name in {"A", target}:
         sdfg.add_array(name, [3, 4], dace.float64)
     state = sdfg.add_state()
@@ -227,7 +372,7 @@ def softmax_by_torch(a, cotangent):
 
 
 def test_results_over_operands():
-    sdfg = softmax_graph("A")
+    sdfg = softmax_graph("A", "in_place")
     sdgrad.add_backward_pass(sdfg, ["A"], ["A"])
     a, gradient = RNG.standard_normal((3, 4)), RNG.standard_normal((3, 4))
     result, wanted = softmax_by_torch(a, gradient)
@@ -238,7 +383,7 @@ def test_results_over_operands():
 
 def test_graphs_that_dace_compiles():
     a, b = RNG.standard_normal((3, 4)), np.zeros((3, 4))
-    softmax_graph("B")(A=a, B=b)
+    softmax_graph("B", "compiled")(A=a, B=b)
     assert_close(b, softmax_by_torch(a, b)[0], 1e-12, "softmax")
 
 
@@ -254,7 +399,7 @@ def test_a_user_outranks_it():
 
             return adjoint
 
-    sdfg = softmax_graph("B")
+    sdfg = softmax_graph("B", "by_user")
     try:
         sdgrad.add_backward_pass(sdfg, ["A"], ["B"])
     finally:

@@ -98,8 +98,8 @@ def _closed(
     own = finish(replace(program, containers=free, body=call.block, arguments=tuple(sorted(given))))
     touched = writes_of(own.body, own), reads_of(own.body, own)
     inputs: dict[str, Region] = {}
-    outputs: dict[str, Region] = {}
-    for name in sorted((inside & outside) - maps):
+    outputs: dict[str, Region] = {n: whole_region(n, program.containers[n].shape) for n in _made(call) & inside}
+    for name in sorted((inside & outside) - maps - outputs.keys()):
         container = program.containers[name]
         written, read = ([t for t in found if t.container == name] for found in touched)
         if written:
@@ -128,6 +128,13 @@ def _closed(
         mentioned=frozenset(symbols),
     )
     return closed, {n: c for n, c in own.containers.items() if n not in program.containers}
+
+
+def _made(call: CustomCall) -> set[str]:
+    """Containers that are there for what an operator computes: whatever they held before counts for nothing."""
+    if call.rule is None or call.rule.adjoint is None:
+        return set()
+    return {call.variables[n].window.container for n in call.rule.results if n in call.variables}
 
 
 def _touched(node: Node, call: CustomCall) -> set[str]:

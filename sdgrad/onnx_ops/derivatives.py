@@ -35,7 +35,8 @@ def with_adjoint(
         return results
     operands = {f"in{k}": x for k, x in enumerate(given)} | {f"out{k}": r for k, r in enumerate(results)}
     shown = {n: _operand(x) for n, x in operands.items() if x is not None and x.container}
-    rule = CustomRule(op.kind, tuple(n for n in shown if n.startswith("in")), adjoint=program)
+    parameters, made = (tuple(n for n in shown if n.startswith(prefix)) for prefix in ("in", "out"))
+    rule = CustomRule(op.kind, parameters, results=made, adjoint=program)
     b.blocks[-1].append(
         CustomCall(nd.Tasklet(op.kind), {}, {}, b.source, block=tuple(block), rule=rule, variables=shown)
     )

@@ -91,6 +91,13 @@ class Tensor:
         one = [own == 1 for own in self.shape]
         return self.moved(shape, lambda i: tuple(ZERO if o else k for o, k in zip(one, i[lead:], strict=True)))
 
+    def unbroadcast(self, shape: Sequence[Dim]) -> Tensor:
+        """The adjoint of a broadcast from a shape: sums over what it added."""
+        lead = self.rank - len(shape)
+        over = [d for d, n in enumerate(self.shape) if d < lead or (shape[d - lead] == 1 and n != 1)]
+        found = self.sum(over, keepdims=True) if over else self
+        return found.squeeze(*range(lead)) if lead else found
+
     def slice(self, axis: int, start: Dim, count: Dim, step: int = 1) -> Tensor:
         """``count`` elements along an axis."""
         axis %= self.rank

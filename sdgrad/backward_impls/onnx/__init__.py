@@ -6,6 +6,16 @@ here are differentiated through their lowering: of element-wise ones, products, 
 write.
 """
 
-from sdgrad.backward_impls.onnx import conv, normalization, pool, relu, softmax
+from sdgrad.backward_impls.onnx import (
+    attention,
+    conv,
+    indexing,
+    normalization,
+    pool,
+    products,
+    recurrent,
+    relu,
+    softmax,
+)
 
-__all__ = ["conv", "normalization", "pool", "relu", "softmax"]
+__all__ = ["attention", "conv", "indexing", "normalization", "pool", "products", "recurrent", "relu", "softmax"]

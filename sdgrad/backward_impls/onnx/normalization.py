@@ -25,14 +25,6 @@ def through_moments(seed: Tensor, unit: Tensor, inverse: Tensor, axes: Sequence[
     return seed.map(lambda d, u, i, m, s: (d - m - u * s) * i, unit, inverse, level, slope)
 
 
-def spread(seed: Tensor, to: Sequence) -> Tensor:
-    """The cotangent of an operand that was broadcast."""
-    lead = seed.rank - len(to)
-    over = [d for d, n in enumerate(seed.shape) if d < lead or (to[d - lead] == 1 and n != 1)]
-    found = seed.sum(over, keepdims=True) if over else seed
-    return found.squeeze(*range(lead)) if lead else found
-
-
 @adjoint("LayerNormalization", since=17)
 def layer_normalization(
     b: Builder, reversal: Reversed, *, axis: int, epsilon: float, stash_type: int
@@ -45,8 +37,8 @@ def layer_normalization(
     unit = standardized(x, reversal.result(1), reversal.result(2))
     scaled = seed * scale.astype(wide)
     gradient = through_moments(scaled, unit, reversal.result(2), range(axis % x.rank, x.rank))
-    bias = spread(seed, reversal.operand(2).shape) if reversal.has(2) else None
-    return [gradient, spread(seed * unit, scale.shape), bias]
+    bias = seed.unbroadcast(reversal.operand(2).shape) if reversal.has(2) else None
+    return [gradient, (seed * unit).unbroadcast(scale.shape), bias]
 
 
 @adjoint("RMSNormalization", since=23)
@@ -61,7 +53,7 @@ def rms_normalization(
     scaled = seed * scale
     slope = mean(scaled * unit, axes, True)
     gradient = scaled.map(lambda d, u, i, s: (d - u * s) * i, unit, inverse, slope)
-    return [gradient, spread(seed * unit, scale.shape)]
+    return [gradient, (seed * unit).unbroadcast(scale.shape)]
 
 
 @adjoint("InstanceNormalization")

@@ -51,6 +51,16 @@ def chosen(names: Sequence[str], alpha: Sequence[float], beta: Sequence[float]) 
     return found
 
 
+def before(t: sympy.Expr, backwards: bool) -> sympy.Expr:
+    """Where a history has the state that step ``t`` starts from."""
+    return t + 1 if backwards else t
+
+
+def after(t: sympy.Expr, backwards: bool) -> sympy.Expr:
+    """Where a history has the state that step ``t`` leaves."""
+    return t if backwards else t + 1
+
+
 class Layer:
     """What the three have in common: directions, lengths, layouts, and the loop over time.
 
@@ -78,6 +88,8 @@ class Layer:
         count = len(self.directions)
         self.y = b.declare("y", [self.steps, count, self.batch, hidden], x.dtype)
         self.final = [b.declare("h", [count, self.batch, hidden], x.dtype)]
+        self.history: list[Tensor] = []
+        self.kept: dict[int, Tensor] = {}
         self.given = [self.products(w.select(0, d), d) for d in range(count)]
 
     def start(self, given: Tensor | None) -> Tensor:
@@ -110,6 +122,13 @@ class Layer:
     def limited(self, x: Element) -> Element:
         return x if self.clip is None else clipped(x, -self.clip, self.clip)
 
+    def keep(self, k: int, value: Tensor, d: int, t: sympy.Expr) -> Tensor:
+        """What a step computes, kept for an adjoint: direction, time, batch, hidden."""
+        if k not in self.kept:
+            self.kept[k] = self.b.declare("g", [len(self.directions), self.steps, self.batch, self.hidden], value.dtype)
+        self.b.copy(value, self.kept[k].select(0, d).select(0, t))
+        return value
+
     def run(
         self,
         lengths: Tensor | None,
@@ -118,21 +137,29 @@ class Layer:
     ) -> list[Tensor]:
         """All directions: ``step(direction, t, states)`` gives the states after step ``t``.
 
-        Sequences shorter than the longest keep their states, and give zeros.
+        Sequences shorter than the longest keep their states, and give zeros. Behind what the standard says come, for
+        adjoints, the states from the first to the last (:func:`before`, :func:`after`), and what the steps kept.
         """
         b = self.b
+        count, batch, hidden = self.final[0].shape
         self.final += [b.declare("s", self.final[0].shape, self.x.dtype) for _ in starts[1:]]
+        self.history = [b.declare("s", [count, self.steps + 1, batch, hidden], self.x.dtype) for _ in starts]
         for d, backwards in enumerate(self.directions):
             states = [b.copy(s.select(0, d)) for s in starts]
+            for state, history in zip(states, self.history, strict=True):
+                b.copy(state, history.select(0, d).select(0, self.steps if backwards else 0))
             with b.loop(self.steps, reverse=backwards) as t:
                 new = step(d, t, states)
                 inside = (lambda *i: element(t, np.int64) < lengths[i[0]]) if lengths is not None else None
                 self._advance(states, new, inside, d, t)
+                for state, history in zip(states, self.history, strict=True):
+                    b.copy(state, history.select(0, d).select(0, after(t, backwards)))
             for state, final in zip(states, self.final, strict=True):
                 b.copy(state, final.select(0, d))
+        own = [*self.history, *(self.kept[k] for k in sorted(self.kept))]
         if self.layout:
-            return [self.y.transpose([2, 0, 1, 3]), *(f.transpose([1, 0, 2]) for f in self.final)]
-        return [self.y, *self.final]
+            return [self.y.transpose([2, 0, 1, 3]), *(f.transpose([1, 0, 2]) for f in self.final), *own]
+        return [self.y, *self.final, *own]
 
     def _advance(self, states: list[Tensor], new: list[Tensor], inside, d: int, t: sympy.Expr) -> None:
         into = self.y.select(0, t).select(0, d)
@@ -211,12 +238,15 @@ def lstm(
             weight = layer.gate(peepholes.select(0, d), peep)
             return parts[0].map(lambda p, q, m, v: function(layer.limited(p + q + m * v)), parts[1], weight, c)
 
-        i = gate(0, 0, states[1], f)
-        forget = i.map(lambda v: 1 - v) if input_forget else gate(2, 2, states[1], f)
-        new = gate(3, None, states[1], g)
-        after = forget.map(lambda a, c, p, q: a * c + p * q, states[1], i, new)
-        o = gate(1, 1, after, f)
-        return [o.map(lambda p, c: p * h(c), after), after]
+        def kept(k: int, value: Tensor) -> Tensor:
+            return layer.keep(k, value, d, t)
+
+        i = kept(0, gate(0, 0, states[1], f))
+        forget = kept(2, i.map(lambda v: 1 - v) if input_forget else gate(2, 2, states[1], f))
+        new = kept(3, gate(3, None, states[1], g))
+        later = forget.map(lambda a, c, p, q: a * c + p * q, states[1], i, new)
+        o = kept(1, gate(1, 1, later, f))
+        return [o.map(lambda p, c: p * h(c), later), later]
 
     return layer.run(lengths, [layer.start(start), layer.start(cell)], step)
 
@@ -248,13 +278,17 @@ def gru(
         f, g = functions[2 * d : 2 * d + 2]
         own, h = layer.given[d].select(0, t), states[0]
         again = layer.again(h, d, 0, 2)
-        z, reset = (layer.gate(own, k).map(lambda p, q: f(layer.limited(p + q)), layer.gate(again, k)) for k in (0, 1))
+        z, reset = (
+            layer.keep(k, layer.gate(own, k).map(lambda p, q: f(layer.limited(p + q)), layer.gate(again, k)), d, t)
+            for k in (0, 1)
+        )
         if linear_before_reset:
-            inner = layer.again(h, d, 2, 1)
+            inner = layer.keep(3, layer.again(h, d, 2, 1), d, t)
             new = layer.gate(own, 2).map(lambda p, q, s: g(layer.limited(p + s * q)), inner, reset)
         else:
             inner = layer.again(b.copy(reset * h), d, 2, 1)
             new = layer.gate(own, 2).map(lambda p, q: g(layer.limited(p + q)), inner)
+        layer.keep(2, new, d, t)
         return [z.map(lambda a, c, v: (1 - a) * c + a * v, new, h)]
 
     return layer.run(lengths, [layer.start(start)], step)
