@@ -124,11 +124,15 @@ class Builder:
 
     def whole(self, tensor: Tensor, own: bool = False) -> Tensor:
         """The tensor as all of an array (``own``: and one that is made here); constants as they are."""
+        return tensor if self.is_whole(tensor, own) else self.copy(tensor)
+
+    def is_whole(self, tensor: Tensor, own: bool = False) -> bool:
+        """Whether :meth:`whole` makes no copy."""
         if not tensor.container and not own:
-            return tensor
+            return True
         container = self.containers.get(tensor.container)
         mine = container is not None and container.view_of is None and (container.transient or not own)
-        return tensor if mine and tensor.place is None else self.copy(tensor)
+        return mine and tensor.place is None
 
     def splice(self, program: Program, bound: Mapping[str, str]) -> None:
         """Record what a program does; ``bound`` are the arrays here for its arguments."""

@@ -25,6 +25,8 @@ def with_adjoint(
     b: Builder, op: Operation, inputs: Sequence[Tensor | None], lower: Callable[..., Results], adjoint: Adjoint
 ) -> Results:
     """Record an operator as one node with the adjoint; with that of its lowering where the adjoint declines."""
+    if not adjoint.copies and not all(x is None or b.is_whole(x) for x in inputs):
+        return lower(b, op, inputs)
     given = [b.whole(x) if x is not None else None for x in inputs]
     with b.arm() as block:
         results = [b.whole(r, own=True) if r is not None else None for r in lower(b, op, given)]
@@ -76,7 +78,7 @@ def recorded_adjoint(
     )
     gradients: dict[str, str] = {}
     for k, (x, found) in enumerate(zip(inputs, adjoint(own, op, reversal), strict=False)):
-        if found is None or x is None or not _is_float(x):
+        if found is None or x is None or not x.container or not _is_float(x):
             continue
         if tuple(found.shape) != tuple(x.shape):
             raise AssertionError(f"adjoint of {op.kind}: gradient {k} has shape {found.shape}, not {x.shape}")

@@ -150,10 +150,13 @@ class Adjoint:
     """A function ``(builder, reversed, *, attributes...)`` that returns the gradients of the inputs, None of integers.
 
     It must be linear in the cotangents.
+
+    :param copies: whether it is worth copies of operands that are parts or transposes of arrays.
     """
 
     since: int
     function: Callable[..., Any]
+    copies: bool = True
 
     def __call__(self, b: Builder, op: Operation, reversal: Reversed) -> list[Tensor | None]:
         return _several(self.function(b, reversal, **covered(self.function, op)))
@@ -174,12 +177,15 @@ def lowering(*names: str, since: int = 1, domain: str = ONNX) -> Callable[[Calla
     return register
 
 
-def adjoint(*names: str, since: int = 1, domain: str = ONNX) -> Callable[[Callable], Callable]:
-    """Register a function as the adjoint of operators from a version on, in place of that of their lowering."""
+def adjoint(*names: str, since: int = 1, domain: str = ONNX, copies: bool = True) -> Callable[[Callable], Callable]:
+    """Register a function as the adjoint of operators from a version on, in place of that of their lowering.
+
+    :param copies: see :class:`Adjoint`.
+    """
 
     def register(function: Callable) -> Callable:
         for name in names:
-            ADJOINTS.setdefault((domain, name), []).append(Adjoint(since, function))
+            ADJOINTS.setdefault((domain, name), []).append(Adjoint(since, function, copies))
         return function
 
     return register

@@ -16,7 +16,7 @@ from sdgrad.normalize.fresh import number, starts
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.optimize.copies import same_element
 from sdgrad.program.rename import renamed
-from sdgrad.program.tree import Block, Leaf, Load, Node, Program, Store, children, walk, with_children
+from sdgrad.program.tree import Block, Leaf, Load, Node, Program, Store, children, reads, walk, with_children
 
 
 def write_results(program: Program) -> Program:
@@ -84,21 +84,21 @@ def _made_there(
     first = at[0]
     if at[-1] != k or first == k or sum(found[made] for found in inside) != everywhere[made]:
         return None
-    since = first + 1 if store.mode == "sum" else first  # the node that begins with zeros does nothing else with it
+    since = first + 1 if store.mode == "sum" and _begins_with_zeros(nodes[first], made, program) else first
     if any(target in found for found in inside[since:k]):
         return None
     touched = [i for i in leaf.body if isinstance(i, (Load, Store)) and program.root(i.container) in (made, target)]
     if len(touched) != 2:
         return None
     before: list[Node] | None = list(nodes[first:k])
+    rest = drop_stores(leaf, lambda s: s is store)
     if store.mode == "sum":
         before = _without_start(nodes[first:k], made, program)
     elif not once and not _sets_all(nodes[first], made, program):
         return None
-    if before is None:
+    if before is None or (store.mode == "sum" and made in reads(rest)):
         return None
-    rest = drop_stores(leaf, lambda s: s is store)
-    return [*nodes[:first], *renamed(tuple(before), {made: target}, {}), *([rest] if rest.stores else [])]
+    return [*nodes[:first], *renamed((*before, *([rest] if rest.stores else [])), {made: target}, {})]
 
 
 def _sets_all(node: Node, name: str, program: Program) -> bool:
@@ -110,15 +110,23 @@ def _sets_all(node: Node, name: str, program: Program) -> bool:
     return any(s.container == name and (s.mode == "set" or s.fresh) and covers(s, node, shape) for s in mine[:1])
 
 
+def _begins_with_zeros(node: Node, name: str, program: Program) -> bool:
+    mine = [s for s in node.stores if s.container == name] if isinstance(node, Leaf) else []
+    return isinstance(node, Leaf) and bool(mine) and starts(mine[0], node, program) and number(mine[0], node) == 0
+
+
 def _without_start(nodes: Sequence[Node], name: str, program: Program) -> list[Node] | None:
-    """Nodes that fill a container with zeros and add to it, without the zeros; None for others."""
+    """Nodes that fill a container with zeros and add to it, or set it to a sum, without the zeros; None for others."""
     first = nodes[0]
-    if not isinstance(first, Leaf):
+    mine = [s for s in first.stores if s.container == name] if isinstance(first, Leaf) else []
+    if not mine or not isinstance(first, Leaf):
         return None
-    start = next((s for s in first.stores if s.container == name), None)
-    if start is None or not starts(start, first, program) or number(start, first) != 0:
+    if _begins_with_zeros(first, name, program):
+        rest = drop_stores(first, lambda s: s is mine[0])
+    elif len(mine) == 1 and mine[0].fresh and covers(mine[0], first, program.containers[name].shape):
+        rest = replace(first, body=tuple(replace(i, fresh=False) if i is mine[0] else i for i in first.body))
+    else:
         return None
-    rest = drop_stores(first, lambda s: s is start)
     left = [*([rest] if rest.stores else []), *nodes[1:]]
     for node in walk(tuple(left)):
         if isinstance(node, Leaf):

@@ -58,9 +58,7 @@ def call_of_blas(node: TriangularSolve, dtype: dace.typeclass, sizes: dict[str, 
     return CALL.format(letter=LETTERS[dtype], side=side, how=how, one=NUMBERS[dtype][0], **sizes)
 
 
-def tasklet(
-    node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, solve: Callable[..., str]
-) -> nd.Tasklet:
+def tasklet(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, solve: Callable[..., str]) -> nd.Tasklet:
     """A copy of the right side, and what solves in place."""
     edges = {(e.dst_conn or e.src_conn): e for e in state.all_edges(node)}
     matrices = {c: _matrix(e, sdfg.arrays[e.data.data]) for c, e in edges.items()}

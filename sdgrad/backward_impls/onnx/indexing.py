@@ -31,7 +31,7 @@ def taken(b: Builder, reversal: Reversed, reduction: str, place: Place) -> list[
     return [seed, None, b.compute(updates.shape, updates.dtype, lambda *i: seed[place(*i)])]
 
 
-@adjoint("Gather")
+@adjoint("Gather", copies=False)
 def gather(b: Builder, reversal: Reversed, *, axis: int) -> Tensor:
     x, indices = reversal.operand(0), reversal.operand(1)
     axis, r = axis % x.rank, indices.rank
@@ -42,12 +42,12 @@ def gather(b: Builder, reversal: Reversed, *, axis: int) -> Tensor:
     return added_up(b, reversal, place)
 
 
-@adjoint("GatherElements")
+@adjoint("GatherElements", copies=False)
 def gather_elements(b: Builder, reversal: Reversed, *, axis: int) -> Tensor:
     return added_up(b, reversal, along(reversal, axis))
 
 
-@adjoint("ScatterElements")
+@adjoint("ScatterElements", copies=False)
 def scatter_elements(b: Builder, reversal: Reversed, *, axis: int, reduction: str = "none") -> list[Tensor | None]:
     return taken(b, reversal, reduction, along(reversal, axis))
 
@@ -59,12 +59,12 @@ def along(reversal: Reversed, axis: int) -> Place:
     return lambda *i: (*i[:axis], wrapped(indices[i], x.shape[axis]), *i[axis + 1 :])
 
 
-@adjoint("GatherND")
+@adjoint("GatherND", copies=False)
 def gather_nd(b: Builder, reversal: Reversed, *, batch_dims: int = 0) -> Tensor:
     return added_up(b, reversal, deep(reversal, batch_dims))
 
 
-@adjoint("ScatterND")
+@adjoint("ScatterND", copies=False)
 def scatter_nd(b: Builder, reversal: Reversed, *, reduction: str = "none") -> list[Tensor | None]:
     return taken(b, reversal, reduction, deep(reversal, 0))
 

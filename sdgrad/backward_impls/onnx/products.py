@@ -14,7 +14,7 @@ from sdgrad.onnx_ops.tensors import Tensor
 Term = Callable[[Sequence[sympy.Expr], sympy.Expr, sympy.Expr, sympy.Expr], Element]
 
 
-@adjoint("MatMul")
+@adjoint("MatMul", copies=False)
 def matmul(b: Builder, reversal: Reversed) -> list[Tensor | None]:
     """``A' = Y' B^T`` and ``B' = A^T Y'``."""
     left, right, seed = reversal.operand(0), reversal.operand(1), reversal.seed
@@ -42,7 +42,7 @@ def over(b: Builder, x: Tensor, batch: Sequence[Dim], last: Dim, term: Term) -> 
     return b.reduction(x.shape, [*(batch[d] for d in lacks), last], value, "sum", x.dtype)
 
 
-@adjoint("Gemm")
+@adjoint("Gemm", copies=False)
 def gemm(b: Builder, reversal: Reversed, *, alpha: float, beta: float, transa: int, transb: int) -> list[Tensor | None]:
     """As for MatMul, transposed where the operands are."""
     left, right, seed = reversal.operand(0), reversal.operand(1), reversal.seed
