@@ -311,6 +311,13 @@ def test_windows_are_not_kept():
     assert not plan.containers
 
 
+def test_probabilities_are_not_kept():
+    case = next(c for c in CASES if c.kind == "Attention")
+    sdfg = model_of(case).sdfg_for(*values_of(case))
+    plan = differentiate(sdfg, Request(("x0", "x1", "x2"), ("y0",))).plan
+    assert not plan.containers
+
+
 def test_of_a_layer_only_its_output_is_kept():
     names = {"x": [3, 4], "v": [4, 5], "w": [5, 2]}
     inputs = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in names.items()]

@@ -1,9 +1,9 @@
-"""Adjoints of ONNX operators, where there is a better one than that of their lowering.
+"""Adjoints of ONNX operators, written by hand.
 
-Better means less memory or time: most are written over the operator's results and a few moments instead of everything
-that its lowering computes on the way. ``benchmarks/adjoints.py`` measures what each is worth. Operators that are not
-here are differentiated through their lowering: of element-wise ones, products, copies and loops that is what one would
-write.
+Most need less memory or time than that of their lowering: they are written over the operator's results and a few
+moments instead of everything that the lowering computes on the way. The others say in a few lines what comes out of the
+lowering. ``benchmarks/adjoints.py`` measures what each is worth. Operators that are not here are differentiated through
+their lowering: of element-wise ones, copies and loops that is what one would write.
 """
 
 from sdgrad.backward_impls.onnx import (
