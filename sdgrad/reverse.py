@@ -18,7 +18,7 @@ from sdgrad.adjoints import Adjoints
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
-from sdgrad.analysis.private import trip_locals, users
+from sdgrad.analysis.private import region_locals, users
 from sdgrad.backward_impls.building import Builder, spent
 from sdgrad.backward_impls.leaf import LeafAdjoint
 from sdgrad.names import Names
@@ -69,14 +69,24 @@ class Reversal:
     strong_zero: bool = True
 
     def __post_init__(self) -> None:
-        self.users = users(self.program.body, self.program)
+        everywhere = users(self.program.body, self.program)
+        self.locals = {
+            id(n): region_locals(n, everywhere, self.program)
+            for n in walk(self.program.body)
+            if isinstance(n, (Loop, Branch))
+        }
 
     def private(self, node: Node) -> frozenset[str]:
         """Containers whose adjoint is zero where a region begins and where it ends, in every run of it."""
-        if not isinstance(node, Loop):
-            return frozenset(local_names(node))
-        found = trip_locals(node, self.users, self.program)
-        return frozenset(n for n in found if self.adjoints.is_zero(n))
+        if isinstance(node, (Loop, Branch)):
+            return frozenset(n for n in self.locals[id(node)] if self.adjoints.is_zero(n))
+        return frozenset(local_names(node))
+
+    def inner(self, node: Node) -> set[str]:
+        """What is private to a region, or to one inside it."""
+        regions = [*walk((node,))]
+        named = {c for n in regions for c in local_names(n)}
+        return named.union(*(self.locals[id(n)] for n in regions if isinstance(n, (Loop, Branch))))
 
     # -- backwards
     def spare_arguments(self) -> tuple[list[Node], list[Node]]:
@@ -124,7 +134,7 @@ class Reversal:
         if isinstance(node, NodeCall):
             return self.call(node, path)
         private = self.private(node)
-        before, touched = self.settle(node, path, private)
+        before, touched = self.settle(node, path)
         if not touched and not any(p[: len(path)] == path for p in (*self.plan.undo, *self.plan.inverses)):
             return before
         if isinstance(node, Branch):
@@ -134,9 +144,9 @@ class Reversal:
         assert isinstance(node, Scope)
         return [*before, self.inside(private, lambda: self.scope(node, path))]
 
-    def settle(self, node: Node, path: Path, private: frozenset[str]) -> tuple[list[Node], bool]:
+    def settle(self, node: Node, path: Path) -> tuple[list[Node], bool]:
         """Before a region: adjoints it may add to or clear become ordinary containers. Whether it has any."""
-        local = {c for n in walk((node,)) for c in local_names(n)} | private
+        local = self.inner(node)
         grown, overwritten = set(), set()
         for where, inner in nodes_with_paths((node,)):
             where = (*path, *where[1:])

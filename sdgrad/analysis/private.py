@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from sdgrad.analysis.relations import covers, partition
 from sdgrad.program.tree import (
     Block,
+    Branch,
     Container,
     Leaf,
     Loop,
@@ -36,14 +37,18 @@ def used(node: Node, program: Program) -> set[str]:
     return {program.root(name) for name in by_itself}
 
 
-def trip_locals(loop: Loop, everywhere: Counter[str], program: Program) -> frozenset[str]:
-    """Temporaries that nothing but a loop uses, and that each trip defines as a whole before it does anything else.
+def region_locals(node: Loop | Branch, everywhere: Counter[str], program: Program) -> frozenset[str]:
+    """Temporaries of a loop's body, or of an arm of a branch: nothing else uses them, and each run defines them first.
 
     :param everywhere: users in the whole program.
     """
-    inside = users(loop.body, program)
+    return frozenset[str]().union(*(_locals(b, everywhere, program) for b in children(node)))
+
+
+def _locals(block: Block, everywhere: Counter[str], program: Program) -> frozenset[str]:
+    inside = users(block, program)
     own = {n for n, count in inside.items() if count == everywhere[n] and program.containers[n].transient}
-    return defined_first(loop.body, program, own)
+    return defined_first(block, program, own)
 
 
 def defined_first(block: Block, program: Program, names: Iterable[str]) -> frozenset[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from sdgrad.analysis.relations import covers
+from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     Block,
@@ -17,6 +18,7 @@ from sdgrad.program.tree import (
     children,
     own_reads,
     reads,
+    rewritten,
     walk,
     with_children,
     writes,
@@ -26,11 +28,31 @@ from sdgrad.symbolic.expr import same
 
 def read_originals(program: Program) -> Program:
     """The program without copies of arrays that do not change while the copy is read."""
+    program = replace(program, body=rewritten(program.body, lambda n: _without_identities(n, program)))
     written = Counter(n for node in walk(program.body) for n in _stores(node))
     viewed = {c.view_of for c in program.containers.values()}
     whole = {n for n, c in program.containers.items() if c.view_of is None and n not in viewed}
     copies = {n for n in whole - set(program.arguments) if written[n] == 1}
     return replace(program, body=_block(program.body, program, copies, whole)) if copies else program
+
+
+def _without_identities(node: Node, program: Program) -> Block:
+    """A leaf without stores of what the element holds already, which is what remains of ``x += y`` backwards."""
+    if not isinstance(node, Leaf):
+        return (node,)
+    loads = {i.name: i for i in node.body if isinstance(i, Load)}
+    count = Counter(program.root(s.container) for s in node.stores)
+
+    def is_identity(store: Store) -> bool:
+        load = loads.get(store.value)
+        if load is None or store.mode != "set" or count[program.root(store.container)] > 1:
+            return False
+        return load.container == store.container and load.guard == store.guard and same(load.index, store.index)
+
+    if not any(map(is_identity, node.stores)):
+        return (node,)
+    rest = drop_stores(node, is_identity)
+    return (rest,) if rest.stores else ()
 
 
 def _block(block: Block, program: Program, copies: set[str], whole: set[str]) -> Block:

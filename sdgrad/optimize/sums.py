@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import sympy
 
-from sdgrad.analysis.private import trip_locals, used, users
+from sdgrad.analysis.private import region_locals, used, users
 from sdgrad.analysis.relations import covers, loop_param
 from sdgrad.names import Names
 from sdgrad.normalize.expansion import indexed, over_trips, share_of, wider
@@ -72,7 +72,7 @@ class Mover:
         changed = with_children(node, tuple(self.block(b) for b in children(node)))
         if not isinstance(node, Loop) or not isinstance(changed, Loop):
             return (changed,)
-        private = trip_locals(node, self.users, self.program) - self.viewed
+        private = region_locals(node, self.users, self.program) - self.viewed
         return self.loop(changed, private)
 
     def loop(self, loop: Loop, private: frozenset[str]) -> Block:
