@@ -90,7 +90,8 @@ def locked(path: Path) -> Iterator[None]:
 
 def precompiled_header(options: list[str]) -> list[str]:
     """An include flag that makes the compiler take ``dace.h`` precompiled; made once for each set of flags."""
-    what = [compiler_name(), dace.__version__, HEADER.read_text(), *options]
+    own = [h.read_text() for h in sorted(INCLUDE.glob("*.h"))]
+    what = [compiler_name(), dace.__version__, *own, *options]
     key = hashlib.sha256(" ".join(what).encode()).hexdigest()[:16]
     folder = config.cache_folder / f"header_{key}"
     target = folder / "dace" / "dace.h.gch"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-LEAST, MOST = 1 << 16, 1 << 28
+LEAST, MOST = 1 << 16, 1 << 27
 """Bytes of an array that is worth it, and of all memory that waits to be used again."""
 ALIGNMENT = 64
 _free: dict[int, deque[np.ndarray]] = {}

@@ -8,4 +8,6 @@
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #endif
 
+#include "sdgrad_memory.h"
+
 #include <dace/dace.h>

@@ -1,0 +1,114 @@
+// Arrays of generated code on the heap, in place of <dace/alloc.h>: memory of large ones is used again.
+//
+// The system clears the pages that it hands out, and takes those of a large array back when it is freed: for a tape or a
+// temporary that a call writes once and reads once, that takes longer than the call. What is freed waits here, for all
+// programs of the process together; beyond MOST bytes all that waits is given back.
+#pragma once
+#define __DACE_ALLOC_H
+
+#include <atomic>
+#include <cstddef>
+#include <new>
+#include <type_traits>
+
+namespace sdgrad
+{
+    constexpr std::size_t LEAST = std::size_t(1) << 16, MOST = std::size_t(1) << 26, ALIGNMENT = 64;
+
+    // Stands in the ALIGNMENT bytes before an array.
+    struct Block
+    {
+        std::size_t bytes;
+        Block *next;
+    };
+    static_assert(sizeof(Block) <= ALIGNMENT);
+
+    struct Waiting
+    {
+        std::atomic_flag busy = ATOMIC_FLAG_INIT;
+        Block *first = nullptr;
+        std::size_t bytes = 0;
+
+        void enter()
+        {
+            while (busy.test_and_set(std::memory_order_acquire)) {}
+        }
+
+        void leave()
+        {
+            busy.clear(std::memory_order_release);
+        }
+    };
+
+    inline Waiting waiting;
+
+    inline void give_back(Block *block)
+    {
+        while (block) {
+            Block *next = block->next;
+            ::operator delete[](static_cast<void *>(block), std::align_val_t(ALIGNMENT));
+            block = next;
+        }
+    }
+
+    inline void *allocate(std::size_t bytes)
+    {
+        if (bytes >= LEAST) {
+            waiting.enter();
+            for (Block **at = &waiting.first; *at; at = &(*at)->next)
+                if ((*at)->bytes == bytes) {
+                    Block *found = *at;
+                    *at = found->next;
+                    waiting.bytes -= bytes;
+                    waiting.leave();
+                    return reinterpret_cast<char *>(found) + ALIGNMENT;
+                }
+            waiting.leave();
+        }
+        void *memory = ::operator new[](bytes + ALIGNMENT, std::align_val_t(ALIGNMENT));
+        return reinterpret_cast<char *>(new (memory) Block{bytes, nullptr}) + ALIGNMENT;
+    }
+
+    inline void release(void *array)
+    {
+        if (!array)
+            return;
+        Block *block = reinterpret_cast<Block *>(static_cast<char *>(array) - ALIGNMENT);
+        if (block->bytes >= LEAST && block->bytes <= MOST) {
+            Block *dropped = nullptr;
+            waiting.enter();
+            if (waiting.bytes + block->bytes > MOST) {
+                dropped = waiting.first;
+                waiting.first = nullptr;
+                waiting.bytes = 0;
+            }
+            block->next = waiting.first;
+            waiting.first = block;
+            waiting.bytes += block->bytes;
+            waiting.leave();
+            block = dropped;
+        }
+        give_back(block);
+    }
+}  // namespace sdgrad
+
+namespace dace
+{
+    template <typename T>
+    T *aligned_new_array(std::size_t size, std::size_t alignment)
+    {
+        if constexpr (std::is_trivially_destructible<T>::value)
+            return static_cast<T *>(sdgrad::allocate(size * sizeof(T)));
+        else
+            return new T[size];
+    }
+
+    template <typename T>
+    void aligned_delete_array(T *array, std::size_t alignment)
+    {
+        if constexpr (std::is_trivially_destructible<T>::value)
+            sdgrad::release(const_cast<std::remove_cv_t<T> *>(array));
+        else
+            delete[] array;
+    }
+}  // namespace dace
