@@ -3,6 +3,7 @@
 import ast
 import types
 
+import dace
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -116,6 +117,44 @@ def test_no_complex_arithmetic_is_left():
     with config.override(without=("pairs",)):
         plain = complex_steps(program_of(arithmetic, *arguments(np.float64)))
     assert any("*" in step for step in plain)
+
+
+def iterated(x, y):
+    """Overwritten in a loop, so that it is kept; masked, shifted, and added to."""
+    z = x + 1j * y
+    w = np.zeros(N, dtype=np.complex128)
+    for t in range(5):
+        w[1:] += 0.1 * z[:-1] * z[1:]
+        z[:] = np.where(np.abs(z) < 2.0, 0.5 * z * z + x, z)
+        z[0] = 0.3j * z[0]
+    return np.sum(np.abs(w + z) ** 2)
+
+
+def with_products(x, y):
+    """Arrays that BLAS reads stay whole."""
+    z = np.outer(x + 1j * y, y - 0.5j * x)
+    w = z @ np.conj(z)
+    v = w * z
+    return np.sum(v.real) + np.sum(v.imag * x)
+
+
+@pytest.mark.parametrize("f", [iterated, with_products], ids=lambda f: f.__name__)
+def test_arrays_in_two_parts(f):
+    x, y = arguments(np.float64)
+    value, gradients = sdgrad.value_and_grad(f, wrt=("x", "y"))(x, y)
+    with config.override(without=("pairs",)):
+        other, wanted = sdgrad.value_and_grad(f, wrt=("x", "y"))(x, y)
+    assert value == pytest.approx(float(f(x, y)), rel=1e-12) == pytest.approx(other, rel=1e-12)
+    direction, step = np.cos(np.arange(N)), 1e-6
+    slope = (f(x + step * direction, y) - f(x - step * direction, y)) / (2 * step)
+    np.testing.assert_allclose(gradients[0] @ direction, slope, rtol=1e-6)
+    for own, right in zip(gradients, wanted, strict=True):
+        np.testing.assert_allclose(own, right, rtol=1e-10, atol=1e-10 * np.max(np.abs(right)))
+
+
+def test_temporaries_are_real():
+    program = program_of(iterated, *arguments(np.float64))
+    assert not [n for n, c in program.containers.items() if c.dtype == dace.complex128 and c.shape != (1,)]
 
 
 def powers(x, y):

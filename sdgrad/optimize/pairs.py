@@ -2,6 +2,7 @@
 
 ``z * z + c if abs(z) < r else z`` on ``std::complex`` copies objects and calls functions. Here sums, products, choices,
 conjugates and comparisons are spelled out for real and imaginary parts; everything else keeps complex operands.
+Temporaries hold the parts apart (:mod:`sdgrad.optimize.planes`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sdgrad.names import Names
+from sdgrad.optimize.planes import Planes, loaded, planes_of, stored
 from sdgrad.program.leaves import live
 from sdgrad.program.naming import all_names
-from sdgrad.program.tree import Block, Container, Instr, Leaf, Let, Load, Node, Program, rewritten
+from sdgrad.program.tree import Block, Instr, Leaf, Let, Load, Node, Program, rewritten
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import STRONG
 from sdgrad.symbolic.kinds import CASTS, complex_type, expression, infer, kind_of
@@ -27,19 +29,21 @@ def complex_as_pairs(program: Program) -> Program:
     if not any(kind_of(c.dtype) == "complex" for c in program.containers.values()):
         return program
     names = all_names(program)
+    planes, containers = planes_of(program, names)
 
     def changed(node: Node) -> Block:
-        if not isinstance(node, Leaf) or not node.params:
+        if not isinstance(node, Leaf):
             return (node,)
         kinds = infer(node.body, program.containers)
-        if "complex" not in kinds.values():
+        apart = any(not isinstance(i, Let) and i.container in planes for i in node.body)
+        if not apart and not (node.params and "complex" in kinds.values()):
             return (node,)
-        writer = Writer(names, kinds, complex_type(node.body, program.containers))
+        writer = Writer(names, kinds, complex_type(node.body, program.containers), planes)
         for instr in node.body:
-            writer.write(instr, program.containers)
+            writer.write(instr)
         return (replace(node, body=live(writer.body, set())),)
 
-    return replace(program, body=rewritten(program.body, changed))
+    return replace(program, body=rewritten(program.body, changed), containers=containers)
 
 
 class Whole(Exception):
@@ -53,20 +57,36 @@ class Writer:
     names: Names
     kinds: Mapping[str, str]
     dtype: str
+    planes: Planes
     body: list[Instr] = field(default_factory=list)
     parts: dict[str, Pair] = field(default_factory=dict)
     wholes: set[str] = field(default_factory=set)
 
-    def write(self, instr: Instr, containers: Mapping[str, Container]) -> None:
-        if isinstance(instr, Load):
+    def write(self, instr: Instr) -> None:
+        if isinstance(instr, Load) and instr.container in self.planes:
+            both = loaded(instr, self.planes, self.names)
+            self.body += both
+            self.parts[instr.name] = code.name(both[0].name), code.name(both[1].name)
+        elif isinstance(instr, Load):
             self.body.append(instr)
             self.keep(instr.name)
         elif isinstance(instr, Let):
             self.let(instr)
+        elif instr.container in self.planes:
+            re, im = self.parts.get(instr.value, (code.name(instr.value), ZERO))
+            self.body += stored(instr, self.planes, (self.name(re), self.name(im)))
         else:
             if self.kinds.get(instr.value) == "complex":
                 self.joined(instr.value)
             self.body.append(instr)
+
+    def name(self, part: ast.expr) -> str:
+        """A part as a name."""
+        if isinstance(part, ast.Name):
+            return part.id
+        name = self.names.fresh("v")
+        self.body.append(Let(name, part))
+        return name
 
     def let(self, let: Let) -> None:
         try:
