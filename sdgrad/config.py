@@ -27,7 +27,7 @@ from sdgrad.runtime.blas import BlasKind, use_blas
 
 PREFIX = "SDGRAD_"
 STEPS = (
-    *("nests", "fusion", "originals", "results", "gather", "sums", "triangles", "blas", "rows"),
+    *("nests", "fusion", "originals", "uniform", "results", "gather", "sums", "triangles", "blas", "rows"),
     *("layout", "order", "pairs", "threads", "lanes"),
 )
 """Steps of the optimization that can be left out."""

@@ -79,6 +79,7 @@ CHANGES = {
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
     "originals": lambda own, other: str(other) != str(own),
     "results": lambda own, other: str(other) != str(own),
+    "uniform": lambda own, other: str(other) != str(own),
     "gather": lambda own, other: str(other) != str(own),
     "pairs": lambda own, other: str(other) != str(own),
     "layout": lambda own, other: {n: c.desc.strides for n, c in own.containers.items() if len(c.shape) > 1}

@@ -21,6 +21,7 @@ from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.triangles import split_triangles
+from sdgrad.optimize.uniform import compute_once
 from sdgrad.program.custom import expanded
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
@@ -43,6 +44,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("fusion", fuse),  # what reversal separated
     (None, start_fresh),
     ("originals", read_originals),
+    ("uniform", compute_once),
     ("results", write_results),
     ("fusion", fuse),
     ("gather", gather_neighbours),

@@ -1,0 +1,115 @@
+"""What is the same along a dimension is computed once, as in gradients of sums of products; and where it must not."""
+
+import numpy as np
+import pytest
+
+import sdgrad
+from sdgrad.config import config
+from sdgrad.frontend.parse import bind_arguments
+from sdgrad.optimize import optimize
+from sdgrad.program.tree import Leaf, NodeCall, walk, writes
+
+RNG = np.random.default_rng(12)
+M, K, N = 70, 40, 50
+
+
+def product(A, B):
+    return np.sum(A @ B)
+
+
+def mean_of_chain(A, B):
+    return np.mean(2.0 * (A @ B) @ B.T)
+
+
+def of_columns(A, B):
+    """The cotangent differs from row to row."""
+    C = A @ B
+    return np.sum(C, axis=0) @ B[0, :]
+
+
+def bias(A, B):
+    return np.sum((A @ B + B[0, :]) * 0.5 - A[:, 0].reshape(M, 1))
+
+
+def overwritten(A, B):
+    """What is repeated changes before the copies are read."""
+    s = np.zeros(1)
+    s[0] = A[0, 0]
+    D = np.zeros((K, N))
+    D[:] = s[0]
+    s[0] = B[0, 0] * 2.0
+    return np.sum(A @ D) * s[0] + np.sum(B)
+
+
+def in_a_loop(A, B):
+    y = 0.0
+    for t in range(4):
+        D = np.zeros((K, N))
+        D[:] = A[t, t] * B[0, t]
+        y += np.sum((A @ D) * (A @ B))
+    return y
+
+
+def halves_of_rows(A, B):
+    """Part of an array is not the same as the rest."""
+    D = np.zeros((K, N))
+    D[: K // 2] = A[0, 0]
+    D[K // 2 :] = B[0, 0]
+    return np.sum((A @ D) ** 2)
+
+
+def triangle(A, B):
+    C = np.zeros((K, N))
+    for i in range(K):
+        for j in range(i):
+            for k in range(N):
+                C[i, k] += A[i, j] * B[j, k]
+    return np.sum(C)
+
+
+def weighted(A, B):
+    """Nothing is the same."""
+    return np.sum((A @ B) ** 2)
+
+
+PROGRAMS = [product, mean_of_chain, of_columns, bias, overwritten, in_a_loop, halves_of_rows, triangle, weighted]
+
+
+def arguments():
+    return RNG.standard_normal((M, K)), RNG.standard_normal((K, N))
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_gradients(f):
+    A, B = arguments()
+    value, gradients = sdgrad.value_and_grad(f, wrt=("A", "B"))(A, B)
+    np.testing.assert_allclose(value, f(A, B), rtol=1e-10)
+    for k, found in enumerate(gradients):
+        direction = RNG.standard_normal(found.shape)
+        ends = [f(*(x + s * 1e-5 * direction if j == k else x for j, x in enumerate((A, B)))) for s in (1, -1)]
+        wanted = (ends[0] - ends[1]) / 2e-5
+        scale = abs(wanted) + 1e-3 * np.linalg.norm(found)
+        assert abs(np.sum(found * direction) - wanted) < 1e-6 * scale
+    with config.override(without=("uniform",)):
+        others = sdgrad.grad(f, wrt=("A", "B"))(A, B)
+    for found, other in zip(gradients, others, strict=True):
+        np.testing.assert_allclose(found, other, rtol=1e-9, atol=1e-10 * np.max(np.abs(other)))
+
+
+def program_of(f, *args):
+    function = sdgrad.value_and_grad(f, wrt=("A", "B"))
+    signature, _, _, request = function.question(bind_arguments(function.f, args, {}))
+    return optimize(signature.gradient(request).result.program)
+
+
+@pytest.mark.parametrize(("f", "left"), [(product, 1), (mean_of_chain, 2), (weighted, 3)], ids=lambda x: str(x))
+def test_products_that_remain(f, left):
+    program = program_of(f, *arguments())
+    assert sum(isinstance(n, NodeCall) for n in walk(program.body)) == left
+
+
+def test_no_array_of_equal_elements_is_kept():
+    program = program_of(product, *arguments())
+    written = {w for n in walk(program.body) for w in writes(n)}
+    assert [n for n in written if program.containers[n].shape == (M, N)] == ["A_matmul_B"]
+    assert not any(isinstance(n, Leaf) and len(n.params) > 2 for n in walk(program.body))
