@@ -123,6 +123,8 @@ class Worker:
         elif store.mode != "sum" or not inner:
             return set()
         needed = slice_for(leaf.body, {store.value})
+        if not any(isinstance(i, Load) for i in needed):  # zeros that something is added to, mostly
+            return set()
         used = {n for i in needed for n in mentioned(i)} & names
         repeated = {p.name for p in leaf.params if p.name in index and p.name not in used and p.count != 1}
         own = {s.container for s in leaf.stores}
