@@ -6,9 +6,11 @@ equal. As arrays these go through matrix products; as what they are, through sum
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import sympy
 from dace import data as dt
@@ -17,17 +19,20 @@ from sdgrad.analysis.relations import covers
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.optimize.copies import elsewhere, stores_of
-from sdgrad.program.leaves import mentioned, slice_for
+from sdgrad.program.leaves import mentioned, rename_instr, slice_for
 from sdgrad.program.naming import all_names
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     SCALAR,
     Block,
     Container,
+    Instr,
     Leaf,
+    Let,
     Load,
     Node,
     NodeCall,
+    Param,
     Program,
     Store,
     children,
@@ -37,7 +42,8 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.program.window import Axis, Window
-from sdgrad.symbolic.expr import free_names
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import free_names, sym
 
 ONE = sympy.Integer(1)
 
@@ -100,61 +106,74 @@ class Worker:
         """A leaf, with what it computes again and again for the elements of a row in leaves of their own."""
         before: list[Node] = []
         behind: list[Node] = []
+        original, leaf = leaf, upright(leaf)
         for store in leaf.stores if not leaf.sequential else ():
-            repeated = self.repeats(store, leaf)
-            if repeated:
-                one, many = self.split(store, leaf, repeated)
+            how = self.repetition(store, leaf)
+            if how is not None:
+                one, many = self.split(store, leaf, how)
                 before.append(one)
                 behind.append(many)
                 leaf = drop_stores(leaf, lambda s, done=store: s is done)
-        return [*before, *([leaf] if leaf.stores else []), *behind]
+        return [*before, *([leaf] if leaf.stores else []), *behind] if before else [original]
 
-    def repeats(self, store: Store, leaf: Leaf) -> set[str]:
-        """The parameters of an element that its value does not depend on, where it pays to know; else none."""
+    def repetition(self, store: Store, leaf: Leaf) -> Repetition | None:
+        """What of a value does not depend on parameters of its element, where it pays to know."""
         names = {p.name for p in leaf.params}
-        index = _plain(store.index)
-        if store.container not in self.whole or store.guard is not None or not index or not set(index) <= names:
-            return set()
-        inner = names - set(index)
+        index = set(_shifted(store.index))
+        if store.container not in self.whole or store.guard is not None or not index or not index <= names:
+            return None
+        inner = names - index
+        own = {s.container for s in leaf.stores}
+        if sum(s.container == store.container for s in leaf.stores) > 1 or own & reads(leaf):
+            return None
+        depends, value = Dependence(leaf, names), code.parse(store.value)
         if store.mode == "set":
             direct = any(isinstance(i, Load) and i.name == store.value for i in leaf.body)
-            if inner or direct or store.container not in self.summed:
-                return set()
-        elif store.mode != "sum" or not inner:
-            return set()
-        needed = slice_for(leaf.body, {store.value})
-        if not any(isinstance(i, Load) for i in needed):  # zeros that something is added to, mostly
-            return set()
-        used = {n for i in needed for n in mentioned(i)} & names
-        repeated = {p.name for p in leaf.params if p.name in index and p.name not in used and p.count != 1}
-        own = {s.container for s in leaf.stores}
-        if not repeated or sum(s.container == store.container for s in leaf.stores) > 1:
-            return set()
-        if any(x.container in own for x in needed if isinstance(x, Load)) or store.container in reads(leaf):
-            return set()
-        for p in leaf.params:
-            if free_names(p.start, p.stop, p.step) & (names if p.name in index else repeated):
-                return set()
-        return repeated
+            if inner or direct or store.container not in self.summed or not depends.loads(store.value):
+                return None
+            once, others = [value], []
+        elif store.mode == "sum" and inner:
+            found = factors(leaf, store.value)
+            once = [f for f in found if depends.of(f) & inner]
+        else:
+            return None
+        used = {n for f in once for n in depends.of(f)}
+        repeated = {p.name for p in leaf.params if p.name in index - used and p.count != 1}
+        if not once or not repeated:
+            return None
+        if store.mode == "sum":
+            others = [f for f in found if depends.of(f) & repeated]
+            once = [f for f in found if not depends.of(f) & repeated]
+        kept = [
+            p if p.name in inner else range_without(p, repeated, leaf) for p in leaf.params if p.name not in repeated
+        ]
+        element = [range_without(p, inner, leaf) for p in leaf.params if p.name in index]
+        if any(p.name in inner and free_names(p.start, p.stop, p.step) & repeated for p in leaf.params):
+            return None
+        if None in kept or None in element:
+            return None
+        return Repetition(repeated, once, others, tuple(filter(None, kept)), tuple(filter(None, element)))
 
-    def split(self, store: Store, leaf: Leaf, repeated: set[str]) -> tuple[Leaf, Leaf]:
+    def split(self, store: Store, leaf: Leaf, how: Repetition) -> tuple[Leaf, Leaf]:
         """What a store writes, without parameters that it does not depend on; and the elements that are the same."""
         whole = self.container(store.container)
-        kept = [(d, e) for d, e in enumerate(store.index) if str(e) not in repeated]
+        kept = [(d, e) for d, e in enumerate(store.index) if not free_names(e) & how.repeated]
         name = self.names.fresh(f"{store.container}_once")
         desc = dt.Array(whole.dtype, [whole.shape[d] for d, _ in kept] or [ONE], transient=True)
         self.made[name] = Container(name, desc)
         self.whole.add(name)
         self.once.add(name)
         index = tuple(e for _, e in kept) or SCALAR
-        needed = slice_for(leaf.body, {store.value})
-        own = tuple(p for p in leaf.params if p.name not in repeated)
-        fresh = store.mode == "sum"
-        one = Leaf(own, (*needed, Store(name, index, store.value, store.mode, None, fresh)), leaf.source)
-        v = self.names.fresh("v")
+        v, u = self.names.fresh("v"), self.names.fresh("v")
+        let = Let(v, reduce(lambda a, b: code.binary(ast.Mult, a, b), how.once))
+        one = (*needed(leaf, how.once), let, Store(name, index, v, store.mode, None, store.mode == "sum"))
         mode = "set" if store.fresh else store.mode
-        params = tuple(p for p in leaf.params if p.name in _plain(store.index))
-        return one, Leaf(params, (Load(v, name, index), Store(store.container, store.index, v, mode)), leaf.source)
+        many: tuple[Instr, ...] = (Load(u, name, index), Store(store.container, store.index, u, mode))
+        if how.others:
+            w = self.names.fresh("v")
+            let = Let(w, reduce(lambda a, b: code.binary(ast.Mult, a, b), [code.name(u), *how.others]))
+            many = (many[0], *needed(leaf, how.others), let, Store(store.container, store.index, w, mode))
+        return Leaf(how.kept, one, leaf.source), Leaf(how.element, many, leaf.source)
 
     # -- what is read instead
     def repeated(self, leaf: Leaf) -> list[Copy]:
@@ -190,6 +209,99 @@ class Worker:
 
 
 @dataclass(frozen=True)
+class Repetition:
+    """A value as a product: ``once`` does not depend on ``repeated``, and ``others`` on nothing that is summed over.
+
+    :param kept: the parameters by which ``once`` is computed, those that are summed over included.
+    :param element: the parameters of an element.
+    """
+
+    repeated: set[str]
+    once: Sequence[ast.expr]
+    others: Sequence[ast.expr]
+    kept: tuple[Param, ...]
+    element: tuple[Param, ...]
+
+
+def upright(leaf: Leaf) -> Leaf:
+    """The leaf with parameters that are only used as distances from others as places: ``p + q`` becomes ``p``."""
+    pairs = ((p, q) for p in leaf.params for q in leaf.params if p is not q)
+    return next((moved for p, q in pairs if (moved := _from(p, q, leaf)) is not None), leaf)
+
+
+def _from(p: Param, q: Param, leaf: Leaf) -> Leaf | None:
+    by, origin = sym(p.name), sym(q.name)
+    if any(p.name in mentioned(i) for i in leaf.lets) or free_names(q.start, q.stop) & {p.name}:
+        return None
+    seen = [sympy.expand(e) for i in leaf.body if not isinstance(i, Let) for e in i.index if p.name in free_names(e)]
+    if not seen or any(e.coeff(by) != 1 or e.coeff(origin) != 1 or (e - by - origin).has(by, origin) for e in seen):
+        return None
+    if any(p.name in free_names(o.start, o.stop) for o in leaf.params):
+        return None
+    moved = (rename_instr(i, {}, {p.name: by - origin}) for i in leaf.body)
+    body = tuple(i if isinstance(i, Let) else replace(i, index=tuple(map(sympy.expand, i.index))) for i in moved)
+    params = (*(o for o in leaf.params if o is not p), replace(p, start=p.start + origin, stop=p.stop + origin))
+    return replace(leaf, params=params, body=body)
+
+
+def range_without(param: Param, gone: set[str], leaf: Leaf) -> Param | None:
+    """A parameter with all the values that it takes for any of other parameters; None where that is no plain range."""
+    starts, stops = (free_names(e) & gone for e in (param.start, param.stop))
+    if not starts and not stops:
+        return param
+    if (starts and stops) or len(starts | stops) > 1 or param.step != 1:
+        return None
+    other = next(p for p in leaf.params if p.name in starts | stops)
+    if free_names(other.start, other.stop) & {p.name for p in leaf.params} or other.step != 1:
+        return None
+    bound = sympy.expand(param.start if starts else param.stop)
+    by = sym(other.name)
+    slope = bound.coeff(by)
+    if slope not in (1, -1) or (bound - slope * by).has(by):
+        return None
+    end = other.start if (slope == 1) == bool(starts) else other.stop
+    return replace(param, **{"start" if starts else "stop": bound.subs(by, end)})
+
+
+@dataclass
+class Dependence:
+    """Which parameters the values of a leaf depend on."""
+
+    leaf: Leaf
+    params: set[str]
+
+    def of(self, expr: ast.expr) -> set[str]:
+        found = code.names_in(expr)
+        return {n for i in slice_for(self.leaf.body, found) for n in mentioned(i)} & self.params | found & self.params
+
+    def loads(self, name: str) -> bool:
+        return any(isinstance(i, Load) for i in slice_for(self.leaf.body, {name}))
+
+
+def factors(leaf: Leaf, name: str) -> list[ast.expr]:
+    """A value as a product, as far as it is written as one."""
+    lets = {i.name: i.expr for i in leaf.lets}
+
+    def taken_apart(expr: ast.expr) -> list[ast.expr]:
+        if isinstance(expr, ast.Name) and expr.id in lets and _is_product(lets[expr.id]):
+            return taken_apart(lets[expr.id])
+        if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
+            return [*taken_apart(expr.left), *taken_apart(expr.right)]
+        return [expr]
+
+    return taken_apart(code.name(name))
+
+
+def _is_product(expr: ast.expr) -> bool:
+    return isinstance(expr, ast.Name) or isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult)
+
+
+def needed(leaf: Leaf, exprs: Sequence[ast.expr]) -> tuple[Instr, ...]:
+    """The loads and lets that expressions need."""
+    return slice_for(leaf.body, {n for e in exprs for n in code.names_in(e)})
+
+
+@dataclass(frozen=True)
 class Copy:
     """A container, and where its elements are copied from."""
 
@@ -201,6 +313,16 @@ def _plain(index: Sequence[sympy.Expr]) -> list[str]:
     """The names that an index consists of; empty where it is anything but names, each once."""
     names = [str(e) for e in index if isinstance(e, sympy.Symbol)]
     return names if len(set(names)) == len(index) else []
+
+
+def _shifted(index: Sequence[sympy.Expr]) -> list[str]:
+    """The same where numbers are added to the names."""
+    return _plain([next(iter(e.free_symbols)) if len(e.free_symbols) == 1 and _is_shift(e) else e for e in index])
+
+
+def _is_shift(e: sympy.Expr) -> bool:
+    (symbol,) = e.free_symbols
+    return bool((e - symbol).is_Integer)
 
 
 def _window(load: Load, index: Sequence[str], params: set[str]) -> Window | None:
