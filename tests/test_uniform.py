@@ -67,12 +67,30 @@ def triangle(A, B):
     return np.sum(C)
 
 
+def below_the_diagonal(A, B):
+    """How many terms there are depends on the element."""
+    C = np.zeros((K, K))
+    for i in range(K):
+        for k in range(N):
+            C[i, : i + 1] += B[: i + 1, k] * B[i, k] + A[i, : i + 1] * B[i, k]
+    return np.sum(C)
+
+
+def slanted(A, B):
+    C = np.zeros((K, N))
+    for i in range(K):
+        for j in range(N):
+            C[i, j] += np.dot(A[i + 1 : K, i], B[i + 1 :, j])
+    return np.sum(C) * 0.5
+
+
 def weighted(A, B):
     """Nothing is the same."""
     return np.sum((A @ B) ** 2)
 
 
-PROGRAMS = [product, mean_of_chain, of_columns, bias, overwritten, in_a_loop, halves_of_rows, triangle, weighted]
+PROGRAMS = [product, mean_of_chain, of_columns, bias, overwritten, in_a_loop, halves_of_rows, triangle]
+PROGRAMS += [below_the_diagonal, slanted, weighted]
 
 
 def arguments():

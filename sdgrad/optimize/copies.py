@@ -29,7 +29,7 @@ from sdgrad.symbolic.expr import same
 def read_originals(program: Program) -> Program:
     """The program without copies of arrays that do not change while the copy is read."""
     program = replace(program, body=rewritten(program.body, lambda n: _without_identities(n, program)))
-    written = Counter(n for node in walk(program.body) for n in stores_of(node))
+    written = Counter(n for node in walk(program.body) for n in _stores(node))
     viewed = {c.view_of for c in program.containers.values()}
     whole = {n for n, c in program.containers.items() if c.view_of is None and n not in viewed}
     copies = {n for n in whole - set(program.arguments) if written[n] == 1}
@@ -60,7 +60,7 @@ def _block(block: Block, program: Program, copies: set[str], whole: set[str]) ->
     for k, node in enumerate(nodes):
         for target, original in _copied(node, program, copies, whole):
             users = [j for j, n in enumerate(nodes) if target in reads(n)]
-            if not users or users[0] <= k or elsewhere(target, block, program):
+            if not users or users[0] <= k or _elsewhere(target, block, program):
                 continue
             if any(original in writes(n) for n in nodes[k : users[-1] + 1]):
                 continue
@@ -98,14 +98,14 @@ def same_element(store: Store, load: Load, leaf: Leaf, program: Program) -> bool
     )
 
 
-def stores_of(node: Node) -> list[str]:
+def _stores(node: Node) -> list[str]:
     """What a node writes by itself, a container as often as there are stores to it."""
     if isinstance(node, Leaf):
         return [s.container for s in node.stores]
     return [] if children(node) else list(writes(node))
 
 
-def elsewhere(name: str, block: Block, program: Program) -> bool:
+def _elsewhere(name: str, block: Block, program: Program) -> bool:
     """Whether nodes outside of a block read a container."""
     return _readers(name, block) != _readers(name, program.body)
 

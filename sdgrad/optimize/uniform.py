@@ -7,7 +7,6 @@ equal. As arrays these go through matrix products; as what they are, through sum
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -18,8 +17,7 @@ from dace import data as dt
 from sdgrad.analysis.relations import covers
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.optimize.copies import elsewhere, stores_of
-from sdgrad.program.leaves import mentioned, rename_instr, slice_for
+from sdgrad.program.leaves import live, mentioned, rename_instr, slice_for
 from sdgrad.program.naming import all_names
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
@@ -31,12 +29,12 @@ from sdgrad.program.tree import (
     Let,
     Load,
     Node,
-    NodeCall,
     Param,
     Program,
     Store,
     children,
     reads,
+    rewritten,
     walk,
     with_children,
     writes,
@@ -52,14 +50,13 @@ def compute_once(program: Program) -> Program:
     """The program with arrays of equal rows, columns or elements read as what they repeat."""
     viewed = {c.view_of for c in program.containers.values()}
     whole = {n for n, c in program.containers.items() if c.view_of is None and n not in viewed}
-    written = Counter(n for node in walk(program.body) for n in stores_of(node))
     summed = {
         x.container
         for n in walk(program.body)
         if isinstance(n, Leaf) and any(s.mode == "sum" for s in n.stores)
         for x in n.loads
     }
-    worker = Worker(program, all_names(program), whole, {n for n in whole if written[n] == 1}, summed)
+    worker = Worker(program, all_names(program), whole, summed)
     body = worker.block(program.body)
     return replace(program, body=body, containers={**program.containers, **worker.made})
 
@@ -69,14 +66,12 @@ class Worker:
     """Goes through a program in order.
 
     :param whole: containers with memory of their own, of which there are no views.
-    :param once: those that one store writes.
     :param summed: what nests with sums read.
     """
 
     program: Program
     names: Names
     whole: set[str]
-    once: set[str]
     summed: set[str]
     made: dict[str, Container] = field(default_factory=dict)
 
@@ -89,10 +84,7 @@ class Worker:
             out += parts
             for leaf in parts:
                 for copy in self.repeated(leaf) if isinstance(leaf, Leaf) else ():
-                    if not any(copy.target in reads(n) for n in out) and not elsewhere(
-                        copy.target, block, self.program
-                    ):
-                        self.forward(copy, todo)
+                    self.forward(copy, todo)
         return tuple(out)
 
     def inside(self, node: Node) -> Node:
@@ -108,32 +100,38 @@ class Worker:
         behind: list[Node] = []
         original, leaf = leaf, upright(leaf)
         for store in leaf.stores if not leaf.sequential else ():
-            how = self.repetition(store, leaf)
-            if how is not None:
-                one, many = self.split(store, leaf, how)
+            terms = addends(leaf, store.value) if store.mode == "sum" else [code.name(store.value)]
+            found = [(t, self.repetition(store, leaf, t)) for t in terms]
+            left = [t for t, how in found if how is None]
+            if len(left) == len(found):
+                continue
+            mode = "set" if store.mode == "set" or store.fresh and not left else "sum"
+            for how in (how for _, how in found if how is not None):
+                one, many = self.split(store, leaf, how, mode)
                 before.append(one)
                 behind.append(many)
-                leaf = drop_stores(leaf, lambda s, done=store: s is done)
+                mode = store.mode
+            leaf = with_value(leaf, store, left, self.names)
         return [*before, *([leaf] if leaf.stores else []), *behind] if before else [original]
 
-    def repetition(self, store: Store, leaf: Leaf) -> Repetition | None:
-        """What of a value does not depend on parameters of its element, where it pays to know."""
+    def repetition(self, store: Store, leaf: Leaf, value: ast.expr) -> Repetition | None:
+        """What of a term does not depend on parameters of its element, where it pays to know."""
         names = {p.name for p in leaf.params}
         index = set(_shifted(store.index))
         if store.container not in self.whole or store.guard is not None or not index or not index <= names:
             return None
         inner = names - index
         own = {s.container for s in leaf.stores}
-        if sum(s.container == store.container for s in leaf.stores) > 1 or own & reads(leaf):
+        if sum(s.container == store.container for s in leaf.stores) > 1 or own & {x.container for x in leaf.loads}:
             return None
-        depends, value = Dependence(leaf, names), code.parse(store.value)
+        depends = Dependence(leaf, names)
         if store.mode == "set":
             direct = any(isinstance(i, Load) and i.name == store.value for i in leaf.body)
             if inner or direct or store.container not in self.summed or not depends.loads(store.value):
                 return None
             once, others = [value], []
         elif store.mode == "sum" and inner:
-            found = factors(leaf, store.value)
+            found = factors(leaf, value)
             once = [f for f in found if depends.of(f) & inner]
         else:
             return None
@@ -148,13 +146,15 @@ class Worker:
             p if p.name in inner else range_without(p, repeated, leaf) for p in leaf.params if p.name not in repeated
         ]
         element = [range_without(p, inner, leaf) for p in leaf.params if p.name in index]
-        if any(p.name in inner and free_names(p.start, p.stop, p.step) & repeated for p in leaf.params):
-            return None
+        for p in leaf.params:  # what is summed over must be the same for all that is repeated
+            apart = repeated if p.name in inner else inner if p.name in repeated else set()
+            if free_names(p.start, p.stop, p.step) & apart:
+                return None
         if None in kept or None in element:
             return None
         return Repetition(repeated, once, others, tuple(filter(None, kept)), tuple(filter(None, element)))
 
-    def split(self, store: Store, leaf: Leaf, how: Repetition) -> tuple[Leaf, Leaf]:
+    def split(self, store: Store, leaf: Leaf, how: Repetition, mode: str) -> tuple[Leaf, Leaf]:
         """What a store writes, without parameters that it does not depend on; and the elements that are the same."""
         whole = self.container(store.container)
         kept = [(d, e) for d, e in enumerate(store.index) if not free_names(e) & how.repeated]
@@ -162,12 +162,10 @@ class Worker:
         desc = dt.Array(whole.dtype, [whole.shape[d] for d, _ in kept] or [ONE], transient=True)
         self.made[name] = Container(name, desc)
         self.whole.add(name)
-        self.once.add(name)
         index = tuple(e for _, e in kept) or SCALAR
         v, u = self.names.fresh("v"), self.names.fresh("v")
         let = Let(v, reduce(lambda a, b: code.binary(ast.Mult, a, b), how.once))
         one = (*needed(leaf, how.once), let, Store(name, index, v, store.mode, None, store.mode == "sum"))
-        mode = "set" if store.fresh else store.mode
         many: tuple[Instr, ...] = (Load(u, name, index), Store(store.container, store.index, u, mode))
         if how.others:
             w = self.names.fresh("v")
@@ -184,11 +182,7 @@ class Worker:
             index, load = _plain(store.index), loads.get(store.value)
             if store.mode != "set" or store.guard is not None or load is None or not index:
                 continue
-            if (
-                store.container not in self.once
-                or load.container not in self.whole
-                or store.container == load.container
-            ):
+            if not {store.container, load.container} <= self.whole or store.container == load.container:
                 continue
             window = _window(load, index, {p.name for p in leaf.params})
             whole = self.container(store.container)
@@ -200,12 +194,39 @@ class Worker:
 
     def forward(self, copy: Copy, todo: list[Node]) -> None:
         """Let nodes that follow read what is repeated, until that is overwritten."""
+
+        def moved(node: Node) -> Block:
+            if not isinstance(node, Leaf) or copy.target not in reads(node):
+                return (node,)
+            (leaf,) = renamed((node,), {copy.target: copy.window}, {})
+            assert isinstance(leaf, Leaf)
+            return (leaf if self.pays(leaf, copy.window.container) else node,)
+
         for j, node in enumerate(todo):
-            if copy.window.container in writes(node) or copy.target in writes(node):
+            if {copy.window.container, copy.target} & writes(node):
                 return
-            calls = (n for n in walk((node,)) if isinstance(n, NodeCall))
-            if copy.target in reads(node) and not any(copy.target in reads(n) for n in calls):
-                (todo[j],) = renamed((node,), {copy.target: copy.window}, {})
+            if copy.target in reads(node):
+                (todo[j],) = rewritten((node,), moved)
+
+    def pays(self, leaf: Leaf, container: str) -> bool:
+        """Whether sums over what is read from a container will be taken apart: else they are better as products."""
+        leaf = upright(leaf)
+        names = {i.name for i in leaf.loads if i.container == container}
+        for store in leaf.stores:
+            if store.mode == "sum" and len(store.index) < len(leaf.params):
+                for term in addends(leaf, store.value):
+                    uses = {i.name for i in slice_for(leaf.body, code.names_in(term)) if isinstance(i, Load)}
+                    if uses & names and self.repetition(store, leaf, term) is None:
+                        return False
+        return True
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A container, and where its elements are copied from."""
+
+    target: str
+    window: Window
 
 
 @dataclass(frozen=True)
@@ -278,35 +299,45 @@ class Dependence:
         return any(isinstance(i, Load) for i in slice_for(self.leaf.body, {name}))
 
 
-def factors(leaf: Leaf, name: str) -> list[ast.expr]:
+def factors(leaf: Leaf, value: ast.expr) -> list[ast.expr]:
     """A value as a product, as far as it is written as one."""
+    return _operands(leaf, value, ast.Mult)
+
+
+def addends(leaf: Leaf, name: str) -> list[ast.expr]:
+    """A value as a sum, as far as it is written as one."""
+    return _operands(leaf, code.name(name), ast.Add)
+
+
+def _operands(leaf: Leaf, value: ast.expr, op: type[ast.operator]) -> list[ast.expr]:
     lets = {i.name: i.expr for i in leaf.lets}
 
     def taken_apart(expr: ast.expr) -> list[ast.expr]:
-        if isinstance(expr, ast.Name) and expr.id in lets and _is_product(lets[expr.id]):
-            return taken_apart(lets[expr.id])
-        if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
+        if isinstance(expr, ast.Name) and isinstance(lets.get(expr.id), (ast.Name, ast.BinOp)):
+            inner = taken_apart(lets[expr.id])
+            return inner if len(inner) > 1 or isinstance(inner[0], ast.Name) else [expr]
+        if isinstance(expr, ast.BinOp) and isinstance(expr.op, op):
             return [*taken_apart(expr.left), *taken_apart(expr.right)]
         return [expr]
 
-    return taken_apart(code.name(name))
+    return taken_apart(value)
 
 
-def _is_product(expr: ast.expr) -> bool:
-    return isinstance(expr, ast.Name) or isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult)
+def with_value(leaf: Leaf, store: Store, terms: Sequence[ast.expr], names: Names) -> Leaf:
+    """The leaf with a sum of terms in a store, or without the store where there are none."""
+    if not terms:
+        return drop_stores(leaf, lambda s: s is store)
+    v = names.fresh("v")
+    let = Let(v, reduce(lambda a, b: code.binary(ast.Add, a, b), terms))
+    body: list[Instr] = []
+    for instr in leaf.body:
+        body += [let, replace(store, value=v)] if instr is store else [instr]
+    return replace(leaf, body=live(body, set()))
 
 
 def needed(leaf: Leaf, exprs: Sequence[ast.expr]) -> tuple[Instr, ...]:
     """The loads and lets that expressions need."""
     return slice_for(leaf.body, {n for e in exprs for n in code.names_in(e)})
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A container, and where its elements are copied from."""
-
-    target: str
-    window: Window
 
 
 def _plain(index: Sequence[sympy.Expr]) -> list[str]:
