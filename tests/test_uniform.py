@@ -41,6 +41,18 @@ def overwritten(A, B):
     return np.sum(A @ D) * s[0] + np.sum(B)
 
 
+def changed_by_the_same(A, B):
+    s = np.zeros(K)
+    D = np.zeros((K, N))
+    y = 0.0
+    for t in range(3):
+        for i in range(K):
+            D[i, :] = s[i]
+            s[i] = s[i] + A[t, i] * B[i, t]
+        y += np.sum(A @ D) + np.sum((A @ D) * (A @ B))
+    return y
+
+
 def in_a_loop(A, B):
     y = 0.0
     for t in range(4):
@@ -89,7 +101,17 @@ def weighted(A, B):
     return np.sum((A @ B) ** 2)
 
 
-PROGRAMS = [product, mean_of_chain, of_columns, bias, overwritten, in_a_loop, halves_of_rows, triangle]
+PROGRAMS = [
+    product,
+    mean_of_chain,
+    of_columns,
+    bias,
+    overwritten,
+    changed_by_the_same,
+    in_a_loop,
+    halves_of_rows,
+    triangle,
+]
 PROGRAMS += [below_the_diagonal, slanted, weighted]
 
 

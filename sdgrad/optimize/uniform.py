@@ -182,7 +182,10 @@ class Worker:
             index, load = _plain(store.index), loads.get(store.value)
             if store.mode != "set" or store.guard is not None or load is None or not index:
                 continue
-            if not {store.container, load.container} <= self.whole or store.container == load.container:
+            written = [s.container for s in leaf.stores]
+            if not {store.container, load.container} <= self.whole or load.container in written:
+                continue
+            if written.count(store.container) > 1:
                 continue
             window = _window(load, index, {p.name for p in leaf.params})
             whole = self.container(store.container)
