@@ -189,11 +189,14 @@ class Reversal:
     def value(self, value: Value, path: Path, owned: bool = True) -> tuple[list[Node], Value]:
         """A control value when the adjoint runs: loads of overwritten elements come from the tape."""
         kept = {k.load: k for k in self.plan.values.get(path, ()) if owned or k.owner is None}
+        at = {load: (k.tape, k.index) for load, k in kept.items()}
+        for load, original in self.plan.originals.get(path, {}).items():
+            at[load] = self.program.containers[original.container], original.index
         before: list[Node] = []
         loads = []
         for load in value.loads:
-            if load in kept:
-                leaf, now = self.fetch(kept[load].tape, kept[load].index)
+            if load in at:
+                leaf, now = self.fetch(*at[load])
                 before.append(leaf)
                 load = replace(now, name=load.name)
             loads.append(load)

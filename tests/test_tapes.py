@@ -261,3 +261,50 @@ def test_long_sums_are_kept_and_short_ones_added_up_again(width, kept):
         move = rng.standard_normal(found.shape)
         moved = [x + 1e-20j * move if i == k else x for i, x in enumerate((h, V))]
         assert np.sum(found * move) == pytest.approx(layers(*moved).imag / 1e-20, rel=1e-9)
+
+
+def looked_up(x, w, idx):
+    y = np.zeros(w.shape[0])
+    for i in range(x.shape[0]):
+        y[idx[i]] += x[i] * w[idx[i]]
+    return np.sum(y * y)
+
+
+def binned(x, w, idx):
+    """Places that are computed first, and not overwritten."""
+    at = np.minimum(2 * idx, 3)
+    y = np.zeros(w.shape[0])
+    for i in range(x.shape[0]):
+        y[at[i]] += x[i] * w[at[i]]
+    return np.sum(y * y)
+
+
+def moved_on(x, w, idx):
+    """Places that are others in the end."""
+    at = np.minimum(2 * idx, 3)
+    y = np.zeros(w.shape[0])
+    for i in range(x.shape[0]):
+        y[at[i]] += x[i] * w[at[i]]
+        at[i] = 0
+    return np.sum(y * y)
+
+
+def nested_places(x, w, idx):
+    y = np.zeros(w.shape[0])
+    for i in range(x.shape[0]):
+        k = idx[idx[i]]
+        y[k] += x[i] * w[k]
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize(("f", "kept"), [(looked_up, False), (binned, False), (nested_places, False), (moved_on, True)])
+def test_places_are_read_again(f, kept):
+    rng = np.random.default_rng(4)
+    x, w, idx = rng.standard_normal(6), rng.standard_normal(4), np.array([0, 3, 1, 1, 2, 0])
+    assert bool(plan_of(f, x, w, idx).symbols) == kept
+    found = sdgrad.grad(f, wrt=("x", "w"))(x, w, idx)
+    for k, (gradient, size) in enumerate(zip(found, (6, 4), strict=True)):
+        for j in range(size):
+            step = 1e-6 * (np.arange(size) == j)
+            ends = [f(*(v + s * step if n == k else v for n, v in enumerate((x, w))), idx.copy()) for s in (1, -1)]
+            assert gradient[j] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6, abs=1e-8)

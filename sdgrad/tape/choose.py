@@ -105,6 +105,7 @@ class Planner:
     regions: dict[tuple[Path, str], KeptRegion] = field(default_factory=dict)
     decisions: dict[Path, KeptSymbol] = field(default_factory=dict)
     symbols: dict[Path, KeptSymbol] = field(default_factory=dict)
+    originals: dict[Path, Mapping[Load, Load]] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)  # containers that needed values are read from, in loops, and are gone
 
     @staticmethod
@@ -148,6 +149,7 @@ class Planner:
             inverses,
             self.reruns(),
             frozenset(w.container for w in self.available.clobbering.values()),
+            self.originals,
             self.keeper.counters,
         )
 
@@ -188,6 +190,10 @@ class Planner:
         if lost and isinstance(node, Branch) and not in_map:
             self.decisions[path] = self.keeper.keep_integer("arm", dace.int8, path)
         elif lost and isinstance(node, SymbolAssign) and not in_map:
+            found = {x: original for x in lost if (original := self.original(x, path)) is not None}
+            if len(found) == len(lost):
+                self.originals[path] = found
+                return
             self.symbols[path] = self.keeper.keep_integer(node.symbol, node.dtype, path)
         elif lost and isinstance(node, Loop) and node.last is not None:
             # the last trip says where the loop ended: of its bounds only the first matters, and the step
@@ -199,6 +205,31 @@ class Planner:
             last = Load(self.names.fresh("v"), node.last, SCALAR)
             if self.memory.clobbers(self.memory.element(last, None, self.memory.places[path]), after=True):
                 self.lasts[path] = self.keeper.keep(last, None, path)
+
+    def original(self, load: Load, path: Path) -> Load | None:
+        """The element that a scalar was just set to, if it is still there in the end: an index, say, from its array."""
+        symbols: set[str] = set()
+        for k in range(path[-1] - 1, -1, -1):
+            before = (*path[:-1], k)
+            node = self.memory.nodes[before]
+            if isinstance(node, SymbolAssign):
+                symbols.add(node.symbol)
+                continue
+            if self.program.root(load.container) not in {self.program.root(w) for w in writes(node)}:
+                if children(node):
+                    return None
+                continue
+            if not isinstance(node, Leaf) or node.params or self.program.root(load.container) != load.container:
+                return None
+            mine = [s for s in node.stores if s.container == load.container]
+            loads = {x.name: x for x in node.loads}
+            found = loads.get(mine[0].value) if len(mine) == 1 else None
+            if found is None or mine[0].mode != "set" or mine[0].guard is not None or found.guard is not None:
+                return None
+            plain = not free_names(*found.index) & (symbols | node.defined)
+            owned = self.memory.places[path].owner(found.container) is not None
+            return found if plain and not owned and self.memory.survives(found, node, before) else None
+        return None
 
     # -- operands of calls
     def operand(self, call: NodeCall, connector: str, region: Region, path: Path) -> None:

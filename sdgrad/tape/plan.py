@@ -129,6 +129,7 @@ class TapePlan:
     inverses: Mapping[Path, Leaf] = field(default_factory=dict)  # what puts that back without a tape
     reruns: Mapping[Path, tuple[Leaf, ...]] = field(default_factory=dict)  # before a node's adjoint
     undone: frozenset[str] = frozenset()  # containers that are put back on the way
+    originals: Mapping[Path, Mapping[Load, Load]] = field(default_factory=dict)  # of symbols' values
     counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops whose trips are not known on entry
 
     def all_kept(self) -> Iterator[Kept]:
