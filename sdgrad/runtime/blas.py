@@ -32,6 +32,7 @@ from dace.libraries.linalg.nodes import cholesky, inv, solve, tensordot
 from dace.sdfg.nodes import LibraryNode
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.runtime.loading import load_library
 from sdgrad.runtime.stacks import stacked_products
 from sdgrad.runtime.triangular import LOOPS, TriangularSolve, call_of_blas, substitution, tasklet
 
@@ -71,7 +72,7 @@ def library_path() -> str:
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(library_path())
+    return load_library(library_path())
 
 
 def set_blas_threads(count: int) -> None:

@@ -18,6 +18,7 @@ from dace import data as dt
 
 from sdgrad.config import config
 from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, locked
+from sdgrad.runtime.loading import load_library
 from sdgrad.runtime.progress import working
 
 _loaded: dict[str, Library] = {}
@@ -29,7 +30,7 @@ class Library:
 
     def __init__(self, path: str, name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str]) -> None:
         self.path, self.name, self.arguments, self.initial = path, name, dict(arguments), list(initial)
-        library = ctypes.CDLL(path)
+        library = load_library(path)
         many = len(self.arguments) > MOST_ARGUMENTS
         self._call = self._by_addresses if many else self._one_by_one
         self._program = library[f"{'__by_addresses' if many else '__program'}_{name}"]

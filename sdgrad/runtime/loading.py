@@ -1,0 +1,29 @@
+"""Shared libraries, loaded so that threads which have nothing to do let others run."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+
+PATIENCE = "OPENBLAS_THREAD_TIMEOUT"
+SHORTEST = "4"  # 2^4 cycles; OpenBLAS takes no less
+_lock = threading.Lock()
+
+
+def load_library(path: str) -> ctypes.CDLL:
+    """A library and what it needs.
+
+    OpenBLAS's threads look for work for 2^26 cycles before they sleep. Those of OpenMP, which run the next map, wait
+    for the same cores in the meantime: a step of a recurrent network took a hundred times as long on two threads.
+    OpenBLAS reads how long from the environment when it is loaded; what the user has set there stays.
+    """
+    with _lock:
+        own = PATIENCE not in os.environ
+        if own:
+            os.environ[PATIENCE] = SHORTEST
+        try:
+            return ctypes.CDLL(path)
+        finally:
+            if own:
+                del os.environ[PATIENCE]

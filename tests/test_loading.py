@@ -1,0 +1,26 @@
+"""OpenBLAS is told to let other threads run, and the environment stays as it was."""
+
+import os
+
+import pytest
+
+from sdgrad.runtime import loading
+
+
+@pytest.mark.parametrize(("set_to", "seen"), [(None, "4"), ("20", "20")])
+def test_patience(monkeypatch, set_to, seen):
+    monkeypatch.delenv(loading.PATIENCE, raising=False)
+    if set_to is not None:
+        monkeypatch.setenv(loading.PATIENCE, set_to)
+    found = []
+    monkeypatch.setattr(loading.ctypes, "CDLL", lambda path: found.append((path, os.environ[loading.PATIENCE])))
+    loading.load_library("lib.so")
+    assert found == [("lib.so", seen)]
+    assert os.environ.get(loading.PATIENCE) == set_to
+
+
+def test_environment_after_a_failure(monkeypatch):
+    monkeypatch.delenv(loading.PATIENCE, raising=False)
+    with pytest.raises(OSError, match="no_such_library"):
+        loading.load_library("/no_such_library.so")
+    assert loading.PATIENCE not in os.environ
