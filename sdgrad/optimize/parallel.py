@@ -30,7 +30,7 @@ from sdgrad.symbolic.expr import free_names, sym
 Ranges: TypeAlias = "Mapping[str, tuple[Expr, Expr] | None]"
 """The values of the variables of the loops around a node."""
 
-SMALLEST_PARALLEL_WORK = 50_000  # instructions below which waking a second thread costs more than it saves
+SMALLEST_PARALLEL_WORK = 200_000  # instructions below which waking a second thread costs more than it saves
 UNKNOWN_TRIPS = 16  # assumed for ranges that depend on other parameters or on symbols inside a body
 
 
