@@ -56,6 +56,14 @@ class Specialized(Protocol):
 
 
 @runtime_checkable
+class Open(Protocol):
+    """A function that has one program for arrays of different sizes."""
+
+    def extents(self) -> Mapping[str, Hashable]:
+        """What stands for the shapes of such arrays, by argument."""
+
+
+@runtime_checkable
 class Watching(Protocol):
     """A function that sees, and may change, the graphs of its two halves before they are compiled."""
 
@@ -106,7 +114,8 @@ class Signature:
         """The signature of a call, from the cache where it was seen before."""
         fixed = sizes(f, arguments)
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
-        kinds = ((name, fixed.get(name, _key(value))) for name, value in arguments.items())
+        open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
+        kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
         key = (config.blas, config.without, own, *kinds)
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache or cache[key].is_stale():
@@ -262,10 +271,10 @@ def _missing(
     return list({(id(s), r): (s, r) for s, r in asked if r not in known(s)}.values())
 
 
-def _key(value: Any) -> Any:
+def _key(value: Any, shape: Hashable = None) -> Any:
     array = as_array(value)
     if isinstance(array, (np.ndarray, np.generic)):
-        return (str(array.dtype), array.shape)
+        return (str(array.dtype), array.shape if shape is None else shape)
     if isinstance(array, (bool, int, float, complex)):
         return type(array).__name__
     return array if isinstance(array, (str, type(None), tuple)) else id(array)

@@ -15,7 +15,7 @@ from sdgrad.frontend.parse import bind_arguments
 from sdgrad.onnx.importing import Imported, Importer
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx.statics import evaluate
-from sdgrad.onnx_ops.elements import Unknown
+from sdgrad.onnx_ops.elements import Dim, Unknown
 from sdgrad.onnx_ops.session import failure
 from sdgrad.pipeline import normalize
 from sdgrad.program.tree import Program
@@ -54,7 +54,10 @@ class Watch(Protocol):
 
 @dataclass(eq=False)
 class ModelFunction:
-    """A model's graph as a function of its inputs and weights, as the engine takes functions."""
+    """A model's graph as a function of its inputs and weights, as the engine takes functions.
+
+    :param open: shapes of arguments that are not those of the first call but hold for all: with symbols in them.
+    """
 
     reading: Reading
     name: str
@@ -62,6 +65,7 @@ class ModelFunction:
     statics: dict[Hashable, list[str]] = field(default_factory=dict)
     imported: dict[Hashable, Imported] = field(default_factory=dict)
     watch: Watch | None = None
+    open: Mapping[str, tuple[Dim, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._function = without_source(self.name, self.arguments.values())
@@ -90,6 +94,10 @@ class ModelFunction:
         """The content of what decides shapes."""
         return self._import(arguments)[0]
 
+    def extents(self) -> Mapping[str, Hashable]:
+        """Shapes that one program has for all sizes, by argument."""
+        return self.open
+
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         imported = self.graph(arguments)
         return normalize(imported.sdfg), imported.closure
@@ -106,14 +114,15 @@ class ModelFunction:
     def _import(self, arguments: Mapping[str, Any]) -> tuple[Hashable, Imported]:
         own = {v: k for k, v in self.arguments.items()}
         given = {own[n]: np.asarray(as_array(v)) for n, v in arguments.items()}
-        shapes = tuple((n, v.shape, str(v.dtype)) for n, v in given.items())
+        extents = {own[n]: shape for n, shape in self.open.items()}
+        operands = {n: (extents.get(n, v.shape), v.dtype) for n, v in given.items()}
+        shapes = tuple((n, shape, str(dtype)) for n, (shape, dtype) in operands.items())
         names = self.statics.setdefault(shapes, [])
         while True:
             values = evaluate(self.reading, names, given)
             key = (shapes, tuple((n, v.tobytes(), v.shape) for n, v in values.items()))
             if key in self.imported:
                 return key[1], self.imported[key]
-            operands = {n: (v.shape, v.dtype) for n, v in given.items()}
             known = {**self.reading.constants, **values}
             try:
                 found = Importer(self.reading, operands, self.arguments, known).run(self.name)

@@ -24,6 +24,7 @@ from sdgrad.onnx_ops.fold import folded
 from sdgrad.onnx_ops.nodes import ONNXOp, captures, connectors
 from sdgrad.onnx_ops.registry import Operation
 from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.symbolic.expr import free_names
 
 WRITTEN_OUT = 16  # elements of a constant up to which it is part of the code
 REMEMBERED = 4096  # elements of an operand up to which shapes may depend on its content
@@ -61,6 +62,7 @@ class Importer:
         self.state = self.sdfg.add_state("model")
         self.names.add(self.arguments.values())
         with set_temporary("compiler", "lineinfo", value="none"):  # lines of this file, slowly read from the stack
+            self.names.add(free_names(*(n for shape, _ in self.operands.values() for n in shape)))
             for tensor, (shape, dtype) in self.operands.items():
                 if tensor not in self.known:
                     self.declare(tensor, shape, dtype, transient=False)
@@ -113,8 +115,9 @@ class Importer:
         scratch = Builder("constants")
         tensors = [self.tensor(n, scratch) if n else None for n in node.input]
         constants = folded(op, tensors)
-        if constants is not None:
-            self.known |= {n: c for n, c in zip(node.output, constants, strict=False) if n}
+        found = dict(zip(node.output, constants or (), strict=False))
+        if constants is not None and not any(self.has_to_be_computed(n, c) for n, c in found.items()):
+            self.known |= {n: c for n, c in found.items() if n}
             return
         takes, gives = connectors(node, op.schema)
         seen = captures(node)
@@ -142,6 +145,10 @@ class Importer:
                 self.access[self.containers[name]] = access = self.state.add_access(self.containers[name])
                 self.state.add_edge(made, connector, access, None, self.whole(name))
 
+    def has_to_be_computed(self, name: str, content: np.ndarray) -> bool:
+        """Whether something of known content is no constant: sizes of open dimensions that are a result, or many."""
+        return content.dtype == object and (name in self.reading.outputs or content.size > WRITTEN_OUT)
+
     def by_onnxruntime(
         self,
         op: Operation,
@@ -152,6 +159,8 @@ class Importer:
     ) -> dict[str, tuple[Shape, np.dtype]]:
         """What onnxruntime gives for an operator without a lowering, by connector."""
         types = {n: self.types[n] for n in entering.values()}
+        if any(not isinstance(m, int) for shape, _ in types.values() for m in shape):
+            raise UnsupportedOperator(op.kind, op.node.name, f"{reason}; onnxruntime is not called on open dimensions")
         fixed = {operands[c]: a for c, a in known.items()}
         try:
             model, found = session.one_node(op, types, fixed)

@@ -81,25 +81,26 @@ class Builder:
     def constant(self, value: Any, dtype: Any = None) -> Tensor:
         """A tensor of known content. Memory for it is made, and written first of all, where it is read."""
         array = np.asarray(value, dtype)
-        return Tensor(self, "", array.shape, array.dtype, known=array)
+        own = np.dtype(np.int64) if array.dtype == object else array.dtype  # expressions over open dimensions
+        return Tensor(self, "", array.shape, own, known=array)
 
     def placed(self, tensor: Tensor) -> Tensor:
         """The tensor with memory, if its content was known without."""
         if tensor.container or tensor.known is None:
             return tensor
         array = tensor.known
-        key = (array.tobytes(), array.shape, array.dtype)
+        key = (str(array.tolist()) if array.dtype == object else array.tobytes(), array.shape, array.dtype)
         if key not in self.constants:
             uniform = array.size > 1 and is_uniform(array)
             if array.size > LARGEST_CONSTANT and not uniform:
                 raise Declined(f"a constant of {array.size} elements inside an operator; make it an input")
-            result = self.declare("constant", array.shape, array.dtype)
+            result = self.declare("constant", array.shape, tensor.dtype)
             with self._apart():
                 if uniform:
                     self.fill(result, array.flat[0])
                 for index in np.ndindex(array.shape) if not uniform else ():
                     with self._leaf(()):
-                        self._store(result, index, element(array[index], array.dtype), "set", None, False)
+                        self._store(result, index, element(array[index], tensor.dtype), "set", None, False)
             self.constants[key] = result.container
         return replace(tensor, container=self.constants[key])
 
@@ -187,7 +188,7 @@ class Builder:
         if not tensor.container and tensor.known is not None:
             array = tensor.known
             if when is None and array.size and np.all(array == array.flat[0]):
-                return element(array.flat[0], array.dtype)
+                return element(array.flat[0], tensor.dtype)
             tensor = self.placed(tensor)
         placed = tuple(index) if tensor.place is None else tensor.place(tuple(index))
         where_ = self.index(placed) or SCALAR

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import dace
 import numpy as np
 import sympy
+from dace import symbolic
 
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast
@@ -42,6 +43,11 @@ def product(extents: Sequence[Dim]) -> Dim:
     for n in extents:
         result = result * n
     return result
+
+
+def divided(n: Dim, by: Dim) -> Dim:
+    """``n // by``."""
+    return dim(symbolic.int_floor(sympy.sympify(n), sympy.sympify(by)))
 
 
 def bounds(dtype: Any) -> tuple[Any, Any]:

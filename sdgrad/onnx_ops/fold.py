@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+from sdgrad.onnx_ops.elements import dim, divided, product
 from sdgrad.onnx_ops.registry import Operation
 from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.symbolic.expr import to_expr
 
 RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
 RANDOM |= {"Dropout"}
+OWN, EXTENTS = "sdgrad", "Extents"
+"""The operator by which a model says what shapes are, where they depend on open dimensions."""
 BY_SHAPE = {"Shape", "Size"}
 """Operators whose result follows from the shape of the operand."""
 
 
 def folded(op: Operation, inputs: Sequence[Tensor | None]) -> list[np.ndarray] | None:
     """The results, where nothing that they depend on is open; else None."""
+    if (op.domain, op.kind) == (OWN, EXTENTS):
+        return [open_extents(op)]
     if op.domain or op.kind in RANDOM or any(a.type == onnx.AttributeProto.GRAPH for a in op.node.attribute):
         return None
     if op.kind in BY_SHAPE and inputs[0] is not None and all(isinstance(n, int) for n in inputs[0].shape):
@@ -26,8 +33,47 @@ def folded(op: Operation, inputs: Sequence[Tensor | None]) -> list[np.ndarray] |
     elif all(x is None or x.known is not None for x in inputs):
         arrays = [x.known for x in inputs if x is not None and x.known is not None]
     else:
+        return with_open(op, [inputs[0].shape]) if op.kind in BY_SHAPE and inputs[0] is not None else None
+    return with_open(op, arrays) if any(a.dtype == object for a in arrays) else evaluate(op, arrays)
+
+
+OPEN: dict[str, Callable[..., Any]] = {
+    "Shape": lambda shape, start=0, end=None: shape[start:end],
+    "Size": lambda shape: product(shape),
+    "Identity": lambda x: x,
+    "Cast": lambda x, to: x if to == onnx.TensorProto.INT64 else None,
+    "Concat": lambda *xs, axis: np.concatenate(xs, axis),
+    "Gather": lambda x, at, axis=0: np.take(x, at, axis),
+    "Squeeze": lambda x, axes=None: np.squeeze(x, None if axes is None else tuple(axes)),
+    "Unsqueeze": lambda x, axes: np.expand_dims(x, tuple(axes)),
+    "Reshape": lambda x, shape, allowzero=0: np.reshape(x, shape),
+    "Slice": lambda x, first, last, axes=(0,), steps=(1,): x[slice(int(first[0]), int(last[0]), int(steps[0]))],
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Div": np.vectorize(divided, otypes=[object]),
+    "ReduceProd": lambda x, axes=None, keepdims=1: np.prod(x, keepdims=bool(keepdims)),
+}
+"""What models compute shapes with, on expressions over open dimensions: sizes, which are not negative."""
+
+
+def with_open(op: Operation, arrays: Sequence[Any]) -> list[np.ndarray] | None:
+    """The result of an operator of sizes; None where that is not known beforehand."""
+    rule = OPEN.get(op.kind)
+    if rule is None or any(np.ndim(a) > 1 for a in arrays):
         return None
-    return evaluate(op, arrays)
+    found = rule(*(np.array(a, object) if isinstance(a, tuple) else a for a in arrays), **op.attributes)
+    if found is None:
+        return None
+    array = np.asarray(found, object)
+    flat = [dim(n) for n in array.ravel()]
+    closed = all(isinstance(n, int) for n in flat)
+    return [np.array(flat, np.int64 if closed else object).reshape(array.shape)]
+
+
+def open_extents(op: Operation) -> np.ndarray:
+    """Its content: numbers, and expressions over the symbols of open dimensions."""
+    return np.array([dim(to_expr(text)) for text in op.attributes["extents"]], object)
 
 
 def evaluate(op: Operation, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -37,6 +37,8 @@ from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, Source, lasting
+from sdgrad.symbolic.expr import free_names as symbols_of
+from sdgrad.symbolic.expr import to_expr
 
 Variadic = defs.OpSchema.FormalParameterOption.Variadic
 
@@ -148,9 +150,7 @@ class ONNXOp(nd.LibraryNode):
     ) -> None:
         self.proto = text_format.MessageToString(node)
         self.opsets = json.dumps(dict(opsets))
-        self.known = json.dumps(
-            {c: [str(a.dtype), list(a.shape), a.ravel().tolist()] for c, a in (known or {}).items()}
-        )
+        self.known = json.dumps({c: _written(a) for c, a in (known or {}).items()})
         takes, gives = connectors(node, self.schema)
         for connector in takes if entering is None else entering:
             if connector:
@@ -166,7 +166,7 @@ class ONNXOp(nd.LibraryNode):
 
     def constants(self) -> dict[str, np.ndarray]:
         """Operands of fixed content, by connector."""
-        return {c: np.array(v, dtype=d).reshape(s) for c, (d, s, v) in json.loads(self.known).items()}
+        return _contents(self.known)
 
     @property
     def declined(self) -> str:
@@ -212,9 +212,8 @@ class Recorded:
 @functools.lru_cache(maxsize=4096)
 def _recorded(proto: str, opsets: str, known: str, operands: tuple) -> Recorded | Declined:
     node = text_format.Parse(proto, onnx.NodeProto())
-    constants = {c: np.array(v, dtype=d).reshape(s) for c, (d, s, v) in json.loads(known).items()}
     try:
-        return record(node, json.loads(opsets), {c: (s, np.dtype(t)) for c, s, t in operands}, constants)
+        return record(node, json.loads(opsets), {c: (s, np.dtype(t)) for c, s, t in operands}, _contents(known))
     except Declined as reason:
         return reason
 
@@ -230,6 +229,7 @@ def record(
     schema = defs.get_schema(node.op_type, opsets[plain_domain(node.domain)], plain_domain(node.domain))
     takes, gives = connectors(node, schema)
     b.names.add([c for c in (*takes, *gives) if c])
+    b.names.add(symbols_of(*(n for shape, _ in operands.values() for n in shape)))
     tensors: dict[str, Tensor] = {}
     for connector in dict.fromkeys(c for c in takes if c):
         content = known.get(connector)
@@ -265,6 +265,21 @@ def record(
         n: replace(c, desc=lasting(c.desc, False)) if n in given else c for n, c in program.containers.items()
     }
     return Recorded(replace(program, containers=containers), results)
+
+
+def _written(array: np.ndarray) -> list[Any]:
+    """The content of an operand for JSON; expressions over open dimensions as text."""
+    values = array.ravel().tolist()
+    return [str(array.dtype), list(array.shape), list(map(str, values)) if array.dtype == object else values]
+
+
+def _contents(known: str) -> dict[str, np.ndarray]:
+    """Operands of fixed content, by connector, from JSON."""
+    found = {}
+    for connector, (dtype, shape, values) in json.loads(known).items():
+        content = [dim(to_expr(v)) for v in values] if dtype == "object" else values
+        found[connector] = np.array(content, dtype=dtype).reshape(shape)
+    return found
 
 
 def newest_opsets(domain: str, schema: defs.OpSchema) -> dict[str, int]:

@@ -12,7 +12,7 @@ import onnx
 from onnx import defs
 
 from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Unknown
+from sdgrad.onnx_ops.elements import Declined, Dim, Unknown, dim
 from sdgrad.onnx_ops.tensors import Tensor
 
 F = TypeVar("F", "Lowering", "Adjoint")
@@ -232,6 +232,18 @@ def constant_of(tensor: Tensor | None, what: str) -> np.ndarray:
     return tensor.known
 
 
+def extents(tensor: Tensor | None, what: str) -> list[Dim]:
+    """The content of a one-dimensional operand that decides shapes; open dimensions are expressions."""
+    return [dim(v) for v in np.atleast_1d(constant_of(tensor, what)).tolist()]
+
+
 def integers(tensor: Tensor | None, what: str) -> list[int]:
-    """The content of a one-dimensional operand that decides shapes."""
-    return [int(v) for v in np.atleast_1d(constant_of(tensor, what))]
+    """The same where numbers are needed.
+
+    :raises Declined: it depends on open dimensions.
+    """
+    found = extents(tensor, what)
+    numbers = [v for v in found if isinstance(v, int)]
+    if len(numbers) < len(found):
+        raise Declined(f"{what} {tuple(map(str, found))}, which depends on open dimensions")
+    return numbers

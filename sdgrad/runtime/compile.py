@@ -45,12 +45,12 @@ class Library:
         marshalled = {n: _marshal(values[n], desc, n) for n, desc in self.arguments.items()}
         self._run(list(marshalled.values()), [marshalled[n] for n in self.initial])
 
-    def at(self, addresses: Sequence[Any]) -> None:
+    def at(self, addresses: Sequence[Any], initial: Sequence[Any] = ()) -> None:
         """Run on arrays at these addresses, in the order of the arguments; scalars as ctypes has them.
 
-        Only for programs whose sizes are fixed.
+        :param initial: what ``initial`` names, for programs whose sizes are open.
         """
-        self._run([ctypes.c_void_p(a) if type(a) is int else a for a in addresses], ())
+        self._run([ctypes.c_void_p(a) if type(a) is int else a for a in addresses], initial)
 
     def _run(self, values: list[Any], initial: Sequence[Any]) -> None:
         try:

@@ -8,9 +8,19 @@ from functools import cache
 from typing import TypeAlias
 
 import sympy
-from dace import subsets, symbolic
+from dace import dtypes, subsets, symbolic
 
 Expr: TypeAlias = "sympy.Expr"
+
+
+def _order_types() -> None:
+    """An order of DaCe's types, which its constants lack: SymPy sorts the factors of bounds that DaCe types by it."""
+    if "__lt__" not in vars(dtypes.typeclass):
+        dtypes.typeclass.__lt__ = lambda a, b: a.to_string() < b.to_string()
+        dtypes.typeclass.__gt__ = lambda a, b: a.to_string() > b.to_string()
+
+
+_order_types()
 
 
 @cache

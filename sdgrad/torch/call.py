@@ -37,8 +37,17 @@ class Call:
     @functools.cached_property
     def key(self) -> Hashable:
         """Equal for calls that the same program is right for."""
+        return self.keyed({})
+
+    def keyed(self, shapes: Mapping[int, Hashable]) -> Hashable:
+        """The same with something else in place of the shapes of some inputs, by their numbers."""
         own = tuple((n, t.dtype, t.shape) for n, t in (*self.parameters.items(), *self.buffers.items()))
-        return (self.structure, tuple(map(_kind, self.leaves)), own, self.stamp)
+        numbers = iter(range(len(self.leaves)))
+        kinds = tuple(
+            (x.dtype, shapes.get(next(numbers), x.shape)) if isinstance(x, torch.Tensor) else _kind(x)
+            for x in self.leaves
+        )
+        return (self.structure, kinds, own, self.stamp)
 
     def rebuild(self, tensors: Sequence[torch.Tensor]) -> tuple[tuple, dict]:
         """The arguments with other tensors in place."""
@@ -48,8 +57,6 @@ class Call:
 
 
 def _kind(leaf: Any) -> Hashable:
-    if isinstance(leaf, torch.Tensor):
-        return (leaf.dtype, leaf.shape)
     try:
         hash(leaf)
     except TypeError:

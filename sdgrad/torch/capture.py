@@ -10,24 +10,27 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import torch
 from torch import fx, nn
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.func import functional_call
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils import _pytree as pytree
 
 from sdgrad.errors import CaptureError, Problem
 from sdgrad.onnx.function import ModelFunction
 from sdgrad.onnx.importing import identifier
+from sdgrad.onnx_ops.elements import Dim
 from sdgrad.torch.call import Call
 from sdgrad.torch.decompositions import table
 from sdgrad.torch.draws import Make
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.marks import mark
 from sdgrad.torch.reach import reached
+from sdgrad.torch.sizes import NONE, Open, Sizes, shape_of, size_of, value
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.translate import FALLBACK, Translated, Translator
 from sdgrad.torch.verify import Holder
@@ -52,7 +55,7 @@ def uncompiled() -> Iterator[None]:
         _local.depth -= 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Captured:
     """What a module computes.
 
@@ -61,6 +64,8 @@ class Captured:
     :param outputs: for each leaf of what the module returns: the value's name, or a constant.
     :param structure: how these leaves are put together.
     :param updated: buffers that a call changes, and the values' names.
+    :param open: the dimensions of inputs that may have other sizes than those of the first call.
+    :param counts: sizes that steps which are left to PyTorch take, by the names they have for them.
     """
 
     steps: tuple[Step, ...]
@@ -69,23 +74,26 @@ class Captured:
     outputs: tuple[tuple[bool, Any], ...]
     structure: pytree.TreeSpec
     updated: Mapping[str, str]
+    open: Open = NONE
+    counts: Mapping[str, Dim] = field(default_factory=dict)
 
     @property
     def segments(self) -> list[Segment]:
         """The steps that are generated code."""
         return [s for s in self.steps if isinstance(s, Segment)]
 
-    def values(self, call: Call) -> dict[str, torch.Tensor]:
+    def values(self, call: Call, sizes: Sizes) -> dict[str, Any]:
         """What the steps start from, by the names that they have for it."""
         buffers = (t.clone() if n in self.updated else t for n, t in call.buffers.items())  # a tape may refer to them
         entering = (*call.parameters.values(), *buffers, *call.inputs)
-        return {**dict(zip(self.inputs, entering, strict=True)), **self.constants}
+        counts = {n: value(c, sizes) for n, c in self.counts.items()}
+        return {**dict(zip(self.inputs, entering, strict=True)), **self.constants, **counts}
 
-    def run(self, call: Call) -> Any:
+    def run(self, call: Call, sizes: Sizes = ()) -> Any:
         """The module's results; its buffers are updated."""
-        values = self.values(call)
+        values = self.values(call, sizes)
         for step in self.steps:
-            step.run(values)
+            step.run(values, sizes)
         with torch.no_grad():
             for name, value in self.updated.items():
                 call.buffers[name].copy_(values[value])
@@ -143,12 +151,18 @@ def refuse(module: nn.Module, call: Call) -> None:
 
 
 def capture(
-    module: nn.Module, forward: Callable, call: Call, fallback: bool = False, hooks: Hooks | None = None
+    module: nn.Module,
+    forward: Callable,
+    call: Call,
+    fallback: bool = False,
+    hooks: Hooks | None = None,
+    dynamic: Sequence[Mapping[int, Any]] | None = None,
 ) -> Captured:
     """What ``forward(module, ...)`` computes.
 
     :param fallback: leave operations that there is no rule for to PyTorch.
     :param hooks: what sees the graphs and programs that are made of it.
+    :param dynamic: open dimensions of the inputs, as ``torch.export`` has them.
     :raises CaptureError: it depends on data in its control flow, or does what there is no rule for.
     """
     label = type(module).__name__
@@ -156,8 +170,10 @@ def capture(
     pure = _Pure(Holder(module, forward), prefixed, {f"held.{n}" for n in call.buffers}, call.rebuild)
     leaves = (*call.parameters.values(), *call.buffers.values(), *call.inputs)
     draws: list[Make] = []
+    fixed = [None] * (len(leaves) - len(call.inputs))
     with _tracing(label):
-        program = torch.export.export(pure, leaves, strict=False)
+        told = ((*fixed, *(dict(d) or None for d in dynamic)),) if dynamic is not None else None
+        program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
         mark(program.graph_module, draws)
         program = program.run_decompositions(table())
     refuse_writes(program, label)
@@ -167,8 +183,10 @@ def capture(
     leaving = list(dict.fromkeys([*results[:count], *updated.values()]))
     constants = held(program)
     entering = [n for n in program.graph.nodes if n.op == "placeholder" and n not in constants]
-    body = [n for n in program.graph.nodes if n.op == "call_function"]
-    steps = steps_of(body, entering, leaving, Translation(label, draws, constants, hooks or Hooks()), fallback)
+    sizes = {n: size_of(n.meta["val"]) for n in program.graph.nodes if is_size(n)}
+    body = [n for n in program.graph.nodes if n.op == "call_function" and n not in sizes]
+    translation = Translation(label, draws, constants, hooks or Hooks(), sizes)
+    steps = steps_of(body, entering, leaving, translation, fallback)
     tensors = iter(results[:count])
     return Captured(
         steps,
@@ -177,7 +195,15 @@ def capture(
         tuple((True, next(tensors).name) if is_tensor else (False, x) for is_tensor, x in pure.returned.leaves),
         pure.returned.structure,
         {n: r.name for n, r in updated.items()},
+        Open.of(program, [n.meta["val"] for n in entering[len(fixed) :]]) if dynamic is not None else NONE,
+        {n.name: size for n, size in sizes.items()} if any(isinstance(s, Operation) for s in steps) else {},
     )
+
+
+def is_size(node: fx.Node) -> bool:
+    """Whether a node of a program computes with sizes."""
+    value = node.meta.get("val")
+    return node.op == "call_function" and isinstance(value, torch.SymInt) and not free_unbacked_symbols(value)
 
 
 @dataclass(frozen=True)
@@ -188,9 +214,10 @@ class Translation:
     draws: Sequence[Make]
     constants: Mapping[fx.Node, torch.Tensor]
     hooks: Hooks
+    sizes: Mapping[fx.Node, Dim]
 
     def run(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Translated:
-        return Translator(self.label, self.draws, self.constants).run(body, entering, leaving)
+        return Translator(self.label, self.draws, self.constants, self.sizes).run(body, entering, leaving)
 
     def segment(
         self, found: Translated, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]
@@ -203,10 +230,15 @@ class Translation:
         names = [*found.inputs, *(d.name for d in found.draws)]
         reaches = dict.fromkeys(names, frozenset[int]())
         reaches |= zip(found.inputs, reached(body, entering, leaving), strict=True)
+        shapes = zip(found.inputs, (shape_of(n.meta["val"].shape) for n in entering), strict=True)
+        open_ones = {n: s for n, s in shapes if any(not isinstance(m, int) for m in s)}
+        open_ones |= {d.name: d.shape for d in found.draws if any(not isinstance(m, int) for m in d.shape)}
         real = [k for k, t in enumerate(found.outputs) if t.dtype.is_floating_point]
         provides = ("out",) * len(real) if len(found.outputs) == 1 else tuple(f"out_{k}" for k in real)
         return Segment(
-            ModelFunction(found.reading, identifier(self.label), {n: n for n in names}, watch=self.hooks),
+            ModelFunction(
+                found.reading, identifier(self.label), {n: n for n in names}, watch=self.hooks, open=open_ones
+            ),
             tuple(n.name for n in entering),
             found.draws,
             tuple(n.name for n in leaving),
@@ -239,7 +271,8 @@ def steps_of(
             if not isinstance(part, Group):
                 steps.append(Operation(part.name, cast(Callable, part.target), part.args, part.kwargs))
                 continue
-            takes, gives = part.entering(translation.constants), part.leaving(leaving)
+            takes = part.entering({*translation.constants, *translation.sizes})
+            gives = part.leaving(leaving)
             found = translation.run(part.body, takes, gives)
             failed |= found.problems.keys()
             if not found.problems:
@@ -324,6 +357,8 @@ def _explained(error: Exception) -> Problem:
     message = next((line.strip() for line in text if line.strip()), "")
     data = any(word in str(error) for word in ("data-dependent", "GuardOnDataDependent", "unbacked", "DynamicValue"))
     what = "control flow, or a size, that depends on the content of a tensor" if data else type(error).__name__
+    if violated := [line.strip(" -") for line in text if "marked" in line and "dynamic" in line]:
+        return Problem("a size that is said to change", violated[0][:300], "", "leave it out of dynamic_shapes")
     return Problem(what, message[:300], _line_of(error), FALLBACK)
 
 

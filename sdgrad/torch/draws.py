@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import sympy
 import torch
+from torch.utils import _pytree as pytree
 
-Shape = tuple[int, ...]
-Make = Callable[[], torch.Tensor]
+from sdgrad.onnx_ops.elements import Dim, product
+from sdgrad.torch.sizes import Sizes, evaluated, shape_of, size_of, value
+
+Shape = tuple[Dim, ...]
+Make = Callable[[Sizes], torch.Tensor]
+"""What draws numbers for a call whose open dimensions have these sizes."""
 
 
 @dataclass(frozen=True)
@@ -17,25 +23,48 @@ class Draw:
     """Numbers that are drawn anew for each call."""
 
     name: str
+    shape: Shape
     make: Make
 
 
-def dropout_mask(shape: Shape, strides: Shape, dtype: torch.dtype, p: float) -> torch.Tensor:
+def dropout_mask(shape: Shape, strides: Shape, dtype: torch.dtype, p: float, sizes: Sizes) -> torch.Tensor:
     """What ``dropout`` multiplies with: as PyTorch draws it on a CPU, in the order of memory."""
-    mask = torch.empty_strided(shape, strides, dtype=dtype)
+    mask = torch.empty_strided(evaluated(shape, sizes), evaluated(strides, sizes), dtype=dtype)
     return mask.zero_() if p == 1 else mask.bernoulli_(1 - p).div_(1 - p)
 
 
 def contiguous(shape: Shape) -> Shape:
     """The strides of an array without gaps."""
-    return torch.empty(shape, device="meta").stride()
+    return tuple(
+        product([n if isinstance(n, sympy.Expr) else max(n, 1) for n in shape[k + 1 :]]) for k in range(len(shape))
+    )
 
 
-def stand_in(value: Any) -> Any:
+@dataclass(frozen=True)
+class StandIn:
     """An operand of which only type and shape matter."""
-    if isinstance(value, torch.Tensor):
-        return torch.empty(value.shape, dtype=value.dtype)
-    return value
+
+    shape: Shape
+    dtype: torch.dtype
+
+
+def stand_in(given: Any) -> Any:
+    """An operand of a traced random operation."""
+    if isinstance(given, torch.Tensor):
+        return StandIn(shape_of(given.shape), given.dtype)
+    return size_of(given)
+
+
+def drawn_by(target: Callable, args: Sequence[Any], kwargs: Mapping[str, Any], sizes: Sizes) -> torch.Tensor:
+    """The result of a random operation."""
+
+    def present(x: Any) -> Any:
+        if isinstance(x, StandIn):
+            return torch.empty(evaluated(x.shape, sizes), dtype=x.dtype)
+        return value(x, sizes) if isinstance(x, sympy.Expr) else x
+
+    own, named = pytree.tree_map(present, (tuple(args), dict(kwargs)))
+    return target(*own, **named)
 
 
 BY_SHAPE = {

@@ -69,7 +69,7 @@ class Embedded:
         tensors = [n for n, a in given.items() if isinstance(a, torch.Tensor)]
         entering = captured.inputs[len(captured.inputs) - len(tensors) :]
         names = dict(zip(segment.inputs, segment.function.arguments, strict=True))  # in the graph
-        values = {n: t.detach() for n, t in captured.values(call).items()}
+        values = {n: t.detach() for n, t in captured.values(call, ()).items()}
         imported = segment.function.graph({names[n]: values[n] for n in segment.inputs})
         own = dict(zip(captured.inputs, self.closure, strict=False))  # weights come first, in the order of the closure
         weights = {names[n]: own[n] for n in segment.inputs if n in own}

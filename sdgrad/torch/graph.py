@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import onnx
+import sympy
 import torch
 
 from sdgrad.names import Names
+from sdgrad.onnx_ops.elements import Dim, product
+from sdgrad.onnx_ops.fold import OWN
 
 OPSET = 23
 
@@ -33,16 +36,27 @@ DTYPES: dict[torch.dtype, np.dtype] = {
 TENSOR_TYPES = {numpy: dtype for dtype, numpy in DTYPES.items()}
 
 
+def numbers(shape: Sequence[Dim]) -> tuple[int, ...]:
+    """Sizes of an operation that needs to know them.
+
+    :raises Unsupported: some are open.
+    """
+    found = tuple(n for n in shape if isinstance(n, int))
+    if len(found) < len(shape):
+        raise Unsupported("dimensions that are open; leave them out of dynamic_shapes")
+    return found
+
+
 @dataclass(frozen=True)
 class Value:
     """A tensor of the graph. Shape and dtype are known of what PyTorch computes, and of casts and constants of it."""
 
     name: str
-    extents: tuple[int, ...] | None = None
+    extents: tuple[Dim, ...] | None = None
     kind: torch.dtype | None = None
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Dim, ...]:
         assert self.extents is not None, f"the shape of {self.name} is not known"
         return self.extents
 
@@ -50,6 +64,19 @@ class Value:
     def dtype(self) -> torch.dtype:
         assert self.kind is not None, f"the type of {self.name} is not known"
         return self.kind
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The shape of a tensor without open dimensions.
+
+        :raises Unsupported: it has some.
+        """
+        return numbers(self.shape)
+
+    @property
+    def size(self) -> Dim:
+        """The number of elements."""
+        return product(self.shape)
 
     @property
     def rank(self) -> int:
@@ -64,8 +91,13 @@ class Value:
 class Type:
     """What an operation's result is, or the results of one with several."""
 
-    shape: tuple[int, ...]
+    shape: tuple[Dim, ...]
     dtype: torch.dtype
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The shape, where it has no open dimensions."""
+        return numbers(self.shape)
 
 
 @dataclass
@@ -108,8 +140,23 @@ class Graph:
             self._known[key] = Value(name, array.shape, kind)
         return self._known[key]
 
-    def integers(self, values: Sequence[int]) -> Value:
-        return self.constant(np.array(list(values), np.int64))
+    def integers(self, values: Sequence[Dim]) -> Value:
+        """A tensor of sizes or positions."""
+        known = [n for n in values if isinstance(n, (int, np.integer))]
+        if len(known) == len(values):
+            return self.constant(np.array(known, np.int64))
+        key = tuple(map(str, values))
+        if key not in self._known:
+            made = self.op("Extents", domain=OWN, extents=list(key))
+            self._known[key] = Value(made.name, (len(key),), torch.int64)
+        return self._known[key]
+
+    def positions(self, count: Dim) -> Value:
+        """``0, 1, ..`` below a size."""
+        if isinstance(count, int):
+            return self.constant(np.arange(count), torch.int64)
+        made = self.op("Positions", domain=OWN, extent=str(count))
+        return Value(made.name, (count,), torch.int64)
 
     def cast(self, x: Value, dtype: torch.dtype) -> Value:
         """The value in another type."""
@@ -118,11 +165,13 @@ class Graph:
         to = onnx.helper.np_dtype_to_tensor_dtype(DTYPES[dtype])
         return Value(self.op("Cast", x, to=to).name, x.extents, dtype)
 
-    def operand(self, x: Value | float | int | bool, dtype: torch.dtype) -> Value:
-        """A tensor or a number, in a type."""
+    def operand(self, x: Value | float | int | bool | sympy.Expr, dtype: torch.dtype) -> Value:
+        """A tensor or a number, in a type; a number may be made of open dimensions."""
+        if isinstance(x, sympy.Expr):
+            x = self.reshape(self.integers([x]), ())
         return self.cast(x, dtype) if isinstance(x, Value) else self.constant(x, dtype)
 
-    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+    def reshape(self, x: Value, shape: Sequence[Dim]) -> Value:
         target = tuple(shape)
         if x.extents == target:
             return x
@@ -141,6 +190,6 @@ class Graph:
             return x
         return self.op(kind, x, self.integers(chosen) if chosen else None, keepdims=int(keep))
 
-    def slice(self, x: Value, axis: int, start: int, stop: int, step: int = 1) -> Value:
+    def slice(self, x: Value, axis: int, start: Dim, stop: Dim, step: int = 1) -> Value:
         at = (self.integers([n]) for n in (start, stop, axis, step))
         return self.op("Slice", x, *at)

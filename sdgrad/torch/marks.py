@@ -12,6 +12,7 @@ import torch
 from torch import fx
 
 from sdgrad.torch.draws import Make, dropout_mask
+from sdgrad.torch.sizes import shape_of
 
 aten = torch.ops.aten
 DETACH = (aten.detach.default, aten.detach_.default)
@@ -84,7 +85,7 @@ def _dropout(graph: fx.Graph, node: Any, draws: list[Make]) -> None:
     if not train or p == 0:
         return
     value = x.meta["val"]
-    draws.append(partial(dropout_mask, tuple(value.shape), value.stride(), value.dtype, p))
+    draws.append(partial(dropout_mask, shape_of(value.shape), shape_of(value.stride()), value.dtype, p))
     with graph.inserting_before(node):
         mask = graph.call_function(DRAWN, (x, len(draws) - 1))
     mask.meta = dict(x.meta)

@@ -8,7 +8,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import torch
@@ -21,11 +21,14 @@ from sdgrad.torch.capture import Captured, capture, capturing, refuse, uncompile
 from sdgrad.torch.embedded import Embedded, embed
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.made import SURFACE, Made
+from sdgrad.torch.sizes import LEAST, Sizes, open_dimensions
 from sdgrad.torch.verify import compare, expected
 from sdgrad.torch.watch import STATE
 
 C = TypeVar("C", bound=type)
+Dynamic = list[dict[int, Any]]
 UNKNOWN = object()
+ENOUGH = 2  # sizes with which the results of a program for all sizes are compared with the module's own
 MANY = 16  # captures of one module, after which its user is told
 
 
@@ -36,6 +39,7 @@ class Options:
     backward: bool = True
     fallback: bool = False
     verify: bool = True
+    dynamic_shapes: Any = None
 
 
 @dataclass
@@ -48,6 +52,8 @@ class Dispatcher:
     making: Any = field(default_factory=threading.RLock)
     hooks: Hooks = field(default_factory=Hooks)
     latest: Captured | None = None  # what ran last
+    checked: dict[Captured, set[Sizes]] = field(default_factory=dict)  # sizes with which results were compared
+    told: dict[Hashable, Dynamic] = field(default_factory=dict)  # open dimensions, by kinds of arguments
     inside: Embedded | None = None  # what programs that call the module make of it
 
     def __deepcopy__(self, memo: Any) -> Dispatcher:
@@ -61,17 +67,47 @@ class Dispatcher:
             return self.forward(module, *args, **kwargs)
         call = Call.of(module, args, kwargs)
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.options.backward):
+            if self.options.dynamic_shapes is not None:
+                dynamic = self.dynamic(module, call)
+                key = open_key(call, dynamic)
+                captured = self.captures.get(key, UNKNOWN) if key is not None else None
+                if captured is UNKNOWN:
+                    return self.first(module, call, args, kwargs, key, dynamic)
+                sizes = captured.open.sizes(call.inputs) if isinstance(captured, Captured) else None
+                if isinstance(captured, Captured) and sizes is not None:
+                    return self.run(module, captured, call, sizes)
             captured = self.captures.get(call.key, UNKNOWN)
             if captured is UNKNOWN:
-                with self.making:
-                    if call.key not in self.captures:
-                        return self.first(module, call, args, kwargs)
-                captured = self.captures[call.key]
+                return self.first(module, call, args, kwargs, call.key, None)
             if not isinstance(captured, Captured):
-                with children_wrapped(module, self.options):
-                    return self.forward(module, *args, **kwargs)
+                return self.eagerly(module, args, kwargs)
             self.latest = captured
             return captured.run(call)
+
+    def dynamic(self, module: nn.Module, call: Call) -> Dynamic:
+        """The open dimensions of a call's inputs."""
+        kind = (call.structure, tuple(x.ndim for x in call.inputs))
+        if kind not in self.told:
+            self.told[kind] = open_dimensions(self.options.dynamic_shapes, module.forward, call)
+        return self.told[kind]
+
+    def run(self, module: nn.Module, captured: Captured, call: Call, sizes: Sizes) -> Any:
+        """A call of a program for all sizes, compared with the module for the first two of them."""
+        self.latest = captured
+        seen = self.checked.setdefault(captured, set())
+        if not self.options.verify or sizes in seen or len(seen) >= ENOUGH:
+            return captured.run(call, sizes)
+        with uncompiled():
+            wanted = expected(module, self.forward, call)
+        found = captured.run(call, sizes)
+        compare(type(module).__name__, wanted, found)
+        seen.add(sizes)
+        return found
+
+    def eagerly(self, module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The module as it is, on submodules that run on generated code."""
+        with children_wrapped(module, replace(self.options, dynamic_shapes=None)):
+            return self.forward(module, *args, **kwargs)
 
     def made(self) -> Made:
         """Graphs and programs, and what may be hung in their making."""
@@ -88,34 +124,70 @@ class Dispatcher:
         """Forget everything that was made; the next call starts anew."""
         with self.making:
             self.captures.clear()
+            self.checked.clear()
             self.latest = self.inside = None
 
-    def first(self, module: nn.Module, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def first(
+        self,
+        module: nn.Module,
+        call: Call,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        key: Hashable,
+        dynamic: Dynamic | None,
+    ) -> Any:
         """The first call of its kind: the module is captured, and compared with itself."""
+        with self.making:
+            if key in self.captures:  # by another thread, meanwhile
+                return self(module, args, kwargs)
+            return self.capture(module, call, args, kwargs, key, dynamic)
+
+    def capture(
+        self,
+        module: nn.Module,
+        call: Call,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        key: Hashable,
+        dynamic: Dynamic | None,
+    ) -> Any:
         label = type(module).__name__
         try:
             refuse(module, call)
             with working(f"capturing {label}"):
                 with uncompiled():
                     wanted = expected(module, self.forward, call)
-                captured = capture(module, self.forward, call, self.options.fallback, self.hooks)
+                captured = capture(module, self.forward, call, self.options.fallback, self.hooks, dynamic)
         except CaptureError:
             if not self.options.fallback:
                 raise
-            self.captures[call.key] = None
-            with children_wrapped(module, self.options):
-                return self.forward(module, *args, **kwargs)
-        found = captured.run(call)
+            self.captures[key] = None
+            return self.eagerly(module, args, kwargs)
+        sizes = captured.open.sizes(call.inputs) if dynamic is not None else ()
+        assert sizes is not None, "a module is captured for the sizes of the call"
+        found = captured.run(call, sizes)
         if self.options.verify:
             compare(label, wanted, found)
-        self.captures[call.key] = self.latest = captured
+            self.checked[captured] = {sizes}
+        self.captures[key] = self.latest = captured
         if len(self.captures) == MANY:
             warnings.warn(
                 f"{label} has been captured {MANY} times: something that decides what it computes changes from call to "
                 "call, such as a shape, a number among the arguments, or an attribute. Tensors may change freely",
-                stacklevel=4,
+                stacklevel=5,
             )
         return found
+
+
+def open_key(call: Call, dynamic: Dynamic) -> Hashable | None:
+    """The key of a call's program for all sizes; None where there is none: a size is too small for one."""
+    shapes: dict[int, Hashable] = {}
+    for k, (x, dims) in enumerate(zip(call.inputs, dynamic, strict=True)):
+        if any(x.shape[d] < LEAST for d in dims):
+            return None
+        if dims:
+            shapes[k] = tuple(None if d in dims else n for d, n in enumerate(x.shape))
+    return ("open", call.keyed(shapes)) if shapes else None
 
 
 @contextlib.contextmanager
@@ -148,8 +220,12 @@ class Module(nn.Module):
     :param module: the module; it is not copied.
     :param backward: False for inference: results have no gradient.
     :param example_inputs: arguments of a first call, made at once.
+    :param dynamic_shapes: dimensions of arguments that change from call to call, and have one program for all sizes:
+        ``{"x": {0: "batch"}}``, by the names of arguments; else a tuple in their order, and for each
+        what ``torch.export`` takes (``torch.export.Dim``). Dimensions of the same name have the same size.
     :param fallback: leave operations without a rule, and submodules that cannot be traced, to PyTorch.
-    :param verify: compare results with those of the module itself, once for each program that is made.
+    :param verify: compare results with those of the module itself, once for each program that is made (twice, with
+        different sizes, where it is one for all sizes).
     :raises CaptureError: (at a call) the module cannot be captured; every reason, with the line of the module.
     """
 
@@ -159,6 +235,7 @@ class Module(nn.Module):
         *,
         backward: bool = True,
         example_inputs: Sequence[Any] | None = None,
+        dynamic_shapes: Any = None,
         fallback: bool = False,
         verify: bool = True,
     ) -> None:
@@ -166,7 +243,7 @@ class Module(nn.Module):
             raise ArgumentError(f"expected a torch.nn.Module, got {type(module).__name__}")
         super().__init__()
         self.model = module
-        self.__dict__[STATE] = Dispatcher(_call, Options(backward, fallback, verify))
+        self.__dict__[STATE] = Dispatcher(_call, Options(backward, fallback, verify, dynamic_shapes))
         self.register_state_dict_post_hook(_as_of_the_model)
         self.register_load_state_dict_pre_hook(_for_the_model)
         if example_inputs is not None:
@@ -205,12 +282,19 @@ def _for_the_model(module: nn.Module, state: dict[str, Any], prefix: str, *rest:
         state[f"{prefix}model.{name[len(prefix) :]}"] = state.pop(name)
 
 
-def module(cls: C | None = None, *, backward: bool = True, fallback: bool = False, verify: bool = True) -> Any:
+def module(
+    cls: C | None = None,
+    *,
+    backward: bool = True,
+    dynamic_shapes: Any = None,
+    fallback: bool = False,
+    verify: bool = True,
+) -> Any:
     """Decorator for a class of modules: its instances run on generated code. See :class:`Module`.
 
     The class stays what it is: instances can be pickled, copied and derived from. ``instance.model`` is the instance.
     """
-    options = Options(backward, fallback, verify)
+    options = Options(backward, fallback, verify, dynamic_shapes)
 
     def wrap(cls: C) -> C:
         if not (isinstance(cls, type) and issubclass(cls, nn.Module)):

@@ -14,7 +14,8 @@ from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.halves import Forward, output_names
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
-from sdgrad.runtime.program import CompiledProgram, Slot
+from sdgrad.runtime.arrays import evaluate_shape
+from sdgrad.runtime.program import CompiledProgram
 from sdgrad.signature import Signature
 from sdgrad.torch.graph import TENSOR_TYPES
 
@@ -26,39 +27,67 @@ class Entry:
     """An argument of a compiled program."""
 
     name: str
-    slot: Slot
+    shape: tuple[int, ...]
     dtype: torch.dtype
+    copied: bool
     number: Any  # the ctypes type of a scalar; None for an array
 
     def address(self, tensor: torch.Tensor) -> Any:
         return tensor.data_ptr() if self.number is None else self.number(tensor.item())
 
     def empty(self) -> torch.Tensor:
-        assert self.slot.shape is not None
-        return torch.empty(self.slot.shape, dtype=self.dtype)
+        return torch.empty(self.shape, dtype=self.dtype)
+
+
+@dataclass(frozen=True)
+class Size:
+    """An argument that is the same in all calls of a kind, as ctypes has it."""
+
+    value: Any
 
 
 @dataclass(frozen=True)
 class Half:
-    """A compiled program that takes tensors by name; those that nobody gives are made, and returned."""
+    """A compiled program that takes tensors by name; those that nobody gives are made, and returned.
+
+    :param initial: the sizes that the program's state is made for.
+    """
 
     program: CompiledProgram
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry | Size, ...]
     constants: Mapping[str, torch.Tensor]
+    initial: tuple[Any, ...]
 
     @staticmethod
-    def of(program: CompiledProgram, closure: Mapping[str, Any]) -> Half | None:
+    def of(program: CompiledProgram, closure: Mapping[str, Any], sizes: Mapping[str, int]) -> Half | None:
         """None where a call needs more than tensors."""
         slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
-        entries = []
+        own = {s: n for n, s in program.spelled.items()}
+        known = {
+            a: d.dtype.as_ctypes()(sizes[own.get(a, a)])
+            for a, d in program.library.arguments.items()
+            if a not in slots and own.get(a, a) in sizes
+        }
+        entries: list[Entry | Size] = []
         for argument, desc in program.library.arguments.items():
             slot = slots.get(argument)
-            if program.library.initial or slot is None or slot.shape is None or slot.dtype not in TENSOR_TYPES:
+            if argument in known:
+                entries.append(Size(known[argument]))
+                continue
+            if slot is None or slot.dtype not in TENSOR_TYPES:
                 return None
+            shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, dict(sizes))
             number = desc.dtype.as_ctypes() if isinstance(desc, dt.Scalar) else None
-            entries.append(Entry(slot.name, slot, TENSOR_TYPES[slot.dtype], number))
+            entries.append(Entry(slot.name, shape, TENSOR_TYPES[slot.dtype], slot.copied, number))
+        if any(n not in known for n in program.library.initial):
+            return None
         constants = {n: torch.from_numpy(np.ascontiguousarray(v)) for n, v in closure.items()}
-        return Half(program, tuple(entries), constants)
+        return Half(program, tuple(entries), constants, tuple(known[n] for n in program.library.initial))
+
+    @property
+    def arrays(self) -> list[Entry]:
+        """The entries that are arrays or numbers of a call."""
+        return [e for e in self.entries if isinstance(e, Entry)]
 
     def __call__(self, given: Mapping[str, torch.Tensor], memory: Mapping[str, torch.Tensor]) -> Tensors:
         """Run; every array of the program, by name.
@@ -68,6 +97,9 @@ class Half:
         arrays: Tensors = {}
         addresses = []
         for entry in self.entries:
+            if isinstance(entry, Size):
+                addresses.append(entry.value)
+                continue
             tensor = given.get(entry.name)
             if tensor is None:
                 tensor = self.constants.get(entry.name)
@@ -75,13 +107,13 @@ class Half:
                 tensor = memory.get(entry.name)
                 if tensor is None:
                     tensor = entry.empty()
-            elif entry.slot.copied:
+            elif entry.copied:
                 tensor = tensor.clone(memory_format=torch.contiguous_format)
             elif not tensor.is_contiguous():
                 tensor = tensor.contiguous()
             arrays[entry.name] = tensor
             addresses.append(entry.address(tensor))
-        self.program.library.at(addresses)
+        self.program.library.at(addresses, self.initial)
         return arrays
 
 
@@ -95,9 +127,9 @@ class Seed:
     dtype: torch.dtype
 
     @staticmethod
-    def of(output: str, program: Program, request: Request) -> Seed:
+    def of(output: str, program: Program, request: Request, sizes: Mapping[str, int]) -> Seed:
         container = program.containers[output]
-        shape = tuple(int(n) for n in container.shape)
+        shape = evaluate_shape(container.desc, dict(sizes))
         return Seed(output, seed_name(output, program, request), shape, TENSOR_TYPES[np.dtype(container.dtype.type)])
 
     def tensor(self, cotangent: torch.Tensor | None) -> torch.Tensor:
@@ -152,23 +184,27 @@ class Prepared:
         wanted: tuple[str, ...],
         provides: tuple[str, ...],
         reaches: Mapping[str, frozenset[int]],
+        sizes: Mapping[str, int],
     ) -> Prepared | None:
-        """None where calls need more than tensors: these go the general way."""
+        """None where calls need more than tensors: these go the general way.
+
+        :param sizes: of the program's open dimensions.
+        """
         signature = Signature.of(function, arguments)
         outputs = tuple(output_names(signature).values())
         order = tuple(arguments)
         if not wanted or not provides:
-            half = Half.of(signature.primal(), signature.closure)
+            half = Half.of(signature.primal(), signature.closure, sizes)
             return None if half is None else Prepared(function, order, (), signature, outputs, forward=half)
         _, request, programs = Forward(function, wanted, provides).compiled(signature)
         if programs.halves is None:
             return None
-        first = Half.of(programs.forward, signature.closure)
-        second = Half.of(programs.backward, signature.closure)
+        first = Half.of(programs.forward, signature.closure, sizes)
+        second = Half.of(programs.backward, signature.closure, sizes)
         if first is None or second is None:
             return None
-        made = {e.name for e in first.entries} - set(arguments)
-        again = {e.name for e in first.entries if e.slot.copied} - set(programs.halves.restarted)
+        made = {e.name for e in first.arrays} - set(arguments)
+        again = {e.name for e in first.arrays if e.copied} - set(programs.halves.restarted)
         return Prepared(
             function,
             order,
@@ -178,8 +214,8 @@ class Prepared:
             request,
             first,
             second,
-            tuple(e.name for e in second.entries if e.name in made | again),
-            tuple(Seed.of(o, signature.program, request) for o in request.outputs),
+            tuple(e.name for e in second.arrays if e.name in made | again),
+            tuple(Seed.of(o, signature.program, request, sizes) for o in request.outputs),
             {n: gradient_name(n, signature.program) for n in request.inputs},
             reaches,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,19 +11,23 @@ import torch
 from torch import fx
 
 from sdgrad.onnx.function import ModelFunction
+from sdgrad.onnx_ops.elements import Dim
 from sdgrad.runtime.progress import working
 from sdgrad.torch.draws import Draw
 from sdgrad.torch.function import PreparedCall, apply
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.prepared import Prepared
+from sdgrad.torch.sizes import Sizes, evaluated
 
 Values = dict[str, Any]
+UNKNOWN = object()
+MANY = 64  # prepared calls of one segment: each size has memory of its own
 
 
 class Step(Protocol):
     """Reads and writes values by name."""
 
-    def run(self, values: Values) -> None: ...
+    def run(self, values: Values, sizes: Sizes) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -41,34 +45,42 @@ class Segment:
     draws: tuple[Draw, ...]
     outputs: tuple[str, ...]
     provides: tuple[str, ...]
-    shapes: tuple[tuple[int, ...], ...]
+    shapes: tuple[tuple[Dim, ...], ...]
     reaches: Mapping[str, frozenset[int]]
     hooks: Hooks
-    prepared: dict[tuple[str, ...], Prepared | None] = field(default_factory=dict, compare=False)  # by wanted gradients
+    prepared: dict[tuple[tuple[str, ...], Sizes], Prepared | None] = field(default_factory=dict, compare=False)
 
-    def run(self, values: Values) -> None:
-        given = (*(values[n] for n in self.inputs), *(d.make() for d in self.draws))
-        results = self.results(dict(zip(self.function.arguments, given, strict=True)))
-        for name, result, shape in zip(self.outputs, results, self.shapes, strict=True):
+    def run(self, values: Values, sizes: Sizes) -> None:
+        given = (*(values[n] for n in self.inputs), *(d.make(sizes) for d in self.draws))
+        results = self.results(dict(zip(self.function.arguments, given, strict=True)), sizes)
+        for name, result, extents in zip(self.outputs, results, self.shapes, strict=True):
+            shape = evaluated(extents, sizes)
             values[name] = result if result.shape == shape else result.reshape(shape)
 
-    def results(self, arguments: Mapping[str, torch.Tensor]) -> Sequence[torch.Tensor]:
+    def results(self, arguments: Mapping[str, torch.Tensor], sizes: Sizes) -> Sequence[torch.Tensor]:
         recorded = torch.is_grad_enabled()
         wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad and self.reaches[n])
-        if wanted not in self.prepared:
-            detached = {n: t.detach() for n, t in arguments.items()}
-            with working(f"{'differentiating' if wanted else 'generating'} {self.function.name}"):
-                prepared = Prepared.of(self.function, detached, wanted, self.provides, self.reaches)
-            if prepared is not None:
-                self.hooks.compiled(prepared)
-            self.prepared[wanted] = prepared
-        prepared = self.prepared[wanted]
-        if prepared is None:
+        prepared = self.prepared.get((wanted, sizes), UNKNOWN)
+        if prepared is UNKNOWN:
+            prepared = self.prepare(arguments, wanted, sizes)
+        if not isinstance(prepared, Prepared):
             given = {n: t if n in wanted else t.detach() for n, t in arguments.items()}
             return apply(self.function, given, self.provides)
         if not wanted:
             return prepared.run([t.detach() for t in arguments.values()])[0]
         return PreparedCall.apply(prepared, *arguments.values())
+
+    def prepare(self, arguments: Mapping[str, torch.Tensor], wanted: tuple[str, ...], sizes: Sizes) -> Prepared | None:
+        """Calls for these gradients and sizes; the oldest of many are forgotten, which are soon made again."""
+        detached = {n: t.detach() for n, t in arguments.items()}
+        with working(f"{'differentiating' if wanted else 'generating'} {self.function.name}"):
+            prepared = Prepared.of(self.function, detached, wanted, self.provides, self.reaches, dict(sizes))
+        if prepared is not None:
+            self.hooks.compiled(prepared)
+        while len(self.prepared) >= MANY:
+            self.prepared.pop(next(iter(self.prepared)), None)
+        self.prepared[wanted, sizes] = prepared
+        return prepared
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,7 @@ class Operation:
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
 
-    def run(self, values: Values) -> None:
+    def run(self, values: Values, sizes: Sizes) -> None:
         args, kwargs = fx.node.map_arg((self.args, dict(self.kwargs)), lambda n: values[n.name])
         values[self.name] = self.target(*args, **kwargs)
 
@@ -91,11 +103,11 @@ class Group:
 
     body: list[fx.Node]
 
-    def entering(self, constants: Mapping[fx.Node, torch.Tensor]) -> list[fx.Node]:
-        """Values from before that the nodes use."""
+    def entering(self, known: Collection[fx.Node]) -> list[fx.Node]:
+        """Values from before that the nodes use, but for constants and sizes."""
         inside = set(self.body)
         used = (n for node in self.body for n in node.all_input_nodes)
-        return [n for n in dict.fromkeys(used) if n not in inside and n not in constants]
+        return [n for n in dict.fromkeys(used) if n not in inside and n not in known]
 
     def leaving(self, results: Sequence[fx.Node]) -> list[fx.Node]:
         """Values that are used afterwards."""

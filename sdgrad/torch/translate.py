@@ -15,11 +15,13 @@ from torch.fx import Node
 
 from sdgrad.errors import Problem
 from sdgrad.onnx.reading import Reading
+from sdgrad.onnx_ops.elements import Dim
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.onnx_ops.families.extra import VERSION
 from sdgrad.torch.aten import RULES
-from sdgrad.torch.draws import BY_SHAPE, Draw, Make, contiguous, dropout_mask, stand_in
+from sdgrad.torch.draws import BY_SHAPE, Draw, Make, contiguous, drawn_by, dropout_mask, stand_in
 from sdgrad.torch.graph import DTYPES, OPSET, Graph, Type, Unsupported, Value
+from sdgrad.torch.sizes import shape_of
 
 FALLBACK = "give the module fallback=True, which leaves such operations to PyTorch"
 CHECKS = ("_assert", "sym_constrain")
@@ -42,11 +44,13 @@ class Translator:
 
     :param marked: what draws the numbers of marks.
     :param constants: tensors that the program holds, by the nodes that stand for them.
+    :param sizes: what nodes that compute with sizes give.
     """
 
     label: str
     marked: Sequence[Make]
     constants: Mapping[Node, torch.Tensor]
+    sizes: Mapping[Node, Any] = field(default_factory=dict)
     graph: Graph = field(default_factory=Graph)
     draws: list[Draw] = field(default_factory=list)
     drawn: list[tuple[str, Type]] = field(default_factory=list)
@@ -58,7 +62,7 @@ class Translator:
         :param entering: values that come from outside: the graph's inputs.
         :param leaving: the graph's outputs.
         """
-        env: dict[Node, Any] = {n: self.constant(t) for n, t in self.constants.items()}
+        env: dict[Node, Any] = {**self.sizes, **{n: self.constant(t) for n, t in self.constants.items()}}
         inputs: list[tuple[str, Type]] = []
         for node in entering:
             try:
@@ -123,7 +127,7 @@ class Translator:
     # -- random numbers
     def given(self, kind: Type, make: Any) -> Value:
         name = self.graph.names.fresh("drawn")
-        self.draws.append(Draw(name, make))
+        self.draws.append(Draw(name, kind.shape, make))
         self.drawn.append((name, kind))
         return Value(name, kind.shape, kind.dtype)
 
@@ -145,7 +149,7 @@ class Translator:
         if name not in BY_SHAPE or not isinstance(out, Type):
             raise Unsupported("random numbers whose distribution depends on data")
         args, kwargs = (torch.fx.node.map_arg(x, lambda n: stand_in(n.meta["val"])) for x in (node.args, node.kwargs))
-        return self.given(out, partial(node.target, *args, **kwargs))
+        return self.given(out, partial(drawn_by, node.target, args, kwargs))
 
     # -- the model
     def result(self, x: Any) -> Value:
@@ -154,8 +158,8 @@ class Translator:
 
     def reading(self, inputs: Sequence[tuple[str, Type]], outputs: Sequence[Value]) -> Reading:
         g = self.graph
-        infos = [onnx.helper.make_tensor_value_info(n, _element(t.dtype), t.shape) for n, t in inputs]
-        results = [onnx.helper.make_tensor_value_info(o.name, _element(o.dtype), o.shape) for o in outputs]
+        infos = [_info(n, t.shape, t.dtype) for n, t in inputs]
+        results = [_info(o.name, o.shape, o.dtype) for o in outputs]
         graph = onnx.helper.make_graph(g.nodes, self.label, infos, results)
         opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid(OWN, VERSION)]
         model = onnx.helper.make_model(graph, opset_imports=opsets)
@@ -167,6 +171,11 @@ class Translator:
         self.problems[node] = Problem(what, message, where(node), FALLBACK)
 
 
+def _info(name: str, shape: Sequence[Dim], dtype: torch.dtype) -> onnx.ValueInfoProto:
+    extents = [n if isinstance(n, int) else str(n) for n in shape]
+    return onnx.helper.make_tensor_value_info(name, _element(dtype), extents)
+
+
 def _element(dtype: torch.dtype) -> int:
     return onnx.helper.np_dtype_to_tensor_dtype(DTYPES[dtype])
 
@@ -174,7 +183,7 @@ def _element(dtype: torch.dtype) -> int:
 def _missing(value: Any) -> Any:
     """In place of a result that could not be translated, so that all problems are found."""
     if isinstance(value, torch.Tensor):
-        return Value("missing", tuple(value.shape), value.dtype)
+        return Value("missing", tuple(n if isinstance(n, int) else 1 for n in value.shape), value.dtype)
     return tuple(map(_missing, value)) if isinstance(value, (tuple, list)) else None
 
 
@@ -192,9 +201,7 @@ def described(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         if value.dtype not in DTYPES:
             raise Unsupported(f"numbers of type {value.dtype}")
-        if any(not isinstance(n, int) for n in value.shape):
-            raise Unsupported("a size that depends on data")
-        return Type(tuple(value.shape), value.dtype)
+        return Type(shape_of(value.shape), value.dtype)
     if isinstance(value, (tuple, list)):
         return tuple(described(v) for v in value)
     return None

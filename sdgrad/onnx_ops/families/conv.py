@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import sympy
 
 from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, dim, product
+from sdgrad.onnx_ops.elements import Declined, Dim, dim, divided, product
 from sdgrad.onnx_ops.families.shape import padded
 from sdgrad.onnx_ops.registry import integers, lowering
 from sdgrad.onnx_ops.tensors import Tensor
@@ -38,14 +38,11 @@ class Windows:
         """Windows along each axis. With ``ceil`` the last one may begin in the image and end behind the padding."""
         found: list[Dim] = []
         for n, p, q, r, s in zip(extents, self.before, self.after, self.reach, self.strides, strict=True):
-            room = sympy.sympify(n) + p + q - r
-            if not ceil:
-                found.append(dim(sympy.floor(room / s) + 1))
-                continue
-            count = sympy.ceiling(room / s) + 1
-            if count.is_Integer and isinstance(n, int) and (count - 1) * s >= n + p:
+            room = n + p + q - r
+            count = divided(room + s - 1 if ceil else room, s) + 1
+            if ceil and isinstance(n, int) and (count - 1) * s >= n + p:
                 count = count - 1  # it would begin behind the image
-            found.append(dim(count))
+            found.append(count)
         return tuple(found)
 
     def positions(self, window: Sequence[Dim], inside: Sequence[Dim]) -> tuple[sympy.Expr, ...]:

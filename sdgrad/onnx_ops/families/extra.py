@@ -1,19 +1,23 @@
-"""Functions that ONNX has no operators for, as operators of a domain of our own, ``sdgrad``."""
+"""What ONNX has no operators for, as operators of a domain of our own, ``sdgrad``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import numpy as np
+import sympy
 from onnx import defs
 
 from sdgrad.normalize.stopping import DETACHED
 from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Element, call
+from sdgrad.onnx_ops.elements import Element, call, dim, element
 from sdgrad.onnx_ops.families.elementwise import named
+from sdgrad.onnx_ops.fold import EXTENTS, OWN
 from sdgrad.onnx_ops.registry import lowering
 from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.symbolic.expr import to_expr
 
-DOMAIN, VERSION = "sdgrad", 1
+DOMAIN, VERSION = OWN, 1
 FLOATS = ["tensor(float16)", "tensor(float)", "tensor(double)"]
 
 UNARY: dict[str, Callable[[Element], Element]] = {
@@ -60,3 +64,24 @@ for _name, _function in UNARY.items():
 for _name, _both in BINARY.items():
     _declare(_name, ("X", "Y"))
     _binary(_name, _both)
+
+
+def _declare_shape(name: str, text: str, attribute: str, kind: defs.OpSchema.AttrType) -> None:
+    formal = defs.OpSchema.FormalParameter
+    given = defs.OpSchema.Attribute(attribute, kind, "Numbers, or expressions over the symbols of open dimensions")
+    made = [formal("Z", "tensor(int64)")]
+    defs.register_schema(defs.OpSchema(name, DOMAIN, VERSION, text, outputs=made, attributes=[given]))
+
+
+_declare_shape(EXTENTS, "Sizes as a tensor of known content.", "extents", defs.OpSchema.AttrType.STRINGS)
+_declare_shape("Positions", "``0, 1, ..`` below a size.", "extent", defs.OpSchema.AttrType.STRING)
+
+
+@lowering(EXTENTS, domain=DOMAIN)
+def sizes(b: Builder, *, extents: Sequence[str]) -> Tensor:
+    return b.constant(np.array([dim(to_expr(text)) for text in extents], object))
+
+
+@lowering("Positions", domain=DOMAIN)
+def positions(b: Builder, *, extent: str) -> Tensor:
+    return b.compute([dim(to_expr(extent))], np.int64, lambda i: element(sympy.sympify(i), np.int64))

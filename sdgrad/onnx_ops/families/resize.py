@@ -9,7 +9,7 @@ import sympy
 
 from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.elements import Declined, where
-from sdgrad.onnx_ops.registry import constant_of, integers, lowering
+from sdgrad.onnx_ops.registry import constant_of, extents, integers, lowering
 from sdgrad.onnx_ops.tensors import Tensor
 
 
@@ -119,25 +119,29 @@ def resize(
 ) -> Tensor:
     """Separable: a small matrix along each axis that changes."""
     along = [a % x.rank for a in axes] if axes is not None else list(range(x.rank))
-    extents = [x.shape[a] for a in along]
-    if not all(isinstance(n, int) for n in extents):
+    if sizes is not None and any(not isinstance(x.shape[a], int) for a in along):
+        kept = [(a, n, m) for a, n, m in zip(along, [x.shape[a] for a in along], extents(sizes, "sizes"), strict=True)]
+        along = [a for a, n, m in kept if n != m]  # open ones stay as they are
+        sizes = b.constant([m for _, n, m in kept if n != m])
+    own = [n for n in (x.shape[a] for a in along) if isinstance(n, int)]
+    if len(own) < len(along):
         raise Declined("open dimensions")
     if scales is not None and scales.size != 0:
         factors = [float(s) for s in constant_of(scales, "scales")]
-        results = [int(np.floor(n * s)) for n, s in zip(extents, factors, strict=True)]
+        results = [int(np.floor(n * s)) for n, s in zip(own, factors, strict=True)]
     else:
         results = integers(sizes, "sizes")
-        factors = [m / n for m, n in zip(results, extents, strict=True)]
+        factors = [m / n for m, n in zip(results, own, strict=True)]
         if keep_aspect_ratio_policy != "stretch":
             common = (min if keep_aspect_ratio_policy == "not_larger" else max)(factors)
             factors = [common] * len(factors)
-            results = [int(np.floor(n * common + 0.5)) for n in extents]
+            results = [int(np.floor(n * common + 0.5)) for n in own]
     box = (
         constant_of(roi, "roi") if roi is not None and roi.size != 0 else np.r_[[0.0] * len(along), [1.0] * len(along)]
     )
     crop = coordinate_transformation_mode == "tf_crop_and_resize"
     outside: list[tuple[int, np.ndarray]] = []
-    for k, (axis, n, m, s) in enumerate(zip(along, extents, results, factors, strict=True)):
+    for k, (axis, n, m, s) in enumerate(zip(along, own, results, factors, strict=True)):
         at = coordinates(n, m, s, coordinate_transformation_mode, (float(box[k]), float(box[k + len(along)])))
         if m == n and np.array_equal(at, np.arange(n)):
             continue

@@ -10,14 +10,14 @@ import onnx
 import sympy
 
 from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Element, call, dim, element, product, where
-from sdgrad.onnx_ops.registry import integers, lowering
+from sdgrad.onnx_ops.elements import Declined, Dim, Element, call, dim, divided, element, product, where
+from sdgrad.onnx_ops.registry import extents, integers, lowering
 from sdgrad.onnx_ops.tensors import Tensor
 
 
 @lowering("Reshape", since=5)
 def reshape(b: Builder, x: Tensor, shape: Tensor, *, allowzero: int = 0) -> Tensor:
-    wanted: list[Dim] = list(integers(shape, "shape"))
+    wanted = extents(shape, "shape")
     if not allowzero:
         wanted = [x.shape[k] if n == 0 else n for k, n in enumerate(wanted)]
     if -1 in wanted:
@@ -51,7 +51,7 @@ def transpose(b: Builder, x: Tensor, *, perm: Sequence[int] | None = None) -> Te
 
 @lowering("Expand")
 def expand(b: Builder, x: Tensor, shape: Tensor) -> Tensor:
-    wanted = integers(shape, "shape")
+    wanted = extents(shape, "shape")
     lead = [1] * (len(wanted) - x.rank)
     own = [1] * (x.rank - len(wanted))
     both = zip([*lead, *x.shape], [*own, *wanted], strict=True)
@@ -61,7 +61,7 @@ def expand(b: Builder, x: Tensor, shape: Tensor) -> Tensor:
 @lowering("Tile", since=6)
 def tile(b: Builder, x: Tensor, repeats: Tensor) -> Tensor:
     """Through axes of their own: ``y[r, i] = x[i]``."""
-    times = integers(repeats, "repeats")
+    times = extents(repeats, "repeats")
     pairs: list[Dim] = [v for r, n in zip(times, x.shape, strict=True) for v in (r, n)]
     wide = x.moved(pairs, lambda i: tuple(i[1::2]))
     return wide.reshape([dim(sympy.sympify(r) * n) for r, n in zip(times, x.shape, strict=True)])
@@ -91,10 +91,10 @@ def pieces(x: Tensor, axis: int, counts: Sequence[Dim]) -> list[Tensor]:
 def split(b: Builder, x: Tensor, sizes: Tensor | None, *, axis: int, num_outputs: int | None = None, operation: Any):
     axis %= x.rank
     if sizes is not None:
-        return pieces(x, axis, integers(sizes, "split"))
+        return pieces(x, axis, extents(sizes, "split"))
     count = num_outputs or len(operation.outputs)
     extent = x.shape[axis]
-    each = -(-extent // count) if isinstance(extent, int) else dim(sympy.sympify(extent) / count)
+    each = divided(extent + count - 1, count)
     counts = [each] * (count - 1)
     return pieces(x, axis, [*counts, dim(sympy.sympify(extent) - each * (count - 1))])
 
@@ -102,12 +102,12 @@ def split(b: Builder, x: Tensor, sizes: Tensor | None, *, axis: int, num_outputs
 @lowering("Slice", since=10)
 def slice_(b: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None) -> Tensor:
     """NumPy's rules for negative and for large numbers."""
-    first, last = integers(starts, "starts"), integers(ends, "ends")
+    first, last = extents(starts, "starts"), extents(ends, "ends")
     along = integers(axes, "axes") if axes is not None else list(range(len(first)))
     by = integers(steps, "steps") if steps is not None else [1] * len(first)
     for axis, start, end, step in zip(along, first, last, by, strict=True):
         extent = x.shape[axis % x.rank]
-        if not isinstance(extent, int):
+        if not (isinstance(extent, int) and isinstance(start, int) and isinstance(end, int)):
             x = _open_slice(x, axis, start, end, step)
             continue
         taken = range(*slice(start, end, step).indices(extent))
@@ -115,14 +115,25 @@ def slice_(b: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | N
     return x
 
 
-def _open_slice(x: Tensor, axis: int, start: int, end: int, step: int) -> Tensor:
-    """Of an extent that the model leaves open; it is promised to be at least as large as the numbers."""
+def _open_slice(x: Tensor, axis: int, start: Dim, end: Dim, step: int) -> Tensor:
+    """Of an extent that the model leaves open; it is promised to be at least as large as the numbers.
+
+    Bounds that are expressions count from the front.
+    """
     extent = x.shape[axis % x.rank]
-    if step < 0:
+    if step < 0 and (start, end) != (-1, -(2**31)):
         raise Declined("a slice backwards along an open dimension")
-    low = start if start >= 0 else extent + start
-    high = extent if end > 2**30 else end if end >= 0 else extent + end
-    return x.slice(axis, low, dim(sympy.ceiling((sympy.sympify(high) - low) / step)), step)
+    if step < 0:
+        return x.slice(axis, extent - 1, _steps(extent, -step), step)
+    low, high = (extent + n if isinstance(n, int) and n < 0 else n for n in (start, end))
+    if isinstance(high, int) and high > 2**30:
+        high = extent
+    return x.slice(axis, dim(low), _steps(high - low, step), step)
+
+
+def _steps(length: Dim, step: int) -> Dim:
+    """How many elements are taken of so many."""
+    return divided(length + step - 1, step)
 
 
 @lowering("Pad", since=11)
@@ -218,7 +229,11 @@ def constant(
 @lowering("ConstantOfShape")
 def constant_of_shape(b: Builder, shape: Tensor, *, value: np.ndarray | None = None) -> Tensor:
     content = value if value is not None else np.zeros(1, np.float32)
-    return b.constant(np.broadcast_to(content.reshape(()), integers(shape, "shape")))
+    wanted = extents(shape, "shape")
+    numbers = [n for n in wanted if isinstance(n, int)]
+    if len(numbers) < len(wanted):
+        return b.full(wanted, content.item(), content.dtype)
+    return b.constant(np.broadcast_to(content.reshape(()), numbers))
 
 
 @lowering("EyeLike")

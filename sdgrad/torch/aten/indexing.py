@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
+from sdgrad.onnx_ops.tensors import broadcast_shape
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.aten.shapes import filled
 from sdgrad.torch.graph import Graph, Type, Unsupported, Value
@@ -60,7 +61,7 @@ def _front(
     given = [None if i is None else _whole(g, i) for i in indices]
     axes = [k for k, i in enumerate(given) if i is not None]
     others = [k for k in range(len(shape)) if k not in axes]
-    extents = list(np.broadcast_shapes(*(i.shape for i in given if i is not None)))
+    extents = list(broadcast_shape(*(i.shape for i in given if i is not None)))
     wide = [g.op("Expand", i, g.integers(extents)) if list(i.shape) != extents else i for i in given if i is not None]
     places = g.op("Concat", *(g.unsqueeze(w, len(extents)) for w in wide), axis=len(extents))
     adjacent = axes == list(range(axes[0], axes[-1] + 1))
@@ -85,7 +86,7 @@ def _index_put(
     g: Graph, out: Type, self: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False
 ) -> Value:
     mask = indices[0] if len(indices) == 1 else None
-    if mask is not None and mask.dtype == torch.bool and int(np.prod(values.shape)) == 1 and not accumulate:
+    if mask is not None and mask.dtype == torch.bool and values.size == 1 and not accumulate:
         wide = g.reshape(mask, [*mask.shape, *[1] * (len(out.shape) - mask.rank)])
         return g.op("Where", wide, g.reshape(g.cast(values, out.dtype), []), self)
     axes, others, places, extents, at = _front(g, indices, out.shape)
@@ -197,7 +198,7 @@ def _argsort(g: Graph, out: Type, self: Value, dim: int = -1, descending: bool =
 
 @aten("one_hot.default")
 def _one_hot(g: Graph, out: Type, self: Value, num_classes: int = -1) -> Value:
-    classes = g.constant(np.arange(out.shape[-1]), torch.int64)
+    classes = g.positions(out.shape[-1])
     return g.cast(g.op("Equal", g.unsqueeze(_whole(g, self), self.rank), classes), out.dtype)
 
 
@@ -221,7 +222,7 @@ def _embedding_bag(
     bags, width = out[0].shape
     count = indices.shape[0]
     at = _whole(g, indices)
-    begins = g.op("LessOrEqual", g.unsqueeze(_whole(g, offsets), 0), g.constant(np.arange(count)[:, None], torch.int64))
+    begins = g.op("LessOrEqual", g.unsqueeze(_whole(g, offsets), 0), g.unsqueeze(g.positions(count), 1))
     begun = g.reduce("ReduceSum", Value(g.cast(begins, torch.int64).name, (count, 0)), [1], False)
     bag = g.op("Sub", begun, g.constant(1, torch.int64))
     rows = g.op("Gather", weight, at, axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from sdgrad.torch.aten.registry import RULES, aten
-from sdgrad.torch.graph import Graph, Type, Unsupported, Value
+from sdgrad.torch.graph import Graph, Type, Unsupported, Value, numbers
 
 
 def _each(values: Sequence[int], rank: int) -> list[int]:
@@ -37,7 +37,7 @@ def _convolution(
         "pads": [*pads, *pads],
         "dilations": _each(dilation, rank),
         "group": groups,
-        "kernel_shape": list(weight.shape[2:]),
+        "kernel_shape": list(weight.numbers[2:]),
     }
     x = input if input.rank == rank + 2 else g.unsqueeze(input, 0)
     if transposed:
@@ -120,16 +120,16 @@ def _adaptive_average(rank: int):
         """Windows ``floor(i n / m) .. ceil((i + 1) n / m)``: a product with a matrix of averages for each axis."""
         x = self
         for axis in range(self.rank - rank, self.rank):
-            n, m = self.shape[axis], out.shape[axis]
-            if n == m:
+            if self.shape[axis] == out.shape[axis]:
                 continue
+            if out.shape[axis] == 1:
+                x = g.reduce("ReduceMean", Value(x.name, self.shape, self.dtype), [axis], True)
+                continue
+            n, m = numbers([self.shape[axis], out.shape[axis]])
             first = np.arange(m) * n // m
             last = -(-(np.arange(m) + 1) * n // m)
             k = np.arange(n)[:, None]
             matrix = ((k >= first) & (k < last)) / (last - first)
-            if m == 1:
-                x = g.reduce("ReduceMean", Value(x.name, self.shape, self.dtype), [axis], True)
-                continue
             if n % m == 0:
                 wide = g.reshape(x, [*x.shape[:axis], m, n // m, *x.shape[axis + 1 :]])
                 x = g.reduce("ReduceMean", wide, [axis + 1], False)
@@ -154,7 +154,7 @@ def _adaptive_max(rank: int):
         """The windows of the average; those that are shorter repeat their last element."""
         x = self
         for axis in range(self.rank - rank, self.rank):
-            n, m = self.shape[axis], out[0].shape[axis]
+            n, m = numbers([self.shape[axis], out[0].shape[axis]])
             first = np.arange(m) * n // m
             last = -(-(np.arange(m) + 1) * n // m)
             places = np.minimum(first[:, None] + np.arange((last - first).max()), last[:, None] - 1)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from sdgrad.onnx_ops.elements import product
 from sdgrad.torch.aten.reductions import variance
 from sdgrad.torch.aten.registry import RULES, aten
-from sdgrad.torch.graph import Graph, Type, Value
+from sdgrad.torch.graph import Graph, Type, Value, numbers
 
 DROPPED = Value("")
 """In place of a result that only PyTorch's own backward pass uses."""
@@ -17,7 +18,7 @@ DROPPED = Value("")
 
 def _given_or(g: Graph, x: Value | None, number: int, shape: Sequence[int], like: Value) -> Value:
     """A weight, or a number in its place."""
-    return x if x is not None else g.constant(np.full(tuple(shape), number), like.dtype)
+    return x if x is not None else g.constant(np.full(numbers(shape), number), like.dtype)
 
 
 def _moment(g: Graph, x: Value, wanted: Type) -> Value:
@@ -149,7 +150,7 @@ def _batch_norm(
     channels = input.shape[1]
     spread, level = variance(g, input, axes, 0.0, False)
     mean = g.reshape(level, [channels])
-    count = float(np.prod([input.shape[k] for k in axes]))
+    count = product([input.shape[k] for k in axes])
     found = _normalized(g, input, weight, bias, mean, spread, eps)
     if len(out) <= 3 or running_mean is None or running_var is None:
         return (found, *[DROPPED] * (len(out) - 1))
@@ -159,7 +160,11 @@ def _batch_norm(
         part = g.op("Mul", g.cast(new, dtype), g.constant(momentum, dtype))
         return g.op("Add", g.op("Mul", old, g.constant(1 - momentum, dtype)), part)
 
-    unbiased = g.op("Mul", spread, g.constant(count / max(count - 1, 1), input.dtype))
+    if isinstance(count, int):
+        ratio = g.constant(count / max(count - 1, 1), input.dtype)
+    else:
+        ratio = g.op("Div", g.operand(count, input.dtype), g.operand(count - 1, input.dtype))
+    unbiased = g.op("Mul", spread, ratio)
     return found, DROPPED, DROPPED, moved(running_mean, mean), moved(running_var, unbiased)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
+from sdgrad.onnx_ops.elements import product
 from sdgrad.torch.aten.registry import aten
 from sdgrad.torch.graph import Graph, Type, Value
 
@@ -16,19 +16,19 @@ from sdgrad.torch.graph import Graph, Type, Value
 def _matmul(g: Graph, out: Type, self: Value, second: Value | None = None, **more: Any) -> Value:
     other = second if second is not None else next(v for v in more.values() if isinstance(v, Value))
     if self.rank > 2 and other.rank == 2:  # one product of matrices
-        x = g.reshape(self, [int(np.prod(self.shape[:-1])), self.shape[-1]])
+        x = g.reshape(self, [product(self.shape[:-1]), self.shape[-1]])
         return g.reshape(g.op("MatMul", x, other), out.shape)
     return g.op("MatMul", self, other)
 
 
-def _plus(g: Graph, out: Type, self: Value, product: Value, beta: float, alpha: float) -> Value:
+def _plus(g: Graph, out: Type, self: Value, found: Value, beta: float, alpha: float) -> Value:
     if alpha != 1:
-        product = g.op("Mul", product, g.constant(alpha, out.dtype))
+        found = g.op("Mul", found, g.constant(alpha, out.dtype))
     if beta == 0:
-        return product
+        return found
     if beta != 1:
         self = g.op("Mul", self, g.constant(beta, out.dtype))
-    return g.op("Add", product, self)
+    return g.op("Add", found, self)
 
 
 @aten("addmm.default")
@@ -40,10 +40,10 @@ def _addmm(g: Graph, out: Type, self: Value, mat1: Value, mat2: Value, beta: flo
 def _baddbmm(
     g: Graph, out: Type, self: Value, batch1: Value, batch2: Value, beta: float = 1, alpha: float = 1
 ) -> Value:
-    product = g.op("MatMul", batch1, batch2)
+    found = g.op("MatMul", batch1, batch2)
     if len(out.shape) == 2:
-        product = g.reduce("ReduceSum", Value(product.name, (0, *out.shape)), [0], False)
-    return _plus(g, out, self, product, beta, alpha)
+        found = g.reduce("ReduceSum", Value(found.name, (0, *out.shape)), [0], False)
+    return _plus(g, out, self, found, beta, alpha)
 
 
 @aten("addmv.default")
@@ -55,9 +55,9 @@ def _addmv(g: Graph, out: Type, self: Value, mat: Value, vec: Value, beta: float
 def _linear(g: Graph, out: Type, input: Value, weight: Value, bias: Value | None = None) -> Value:
     """One product of matrices, whatever the dimensions of the operand are."""
     if weight.rank != 2 or input.rank < 2:
-        product = g.op("MatMul", input, g.transpose(weight, range(weight.rank)[::-1]))
-        return product if bias is None else g.op("Add", product, bias)
-    rows = int(np.prod(input.shape[:-1]))
+        found = g.op("MatMul", input, g.transpose(weight, range(weight.rank)[::-1]))
+        return found if bias is None else g.op("Add", found, bias)
+    rows = product(input.shape[:-1])
     x = g.reshape(input, [rows, input.shape[-1]])
     return g.reshape(g.op("Gemm", x, weight, bias, transB=1), out.shape)
 

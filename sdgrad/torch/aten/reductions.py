@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
+from sdgrad.onnx_ops.elements import product
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Value
 
@@ -47,7 +47,7 @@ def _all(g: Graph, out: Type, self: Value, dim: Any = None, keepdim: bool = Fals
 
 def _arg(kind: str):
     def rule(g: Graph, out: Type, self: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-        flat = self if dim is not None else g.reshape(self, [int(np.prod(self.shape))])
+        flat = self if dim is not None else g.reshape(self, [self.size])
         if not flat.shape:
             return g.constant(0, torch.int64)
         found = g.op(kind, flat, axis=flat.axis(dim or 0), keepdims=int(keepdim and dim is not None))
@@ -87,8 +87,11 @@ def variance(g: Graph, x: Value, dim: Any, correction: float | None, keep: bool)
     apart, level = centred(g, x, dim)
     total = g.reduce("ReduceSum", g.op("Mul", apart, apart, like=x), _axes(dim), keep)
     axes = _axes(dim) or range(x.rank)
-    count = float(np.prod([x.shape[x.axis(a)] for a in axes])) - (1.0 if correction is None else float(correction))
-    divisor = g.constant(max(count, 0.0), x.dtype)
+    count = product([x.shape[x.axis(a)] for a in axes])
+    taken = 1.0 if correction is None else float(correction)
+    if isinstance(count, int):
+        return g.op("Div", total, g.constant(max(count - taken, 0.0), x.dtype)), level
+    divisor = g.op("Sub", g.operand(count, x.dtype), g.constant(taken, x.dtype))  # open sizes are larger than one
     return g.op("Div", total, divisor), level
 
 

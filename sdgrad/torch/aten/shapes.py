@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from sdgrad.onnx_ops.elements import Dim
 from sdgrad.torch.aten.registry import RULES, aten
-from sdgrad.torch.graph import Graph, Type, Value
+from sdgrad.torch.graph import Graph, Type, Value, numbers
 
 
 @aten("view.default", "reshape.default", "_unsafe_view.default", "unsqueeze.default", "squeeze.default", "squeeze.dim")
@@ -55,20 +57,34 @@ def _slice(
     if self.shape == out.shape:
         return self
     axis = self.axis(dim)
-    first, last = bounds(self.shape[axis], start, end)
+    first, last = bounds(self.shape[axis], start, end, out.shape[axis] if step == 1 else None)
     return g.slice(self, axis, first, last, step)
 
 
-def bounds(extent: int, start: int | None, end: int | None) -> tuple[int, int]:
-    """A slice's bounds, counted from the front and inside."""
-    first, last, _ = slice(start, end).indices(extent)
-    return first, max(first, last)
+def bounds(extent: Dim, start: Dim | None, end: Dim | None, count: Dim | None = None) -> tuple[Dim, Dim]:
+    """A slice's bounds, counted from the front and inside.
+
+    :param count: how many elements it takes, where that is known; decides open ones.
+    """
+    if all(n is None or isinstance(n, int) for n in (extent, start, end)):
+        first, last, _ = slice(start, end).indices(extent)
+        return first, max(first, last)
+    low, high = (at if at is None or not (isinstance(at, int) and at < 0) else extent + at for at in (start, end))
+    low = 0 if low is None else low
+    if count is not None:
+        return low, low + count
+    return low, extent if high is None or isinstance(high, int) and high > 2**30 else high
+
+
+def placed(index: int, extent: Dim) -> Dim:
+    """A position counted from the front."""
+    return index % extent if isinstance(extent, int) else index if index >= 0 else extent + index
 
 
 @aten("select.int")
 def _select(g: Graph, out: Type, self: Value, dim: int, index: int) -> Value:
     axis = self.axis(dim)
-    at = index % self.shape[axis]
+    at = placed(index, self.shape[axis])
     return g.reshape(g.slice(self, axis, at, at + 1), out.shape)
 
 
@@ -84,22 +100,28 @@ def _slice_scatter(
     step: int = 1,
 ) -> Value:
     axis = self.axis(dim)
-    first, last = bounds(out.shape[axis], start, end)
+    first, last = bounds(out.shape[axis], start, end, src.shape[axis] if step == 1 else None)
     src = g.cast(src, out.dtype)
     if step == 1:
         parts = [(0, first), None, (last, out.shape[axis])]
-        pieces = [src if p is None else g.slice(self, axis, *p) for p in parts if p is None or p[0] < p[1]]
+        pieces = [src if p is None else g.slice(self, axis, *p) for p in parts if p is None or _is_some(*p)]
         return g.op("Concat", *pieces, axis=axis) if len(pieces) > 1 else src
-    places = np.arange(first, last, step).reshape([-1 if k == axis else 1 for k in range(self.rank)])
+    low, high = numbers([first, last])
+    places = np.arange(low, high, step).reshape([-1 if k == axis else 1 for k in range(self.rank)])
     return g.op(
-        "ScatterElements", self, g.constant(np.broadcast_to(places, src.shape).astype(np.int64)), src, axis=axis
+        "ScatterElements", self, g.constant(np.broadcast_to(places, src.numbers).astype(np.int64)), src, axis=axis
     )
+
+
+def _is_some(first: Dim, last: Dim) -> bool:
+    """Whether a range may have elements."""
+    return first != last and not (isinstance(first, int) and isinstance(last, int) and first > last)
 
 
 @aten("select_scatter.default")
 def _select_scatter(g: Graph, out: Type, self: Value, src: Value, dim: int, index: int) -> Value:
     axis = self.axis(dim)
-    at = index % out.shape[axis]
+    at = placed(index, out.shape[axis])
     wide = g.reshape(src, [1 if k == axis else n for k, n in enumerate(out.shape)])
     return _slice_scatter(g, out, self, wide, axis, at, at + 1)
 
@@ -123,8 +145,8 @@ def _split(g: Graph, out: Sequence[Type], self: Value, *sizes: Any, dim: int = 0
     axis = self.axis(dim)
     drops = bool(out) and len(out[0].shape) < self.rank  # unbind
     extents = [1 if drops else o.shape[axis] for o in out]
-    starts = np.cumsum([0, *extents])
-    parts = [g.slice(self, axis, int(a), int(a) + n) for a, n in zip(starts, extents, strict=False)]
+    starts = itertools.accumulate([0, *extents])
+    parts = [g.slice(self, axis, a, a + n) for a, n in zip(starts, extents, strict=False)]
     return tuple(g.reshape(p, o.shape) if drops else p for p, o in zip(parts, out, strict=True))
 
 
@@ -138,11 +160,14 @@ def _flip(g: Graph, out: Type, self: Value, dims: Sequence[int]) -> Value:
 
 @aten("roll.default")
 def _roll(g: Graph, out: Type, self: Value, shifts: Sequence[int], dims: Sequence[int] = ()) -> Value:
-    x = self if dims else g.reshape(self, [int(np.prod(self.shape))])
+    x = self if dims else g.reshape(self, [self.size])
     for shift, d in zip(shifts, dims or [0], strict=True):
         axis = self.axis(d) if dims else 0
-        extent = self.shape[axis] if dims else int(np.prod(self.shape))
-        if extent and (at := -shift % extent):
+        extent = self.shape[axis] if dims else self.size
+        if not isinstance(extent, int):  # a shift by less than the size
+            at = -shift if shift < 0 else extent - shift
+            x = g.op("Concat", g.slice(x, axis, at, extent), g.slice(x, axis, 0, at), axis=axis) if shift else x
+        elif extent and (at := -shift % extent):
             x = g.op("Concat", g.slice(x, axis, at, extent), g.slice(x, axis, 0, at), axis=axis)
     return x if dims else g.reshape(x, out.shape)
 
@@ -174,9 +199,9 @@ def _diagonal(g: Graph, out: Type, self: Value, offset: int = 0, dim1: int = 0, 
     rows, columns = self.axis(dim1), self.axis(dim2)
     others = [k for k in range(self.rank) if k not in (rows, columns)]
     x = g.transpose(self, [*others, rows, columns])
-    count = out.shape[-1]
+    (count, width) = numbers([out.shape[-1], self.shape[columns]])
     k = np.arange(count)
-    flat = (k + max(-offset, 0)) * self.shape[columns] + k + max(offset, 0)
+    flat = (k + max(-offset, 0)) * width + k + max(offset, 0)
     wide = g.reshape(
         Value(x.name, None, self.kind), [*(self.shape[a] for a in others), self.shape[rows] * self.shape[columns]]
     )
@@ -186,7 +211,7 @@ def _diagonal(g: Graph, out: Type, self: Value, offset: int = 0, dim1: int = 0, 
 @aten("unfold.default")
 def _unfold(g: Graph, out: Type, self: Value, dimension: int, size: int, step: int) -> Value:
     axis = self.axis(dimension)
-    places = np.arange(out.shape[axis])[:, None] * step + np.arange(size)
+    places = np.arange(*numbers([out.shape[axis]]))[:, None] * step + np.arange(size)
     found = g.op("Gather", self, g.constant(places.astype(np.int64)), axis=axis)
     rank = self.rank + 1
     return g.transpose(found, [*(k for k in range(rank) if k != axis + 1), axis + 1])
@@ -218,7 +243,13 @@ def filled(g: Graph, out: Type, value: Any) -> Value:
 @aten("arange.start_step", "arange.default", "arange.start")
 def _arange(g: Graph, out: Type, *bounds: Any, **more: Any) -> Value:
     start, step = more.get("start", 0), more.get("step", 1)
-    return g.constant(start + step * np.arange(out.shape[0]), out.dtype)
+    if isinstance(out.shape[0], int) and isinstance(start, (int, float)):
+        return g.constant(start + step * np.arange(out.shape[0]), out.dtype)
+    whole = isinstance(step, int) and not isinstance(start, float)
+    kind = torch.int64 if whole else out.dtype
+    k = g.cast(g.positions(out.shape[0]), kind)
+    k = k if step == 1 else g.op("Mul", k, g.constant(step, kind), like=k)
+    return g.cast(k if start == 0 else g.op("Add", k, g.operand(start, kind), like=k), out.dtype)
 
 
 @aten("linspace.default")
@@ -228,7 +259,7 @@ def _linspace(g: Graph, out: Type, start: float, end: float, steps: int, **more:
 
 @aten("eye.default", "eye.m")
 def _eye(g: Graph, out: Type, *sizes: Any, **more: Any) -> Value:
-    return g.constant(np.eye(out.shape[0], out.shape[1]), out.dtype)
+    return g.constant(np.eye(out.numbers[0], out.numbers[1]), out.dtype)
 
 
 def _triangle(upper: int):

@@ -1,0 +1,202 @@
+"""Sizes that change from call to call: which ones, and what they are called in one program for all of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils import _pytree as pytree
+from torch.utils._sympy import functions as f
+
+from sdgrad.errors import ArgumentError
+from sdgrad.onnx_ops.elements import Dim, dim, divided
+from sdgrad.symbolic.expr import free_names, substitute, sym
+from sdgrad.torch.call import Call
+from sdgrad.torch.graph import Unsupported
+
+Sizes: TypeAlias = "tuple[tuple[str, int], ...]"
+"""The symbols of one call, with their values."""
+LEAST = 2
+"""PyTorch takes sizes of zero and one for what they are: such calls have programs of their own."""
+Spec = Any
+"""What ``torch.export`` takes: by argument, in its structure, ``{dimension: Dim}`` or a sequence, or None."""
+
+
+# -- what the user says
+def open_dimensions(spec: Spec, forward: Callable, call: Call) -> list[dict[int, Any]]:
+    """For each tensor among the arguments: its open dimensions, and what ``torch.export`` is told of them.
+
+    :param spec: by parameter of ``forward``, or in order.
+    :raises ArgumentError: it does not fit the arguments.
+    """
+    args, kwargs = pytree.tree_unflatten(list(call.leaves), call.structure)
+    by_name = _by_name(spec, forward, args)
+    found: list[dict[int, Any]] = []
+    for name, value in (*_named(forward, args).items(), *kwargs.items()):
+        _collect(by_name.pop(name, None), value, name, found)
+    if by_name:
+        raise ArgumentError(f"dynamic_shapes: there is no argument {', '.join(map(repr, by_name))}")
+    return found
+
+
+def _named(forward: Callable, args: Sequence[Any]) -> dict[str, Any]:
+    """Positional arguments by name; ``*args`` is one, a tuple."""
+    kinds = [p for p in inspect.signature(forward).parameters.values() if p.kind != p.KEYWORD_ONLY]
+    named: dict[str, Any] = {}
+    remaining = list(args)
+    for p in kinds:
+        if p.kind == p.VAR_POSITIONAL:
+            named[p.name], remaining = tuple(remaining), []
+        elif p.kind != p.VAR_KEYWORD and remaining:
+            named[p.name] = remaining.pop(0)
+    return named
+
+
+def _by_name(spec: Spec, forward: Callable, args: Sequence[Any]) -> dict[str, Any]:
+    if isinstance(spec, Mapping):
+        return dict(spec)
+    if isinstance(spec, (tuple, list)) and len(spec) <= len(args):
+        return dict(zip(_named(forward, args), spec, strict=False))
+    raise ArgumentError(f"dynamic_shapes: expected a dict by argument, or a tuple in their order, found {spec!r}")
+
+
+def _collect(spec: Spec, value: Any, where: str, found: list[dict[int, Any]]) -> None:
+    """The dimensions of one argument, tensor by tensor."""
+    if isinstance(value, torch.Tensor):
+        pairs = spec.items() if isinstance(spec, Mapping) else enumerate(spec or ())
+        given = {k: _as_export(d) for k, d in pairs if d is not None and type(d) is not int}
+        if wrong := [k for k in given if not isinstance(k, int) or not -value.ndim <= k < value.ndim]:
+            raise ArgumentError(f"dynamic_shapes: '{where}' has {value.ndim} dimensions, and no dimension {wrong[0]!r}")
+        found.append({k % value.ndim: d for k, d in given.items()})
+        return
+    inner, structure = pytree.tree_flatten(value, is_leaf=lambda x: x is not value)
+    if inner and inner[0] is value or not inner:  # a leaf that is no tensor
+        return
+    if isinstance(value, Mapping):
+        parts = [(spec or {}).get(k) for k in value]
+    else:
+        parts = list(spec) if spec is not None else [None] * len(inner)
+    if len(parts) != len(inner):
+        raise ArgumentError(f"dynamic_shapes: '{where}' has {len(inner)} parts, and {len(parts)} are described")
+    for part, x in zip(parts, inner, strict=True):
+        _collect(part, x, where, found)
+
+
+def _as_export(what: Any) -> Any:
+    """A dimension as ``torch.export`` has it; a name is a dimension of that name."""
+    return _named_dim(what) if isinstance(what, str) else what
+
+
+@cache
+def _named_dim(name: str) -> Any:
+    return torch.export.Dim(name)
+
+
+# -- what PyTorch traced
+PLAIN = {
+    f.FloorDiv: divided,
+    f.CleanDiv: divided,
+    f.PythonMod: lambda a, b: a - b * divided(a, b),
+    f.Mod: lambda a, b: a - b * divided(a, b),
+    f.Max: sympy.Max,
+    f.Min: sympy.Min,
+    f.Identity: lambda a: a,
+}
+
+
+def size_of(value: Any) -> Dim:
+    """A size that PyTorch traced, as the engine has sizes.
+
+    :raises Unsupported: it depends on data, or is made by a function that there are no integers for.
+    """
+    if not isinstance(value, torch.SymInt):
+        return value
+    if free_unbacked_symbols(value):
+        raise Unsupported("a size that depends on data")
+    return dim(_translated(value.node.expr))
+
+
+def _translated(expr: sympy.Basic) -> sympy.Expr:
+    if isinstance(expr, sympy.Symbol):
+        return sym(f"size_{expr.name}")
+    if not expr.args:
+        return expr
+    parts = [_translated(a) for a in expr.args]
+    if type(expr) in PLAIN:
+        return sympy.sympify(PLAIN[type(expr)](*parts))
+    if isinstance(expr, (sympy.Add, sympy.Mul, sympy.Pow)):
+        return expr.func(*parts)
+    raise Unsupported(f"a size that is {expr}")
+
+
+def shape_of(shape: Sequence[Any]) -> tuple[Dim, ...]:
+    """A shape that PyTorch traced."""
+    return tuple(map(size_of, shape))
+
+
+@dataclass(frozen=True)
+class Open:
+    """The symbols of a captured module.
+
+    :param places: for each symbol, where it is read: input and dimension.
+    :param shapes: what the inputs' shapes are then.
+    :param ranges: the least and the largest value that the module was captured for.
+    """
+
+    places: Mapping[str, tuple[int, int]]
+    shapes: tuple[tuple[Dim, ...], ...]
+    ranges: Mapping[str, tuple[float, float]]
+
+    @staticmethod
+    def of(program: torch.export.ExportedProgram, inputs: Sequence[torch.Tensor]) -> Open:
+        """
+        :param inputs: as they were traced.
+        """
+        shapes = tuple(shape_of(x.shape) for x in inputs)
+        places: dict[str, tuple[int, int]] = {}
+        for k, shape in enumerate(shapes):
+            for d, n in enumerate(shape):
+                if isinstance(n, sympy.Symbol):
+                    places.setdefault(n.name, (k, d))
+        ranges = {
+            f"size_{s.name}": (float(r.lower), float(r.upper))
+            for s, r in program.range_constraints.items()
+            if isinstance(s, sympy.Symbol)
+        }
+        return Open(places, shapes, ranges)
+
+    def sizes(self, inputs: Sequence[torch.Tensor]) -> Sizes | None:
+        """The values of the symbols in a call; None for sizes that the module was not captured for."""
+        found = {s: inputs[k].shape[d] for s, (k, d) in self.places.items()}
+        for symbol, n in found.items():
+            low, high = self.ranges.get(symbol, (LEAST, float("inf")))
+            if not low <= n <= high:
+                return None
+        known = tuple(found.items())
+        fits = all(evaluated(s, known) == tuple(x.shape) for s, x in zip(self.shapes, inputs, strict=True))
+        return known if fits else None
+
+
+NONE = Open({}, (), {})
+"""Of a module whose sizes are those of its first call."""
+
+
+@cache
+def evaluated(shape: tuple[Dim, ...], sizes: Sizes) -> tuple[int, ...]:
+    """A shape in one call."""
+    return tuple(n if isinstance(n, int) else value(n, sizes) for n in shape)
+
+
+def value(size: Dim, sizes: Sizes) -> int:
+    """A size in one call."""
+    known = {n: sympy.Integer(v) for n, v in sizes}
+    found = substitute(sympy.sympify(size), known)
+    if left := free_names(found):
+        raise ArgumentError(f"the size {size} depends on {', '.join(sorted(left))}, which no argument tells")
+    return int(found)
