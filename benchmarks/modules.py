@@ -4,6 +4,7 @@
 
 A step is forward, a mean of squares as the loss, and backward to all weights, in float32. Gradients are compared first.
 Every repetition runs every engine, and medians are reported, as ratios. ``first`` is the first step, from nothing.
+``open`` is sdgrad with one program for all batch sizes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from benchmarks.clock import limit_threads, medians
 
-ENGINES = ("sdgrad", "eager", "compile")
+ENGINES = ("sdgrad", "open", "eager", "compile")
 TOLERANCE = 1e-3
 
 
@@ -99,6 +100,8 @@ def wrapped(engine: str, module: Any) -> Any:
 
     if engine == "sdgrad":
         return sdgrad.Module(module)
+    if engine == "open":
+        return sdgrad.Module(module, dynamic_shapes=({0: "batch"},))
     return module if engine == "eager" else torch.compile(module)
 
 

@@ -195,7 +195,8 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
     sources = [s for job in jobs for s in sources_of(job.folder)]
     if len(jobs) > 1:
         whole = first.folder / "together.cpp"
-        whole.write_text("".join(f'#include "{source}"\n' for source in sources))
+        # GCC takes a precompiled header only where the file that it is given includes it first
+        whole.write_text("#include <dace/dace.h>\n" + "".join(f'#include "{source}"\n' for source in sources))
         sources = [str(whole)]
     header = precompiled_header([*flags(), *needs.spared])
     part = first.target.with_suffix(".part")

@@ -357,8 +357,10 @@ def _explained(error: Exception) -> Problem:
     message = next((line.strip() for line in text if line.strip()), "")
     data = any(word in str(error) for word in ("data-dependent", "GuardOnDataDependent", "unbacked", "DynamicValue"))
     what = "control flow, or a size, that depends on the content of a tensor" if data else type(error).__name__
-    if violated := [line.strip(" -") for line in text if "marked" in line and "dynamic" in line]:
-        return Problem("a size that is said to change", violated[0][:300], "", "leave it out of dynamic_shapes")
+    if "Constraints violated" in message:
+        said = next((line.strip(" -") for line in text if line.lstrip().startswith("- ")), message)
+        hint = "leave it out of dynamic_shapes, or give a torch.export.Dim with a range that the module allows"
+        return Problem("a size that is said to change", said.split(". ")[0], "", hint)
     return Problem(what, message[:300], _line_of(error), FALLBACK)
 
 

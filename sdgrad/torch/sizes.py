@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 import sympy
@@ -24,6 +24,7 @@ Sizes: TypeAlias = "tuple[tuple[str, int], ...]"
 """The symbols of one call, with their values."""
 LEAST = 2
 """PyTorch takes sizes of zero and one for what they are: such calls have programs of their own."""
+MANY = 4096  # sizes, and shapes for them, that are remembered
 Spec = Any
 """What ``torch.export`` takes: by argument, in its structure, ``{dimension: Dim}`` or a sequence, or None."""
 
@@ -36,7 +37,7 @@ def open_dimensions(spec: Spec, forward: Callable, call: Call) -> list[dict[int,
     :raises ArgumentError: it does not fit the arguments.
     """
     args, kwargs = pytree.tree_unflatten(list(call.leaves), call.structure)
-    by_name = _by_name(spec, forward, args)
+    by_name = _by_name(spec, forward)
     found: list[dict[int, Any]] = []
     for name, value in (*_named(forward, args).items(), *kwargs.items()):
         _collect(by_name.pop(name, None), value, name, found)
@@ -58,11 +59,16 @@ def _named(forward: Callable, args: Sequence[Any]) -> dict[str, Any]:
     return named
 
 
-def _by_name(spec: Spec, forward: Callable, args: Sequence[Any]) -> dict[str, Any]:
+def _by_name(spec: Spec, forward: Callable) -> dict[str, Any]:
     if isinstance(spec, Mapping):
         return dict(spec)
-    if isinstance(spec, (tuple, list)) and len(spec) <= len(args):
-        return dict(zip(_named(forward, args), spec, strict=False))
+    if isinstance(spec, (tuple, list)):
+        named = _named(forward, spec)
+        if len(named) < len(spec) and not any(isinstance(x, tuple) and x == tuple(spec) for x in named.values()):
+            raise ArgumentError(
+                f"dynamic_shapes: the module takes {len(named)} arguments, and {len(spec)} are described"
+            )
+        return named
     raise ArgumentError(f"dynamic_shapes: expected a dict by argument, or a tuple in their order, found {spec!r}")
 
 
@@ -124,7 +130,7 @@ def size_of(value: Any) -> Dim:
 
 def _translated(expr: sympy.Basic) -> sympy.Expr:
     if isinstance(expr, sympy.Symbol):
-        return sym(f"size_{expr.name}")
+        return sym(_name(expr))
     if not expr.args:
         return expr
     parts = [_translated(a) for a in expr.args]
@@ -133,6 +139,11 @@ def _translated(expr: sympy.Basic) -> sympy.Expr:
     if isinstance(expr, (sympy.Add, sympy.Mul, sympy.Pow)):
         return expr.func(*parts)
     raise Unsupported(f"a size that is {expr}")
+
+
+def _name(symbol: sympy.Basic) -> str:
+    """What a symbol of PyTorch's is called here."""
+    return f"size_{symbol}"
 
 
 def shape_of(shape: Sequence[Any]) -> tuple[Dim, ...]:
@@ -146,12 +157,13 @@ class Open:
 
     :param places: for each symbol, where it is read: input and dimension.
     :param shapes: what the inputs' shapes are then.
-    :param ranges: the least and the largest value that the module was captured for.
+    :param conditions: what PyTorch took for granted of PyTorch's own symbols when it traced the module: the outcomes of
+        branches on sizes, and the ranges of sizes.
     """
 
     places: Mapping[str, tuple[int, int]]
     shapes: tuple[tuple[Dim, ...], ...]
-    ranges: Mapping[str, tuple[float, float]]
+    conditions: tuple[sympy.Basic, ...]
 
     @staticmethod
     def of(program: torch.export.ExportedProgram, inputs: Sequence[torch.Tensor]) -> Open:
@@ -164,30 +176,43 @@ class Open:
             for d, n in enumerate(shape):
                 if isinstance(n, sympy.Symbol):
                     places.setdefault(n.name, (k, d))
-        ranges = {
-            f"size_{s.name}": (float(r.lower), float(r.upper))
-            for s, r in program.range_constraints.items()
-            if isinstance(s, sympy.Symbol)
-        }
-        return Open(places, shapes, ranges)
+        conditions: dict[sympy.Basic, None] = {}
+        for symbol, limits in program.range_constraints.items():
+            conditions |= dict.fromkeys((sympy.Ge(symbol, limits.lower), sympy.Le(symbol, limits.upper)))
+        for environment in {id(e): e for x in inputs if (e := _environment(x)) is not None}.values():
+            conditions |= dict.fromkeys(environment.replace(guard.expr) for guard in environment.guards)
+        return Open(places, shapes, tuple(c for c in conditions if c is not sympy.true))
 
     def sizes(self, inputs: Sequence[torch.Tensor]) -> Sizes | None:
         """The values of the symbols in a call; None for sizes that the module was not captured for."""
-        found = {s: inputs[k].shape[d] for s, (k, d) in self.places.items()}
-        for symbol, n in found.items():
-            low, high = self.ranges.get(symbol, (LEAST, float("inf")))
-            if not low <= n <= high:
-                return None
-        known = tuple(found.items())
-        fits = all(evaluated(s, known) == tuple(x.shape) for s, x in zip(self.shapes, inputs, strict=True))
-        return known if fits else None
+        found = tuple((s, inputs[k].shape[d]) for s, (k, d) in self.places.items())
+        fits = all(evaluated(s, found) == tuple(x.shape) for s, x in zip(self.shapes, inputs, strict=True))
+        return found if fits and holds(self.conditions, found) else None
 
 
-NONE = Open({}, (), {})
+def _environment(x: torch.Tensor) -> Any:
+    """What PyTorch knows of the symbols in a traced tensor's shape."""
+    mode = getattr(x, "fake_mode", None)
+    return None if mode is None else mode.shape_env
+
+
+@lru_cache(MANY)
+def holds(conditions: tuple[sympy.Basic, ...], sizes: Sizes) -> bool:
+    """Whether conditions on PyTorch's symbols are met in one call; those on anything else are not."""
+    known = dict(sizes)
+    for condition in conditions:
+        symbols = condition.free_symbols
+        values = {s: sympy.Integer(known[_name(s)]) for s in symbols if _name(s) in known}
+        if condition.xreplace(values) is not sympy.true:
+            return False
+    return True
+
+
+NONE = Open({}, (), ())
 """Of a module whose sizes are those of its first call."""
 
 
-@cache
+@lru_cache(MANY)
 def evaluated(shape: tuple[Dim, ...], sizes: Sizes) -> tuple[int, ...]:
     """A shape in one call."""
     return tuple(n if isinstance(n, int) else value(n, sizes) for n in shape)

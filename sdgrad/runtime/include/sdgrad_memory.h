@@ -2,7 +2,7 @@
 //
 // The system clears the pages that it hands out, and takes those of a large array back when it is freed: for a tape or a
 // temporary that a call writes once and reads once, that takes longer than the call. What is freed waits here, for all
-// programs of the process together; beyond MOST bytes all that waits is given back.
+// programs of the process together; beyond MOST bytes what waits longest is given back.
 #pragma once
 #define __DACE_ALLOC_H
 
@@ -13,7 +13,7 @@
 
 namespace sdgrad
 {
-    constexpr std::size_t LEAST = std::size_t(1) << 16, MOST = std::size_t(1) << 26, ALIGNMENT = 64;
+    constexpr std::size_t LEAST = std::size_t(1) << 16, MOST = std::size_t(1) << 28, ALIGNMENT = 64;
 
     // Stands in the ALIGNMENT bytes before an array.
     struct Block
@@ -27,7 +27,6 @@ namespace sdgrad
     {
         std::atomic_flag busy = ATOMIC_FLAG_INIT;
         Block *first = nullptr;
-        std::size_t bytes = 0;
 
         void enter()
         {
@@ -59,7 +58,6 @@ namespace sdgrad
                 if ((*at)->bytes == bytes) {
                     Block *found = *at;
                     *at = found->next;
-                    waiting.bytes -= bytes;
                     waiting.leave();
                     return reinterpret_cast<char *>(found) + ALIGNMENT;
                 }
@@ -75,18 +73,18 @@ namespace sdgrad
             return;
         Block *block = reinterpret_cast<Block *>(static_cast<char *>(array) - ALIGNMENT);
         if (block->bytes >= LEAST && block->bytes <= MOST) {
-            Block *dropped = nullptr;
             waiting.enter();
-            if (waiting.bytes + block->bytes > MOST) {
-                dropped = waiting.first;
-                waiting.first = nullptr;
-                waiting.bytes = 0;
-            }
             block->next = waiting.first;
             waiting.first = block;
-            waiting.bytes += block->bytes;
+            std::size_t kept = 0;
+            Block **at = &waiting.first;
+            while (*at && kept + (*at)->bytes <= MOST) {
+                kept += (*at)->bytes;
+                at = &(*at)->next;
+            }
+            block = *at;
+            *at = nullptr;
             waiting.leave();
-            block = dropped;
         }
         give_back(block);
     }
