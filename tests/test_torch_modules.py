@@ -80,24 +80,11 @@ def compare(module, arguments, dtype=torch.float64, wrap=sdgrad.Module):
         torch.testing.assert_close(mine, right, rtol=0, atol=1e-6)
 
 
-WHOLE = os.environ.get("SDGRAD_WHOLE_ZOO") == "1"
-FOR_THE_WHOLE = {
-    "classifier", "residual_block_at_rest", "bottleneck", "decoder", "llama_block", "autoencoder", "lstm_of_words",
-    "losses", "norms", "activations", "resized", "products", "pools",
-}  # fmt: skip
-"""Modules that are tested where the whole zoo is: they take longest to compile, or are like others."""
-
-
-@pytest.mark.parametrize("name", [n for n in ZOO if WHOLE or n not in FOR_THE_WHOLE])
-def test_module(name):
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("name", ZOO)
+def test_module(name, dtype):
     torch.manual_seed(0)
-    compare(*ZOO[name]())
-
-
-@pytest.mark.parametrize("name", ["lenet", *(["residual_block", "gru_of_words"] if WHOLE else [])])
-def test_single_precision(name):
-    torch.manual_seed(0)
-    compare(*ZOO[name](), dtype=torch.float32)
+    compare(*ZOO[name](), dtype=dtype)
 
 
 @sdgrad.module(backward=True)
