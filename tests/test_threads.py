@@ -123,3 +123,63 @@ def test_rows_of_loops_run_in_threads_only_where_they_can_be_long(function, args
     inside = [n for loop in walk(program.body) if isinstance(loop, Loop) for n in walk(loop.body)]
     maps = [n for n in inside if isinstance(n, (Leaf, Scope)) and n.params and not n.sequential]
     assert ({n.schedule for n in maps} == {dace.ScheduleType.Sequential}) is not threads
+
+
+PRODUCTS = """
+import numpy as np
+
+import sdgrad
+from sdgrad.signature import Signature
+
+
+def plain(A, B):
+    return A @ B
+
+
+def left(A, B):
+    return A.T @ B
+
+
+def right(A, B):
+    return A @ B.T
+
+
+def both(A, B):
+    return A.T @ B.T
+
+
+def many(A, B):
+    C = np.zeros((A.shape[0], A.shape[1], B.shape[2]), A.dtype)
+    for i in range(A.shape[0]):
+        C[i] = A[i] @ B[i]
+    return C
+
+
+r = np.random.default_rng(0)
+for kind in (np.float32, np.float64, np.complex64, np.complex128):
+    for m, n, k in ((131, 67, 71), (3, 1000, 200), (1000, 2, 333))[: 3 if kind is np.float64 else 1]:
+        A = r.normal(size=(m, k)).astype(kind) + (1j * r.normal(size=(m, k)) if kind().dtype.kind == "c" else 0)
+        B = r.normal(size=(k, n)).astype(kind)
+        A = A.astype(kind)
+        wanted = A.astype(np.complex128) @ B
+        operands = {plain: (A, B), left: (A.T, B), right: (A, B.T), both: (A.T, B.T)}
+        for f, (x, y) in operands.items() if m == 131 else ((plain, (A, B)),):
+            given = dict(zip("AB", map(np.ascontiguousarray, (x, y))))
+            signature = Signature.of(f, given)
+            (found,) = (v for n, v in signature.primal()(given).items() if n == "__return")
+            apart = np.abs(found - wanted).max()
+            assert apart < (1e-3 if kind in (np.float32, np.complex64) else 1e-10), (f.__name__, kind, m, n, k, apart)
+A, B = r.normal(size=(8, 70, 70)), r.normal(size=(8, 70, 70))
+found = Signature.of(many, {"A": A, "B": B}).primal()({"A": A, "B": B})["__return"]
+assert np.allclose(found, A @ B)
+"""
+
+
+@pytest.mark.parametrize("threads", [2, 6])
+def test_products_are_shared_out(threads, tmp_path):
+    """Parts of results, for every order of the operands and every kind of numbers."""
+    script = tmp_path / "products.py"
+    script.write_text(PRODUCTS)
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "PYTHONPATH": str(HERE.parent)}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -5,7 +5,11 @@
 // A name that is not in the lists below is reached by its prefixed name.
 #pragma once
 
+#include <cmath>
 #include <complex>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 // LAPACKE's complex numbers are those of the generated code.
 #ifndef lapack_complex_float
@@ -35,7 +39,7 @@
 #define cblas_ssyr2     scipy_cblas_ssyr2
 #define cblas_strmv     scipy_cblas_strmv
 #define cblas_strsv     scipy_cblas_strsv
-#define cblas_sgemm     scipy_cblas_sgemm
+#define cblas_sgemm     sdgrad_cblas_sgemm
 #define cblas_ssymm     scipy_cblas_ssymm
 #define cblas_ssyrk     scipy_cblas_ssyrk
 #define cblas_ssyr2k    scipy_cblas_ssyr2k
@@ -59,7 +63,7 @@
 #define cblas_dsyr2     scipy_cblas_dsyr2
 #define cblas_dtrmv     scipy_cblas_dtrmv
 #define cblas_dtrsv     scipy_cblas_dtrsv
-#define cblas_dgemm     scipy_cblas_dgemm
+#define cblas_dgemm     sdgrad_cblas_dgemm
 #define cblas_dsymm     scipy_cblas_dsymm
 #define cblas_dsyrk     scipy_cblas_dsyrk
 #define cblas_dsyr2k    scipy_cblas_dsyr2k
@@ -81,7 +85,7 @@
 #define cblas_cher2     scipy_cblas_cher2
 #define cblas_ctrmv     scipy_cblas_ctrmv
 #define cblas_ctrsv     scipy_cblas_ctrsv
-#define cblas_cgemm     scipy_cblas_cgemm
+#define cblas_cgemm     sdgrad_cblas_cgemm
 #define cblas_csymm     scipy_cblas_csymm
 #define cblas_chemm     scipy_cblas_chemm
 #define cblas_csyrk     scipy_cblas_csyrk
@@ -106,7 +110,7 @@
 #define cblas_zher2     scipy_cblas_zher2
 #define cblas_ztrmv     scipy_cblas_ztrmv
 #define cblas_ztrsv     scipy_cblas_ztrsv
-#define cblas_zgemm     scipy_cblas_zgemm
+#define cblas_zgemm     sdgrad_cblas_zgemm
 #define cblas_zsymm     scipy_cblas_zsymm
 #define cblas_zhemm     scipy_cblas_zhemm
 #define cblas_zsyrk     scipy_cblas_zsyrk
@@ -231,3 +235,57 @@ SDGRAD_GEMV(d, double, double, beta)
 SDGRAD_GEMV(c, std::complex<float>, const void *, *static_cast<const std::complex<float> *>(beta))
 SDGRAD_GEMV(z, std::complex<double>, const void *, *static_cast<const std::complex<double> *>(beta))
 #undef SDGRAD_GEMV
+
+// Products of matrices on the threads of OpenMP, which wait for the next map anyway, each computing a part of the result.
+// OpenBLAS's own threads sleep in between, and are hindered by those of OpenMP on the same cores.
+// In a parallel region a product has one thread. How many there are is OpenBLAS's number, which is set to one meanwhile:
+// it is that of the process, and whoever finds it at one leaves it there for the one who set it.
+constexpr double SDGRAD_SHARED_PRODUCT = 1 << 18;  // multiplications, from which OpenBLAS shares out as well
+
+template <typename F>
+static inline void sdgrad_gemm(F part, int m, int n, int k) {
+#ifdef _OPENMP
+    const double work = double(m) * n * k;
+    const int threads = work >= SDGRAD_SHARED_PRODUCT ? scipy_openblas_get_num_threads() : 1;
+    if (threads > 1) {
+        scipy_openblas_set_num_threads(1);
+        int across = 1;  // parts of the columns: as square as the number of threads allows
+        if (!omp_in_parallel())
+            for (int t = 1; t <= threads; ++t)
+                if (threads % t == 0 && std::abs(std::log(double(m) * t * t / (double(n) * threads))) <
+                        std::abs(std::log(double(m) * across * across / (double(n) * threads))))
+                    across = t;
+        const int parts = omp_in_parallel() ? 1 : threads, down = parts / across;
+        #pragma omp parallel for num_threads(parts) schedule(static, 1) if (parts > 1)
+        for (int t = 0; t < parts; ++t) {
+            const int i = t / across, j = t % across;
+            const int top = int(long(m) * i / down), left = int(long(n) * j / across);
+            part(top, left, int(long(m) * (i + 1) / down) - top, int(long(n) * (j + 1) / across) - left);
+        }
+        scipy_openblas_set_num_threads(threads);
+        return;
+    }
+#endif
+    part(0, 0, m, n);
+}
+// A part of the result is a part of the rows of one operand and of the columns of the other.
+#define SDGRAD_GEMM(letter, T, S)                                                                                      \
+    static inline void sdgrad_cblas_##letter##gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m,   \
+                                                   int n, int k, S alpha, const void *a, int lda, const void *b,       \
+                                                   int ldb, S beta, void *c, int ldc) {                                \
+        const bool rows = order == CblasRowMajor;                                                                      \
+        const long a_step = (ta == CblasNoTrans) == rows ? lda : 1, b_step = (tb == CblasNoTrans) == rows ? 1 : ldb;   \
+        const long c_down = rows ? ldc : 1, c_across = rows ? 1 : ldc;                                                 \
+        auto part = [&](int top, int left, int height, int width) {                                                    \
+            scipy_cblas_##letter##gemm(order, ta, tb, height, width, k, alpha,                                         \
+                                       static_cast<const T *>(a) + top * a_step, lda,                                  \
+                                       static_cast<const T *>(b) + left * b_step, ldb, beta,                           \
+                                       static_cast<T *>(c) + top * c_down + left * c_across, ldc);                     \
+        };                                                                                                             \
+        sdgrad_gemm(part, m, n, k);                                                                                    \
+    }
+SDGRAD_GEMM(s, float, float)
+SDGRAD_GEMM(d, double, double)
+SDGRAD_GEMM(c, std::complex<float>, const void *)
+SDGRAD_GEMM(z, std::complex<double>, const void *)
+#undef SDGRAD_GEMM
