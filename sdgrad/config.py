@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from dace.config import Config as DaceConfig
 from dace.config import temporary_config
@@ -26,6 +26,7 @@ from dace.config import temporary_config
 from sdgrad.runtime.blas import BlasKind, use_blas
 
 PREFIX = "SDGRAD_"
+DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
     *("nests", "fusion", "originals", "uniform", "results", "gather", "sums", "triangles", "blas", "rows"),
     *("layout", "order", "pairs", "threads", "lanes"),
@@ -59,6 +60,10 @@ class Config:
 
     checked: bool = False
     """Find changes of arrays between a forward call and the backward calls that use its tape."""
+
+    device: DeviceKind = "cpu"
+    """Where programs run that are made from now on: ``"cpu"``, or ``"gpu"``, on an NVIDIA GPU by CUDA; they are compiled
+    by ``nvcc``, and what a library computes on the host is copied there and back."""
 
     without: tuple[str, ...] = ()
     """Steps of the optimization to leave out, of :data:`STEPS`, in functions that are differentiated from now on: to
@@ -146,6 +151,14 @@ def _check_blas(value: Any) -> BlasKind:
     raise ConfigError(f"blas is one of {', '.join(map(repr, kinds))}, not {value!r}{near}")
 
 
+def _check_device(value: Any) -> DeviceKind:
+    kinds = get_args(DeviceKind)
+    for kind in kinds:
+        if isinstance(value, str) and value.lower() == kind:
+            return kind
+    raise ConfigError(f"device is one of {', '.join(map(repr, kinds))}, not {value!r}")
+
+
 def _check_level(value: Any) -> int:
     if isinstance(value, bool) or str(value) not in ("0", "1", "2", "3"):
         raise ConfigError(f"optimization_level is 0, 1, 2 or 3, not {value!r}")
@@ -185,6 +198,7 @@ _CHECKS = {
     "optimization_level": _check_level,
     "cache_dir": _check_folder,
     "debug": _check_flag,
+    "device": _check_device,
     "checked": _check_flag,
     "without": _check_steps,
 }

@@ -116,7 +116,7 @@ class Signature:
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
-        key = (config.blas, config.without, own, *kinds)
+        key = (config.blas, config.without, config.device, own, *kinds)
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache or cache[key].is_stale():
             with making:

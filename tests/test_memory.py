@@ -58,6 +58,7 @@ for function in (linear, nonlinear, product, unknown_trips):
     plan = plan_of(function, A)
     gradient = sdgrad.grad(function)
     gradient(A)  # compiles
+    sdgrad.free_memory()  # what waits to be used again would not show
     with open("/proc/self/clear_refs", "w") as reset:
         reset.write("5")
     before = status("VmRSS")
@@ -82,3 +83,14 @@ def test_peak_is_the_plan(tmp_path):
         limit = tape + WORKING[name] * array + 4 * MB
         # memory that the first call gave back may be taken again without showing
         assert tape - array < peak < limit, f"{name}: {peak / MB:.0f} MB at the peak, tape {tape / MB:.0f} MB"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from Linux's /proc")
+def test_memory_is_given_back(tmp_path):
+    steps = "gradient = sdgrad.grad(nonlinear)\ngradient(A)\nbefore = status('VmRSS')\nsdgrad.free_memory()\n"
+    script = tmp_path / "free.py"
+    script.write_text(SCRIPT.split("for function in")[0] + steps + "print(before - status('VmRSS'))\ngradient(A)\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent)])}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout) > 150 * MB  # the tape has 192

@@ -13,6 +13,7 @@ from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.copies import read_originals
 from sdgrad.optimize.gather import gather_neighbours
 from sdgrad.optimize.half import compute_in_single
+from sdgrad.optimize.kernels import run_on_device
 from sdgrad.optimize.order import walk_memory
 from sdgrad.optimize.pairs import complex_as_pairs
 from sdgrad.optimize.parallel import choose_threads
@@ -63,9 +64,14 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
+OF_HOSTS = frozenset({"rows", "layout", "threads"})
+"""Passes about caches and threads of a CPU."""
+
+
 def optimize(program: Program) -> Program:
     """The program as it is compiled: fused, with calls of BLAS, every sum in an order, and threads where they pay."""
+    left_out = OF_HOSTS.union(config.without) if config.device == "gpu" else config.without
     for name, step in PASSES:
-        if name not in config.without:
+        if name not in left_out:
             program = step(program)
-    return program
+    return run_on_device(program, all_names(program)) if config.device == "gpu" else program

@@ -55,6 +55,9 @@ WCR = {
 }
 
 
+THREADS = 128  # of a block of a GPU, along the innermost parameter: neighbours read what lies side by side
+
+
 def emit(program: Program) -> dace.SDFG:
     """The SDFG of a program."""
     program = distinct_names(program)
@@ -160,12 +163,37 @@ class Emitter:
             state = self.state(region, node.source.label)
             line = node.source.line or 0
             self.info = dace.dtypes.DebugInfo(line, 0, line, 0, node.source.file)
-            if isinstance(node, Leaf):
+            if isinstance(node, Leaf) and self.is_transfer(node):
+                self.transfer(node, state)
+            elif isinstance(node, Leaf):
                 LeafWriter(self, state, node).write()
             elif isinstance(node, Scope):
                 self.scope(node, state)
             else:
                 self.call(node, state)
+
+    def is_transfer(self, leaf: Leaf) -> bool:
+        """Whether a leaf moves something from one memory to another: from the host to a GPU, or back."""
+        if [type(i) for i in leaf.body] != [Load, Store]:
+            return False
+        stored = (self.sdfg.arrays.get(self.spelled(x.container)) for x in (*leaf.loads, *leaf.stores))
+        kinds = {d.storage == dace.StorageType.GPU_Global for d in stored if d is not None}
+        return len(kinds) == 2
+
+    def transfer(self, leaf: Leaf, state: SDFGState) -> None:
+        """A copy between memories."""
+        ranges = {p.name: (p.start, p.stop, p.step) for p in leaf.params}
+        (load,), (store,) = leaf.loads, leaf.stores
+
+        def subset(index: tuple) -> subsets.Range:
+            return subsets.Range([ranges.get(str(i), (i, i, 1)) for i in index])
+
+        source = state.add_access(self.spelled(load.container), debuginfo=self.info)
+        target = state.add_access(self.spelled(store.container), debuginfo=self.info)
+        memlet = dace.Memlet(
+            data=source.data, subset=subset(load.index), other_subset=subset(store.index), debuginfo=self.info
+        )
+        state.add_nedge(source, target, memlet)
 
     def branch(self, node: Branch, region: ControlFlowRegion) -> None:
         block = ConditionalBlock("branch", self.sdfg)
@@ -239,7 +267,10 @@ class Emitter:
         self, state: SDFGState, params: tuple[Param, ...], schedule: dace.ScheduleType, label: str
     ) -> tuple[nd.MapEntry, nd.MapExit]:
         ranges = {p.name: subsets.Range([(p.start, p.stop, p.step)]) for p in params}
-        return state.add_map(_identifier(label) or "map", ranges, schedule=schedule, debuginfo=self.info)
+        entry, exit_ = state.add_map(_identifier(label) or "map", ranges, schedule=schedule, debuginfo=self.info)
+        if schedule == dace.ScheduleType.GPU_Device:
+            entry.map.gpu_block_size = [THREADS, 1, 1]
+        return entry, exit_
 
     def connect_in(
         self,

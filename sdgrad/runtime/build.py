@@ -16,7 +16,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dace
@@ -27,12 +27,14 @@ from dace.config import Config as DaceConfig
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
+from sdgrad.runtime import cuda
 from sdgrad.runtime.simd import in_lanes
 
 NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
 INCLUDE = Path(__file__).parent / "include"
 HEADER = INCLUDE / "sdgrad_dace.h"  # what is precompiled as <dace/dace.h>
 MOST_ARGUMENTS = 1000  # ctypes passes no more than 1024; programs with more take the addresses of them
+AGAIN = f'#include "{HEADER.name}"\n'  # what a file that includes <dace/dace.h> once more gets
 DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
 # Guards of headers of DaCe's runtime that most programs need nothing of: without them a compilation takes a third less
 STREAMS, INSTRUMENTS = ("__DACE_STREAM_H",), ("__DACE_PERF_REPORTING_H", "__DACE_SERIALIZATION_H", "__DACE_COMM_H")
@@ -91,7 +93,7 @@ def locked(path: Path) -> Iterator[None]:
 def precompiled_header(options: list[str]) -> list[str]:
     """An include flag that makes the compiler take ``dace.h`` precompiled; made once for each set of flags."""
     own = [h.read_text() for h in sorted(INCLUDE.glob("*.h"))]
-    what = [compiler_name(), dace.__version__, *own, *options]
+    what = [compiler_name(), dace.__version__, AGAIN, *own, *options]
     key = hashlib.sha256(" ".join(what).encode()).hexdigest()[:16]
     folder = config.cache_folder / f"header_{key}"
     target = folder / "dace" / "dace.h.gch"
@@ -99,6 +101,7 @@ def precompiled_header(options: list[str]) -> list[str]:
         with locked(folder):
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
+                target.with_suffix("").write_text(AGAIN)
                 part = target.with_suffix(".part")
                 run(
                     [
@@ -174,8 +177,10 @@ def build(jobs: Sequence[Job]) -> None:
 def generate(job: Job) -> Needs:
     """Write the sources of a graph."""
     with config.compiling():
+        if is_device(job.sdfg):
+            cuda.configure()
         objects = codegen.generate_code(job.sdfg, validate=config.debug)
-        for made in objects if "lanes" not in config.without else ():
+        for made in objects if "lanes" not in config.without and not is_device(job.sdfg) else ():
             made.code = in_lanes(made.clean_code)
         write_sources(job.sdfg, objects, job.folder)
     if len(job.arguments) > MOST_ARGUMENTS:
@@ -198,14 +203,31 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         # GCC takes a precompiled header only where the file that it is given includes it first
         whole.write_text("#include <dace/dace.h>\n" + "".join(f'#include "{source}"\n' for source in sources))
         sources = [str(whole)]
-    header = precompiled_header([*flags(), *needs.spared])
     part = first.target.with_suffix(".part")
-    given = [*header, *needs.options, *needs.spared, *(f"-I{job.folder / 'include'}" for job in jobs)]
+    given = [*needs.options, *needs.spared, *(f"-I{job.folder / 'include'}" for job in jobs)]
+    if any(is_device(job.sdfg) for job in jobs):
+        sources += [compile_kernels(k, given) for job in jobs for k in sorted((job.folder / "src").rglob("*.cu"))]
+        given += cuda.host_flags()
+        needs = replace(needs, links=[*needs.links, *cuda.links()])
+    else:
+        given = [*precompiled_header([*flags(), *needs.spared]), *given]
     run(link_command(given, sources, part, needs.links), first.sdfg.name)
     for job in jobs[1:]:
         job.target.unlink(missing_ok=True)
         os.link(part, job.target)
     part.replace(first.target)
+
+
+def is_device(sdfg: dace.SDFG) -> bool:
+    """Whether a program has kernels for a GPU."""
+    return any(desc.storage == dace.StorageType.GPU_Global for desc in sdfg.arrays.values())
+
+
+def compile_kernels(source: Path, options: Sequence[str]) -> str:
+    """An object with the kernels of a program."""
+    target = source.with_suffix(".o")
+    run(cuda.compile_command(source, target, [*options, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]), source.name)
+    return str(target)
 
 
 def sources_of(folder: Path) -> list[str]:

@@ -17,7 +17,8 @@ import numpy as np
 from dace import data as dt
 
 from sdgrad.config import config
-from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, locked
+from sdgrad.runtime import cuda
+from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, is_device, locked
 from sdgrad.runtime.loading import load_library
 from sdgrad.runtime.progress import working
 
@@ -86,7 +87,8 @@ def own_sources() -> str:
 
 def content_key(sdfg: dace.SDFG) -> str:
     """A hash of everything that decides the compiled code: graph, settings, compiler, DaCe's version and our own."""
-    settings = [dace.__version__, own_sources(), config.blas, *config.without, compiler_name(), *flags()]
+    device = [cuda.describe()] if is_device(sdfg) else []
+    settings = [dace.__version__, own_sources(), config.blas, *config.without, compiler_name(), *flags(), *device]
     return hashlib.sha256((sdfg.hash_sdfg() + json.dumps(settings)).encode()).hexdigest()[:16]
 
 

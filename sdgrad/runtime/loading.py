@@ -5,9 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from typing import Any
 
 PATIENCE = "OPENBLAS_THREAD_TIMEOUT"
 SHORTEST = "4"  # 2^4 cycles; OpenBLAS takes no less
+RELEASE = "sdgrad_free_memory"
+"""What libraries have to give back memory that waits to be used again; one of them does it for all."""
+_releasing: list[Any] = []
 _lock = threading.Lock()
 
 
@@ -23,7 +27,16 @@ def load_library(path: str) -> ctypes.CDLL:
         if own:
             os.environ[PATIENCE] = SHORTEST
         try:
-            return ctypes.CDLL(path)
+            library = ctypes.CDLL(path)
         finally:
             if own:
                 del os.environ[PATIENCE]
+        if not _releasing and (release := getattr(library, RELEASE, None)) is not None:
+            _releasing.append(release)
+        return library
+
+
+def release_memory() -> None:
+    """Give back memory of generated code that waits to be used again."""
+    for release in _releasing:
+        release()

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.runtime.loading import release_memory
+
 LEAST, MOST = 1 << 16, 1 << 27
 """Bytes of an array that is worth it, and of all memory that waits to be used again."""
 ALIGNMENT = 64
@@ -39,6 +41,16 @@ def _give_back(memory: np.ndarray) -> None:
     if sum(size * len(blocks) for size, blocks in [*_free.items()]) + memory.size > MOST:
         _free.clear()
     _free.setdefault(memory.size, deque()).append(memory)
+
+
+def free_memory() -> None:
+    """Give the memory that waits to be used again back to the system.
+
+    Results, temporaries and tapes of large arrays leave their memory to the next call: at most 128 MB of results and
+    256 MB of the others, in the whole process. What a compiled program keeps for itself stays.
+    """
+    _free.clear()
+    release_memory()
 
 
 def _take(size: int) -> np.ndarray:

@@ -90,6 +90,15 @@ namespace sdgrad
     }
 }  // namespace sdgrad
 
+extern "C" __attribute__((used)) inline void sdgrad_free_memory()
+{
+    sdgrad::waiting.enter();
+    sdgrad::Block *all = sdgrad::waiting.first;
+    sdgrad::waiting.first = nullptr;
+    sdgrad::waiting.leave();
+    sdgrad::give_back(all);
+}
+
 namespace dace
 {
     template <typename T>
