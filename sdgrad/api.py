@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from sdgrad.config import DeviceKind, config
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
 from sdgrad.gradients import gradient_name, seed_name
@@ -26,7 +27,13 @@ from sdgrad.wrt import Wrt, key, names_of, several
 
 
 def value_and_grad(
-    f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True, unused: str = "zero"
+    f: Callable,
+    wrt: Wrt = 0,
+    *,
+    inplace: bool = False,
+    strong_zero: bool = True,
+    unused: str = "zero",
+    device: DeviceKind | None = None,
 ) -> Callable:
     """A function that returns ``f``'s value and its gradient, computed by one compiled program.
 
@@ -38,11 +45,12 @@ def value_and_grad(
     :param strong_zero: a cotangent of exactly zero passes nothing on, even through an infinite derivative.
     :param unused: what an argument that does not influence the value has for a gradient: ``"zero"``: zeros; ``"none"``:
         None; ``"error"``: it raises :class:`~sdgrad.errors.UnusedInputError`.
+    :param device: where it runs: ``"cpu"`` or ``"gpu"``; what :data:`sdgrad.config` says unless given.
     :returns: a callable with ``f``'s arguments that returns ``(value, gradient)``.
     :raises NotScalarError: ``f`` returns several values or an array (use :func:`vjp`).
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     """
-    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused)
+    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device)
 
 
 def checked(f: Callable) -> Callable:
@@ -54,7 +62,13 @@ def checked(f: Callable) -> Callable:
 
 @overload
 def grad(
-    f: Callable, wrt: Wrt = 0, *, inplace: bool = False, strong_zero: bool = True, unused: str = "zero"
+    f: Callable,
+    wrt: Wrt = 0,
+    *,
+    inplace: bool = False,
+    strong_zero: bool = True,
+    unused: str = "zero",
+    device: DeviceKind | None = None,
 ) -> Callable: ...
 
 
@@ -89,6 +103,7 @@ def grad(
     inplace=False,
     strong_zero=True,
     unused="zero",
+    device=None,
     requires=None,
     provides=None,
     attach_backward=False,
@@ -116,7 +131,9 @@ def grad(
     if requires is None:
         if provides is not None or attach_backward or tapes != "least":
             raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
-        return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused)
+        return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device)
+    if device is not None:
+        raise ArgumentError("forward and backward apart run where sdgrad.config.device says")
     names = tuple([requires] if isinstance(requires, str) else requires)
     known = list(inspect.signature(python_function(checked(f))).parameters)
     if unknown := [n for n in names if n not in known]:
@@ -201,6 +218,7 @@ class GradFunction(CalledInPrograms):
     inplace: bool
     strong_zero: bool
     unused: str
+    device: DeviceKind | None = None
     prepared: dict[Kinds, Direct] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -212,7 +230,8 @@ class GradFunction(CalledInPrograms):
         self.__doc__ = f"The {'value and ' if self.with_value else ''}gradient of {name}."
 
     def identity(self) -> Hashable:
-        return ("grad", identity(self.f), key(self.wrt), self.with_value, self.strong_zero, self.unused)
+        own = (self.with_value, self.strong_zero, self.unused, self.device)
+        return ("grad", identity(self.f), key(self.wrt), *own)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """The differentiated program as a function: what it returns are the value, if wanted, and the gradients."""
@@ -244,7 +263,10 @@ class GradFunction(CalledInPrograms):
             found = direct(args)
             gradients = tuple(found[self.with_value :]) if several(self.wrt) else found[-1]
             return (found[0], gradients) if self.with_value else gradients
-        return self.general(args, kwargs, kinds)
+        if self.device is None:
+            return self.general(args, kwargs, kinds)
+        with config.override(device=self.device):
+            return self.general(args, kwargs, kinds)
 
     def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
         """A call of which nothing is known beforehand."""

@@ -62,8 +62,8 @@ class Config:
     """Find changes of arrays between a forward call and the backward calls that use its tape."""
 
     device: DeviceKind = "cpu"
-    """Where programs run that are made from now on: ``"cpu"``, or ``"gpu"``, on an NVIDIA GPU by CUDA; they are compiled
-    by ``nvcc``, and what a library computes on the host is copied there and back."""
+    """Where programs run that are made from now on: ``"cpu"``, or ``"gpu"``, an NVIDIA GPU, by CUDA. They are compiled
+    by ``nvcc``; what a library computes on the host is copied there and back."""
 
     without: tuple[str, ...] = ()
     """Steps of the optimization to leave out, of :data:`STEPS`, in functions that are differentiated from now on: to

@@ -96,5 +96,9 @@ class CompilationFailed(SdgradError):
     """The C++ compiler is missing or refuses the generated code."""
 
 
+class DeviceError(SdgradError, RuntimeError):
+    """A GPU is missing, or refuses what a program asks of it."""
+
+
 class UnsupportedNode(SdgradError):
     """Internal signal of a lifting: this node stays a call, with a reason for the fence to print."""

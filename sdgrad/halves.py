@@ -70,7 +70,7 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
 
 def both_graphs(signature: Signature, parts: Halves) -> tuple[Ready, Ready]:
     """Forward and backward as graphs, as their function wants them."""
-    first, second = Ready.of(parts.forward), Ready.of(parts.backward)
+    first, second = (Ready.of(p, signature.resident) for p in (parts.forward, parts.backward))
     if isinstance(signature.function, Watching):
         signature.function.differentiated(first.sdfg, second.sdfg)
     return first, second

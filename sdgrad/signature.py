@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import dace
@@ -107,21 +107,25 @@ class Signature:
     halves: dict[Hashable, Any] = field(default_factory=dict)
     tangents: dict[Request, CompiledProgram] = field(default_factory=dict)
     called: Sequence[tuple[Any, Hashable]] = ()  # objects that tell when they change, with what they told
+    resident: bool = False  # arguments are in the memory of a GPU
     _primal: CompiledProgram | None = None
 
     @staticmethod
-    def of(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
-        """The signature of a call, from the cache where it was seen before."""
+    def of(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool = False) -> Signature:
+        """The signature of a call, from the cache where it was seen before.
+
+        :param resident: its programs are called with addresses in the memory of a GPU.
+        """
         fixed = sizes(f, arguments)
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
-        key = (config.blas, config.without, config.device, own, *kinds)
+        key = (config.blas, config.without, config.device, resident, own, *kinds)
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache or cache[key].is_stale():
             with making:
                 if key not in cache or cache[key].is_stale():
-                    cache[key] = Signature.parse(f, arguments)
+                    cache[key] = replace(Signature.parse(f, arguments), resident=resident)
         if _making:
             _making[-1] += cache[key].called
         return cache[key]
@@ -177,7 +181,7 @@ class Signature:
         """The function itself, compiled."""
         with making:
             if self._primal is None:
-                self._primal = compiled_program(self.program)
+                self._primal = compiled(Ready.of(self.program, self.resident))[0]
         return self._primal
 
     def tangent(self, request: Request) -> CompiledProgram:
@@ -216,8 +220,8 @@ class Ready:
     spelled: Mapping[str, str]
 
     @staticmethod
-    def of(program: Program) -> Ready:
-        program = optimize(program)
+    def of(program: Program, resident: bool = False) -> Ready:
+        program = optimize(program, resident)
         spelled = plain_names(program)
         if spelled:
             program = renamed_program(program, spelled)
@@ -250,7 +254,7 @@ def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile gradients that will be called, by one call of the compiler."""
     with making:
         missing = _missing(asked, lambda s: s.gradients)
-        programs = compiled(*(Ready.of(s.differentiated(r).program) for s, r in missing))
+        programs = compiled(*(Ready.of(s.differentiated(r).program, s.resident) for s, r in missing))
         for (signature, request), program in zip(missing, programs, strict=True):
             signature.gradients[request] = CompiledGradient(signature.differentiated(request), program)
 
@@ -259,7 +263,7 @@ def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile functions with their tangents that will be called, by one call of the compiler."""
     with making:
         missing = _missing(asked, lambda s: s.tangents)
-        programs = compiled(*(Ready.of(push_tangents(s.program, r)) for s, r in missing))
+        programs = compiled(*(Ready.of(push_tangents(s.program, r), s.resident) for s, r in missing))
         for (signature, request), program in zip(missing, programs, strict=True):
             signature.tangents[request] = program
 

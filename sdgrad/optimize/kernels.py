@@ -1,15 +1,15 @@
 """Programs for a GPU: arrays in its memory, parallel nests as kernels, control flow and library calls on the host.
 
 What the host decides by data (conditions, bounds) is fetched before; arrays that a library on the host needs are copied
-there and back. Arguments are arrays of the host: what the program reads of them is copied in first, what it writes is
-copied out last.
+there and back. Arguments are arrays of the host, unless they are said to be resident: what the program reads of them is
+copied in first, what it writes is copied out last.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import dace
 import sympy
@@ -22,7 +22,6 @@ from sdgrad.program.leaves import as_loops
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     Block,
-    Branch,
     Container,
     Leaf,
     Load,
@@ -39,13 +38,13 @@ from sdgrad.program.tree import (
     children,
     local_names,
     reads,
-    values,
     walk,
+    whole_region,
     with_children,
     with_values,
     writes,
 )
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import free_names
 
 DEVICE, HOST, REGISTER = dace.StorageType.GPU_Global, dace.StorageType.CPU_Heap, dace.StorageType.Register
 KERNEL, INSIDE = dace.ScheduleType.GPU_Device, dace.ScheduleType.Sequential
@@ -53,18 +52,22 @@ LARGEST_LOCAL = 64  # elements of an array that a thread has for itself
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
-def run_on_device(program: Program, names: Names) -> Program:
-    """The program on a GPU."""
+def run_on_device(program: Program, names: Names, resident: bool = False) -> Program:
+    """The program on a GPU.
+
+    :param resident: its arguments are in the GPU's memory.
+    """
     placer = Placer(program, names)
     body = placer.block(program.body)
-    moved = {n: placer.twin(program.containers[n]) for n in program.arguments if placer.is_array(n)}
+    outside = () if resident else program.arguments
+    moved = {n: placer.twin(program.containers[n]) for n in outside if placer.is_array(n)}
     places = {n: c.name for n, c in moved.items()}
     local = {c for n in walk(body) for c in local_names(n)}
     known = {**program.containers, **placer.made}
     inside = {n: c if n in local else placed(c, DEVICE) for n, c in known.items() if n not in moved}
     inside |= {c.name: c for c in placer.hosted.values()}
     views = {n: replace(c, view_of=places.get(c.view_of, c.view_of)) for n, c in inside.items() if c.view_of}
-    arguments = {n: program.containers[n] for n in program.arguments}
+    arguments = {n: program.containers[n] for n in outside}
     containers = {**inside, **views, **{c.name: placed(c, DEVICE) for c in moved.values()}, **arguments}
     written = {program.root(w) for node in program.body for w in writes(node)}
     read = {program.root(r) for node in program.body for r in reads(node)}
@@ -100,6 +103,11 @@ class Placer:
     hosted: dict[str, Container] = field(default_factory=dict)  # on the host
     symbols: dict[str, dace.typeclass] = field(default_factory=dict)
 
+    @cached_property
+    def assigned(self) -> set[str]:
+        """Symbols whose values the program computes."""
+        return {n.symbol for n in walk(self.program.body) if isinstance(n, (SymbolAssign, Loop))}
+
     def is_array(self, name: str) -> bool:
         return not isinstance(self.program.containers[name].desc, dt.Scalar)
 
@@ -112,9 +120,9 @@ class Placer:
 
     def node(self, node: Node) -> Block:
         if isinstance(node, Leaf):
-            return (self.kernel(node),)
+            return (self.apart(self.kernel(node)),)
         if isinstance(node, Scope):
-            return self.scope(node)
+            return tuple(self.apart(n) for n in self.scope(node))
         if isinstance(node, NodeCall):
             return self.hosted_call(node)
         return self.control(node)
@@ -124,11 +132,25 @@ class Placer:
         """A parameter of one value: a kernel of one thread."""
         return Param(self.names.fresh("thread"), ZERO, ZERO, ONE)
 
+    def apart(self, node: Node) -> Node:
+        """In a graph of its own where it writes what only data tells the size of: DaCe loses sight of such arrays."""
+        sized = {n for n in writes(node) if self.assigned & free_names(*self.shape(n))}
+        return Scope((), (node,), (), node.source) if sized and isinstance(node, (Leaf, Scope)) else node
+
+    def shape(self, name: str) -> tuple[sympy.Expr, ...]:
+        container = self.program.containers.get(name) or self.made.get(name)
+        return container.shape if container is not None else ()
+
     def kernel(self, leaf: Leaf) -> Node:
         if not leaf.params:
             return replace(leaf, params=(self.one(),), schedule=KERNEL)
         if leaf.sequential:
             return Scope((self.one(),), (replace(leaf, schedule=INSIDE),), (), leaf.source, schedule=KERNEL)
+        outer = independent(leaf.params)
+        if len(outer) < len(leaf.params):
+            inner = tuple(p for p in leaf.params if p not in outer)
+            body = (replace(leaf, params=inner, schedule=INSIDE),)
+            return Scope(outer or (self.one(),), body, (), leaf.source, schedule=KERNEL)
         return replace(leaf, schedule=KERNEL)
 
     def scope(self, node: Scope) -> Block:
@@ -163,14 +185,20 @@ class Placer:
             for x in (call.inputs, call.outputs)
         )
         written = {r.container for r in call.outputs.values()}
+        taken = {r.container for r in call.inputs.values()}
+        taken |= {r.container for r in call.outputs.values() if r.wcr or not self.is_whole(r)}
         return (
-            *(self.fetched(n, host) for n, host in roots.items()),
+            *(self.fetched(n, host) for n, host in roots.items() if n in taken),
             replace(call, inputs=inputs, outputs=outputs),
             *(self.returned(n, host) for n, host in roots.items() if n in written),
         )
 
+    def is_whole(self, region: Region) -> bool:
+        """Whether a region is all of its container."""
+        return region.subset == whole_region(region.container, self.shape(region.container)).subset
+
     def host_array(self, name: str) -> Container:
-        found = placed(self.program.containers[name].local(self.names.fresh(f"{name}_here")), HOST)
+        found = placed(self.program.containers[name].local(self.names.fresh(f"here_{name.strip('_')}")), HOST)
         self.hosted[found.name] = found
         return found
 
@@ -191,7 +219,7 @@ class Placer:
                     loads.append(load)
                     continue
                 dtype = self.program.containers[load.container].dtype
-                name = self.names.fresh(f"{load.container}_here")
+                name = self.names.fresh(f"here_{load.container.strip('_')}")
                 self.hosted[name] = placed(Container(name, dt.Array(dtype, [1], transient=True)), HOST)
                 v = self.names.fresh("v")
                 move = (Load(v, load.container, load.index), Store(name, (ZERO,), v))
@@ -204,6 +232,12 @@ class Placer:
         if isinstance(changed, Loop) and fetches:
             changed = replace(changed, body=(*changed.body, *fetches))
         return (*fetches, changed)
+
+
+def independent(params: tuple[Param, ...]) -> tuple[Param, ...]:
+    """Parameters whose ranges do not depend on others: a kernel has a rectangle of threads."""
+    names = {p.name for p in params}
+    return tuple(p for p in params if not names & free_names(p.start, p.stop, p.step))
 
 
 def within(block: Block) -> Block:

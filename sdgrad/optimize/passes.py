@@ -17,6 +17,7 @@ from sdgrad.optimize.kernels import run_on_device
 from sdgrad.optimize.order import walk_memory
 from sdgrad.optimize.pairs import complex_as_pairs
 from sdgrad.optimize.parallel import choose_threads
+from sdgrad.optimize.partial import share_sums
 from sdgrad.optimize.powers import take_roots
 from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
@@ -40,6 +41,10 @@ def _products(program: Program) -> Program:
     return use_blas(program, all_names(program)) if config.blas != "none" else program
 
 
+def _shared(program: Program) -> Program:
+    return share_sums(program, all_names(program)) if config.device == "gpu" else program
+
+
 PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     (None, expanded),
     ("fusion", fuse),  # what reversal separated
@@ -53,6 +58,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("triangles", _triangles),
     ("blas", _products),
     ("rows", fuse_rows),
+    (None, _shared),
     (None, schedule_accumulations),  # every other accumulation gets an order
     ("layout", arrange_temporaries),
     ("order", walk_memory),
@@ -64,14 +70,17 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
-OF_HOSTS = frozenset({"rows", "layout", "threads"})
-"""Passes about caches and threads of a CPU."""
+OF_HOSTS = frozenset({"sums", "triangles", "blas", "rows", "layout", "threads"})
+"""Passes about libraries, caches and threads of a CPU."""
 
 
-def optimize(program: Program) -> Program:
-    """The program as it is compiled: fused, with calls of BLAS, every sum in an order, and threads where they pay."""
+def optimize(program: Program, resident: bool = False) -> Program:
+    """The program as it is compiled: fused, with calls of BLAS, every sum in an order, and threads where they pay.
+
+    :param resident: on a GPU: arguments are in its memory already.
+    """
     left_out = OF_HOSTS.union(config.without) if config.device == "gpu" else config.without
     for name, step in PASSES:
         if name not in left_out:
             program = step(program)
-    return run_on_device(program, all_names(program)) if config.device == "gpu" else program
+    return run_on_device(program, all_names(program), resident) if config.device == "gpu" else program

@@ -77,8 +77,9 @@ def emit(program: Program) -> dace.SDFG:
             sdfg.add_datadesc(name, copy.deepcopy(program.containers[name].desc))
     emitter = Emitter(program, sdfg)
     emitter.block(program.body, sdfg)
-    if needed := prelude(program.body, {program.containers[n].dtype for n in names}):
-        sdfg.append_global_code(needed)
+    device = any(d.storage == dace.StorageType.GPU_Global for d in sdfg.arrays.values())
+    if needed := prelude(program.body, {program.containers[n].dtype for n in names}, device):
+        sdfg.append_global_code(needed, "cuda" if device else "frame")
     declare_symbols(sdfg, program)
     return sdfg
 
@@ -174,16 +175,17 @@ class Emitter:
 
     def is_transfer(self, leaf: Leaf) -> bool:
         """Whether a leaf moves something from one memory to another: from the host to a GPU, or back."""
-        if [type(i) for i in leaf.body] != [Load, Store]:
+        if self.nested or [type(i) for i in leaf.body] != [Load, Store]:
             return False
-        stored = (self.sdfg.arrays.get(self.spelled(x.container)) for x in (*leaf.loads, *leaf.stores))
+        names = leaf.loads[0].container, leaf.stores[0].container
+        stored = (self.sdfg.arrays.get(n) for n in names)
         kinds = {d.storage == dace.StorageType.GPU_Global for d in stored if d is not None}
         return len(kinds) == 2
 
     def transfer(self, leaf: Leaf, state: SDFGState) -> None:
         """A copy between memories."""
         ranges = {p.name: (p.start, p.stop, p.step) for p in leaf.params}
-        (load,), (store,) = leaf.loads, leaf.stores
+        load, store = leaf.loads[0], leaf.stores[0]
 
         def subset(index: tuple) -> subsets.Range:
             return subsets.Range([ranges.get(str(i), (i, i, 1)) for i in index])

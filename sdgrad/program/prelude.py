@@ -77,10 +77,15 @@ DECLARATION = '__attribute__((simd("notinbranch"))) {type} {name}({type}) noexce
 CHUNK = 512  # trips of a vectorized loop that a thread takes at once, so that its remainder is the same for all numbers
 
 
-def prelude(block: Block, dtypes: Collection[dace.typeclass]) -> str:
-    """Headers and declarations for the functions that a program of these types calls."""
+def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = False) -> str:
+    """Headers and declarations for the functions that a program of these types calls.
+
+    :param device: the functions are called by kernels, and CUDA has them for every type.
+    """
     called = {name for n in walk(block) if isinstance(n, Leaf) for name in _called(n)}
     header = f'#include "{MATH_HEADER}"\n' if any(name.startswith(OWN_FUNCTIONS) for name in called) else ""
+    if device:
+        return header
     overloads = called & OVERLOADED if SINGLE & set(dtypes) else frozenset[str]()
     if dace.float16 in dtypes:
         overloads -= OF_TWO  # DaCe's own of half precision and another number would be ambiguous

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import dace
@@ -17,9 +18,16 @@ def is_tensor(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach")
 
 
+def is_cupy(value: Any) -> bool:
+    """Whether a value is an array of CuPy's (which need not be installed)."""
+    return type(value).__module__.split(".")[0] == "cupy" and hasattr(value, "get")
+
+
 def as_array(value: Any) -> Any:
     """A value as NumPy sees it, without a copy where it is an array or a CPU tensor."""
-    return value.detach().numpy() if is_tensor(value) else value
+    if is_tensor(value):
+        return (value.detach() if value.device.type == "cpu" else value.detach().cpu()).numpy()
+    return value.get() if is_cupy(value) else value
 
 
 def as_value(value: Any) -> Any:
@@ -40,7 +48,9 @@ def like(result: np.ndarray, original: Any) -> Any:
     if is_tensor(original):
         import torch
 
-        return torch.from_numpy(result if result.ndim == 0 else np.ascontiguousarray(result))
+        return torch.from_numpy(result if result.ndim == 0 else np.ascontiguousarray(result)).to(original.device)
+    if is_cupy(original):
+        return importlib.import_module("cupy").asarray(result)
     return result if isinstance(original, np.ndarray) else result[()] if result.shape == () else result
 
 

@@ -164,7 +164,7 @@ class Needs:
 def build(jobs: Sequence[Job]) -> None:
     """Generate and compile the code of graphs, all by one call of the compiler: headers take most of its time."""
     needs = [generate(job) for job in jobs]
-    if len(jobs) > 1:
+    if len(jobs) > 1 and not any(is_device(job.sdfg) for job in jobs):  # kernels bring functions of the same names
         try:
             compile_sources(jobs, Needs.of_all(needs))
             return

@@ -17,6 +17,7 @@ import numpy as np
 from dace import data as dt
 
 from sdgrad.config import config
+from sdgrad.errors import DeviceError
 from sdgrad.runtime import cuda
 from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, is_device, locked
 from sdgrad.runtime.loading import load_library
@@ -39,6 +40,9 @@ class Library:
         self._start = library[f"__dace_init_{name}"]
         self._start.restype = ctypes.c_void_p
         self._program.restype = None
+        self._failure = getattr(library, "__dace_gpu_last_error", None)
+        if self._failure is not None:
+            self._failure.argtypes, self._failure.restype = [ctypes.c_void_p], ctypes.c_int
         self._idle: list[ctypes.c_void_p] = []  # states of the program: each call has one for itself
 
     def __call__(self, values: Mapping[str, Any]) -> None:
@@ -58,10 +62,15 @@ class Library:
             state = self._idle.pop()
         except IndexError:
             state = ctypes.c_void_p(self._start(*initial))
+        if not state and self._failure is not None:
+            raise DeviceError(f"{self.name} cannot be started: CUDA finds no GPU, or one without memory for it")
         try:
             self._call(state, values)
         finally:
             self._idle.append(state)
+        if self._failure is not None and (error := self._failure(state)):
+            self._idle.clear()
+            raise DeviceError(f"{self.name}: CUDA's error {error} (a line above says where)")
 
     def _one_by_one(self, state: ctypes.c_void_p, values: list[Any]) -> None:
         self._program(state, *values)

@@ -17,5 +17,6 @@ def keep_memory(sdfg: dace.SDFG) -> None:
     for desc in sdfg.arrays.values():
         if type(desc) is dt.Array and desc.transient and not desc.free_symbols:
             size = int(desc.total_size) * desc.dtype.bytes
-            if LEAST <= size <= MOST and desc.lifetime == dace.AllocationLifetime.Scope:
+            kept = LEAST <= size <= MOST or desc.storage == dace.StorageType.GPU_Global  # where taking any is slow
+            if kept and desc.lifetime == dace.AllocationLifetime.Scope:
                 desc.lifetime = dace.AllocationLifetime.Persistent

@@ -133,12 +133,22 @@ class _Pure(nn.Module):
         return (*(x for x in flat if isinstance(x, torch.Tensor)), *(state[n] for n in self.names if n in self.own))
 
 
-def refuse(module: nn.Module, call: Call) -> None:
-    """Raise where generated code would not do what the module does."""
+def refuse(module: nn.Module, call: Call, cuda: bool = False) -> None:
+    """Raise where generated code would not do what the module does.
+
+    :param cuda: it runs on a GPU.
+    """
     problems = []
-    for name, tensor in (*call.parameters.items(), *call.buffers.items(), *(("input", x) for x in call.inputs)):
-        if tensor.device.type != "cpu":
-            problems.append(Problem(f"'{name}' on {tensor.device}", "code is generated for the CPU; move it there"))
+    tensors = (*call.parameters.items(), *call.buffers.items(), *(("input", x) for x in call.inputs))
+    there = {t.device.type for _, t in tensors} == {"cuda"}
+    for name, tensor in tensors if not (cuda and there) else ():
+        if tensor.device.type == "cuda" and cuda:
+            problems.append(Problem(f"'{name}' on {tensor.device}", "others are not; move all of them there"))
+        elif tensor.device.type != "cpu":
+            hint = "cuda=True generates code for a GPU" if tensor.device.type == "cuda" else ""
+            problems.append(
+                Problem(f"'{name}' on {tensor.device}", "code is generated for the CPU; move it there", "", hint)
+            )
     hooked = has_backward_hooks(module)
     if hooked is not None and hooked is not module:
         problems.append(
@@ -227,6 +237,9 @@ class Translation:
         """
         if found.reading is None:
             raise CaptureError(self.label, list(dict.fromkeys(found.problems.values())))
+        if found.draws and any(n.meta["val"].device.type != "cpu" for n in entering):
+            reason = "PyTorch's kernels for a GPU draw other ones than generated code is given"
+            raise CaptureError(self.label, [Problem("random numbers on a GPU", reason, "", FALLBACK)])
         names = [*found.inputs, *(d.name for d in found.draws)]
         reaches = dict.fromkeys(names, frozenset[int]())
         reaches |= zip(found.inputs, reached(body, entering, leaving), strict=True)

@@ -119,7 +119,8 @@ class PreparedCall(torch.autograd.Function):
             return (None, *(None for _ in tensors))
         if torch.is_grad_enabled():  # the backward pass will be differentiated
             arguments = dict(zip(prepared.order, tensors, strict=True))
-            seeds = (s.tensor(given[s.output]) for s in prepared.seeds)
+            device = next((t.device for t in tensors), torch.device("cpu"))
+            seeds = (s.tensor(given[s.output], device) for s in prepared.seeds)
             found = _recorded(prepared.function, prepared.wanted, prepared.request.outputs, arguments, seeds)
         else:
             kept = {**ctx.kept.tensors, **dict(zip(ctx.kept.results, saved[len(tensors) :], strict=True))}

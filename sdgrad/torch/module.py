@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
+from sdgrad.config import config
 from sdgrad.errors import ArgumentError, CaptureError
 from sdgrad.runtime.progress import working
 from sdgrad.torch.call import Call
@@ -40,6 +41,7 @@ class Options:
     fallback: bool = False
     verify: bool = True
     dynamic_shapes: Any = None
+    cuda: bool = False
 
 
 @dataclass
@@ -66,7 +68,8 @@ class Dispatcher:
         if capturing():
             return self.forward(module, *args, **kwargs)
         call = Call.of(module, args, kwargs)
-        with torch.set_grad_enabled(torch.is_grad_enabled() and self.options.backward):
+        recorded = torch.is_grad_enabled() and self.options.backward
+        with torch.set_grad_enabled(recorded), self.device():
             if self.options.dynamic_shapes is not None:
                 dynamic = self.dynamic(module, call)
                 key = open_key(call, dynamic)
@@ -83,6 +86,10 @@ class Dispatcher:
                 return self.eagerly(module, args, kwargs)
             self.latest = captured
             return captured.run(call)
+
+    def device(self) -> contextlib.AbstractContextManager:
+        """Where programs run that a call makes."""
+        return config.override(device="gpu") if self.options.cuda else contextlib.nullcontext()
 
     def dynamic(self, module: nn.Module, call: Call) -> Dynamic:
         """The open dimensions of a call's inputs."""
@@ -153,7 +160,7 @@ class Dispatcher:
     ) -> Any:
         label = type(module).__name__
         try:
-            refuse(module, call)
+            refuse(module, call, self.options.cuda)
             with working(f"capturing {label}"):
                 with uncompiled():
                     wanted = expected(module, self.forward, call)
@@ -223,6 +230,8 @@ class Module(nn.Module):
     :param dynamic_shapes: dimensions of arguments that change from call to call, and have one program for all sizes:
         ``{"x": {0: "batch"}}``, by the names of arguments; else a tuple in their order, and for each
         what ``torch.export`` takes (``torch.export.Dim``). Dimensions of the same name have the same size.
+    :param cuda: run on an NVIDIA GPU. Tensors there are used where they are; those of the host are copied there and
+        back.
     :param fallback: leave operations without a rule, and submodules that cannot be traced, to PyTorch.
     :param verify: compare results with those of the module itself, once for each program that is made (twice, with
         different sizes, where it is one for all sizes).
@@ -236,6 +245,7 @@ class Module(nn.Module):
         backward: bool = True,
         example_inputs: Sequence[Any] | None = None,
         dynamic_shapes: Any = None,
+        cuda: bool = False,
         fallback: bool = False,
         verify: bool = True,
     ) -> None:
@@ -243,7 +253,7 @@ class Module(nn.Module):
             raise ArgumentError(f"expected a torch.nn.Module, got {type(module).__name__}")
         super().__init__()
         self.model = module
-        self.__dict__[STATE] = Dispatcher(_call, Options(backward, fallback, verify, dynamic_shapes))
+        self.__dict__[STATE] = Dispatcher(_call, Options(backward, fallback, verify, dynamic_shapes, cuda))
         self.register_state_dict_post_hook(_as_of_the_model)
         self.register_load_state_dict_pre_hook(_for_the_model)
         if example_inputs is not None:
@@ -287,6 +297,7 @@ def module(
     *,
     backward: bool = True,
     dynamic_shapes: Any = None,
+    cuda: bool = False,
     fallback: bool = False,
     verify: bool = True,
 ) -> Any:
@@ -294,7 +305,7 @@ def module(
 
     The class stays what it is: instances can be pickled, copied and derived from. ``instance.model`` is the instance.
     """
-    options = Options(backward, fallback, verify, dynamic_shapes)
+    options = Options(backward, fallback, verify, dynamic_shapes, cuda)
 
     def wrap(cls: C) -> C:
         if not (isinstance(cls, type) and issubclass(cls, nn.Module)):

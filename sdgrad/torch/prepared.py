@@ -20,6 +20,7 @@ from sdgrad.signature import Signature
 from sdgrad.torch.graph import TENSOR_TYPES
 
 Tensors = dict[str, torch.Tensor]
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Entry:
     def address(self, tensor: torch.Tensor) -> Any:
         return tensor.data_ptr() if self.number is None else self.number(tensor.item())
 
-    def empty(self) -> torch.Tensor:
-        return torch.empty(self.shape, dtype=self.dtype)
+    def empty(self, device: torch.device) -> torch.Tensor:
+        return torch.empty(self.shape, dtype=self.dtype, device=device)
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ class Half:
     initial: tuple[Any, ...]
 
     @staticmethod
-    def of(program: CompiledProgram, closure: Mapping[str, Any], sizes: Mapping[str, int]) -> Half | None:
+    def of(
+        program: CompiledProgram, closure: Mapping[str, Any], sizes: Mapping[str, int], device: torch.device
+    ) -> Half | None:
         """None where a call needs more than tensors."""
         slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
         own = {s: n for n, s in program.spelled.items()}
@@ -81,7 +84,7 @@ class Half:
             entries.append(Entry(slot.name, shape, TENSOR_TYPES[slot.dtype], slot.copied, number))
         if any(n not in known for n in program.library.initial):
             return None
-        constants = {n: torch.from_numpy(np.ascontiguousarray(v)) for n, v in closure.items()}
+        constants = {n: torch.from_numpy(np.ascontiguousarray(v)).to(device) for n, v in closure.items()}
         return Half(program, tuple(entries), constants, tuple(known[n] for n in program.library.initial))
 
     @property
@@ -96,6 +99,7 @@ class Half:
         """
         arrays: Tensors = {}
         addresses = []
+        device = next((t.device for t in given.values()), CPU)
         for entry in self.entries:
             if isinstance(entry, Size):
                 addresses.append(entry.value)
@@ -106,7 +110,7 @@ class Half:
             if tensor is None:
                 tensor = memory.get(entry.name)
                 if tensor is None:
-                    tensor = entry.empty()
+                    tensor = entry.empty(device)
             elif entry.copied:
                 tensor = tensor.clone(memory_format=torch.contiguous_format)
             elif not tensor.is_contiguous():
@@ -132,9 +136,9 @@ class Seed:
         shape = evaluate_shape(container.desc, dict(sizes))
         return Seed(output, seed_name(output, program, request), shape, TENSOR_TYPES[np.dtype(container.dtype.type)])
 
-    def tensor(self, cotangent: torch.Tensor | None) -> torch.Tensor:
+    def tensor(self, cotangent: torch.Tensor | None, device: torch.device) -> torch.Tensor:
         """What is given, and zeros where nothing is."""
-        return cotangent if cotangent is not None else torch.zeros(self.shape, dtype=self.dtype)
+        return cotangent if cotangent is not None else torch.zeros(self.shape, dtype=self.dtype, device=device)
 
 
 @dataclass
@@ -190,17 +194,19 @@ class Prepared:
 
         :param sizes: of the program's open dimensions.
         """
-        signature = Signature.of(function, arguments)
+        resident = any(t.device.type == "cuda" for t in arguments.values())
+        signature = Signature.of(function, arguments, resident)
+        device = next((t.device for t in arguments.values()), CPU)
         outputs = tuple(output_names(signature).values())
         order = tuple(arguments)
         if not wanted or not provides:
-            half = Half.of(signature.primal(), signature.closure, sizes)
+            half = Half.of(signature.primal(), signature.closure, sizes, device)
             return None if half is None else Prepared(function, order, (), signature, outputs, forward=half)
         _, request, programs = Forward(function, wanted, provides).compiled(signature)
         if programs.halves is None:
             return None
-        first = Half.of(programs.forward, signature.closure, sizes)
-        second = Half.of(programs.backward, signature.closure, sizes)
+        first = Half.of(programs.forward, signature.closure, sizes, device)
+        second = Half.of(programs.backward, signature.closure, sizes, device)
         if first is None or second is None:
             return None
         made = {e.name for e in first.arrays} - set(arguments)
@@ -247,6 +253,7 @@ class Prepared:
         """Gradients by argument."""
         assert self.backward is not None
         given: Tensors = {**dict(zip(self.order, tensors, strict=True)), **kept}
-        given |= {s.name: s.tensor(cotangents[s.output]) for s in self.seeds}
+        device = next((t.device for t in tensors), CPU)
+        given |= {s.name: s.tensor(cotangents[s.output], device) for s in self.seeds}
         arrays = self.backward(given, {})
         return {n: arrays[g] for n, g in self.gradients.items()}

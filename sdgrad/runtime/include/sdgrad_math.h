@@ -6,9 +6,15 @@
 #include <limits>
 #include <type_traits>
 
+#ifdef __CUDACC__  // kernels call them, too
+#define SDGRAD_FUNCTION __host__ __device__ inline
+#else
+#define SDGRAD_FUNCTION inline
+#endif
+
 // The n-th derivative of the digamma function, for x > 0 and, by reflection, n = 0 for x < 0.
 // Recurrence up to x >= 10 + n, then the asymptotic series (DLMF 5.11.2, 5.15.8, 5.5.2, 5.5.4).
-inline double sdgrad_polygamma_double(int n, double x) {
+SDGRAD_FUNCTION double sdgrad_polygamma_double(int n, double x) {
     static const double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6,
                                        -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
     if (x <= 0 && n == 0) {
@@ -30,18 +36,18 @@ inline double sdgrad_polygamma_double(int n, double x) {
     return sum + sign * result;
 }
 
-template <typename T> inline T sdgrad_polygamma(int n, T x) { return T(sdgrad_polygamma_double(n, double(x))); }
+template <typename T> SDGRAD_FUNCTION T sdgrad_polygamma(int n, T x) { return T(sdgrad_polygamma_double(n, double(x))); }
 
 // The logistic function and its derivative. Neither overflows, neither is a small difference of large numbers, and
 // both take the same exponential, which the compiler sees.
-template <typename T> inline auto sdgrad_sigmoid(T x) {
+template <typename T> SDGRAD_FUNCTION auto sdgrad_sigmoid(T x) {
     if constexpr (std::is_integral_v<T>) return sdgrad_sigmoid(double(x));
     else {
         const T e = std::exp(-std::fabs(x)), r = T(1) / (T(1) + e);
         return x < T(0) ? e * r : r;
     }
 }
-template <typename T> inline auto sdgrad_sigmoid_slope(T x) {
+template <typename T> SDGRAD_FUNCTION auto sdgrad_sigmoid_slope(T x) {
     if constexpr (std::is_integral_v<T>) return sdgrad_sigmoid_slope(double(x));
     else {
         const T e = std::exp(-std::fabs(x)), r = T(1) / (T(1) + e);
@@ -50,57 +56,57 @@ template <typename T> inline auto sdgrad_sigmoid_slope(T x) {
 }
 
 // The absolute value of a complex number, without overflow on the way, and without a branch.
-template <typename R, typename I> inline auto sdgrad_modulus(R re, I im) {
+template <typename R, typename I> SDGRAD_FUNCTION auto sdgrad_modulus(R re, I im) {
     using T = std::common_type_t<R, I>;
     const T a = std::fabs(re), b = std::fabs(im);
     const T most = a > b ? a : b, least = a > b ? b : a, share = least == most ? T(1) : least / most;
     return most * std::sqrt(T(1) + share * share);
 }
 
-template <typename T> inline bool sdgrad_is_finite(T x) {
+template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(T x) {
     if constexpr (std::is_floating_point_v<T>) return std::fabs(x) <= std::numeric_limits<T>::max();
     else return std::fabs(double(x)) <= std::numeric_limits<double>::max();
 }
-template <typename T> inline bool sdgrad_is_finite(std::complex<T> z) {
+template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(std::complex<T> z) {
     return sdgrad_is_finite(z.real()) && sdgrad_is_finite(z.imag());
 }
-template <typename T> inline double sdgrad_finite(T x) { return sdgrad_is_finite(x) ? 1.0 : 0.0; }
+template <typename T> SDGRAD_FUNCTION double sdgrad_finite(T x) { return sdgrad_is_finite(x) ? 1.0 : 0.0; }
 
 // A product with g: nothing where g is exactly zero and the other factor is infinite.
-template <typename T, typename G> inline T sdgrad_strong(T value, G g) {
+template <typename T, typename G> SDGRAD_FUNCTION T sdgrad_strong(T value, G g) {
     return g != G(0) || sdgrad_is_finite(value) ? value : T(0);
 }
 
 // A value through which no derivative passes.
-template <typename T> inline T sdgrad_detached(T x) { return x; }
+template <typename T> SDGRAD_FUNCTION T sdgrad_detached(T x) { return x; }
 
 // A quotient without its fraction, towards zero.
-template <typename T> inline T sdgrad_quotient(T a, T b) {
+template <typename T> SDGRAD_FUNCTION T sdgrad_quotient(T a, T b) {
     if constexpr (std::is_integral_v<T>) return b == T(-1) ? T(T(0) - a) : T(a / b);
     else return std::trunc(a / b);
 }
 
-template <typename A, typename B> inline auto sdgrad_quotient(A a, B b) {
+template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_quotient(A a, B b) {
     using T = std::common_type_t<A, B>;
     return sdgrad_quotient(T(a), T(b));
 }
 
 // Operators of bits: Python's precedence of them is not C++'s.
-template <typename T> inline T sdgrad_bit_and(T a, T b) { return T(a & b); }
-template <typename T> inline T sdgrad_bit_or(T a, T b) { return T(a | b); }
-template <typename T> inline T sdgrad_bit_xor(T a, T b) { return T(a ^ b); }
-template <typename T> inline T sdgrad_bit_not(T a) { return T(-a - T(1)); }  // in two's complement
+template <typename T> SDGRAD_FUNCTION T sdgrad_bit_and(T a, T b) { return T(a & b); }
+template <typename T> SDGRAD_FUNCTION T sdgrad_bit_or(T a, T b) { return T(a | b); }
+template <typename T> SDGRAD_FUNCTION T sdgrad_bit_xor(T a, T b) { return T(a ^ b); }
+template <typename T> SDGRAD_FUNCTION T sdgrad_bit_not(T a) { return T(-a - T(1)); }  // in two's complement
 
 // Shifts by as many bits as there are, or more, leave nothing (of negative numbers to the right: the sign).
-template <typename T> inline T sdgrad_shift_left(T a, T n) {
+template <typename T> SDGRAD_FUNCTION T sdgrad_shift_left(T a, T n) {
     return std::uint64_t(n) >= 8 * sizeof(T) ? T(0) : T(std::make_unsigned_t<T>(a) << n);
 }
-template <typename T> inline T sdgrad_shift_right(T a, T n) {
+template <typename T> SDGRAD_FUNCTION T sdgrad_shift_right(T a, T n) {
     return std::uint64_t(n) >= 8 * sizeof(T) ? (a < T(0) ? T(-1) : T(0)) : T(a >> n);
 }
 
 // The remainder with the sign of the divisor, as Python's and NumPy's %, infinite divisors included.
-template <typename T> inline T sdgrad_mod(T a, T b) {
+template <typename T> SDGRAD_FUNCTION T sdgrad_mod(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
         T r = b == T(-1) ? T(0) : T(a % b);
         return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
@@ -109,17 +115,17 @@ template <typename T> inline T sdgrad_mod(T a, T b) {
         return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
     }
 }
-template <typename A, typename B> inline auto sdgrad_mod(A a, B b) {
+template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_mod(A a, B b) {
     using T = std::common_type_t<A, B>;
     return sdgrad_mod(T(a), T(b));
 }
 
 // The modulus of a complex number without overflow, as hypot has it, in a form that is computed for several numbers at
 // once. Zero, infinity and NaN take the other way.
-template <typename T> inline T sdgrad_modulus(const std::complex<T> &z) {
+template <typename T> SDGRAD_FUNCTION T sdgrad_modulus(const std::complex<T> &z) {
     const T a = std::fabs(z.real()), b = std::fabs(z.imag());
     const T large = a > b ? a : b, small = a > b ? b : a, ratio = small / large;
     return large > T(0) && large <= std::numeric_limits<T>::max() ? large * std::sqrt(T(1) + ratio * ratio) : a + b;
 }
-inline double abs(const std::complex<double> &z) { return sdgrad_modulus(z); }
-inline float abs(const std::complex<float> &z) { return sdgrad_modulus(z); }
+SDGRAD_FUNCTION double abs(const std::complex<double> &z) { return sdgrad_modulus(z); }
+SDGRAD_FUNCTION float abs(const std::complex<float> &z) { return sdgrad_modulus(z); }

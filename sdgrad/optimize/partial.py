@@ -1,0 +1,81 @@
+"""Sums for a GPU: as many threads as there are elements, or where these are few, partial sums by many threads.
+
+No atomics: partial sums have memory of their own, and one thread for each element adds them up, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import sympy
+from dace import data as dt
+from dace.symbolic import int_floor
+
+from sdgrad.names import Names
+from sdgrad.program.leaves import rename_instr
+from sdgrad.program.tree import Container, Leaf, Load, Node, Param, Program, Source, Store, rewritten
+from sdgrad.symbolic.expr import free_names, sym
+
+FEW = 4096  # elements of a result that do not keep a GPU busy
+MANY = 1024  # partial sums of an element
+LEAST = 4096  # terms of a sum that is worth parts
+ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
+
+
+def share_sums(program: Program, names: Names) -> Program:
+    """The program with reduced parameters innermost, and large sums of few elements in two steps."""
+    made: dict[str, Container] = {}
+
+    def change(node: Node) -> tuple[Node, ...]:
+        if not isinstance(node, Leaf) or node.sequential or not any(s.mode != "set" for s in node.stores):
+            return (node,)
+        leaf = reduced_last(node)
+        return in_parts(leaf, program, names, made) or (leaf,)
+
+    body = rewritten(program.body, change)
+    return replace(program, body=body, containers={**program.containers, **made})
+
+
+def reduced_last(leaf: Leaf) -> Leaf:
+    """The same instances, those that add to one element side by side."""
+    names = {p.name for p in leaf.params}
+    if any(names & free_names(p.start, p.stop, p.step) for p in leaf.params):
+        return leaf
+    sums = [s for s in leaf.stores if s.mode != "set"]
+    used = free_names(*(i for s in sums for i in s.index))
+    return replace(leaf, params=tuple(sorted(leaf.params, key=lambda p: p.name not in used)))
+
+
+def in_parts(leaf: Leaf, program: Program, names: Names, made: dict[str, Container]) -> tuple[Leaf, ...] | None:
+    """A large sum of few elements as partial sums, and a sum of these; None where it is none."""
+    if len(leaf.stores) != 1:
+        return None
+    (store,) = leaf.stores
+    used = free_names(*store.index)
+    kept = [p for p in leaf.params if p.name in used]
+    reduced = [p for p in leaf.params if p.name not in used]
+    root = program.root(store.container)
+    if store.guard is not None or used & leaf.defined or root in {program.root(x.container) for x in leaf.loads}:
+        return None
+    if any(p.step != 1 or not (p.start.is_number and p.stop.is_number) for p in leaf.params) or not reduced:
+        return None
+    elements, terms = (int(sympy.prod([p.count for p in ps])) for ps in (kept, reduced))
+    longest = max(reduced, key=lambda p: int(p.count))
+    lanes = min(MANY, int(longest.count) // 4)
+    if elements > FEW or terms < LEAST or lanes < 32:
+        return None
+    lane, turn = Param(names.fresh("lane"), ZERO, sympy.Integer(lanes - 1), ONE), names.fresh("turn")
+    turns = Param(turn, ZERO, int_floor(longest.stop - longest.start - sym(lane.name), sympy.Integer(lanes)), ONE)
+    place = {longest.name: longest.start + sym(lane.name) + lanes * sym(turn)}
+    dtype = program.containers[store.container].dtype
+    shape = [*(int(p.count) for p in kept), lanes]
+    part = Container(names.fresh(f"part_{store.container}"), dt.Array(dtype, shape, transient=True))
+    made[part.name] = part
+    index = (*(sym(p.name) - p.start for p in kept), sym(lane.name))
+    into = Store(part.name, index, store.value, store.mode, None, True)
+    body = tuple(rename_instr(i, {}, place) for i in leaf.body if not isinstance(i, Store))
+    others = [p for p in reduced if p is not longest]
+    first = replace(leaf, params=(*kept, lane, *others, turns), body=(*body, into))
+    value = names.fresh("v")
+    second = (Load(value, part.name, index), replace(store, value=value))
+    return first, Leaf((*kept, lane), second, Source(leaf.source.file, leaf.source.line, leaf.source.label))
