@@ -1,8 +1,8 @@
 """CUDA on a CPU, for tests: a toolkit whose ``nvcc`` makes plain C++ of kernels, which run thread by thread.
 
-Memory of the "device" can be touched by kernels and copies only, and kernels are given no other: a program that mixes up
-the two memories crashes here as it would on a GPU. Threads run one after another, in an order that is shuffled, so that
-what depends on the order gives different results.
+Memory of the "device" can be touched by kernels and copies only, and kernels are given no other: a program that mixes
+up the two memories fails here as it would on a GPU. Threads run one after another, in an order that is shuffled, so
+that what depends on the order gives different results.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ cudaError_t launch(void (*kernel)(A...), dim3 grid, dim3 block, void **args, siz
 }
 }  // namespace emulated
 
-inline cudaError_t cudaMalloc(void **p, size_t n) { return (*p = emulated::take(n)) ? cudaSuccess : cudaErrorInvalidValue; }
+inline cudaError_t cudaMalloc(void **p, size_t n) {
+    return (*p = emulated::take(n)) ? cudaSuccess : cudaErrorInvalidValue;
+}
 inline cudaError_t cudaFree(void *) { return cudaSuccess; }
 inline cudaError_t cudaMallocHost(void **p, size_t n) { return *p = malloc(n), cudaSuccess; }
 inline cudaError_t cudaFreeHost(void *p) { return free(p), cudaSuccess; }

@@ -12,7 +12,7 @@ from dace import data as dt
 from dace.symbolic import int_floor
 
 from sdgrad.names import Names
-from sdgrad.program.leaves import rename_instr
+from sdgrad.program.leaves import live, rename_instr
 from sdgrad.program.tree import Container, Leaf, Load, Node, Param, Program, Source, Store, rewritten
 from sdgrad.symbolic.expr import free_names, sym
 
@@ -29,8 +29,15 @@ def share_sums(program: Program, names: Names) -> Program:
     def change(node: Node) -> tuple[Node, ...]:
         if not isinstance(node, Leaf) or node.sequential or not any(s.mode != "set" for s in node.stores):
             return (node,)
-        leaf = reduced_last(node)
-        return in_parts(leaf, program, names, made) or (leaf,)
+        written, read = ({program.root(x.container) for x in xs} for xs in (node.stores, node.loads))
+        out: list[Node] = []
+        for store in node.stores if not written & read else ():
+            body = live((i for i in node.body if not isinstance(i, Store) or i is store), set())
+            alone = reduced_last(replace(node, body=body))
+            if store.mode != "set" and (parts := in_parts(alone, program, names, made)) is not None:
+                out += parts
+                node = replace(node, body=live((i for i in node.body if i is not store), set()))
+        return (*out, reduced_last(node)) if node.stores else tuple(out)
 
     body = rewritten(program.body, change)
     return replace(program, body=body, containers={**program.containers, **made})
@@ -47,15 +54,15 @@ def reduced_last(leaf: Leaf) -> Leaf:
 
 
 def in_parts(leaf: Leaf, program: Program, names: Names, made: dict[str, Container]) -> tuple[Leaf, ...] | None:
-    """A large sum of few elements as partial sums, and a sum of these; None where it is none."""
-    if len(leaf.stores) != 1:
-        return None
+    """A large sum of few elements as partial sums, and a sum of these; None where it is none.
+
+    :param leaf: with one store, to what it does not read.
+    """
     (store,) = leaf.stores
     used = free_names(*store.index)
     kept = [p for p in leaf.params if p.name in used]
     reduced = [p for p in leaf.params if p.name not in used]
-    root = program.root(store.container)
-    if store.guard is not None or used & leaf.defined or root in {program.root(x.container) for x in leaf.loads}:
+    if store.guard is not None or used & leaf.defined:
         return None
     if any(p.step != 1 or not (p.start.is_number and p.stop.is_number) for p in leaf.params) or not reduced:
         return None

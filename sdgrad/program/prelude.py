@@ -85,7 +85,8 @@ def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = Fal
     called = {name for n in walk(block) if isinstance(n, Leaf) for name in _called(n)}
     header = f'#include "{MATH_HEADER}"\n' if any(name.startswith(OWN_FUNCTIONS) for name in called) else ""
     if device:
-        return header
+        plain = any(t in (dace.complex64, dace.complex128) for t in dtypes)  # real, imag
+        return header or (f'#include "{MATH_HEADER}"\n' if plain else "")
     overloads = called & OVERLOADED if SINGLE & set(dtypes) else frozenset[str]()
     if dace.float16 in dtypes:
         overloads -= OF_TWO  # DaCe's own of half precision and another number would be ambiguous

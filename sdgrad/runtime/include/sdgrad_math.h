@@ -7,8 +7,13 @@
 #include <type_traits>
 
 #ifdef __CUDACC__  // kernels call them, too
+#include <thrust/complex.h>
 #define SDGRAD_FUNCTION __host__ __device__ inline
+template <typename T> using sdgrad_complex = thrust::complex<T>;
+template <typename T> SDGRAD_FUNCTION T real(const thrust::complex<T> &z) { return z.real(); }
+template <typename T> SDGRAD_FUNCTION T imag(const thrust::complex<T> &z) { return z.imag(); }
 #else
+template <typename T> using sdgrad_complex = std::complex<T>;
 #define SDGRAD_FUNCTION inline
 #endif
 
@@ -67,7 +72,7 @@ template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(T x) {
     if constexpr (std::is_floating_point_v<T>) return std::fabs(x) <= std::numeric_limits<T>::max();
     else return std::fabs(double(x)) <= std::numeric_limits<double>::max();
 }
-template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(std::complex<T> z) {
+template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(sdgrad_complex<T> z) {
     return sdgrad_is_finite(z.real()) && sdgrad_is_finite(z.imag());
 }
 template <typename T> SDGRAD_FUNCTION double sdgrad_finite(T x) { return sdgrad_is_finite(x) ? 1.0 : 0.0; }
@@ -122,10 +127,10 @@ template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_mod(A a, B b) {
 
 // The modulus of a complex number without overflow, as hypot has it, in a form that is computed for several numbers at
 // once. Zero, infinity and NaN take the other way.
-template <typename T> SDGRAD_FUNCTION T sdgrad_modulus(const std::complex<T> &z) {
+template <typename T> SDGRAD_FUNCTION T sdgrad_modulus(const sdgrad_complex<T> &z) {
     const T a = std::fabs(z.real()), b = std::fabs(z.imag());
     const T large = a > b ? a : b, small = a > b ? b : a, ratio = small / large;
     return large > T(0) && large <= std::numeric_limits<T>::max() ? large * std::sqrt(T(1) + ratio * ratio) : a + b;
 }
-SDGRAD_FUNCTION double abs(const std::complex<double> &z) { return sdgrad_modulus(z); }
-SDGRAD_FUNCTION float abs(const std::complex<float> &z) { return sdgrad_modulus(z); }
+SDGRAD_FUNCTION double abs(const sdgrad_complex<double> &z) { return sdgrad_modulus(z); }
+SDGRAD_FUNCTION float abs(const sdgrad_complex<float> &z) { return sdgrad_modulus(z); }

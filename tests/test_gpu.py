@@ -1,0 +1,296 @@
+"""Programs for a GPU: run on an emulated one, compiled by ``nvcc`` where it is there, and run where a GPU is there.
+
+The emulation (``emulated_cuda``) checks what kernels compute, and that the two memories are not mixed up; it says
+nothing of speed.
+"""
+
+import shutil
+import subprocess
+
+import dace
+import numpy as np
+import pytest
+import torch
+from dace.codegen import codegen
+from emulated_cuda import toolkit
+from programs import PROGRAMS
+from references import check
+from test_torch_modules import compare
+from torch import nn
+from torch_zoo import ZOO
+
+import sdgrad
+from sdgrad.errors import CaptureError, CompilationFailed, DeviceError
+from sdgrad.frontend.parse import bind_arguments
+from sdgrad.optimize import optimize
+from sdgrad.program.tree import Leaf, NodeCall, Scope, walk, writes
+from sdgrad.runtime import build
+from sdgrad.runtime.compile import content_key, job_of
+from sdgrad.signature import Ready
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+M, N = dace.symbol("M"), dace.symbol("N")
+
+
+def has_gpu() -> bool:
+    try:
+        return subprocess.run(["nvidia-smi", "-L"], capture_output=True, timeout=20, check=False).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory):
+    return toolkit(tmp_path_factory.mktemp("cuda"))
+
+
+@pytest.fixture
+def emulated(home, monkeypatch):
+    monkeypatch.setenv("CUDA_HOME", str(home))
+    with sdgrad.config.override(optimization_level=0):
+        yield
+
+
+# What programs do ------------------------------------------------------------------------------------
+
+CHOSEN = (
+    "while_in_while",  # tapes whose size only data tells
+    "return_from_while",
+    "loop_with_bounds_read_from_an_array",  # bounds that the host fetches
+    "map_triangular",  # ranges that depend on others
+    "map_over_rows",  # maps with structured bodies
+    "loop_gauss_seidel",
+    "loop_red_black",
+    "tasklet_wcr_two_kinds",
+    "max_two_axes",
+    "std_all",
+    "trace_of_product",
+    "solve_matrix",  # a library of the host
+    "rms_normalization",
+    "mlp_loss",
+    "complex_product",
+    "complex_in_place",
+    "math_lgamma",
+    "guarded_root_at_zero",
+)
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in CHOSEN], ids=str)
+def test_program(program, emulated):
+    with sdgrad.config.override(device="gpu"):
+        check(program)
+
+
+def test_all_were_found():
+    assert {p.name for p in PROGRAMS} >= set(CHOSEN)
+
+
+@pytest.mark.parametrize("name", ["classifier", "lenet", "encoder"])
+def test_module(name, emulated):
+    torch.manual_seed(0)
+    compare(*ZOO[name](), wrap=lambda m: sdgrad.Module(m, cuda=True))
+
+
+def test_open_sizes(emulated):
+    module = nn.Sequential(nn.Linear(4, 3), nn.Tanh())
+    wrapped = sdgrad.Module(module, cuda=True, dynamic_shapes=({0: "batch"},))
+    for count in (3, 5):
+        x = torch.randn(count, 4)
+        found = wrapped(x)
+        torch.testing.assert_close(found, module(x))
+        (mine,) = torch.autograd.grad(found.sum(), module[0].weight)
+        (own,) = torch.autograd.grad(module(x).sum(), module[0].weight)
+        torch.testing.assert_close(mine, own)
+
+
+def layers(A, x, b):
+    y = np.tanh(A @ x + b)
+    z = np.exp(y - np.max(y))
+    return np.sum(z * z) / np.sum(z) + np.sum(A * A)
+
+
+def arguments():
+    r = np.random.default_rng(0)
+    return r.normal(size=(120, 130)) / 10, r.normal(size=130), r.normal(size=120)
+
+
+def test_device_of_a_call(emulated):
+    given = arguments()
+    there, here = (sdgrad.value_and_grad(layers, wrt=("A", "x", "b"), device=d)(*given) for d in ("gpu", "cpu"))
+    np.testing.assert_allclose(there[0], here[0], rtol=1e-12)
+    for mine, own in zip(there[1], here[1], strict=True):
+        np.testing.assert_allclose(mine, own, rtol=1e-9, atol=1e-12)
+    assert sdgrad.config.device == "cpu"
+
+
+def on_device(f, *given, resident=False):
+    question = sdgrad.value_and_grad(f, wrt=tuple(bind_arguments(f, given, {})))
+    with sdgrad.config.override(device="gpu"):
+        signature, _, _, request = question.question(bind_arguments(f, given, {}))
+        return optimize(signature.differentiated(request).program, resident), signature, request
+
+
+def test_large_sums_of_few_elements_are_shared_out():
+    program = on_device(layers, *arguments())[0]
+    (part,) = [c for n, c in program.containers.items() if n.startswith("part_")]
+    assert part.name == "part_sum_A_A" and part.shape == (32,)
+    kernels = [n for n in program.body if isinstance(n, Scope) and part.name in writes(n)]
+    assert [[str(p) for p in n.params] for n in kernels] == [["lane=0:32"]]
+
+
+def test_arguments_that_are_there_are_not_copied():
+    """A program of resident arguments has kernels only; one for arrays of the host copies each of them."""
+
+    def copies(program):
+        leaves = [n for n in walk(program.body) if isinstance(n, Leaf)]
+        hosts = {n for n, c in program.containers.items() if c.desc.storage.name in ("Default", "CPU_Heap")}
+        return [n for n in leaves if hosts & {x.container for x in (*n.loads, *n.stores)} and not n.sequential]
+
+    program = on_device(layers, *arguments(), resident=True)[0]
+    storages = {program.containers[n].desc.storage.name for n in program.arguments}
+    assert storages == {"GPU_Global"}
+    assert not any(n.startswith(("there_", "here_")) for n in program.containers)
+    program = on_device(layers, *arguments())[0]
+    assert {"there_A", "there_x", "there_b", "there_gradient_A"} <= set(program.containers)
+    assert copies(program)
+
+
+def test_wrong_memory_is_found(emulated):
+    """The emulation is no toy: a program of resident arguments that is given memory of the host fails."""
+    given = arguments()
+    _, signature, request = on_device(layers, *given)
+    with sdgrad.config.override(device="gpu"):
+        resident = type(signature).of(layers, dict(zip("Axb", given, strict=True)), resident=True)
+        program = resident.gradient(request)
+        with pytest.raises(DeviceError, match="error 1"):
+            program({**resident.arguments(dict(zip("Axb", given, strict=True))), "cotangent___return": np.ones(1)})
+
+
+def solved(A, b):
+    return np.sum(np.linalg.solve(A, b))
+
+
+def test_libraries_of_the_host_are_given_copies():
+    program = on_device(solved, np.eye(3), np.ones((3, 2)))[0]
+    calls = [n for n in walk(program.body) if isinstance(n, NodeCall)]
+    used = {r.container for n in calls for r in (*n.inputs.values(), *n.outputs.values())}
+    assert calls and all(program.containers[n].desc.storage.name == "CPU_Heap" for n in used)
+    kernels = [n for n in program.body if isinstance(n, (Leaf, Scope)) and n.schedule.name == "GPU_Device"]
+    assert kernels
+
+
+# Errors ----------------------------------------------------------------------------------------------
+
+
+def test_no_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    with pytest.raises(CompilationFailed, match="no CUDA compiler: 'nvcc' is not in .*Install CUDA's toolkit"):
+        sdgrad.grad(layers, device="gpu")(*arguments())
+
+
+def test_no_such_device():
+    with pytest.raises(ValueError, match="device is one of 'cpu', 'gpu', not 'tpu'"):
+        sdgrad.grad(layers, device="tpu")(*arguments())
+
+
+def test_modules_say_what_they_need():
+    module = nn.Linear(3, 2, device="meta")
+    with pytest.raises(CaptureError, match="'weight' on meta"):
+        sdgrad.Module(module)(torch.ones(1, 3))
+
+
+# NVIDIA's compiler, and a GPU -------------------------------------------------------------------------
+
+
+def gemm(A, B):
+    return np.sum((A @ B) ** 2)
+
+
+def softmax(x):
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return np.sum(e / np.sum(e, axis=-1, keepdims=True) * x)
+
+
+def jacobi(A):
+    B = np.zeros_like(A)
+    for _ in range(4):
+        B[1:-1, 1:-1] = 0.2 * (A[1:-1, 1:-1] + A[1:-1, :-2] + A[1:-1, 2:] + A[2:, 1:-1] + A[:-2, 1:-1])
+        A[1:-1, 1:-1] = 0.2 * (B[1:-1, 1:-1] + B[1:-1, :-2] + B[1:-1, 2:] + B[2:, 1:-1] + B[:-2, 1:-1])
+    return np.sum(A * A)
+
+
+def until(x):
+    s = 1.0
+    while s < 10.0:
+        s = s * 1.5 + x[0]
+    return s * np.sum(np.abs(x))
+
+
+R = np.random.default_rng(1)
+SAMPLE = {
+    "gemm": (gemm, (R.normal(size=(20, 30)), R.normal(size=(30, 25)))),
+    "softmax": (softmax, (R.normal(size=(40, 50)),)),
+    "jacobi": (jacobi, (R.normal(size=(20, 22)),)),
+    "until": (until, (R.uniform(0.1, 1, size=7),)),
+}
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs NVIDIA's compiler")
+@pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.parametrize("resident", [False, True], ids=["host", "resident"])
+def test_nvcc_takes_the_code(name, resident, monkeypatch, tmp_path):
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    f, given = SAMPLE[name]
+    with sdgrad.config.override(device="gpu", cache_dir=tmp_path):
+        _, signature, request = on_device(f, *given)
+        ready = Ready.of(signature.differentiated(request).program, resident)
+        job = job_of(ready.sdfg, content_key(ready.sdfg))
+        build.build([job])
+        assert job.target.exists() and list(job.folder.rglob("*.cu"))
+
+
+@dace.program
+def raw_graph(A: dace.float64[M, N], s: dace.float64[1]):
+    for i in range(3):
+        A[:, 1:-1] = 0.5 * A[:, 1:-1] + A[:, 2:] * A[:, :-2]
+    s[0] = np.sum(np.tanh(A))
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs NVIDIA's compiler")
+def test_dace_moves_a_graph_with_its_backward_pass(tmp_path):
+    sdfg = raw_graph.to_sdfg(simplify=True)
+    sdgrad.add_backward_pass(sdfg, inputs=["A"], outputs=["s"])
+    sdfg.apply_gpu_transformations()
+    (kernels,) = [o.clean_code for o in codegen.generate_code(sdfg) if o.title == "CUDA"]
+    assert kernels.count("__global__") > 4
+    source = tmp_path / "src" / "cuda" / "kernels.cu"
+    source.parent.mkdir(parents=True)
+    source.write_text(kernels)
+    build.compile_kernels(source, [])
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None or has_gpu(), reason="needs NVIDIA's compiler, and no GPU")
+def test_no_gpu(monkeypatch, tmp_path):
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    with sdgrad.config.override(cache_dir=tmp_path), pytest.raises(DeviceError, match="CUDA finds no GPU"):
+        sdgrad.grad(softmax, device="gpu")(np.ones((3, 4)))
+
+
+@pytest.mark.skipif(not has_gpu() or shutil.which("nvcc") is None, reason="needs a GPU and NVIDIA's compiler")
+@pytest.mark.parametrize("name", SAMPLE)
+def test_on_a_gpu(name):
+    f, given = SAMPLE[name]
+    there, here = (sdgrad.value_and_grad(f, device=d)(*given) for d in ("gpu", "cpu"))
+    np.testing.assert_allclose(there[0], here[0], rtol=1e-10)
+    np.testing.assert_allclose(there[1], here[1], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available() or shutil.which("nvcc") is None, reason="needs PyTorch with a GPU")
+def test_tensors_on_a_gpu():
+    module = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 3)).cuda()
+    x = torch.randn(5, 8, device="cuda", requires_grad=True)
+    found = sdgrad.Module(module, cuda=True)(x)
+    torch.testing.assert_close(found, module(x))
+    (mine,) = torch.autograd.grad((found**2).sum(), x)
+    (own,) = torch.autograd.grad((module(x) ** 2).sum(), x)
+    torch.testing.assert_close(mine, own)
