@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from sdgrad.config import DeviceKind, config
+from sdgrad.config import DeviceKind, on_device
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
 from sdgrad.gradients import gradient_name, seed_name
@@ -263,9 +263,7 @@ class GradFunction(CalledInPrograms):
             found = direct(args)
             gradients = tuple(found[self.with_value :]) if several(self.wrt) else found[-1]
             return (found[0], gradients) if self.with_value else gradients
-        if self.device is None:
-            return self.general(args, kwargs, kinds)
-        with config.override(device=self.device):
+        with on_device(self.device):
             return self.general(args, kwargs, kinds)
 
     def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:

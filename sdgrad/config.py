@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -205,3 +206,24 @@ _CHECKS = {
 
 config = Config.from_environment()
 """The settings in force."""
+
+_own = threading.local()
+
+
+def device() -> DeviceKind:
+    """Where programs run that this thread makes."""
+    return getattr(_own, "device", None) or config.device
+
+
+@contextlib.contextmanager
+def on_device(where: DeviceKind | None) -> Iterator[None]:
+    """Programs that this thread makes inside run there; None leaves it as it is.
+
+    :raises ConfigError: there is no such device.
+    """
+    before = getattr(_own, "device", None)
+    _own.device = before if where is None else _check_device(where)
+    try:
+        yield
+    finally:
+        _own.device = before

@@ -11,7 +11,7 @@ import dace
 import numpy as np
 
 from sdgrad.analysis.private import defined_first
-from sdgrad.config import config
+from sdgrad.config import config, device
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.gradients import gradient_name
@@ -120,7 +120,7 @@ class Signature:
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
-        key = (config.blas, config.without, config.device, resident, own, *kinds)
+        key = (config.blas, config.without, device(), resident, own, *kinds)
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache or cache[key].is_stale():
             with making:

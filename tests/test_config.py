@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from dace.config import Config as DaceConfig
 
-from sdgrad.config import Config, ConfigError, config
+from sdgrad.config import Config, ConfigError, config, device, on_device
 from sdgrad.runtime import blas
 
 
@@ -90,3 +91,19 @@ def test_compiling_sets_what_dace_reads_and_puts_it_back(tmp_path):
     with config.override(optimization_level=3, debug=False), config.compiling():
         assert DaceConfig.get("compiler", "build_type") == "Release"
     assert (DaceConfig.get("compiler", "build_type"), DaceConfig.get("default_build_folder")) == before
+
+
+def test_the_device_of_a_thread_is_its_own():
+    found = []
+    with on_device("gpu"):
+        thread = threading.Thread(target=lambda: found.append(device()))
+        thread.start()
+        thread.join()
+        found.append(device())
+        with on_device("cpu"), on_device(None):
+            found.append(device())
+    assert [*found, device()] == ["cpu", "gpu", "cpu", "cpu"]
+    with pytest.raises(ConfigError, match="device is one of 'cpu', 'gpu', not 'npu'"), on_device("npu"):
+        pass
+    with config.override(device="gpu"), on_device(None):
+        assert device() == "gpu"

@@ -15,7 +15,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.relations import apart, injective
-from sdgrad.config import config
+from sdgrad.config import device
 from sdgrad.names import Names
 from sdgrad.optimize.layout import contiguous
 from sdgrad.program.leaves import begin, live, overwrites_itself, scope_overwrites_itself, set_scalar
@@ -202,7 +202,7 @@ class Scheduler:
         kept = tuple(p for p in leaf.params if p.name in used)
         reduced = tuple(p for p in leaf.params if p.name not in used)
         narrow = any(wide(dtype, s.mode) != dtype for s in leaf.stores if (dtype := self.dtype(s)))
-        along = contiguous(leaf, self.program) if not narrow and config.device == "cpu" else None
+        along = contiguous(leaf, self.program) if not narrow and device() == "cpu" else None
         if along in kept and along.name not in free_names(*(b for p in reduced for b in (p.start, p.stop, p.step))):
             return self.outer_reduction(leaf, kept, (*reduced, along))
         return [self.inner_reduction(leaf, kept, reduced)]

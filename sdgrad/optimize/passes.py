@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sdgrad.config import config
+from sdgrad.config import config, device
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
@@ -42,7 +42,7 @@ def _products(program: Program) -> Program:
 
 
 def _shared(program: Program) -> Program:
-    return share_sums(program, all_names(program)) if config.device == "gpu" else program
+    return share_sums(program, all_names(program)) if device() == "gpu" else program
 
 
 PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
@@ -79,8 +79,8 @@ def optimize(program: Program, resident: bool = False) -> Program:
 
     :param resident: on a GPU: arguments are in its memory already.
     """
-    left_out = OF_HOSTS.union(config.without) if config.device == "gpu" else config.without
+    left_out = OF_HOSTS.union(config.without) if device() == "gpu" else config.without
     for name, step in PASSES:
         if name not in left_out:
             program = step(program)
-    return run_on_device(program, all_names(program), resident) if config.device == "gpu" else program
+    return run_on_device(program, all_names(program), resident) if device() == "gpu" else program

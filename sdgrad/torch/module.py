@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from sdgrad.config import config
+from sdgrad.config import on_device
 from sdgrad.errors import ArgumentError, CaptureError
 from sdgrad.runtime.progress import working
 from sdgrad.torch.call import Call
@@ -89,7 +89,7 @@ class Dispatcher:
 
     def device(self) -> contextlib.AbstractContextManager:
         """Where programs run that a call makes."""
-        return config.override(device="gpu") if self.options.cuda else contextlib.nullcontext()
+        return on_device("gpu") if self.options.cuda else contextlib.nullcontext()
 
     def dynamic(self, module: nn.Module, call: Call) -> Dynamic:
         """The open dimensions of a call's inputs."""
