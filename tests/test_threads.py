@@ -183,3 +183,40 @@ def test_products_are_shared_out(threads, tmp_path):
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "PYTHONPATH": str(HERE.parent)}
     done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+FORKED = """
+import multiprocessing
+
+import numpy as np
+
+import sdgrad
+
+
+def f(A, B):
+    return np.sum((A @ B) ** 2) + np.sum(np.tanh(A))
+
+
+A = np.ones((600, 600))
+gradient = sdgrad.grad(f)
+
+
+def work(_):
+    return float(np.sum(gradient(A, A)))
+
+
+if __name__ == "__main__":
+    first = work(0)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(work, range(4)).get(timeout=60) == [first] * 4
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_forked_processes(tmp_path):
+    """OpenMP's threads stay behind in a fork; nobody waits for them."""
+    script = tmp_path / "forked.py"
+    script.write_text(FORKED)
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "PYTHONPATH": str(HERE.parent)}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -12,6 +12,8 @@ SHORTEST = "4"  # 2^4 cycles; OpenBLAS takes no less
 RELEASE = "sdgrad_free_memory"
 """What libraries have to give back memory that waits to be used again; one of them does it for all."""
 _releasing: list[Any] = []
+LIMIT = "omp_set_num_threads"
+_pools: list[Any] = []
 _lock = threading.Lock()
 
 
@@ -31,9 +33,18 @@ def load_library(path: str) -> ctypes.CDLL:
         finally:
             if own:
                 del os.environ[PATIENCE]
+        if not _pools and (limit := getattr(library, LIMIT, None)) is not None:
+            _pools.append(limit)
+            os.register_at_fork(after_in_child=_without_threads)
         if not _releasing and (release := getattr(library, RELEASE, None)) is not None:
             _releasing.append(release)
         return library
+
+
+def _without_threads() -> None:
+    """In a process that was forked: its thread runs maps alone. GNU's OpenMP would wait for threads left behind."""
+    for limit in _pools:
+        limit(1)
 
 
 def release_memory() -> None:

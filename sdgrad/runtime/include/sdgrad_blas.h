@@ -5,6 +5,7 @@
 // A name that is not in the lists below is reached by its prefixed name.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #ifdef _OPENMP
@@ -247,15 +248,15 @@ static inline void sdgrad_gemm(F part, int m, int n, int k) {
 #ifdef _OPENMP
     const double work = double(m) * n * k;
     const int threads = work >= SDGRAD_SHARED_PRODUCT ? scipy_openblas_get_num_threads() : 1;
-    if (threads > 1) {
+    if (threads > 1 && (omp_in_parallel() || omp_get_max_threads() > 1)) {
         scipy_openblas_set_num_threads(1);
-        int across = 1;  // parts of the columns: as square as the number of threads allows
-        if (!omp_in_parallel())
-            for (int t = 1; t <= threads; ++t)
-                if (threads % t == 0 && std::abs(std::log(double(m) * t * t / (double(n) * threads))) <
-                        std::abs(std::log(double(m) * across * across / (double(n) * threads))))
-                    across = t;
-        const int parts = omp_in_parallel() ? 1 : threads, down = parts / across;
+        const int parts = omp_in_parallel() ? 1 : std::min(threads, omp_get_max_threads());
+        int across = 1;  // parts of the columns: as square as the number of parts allows
+        for (int t = 1; t <= parts; ++t)
+            if (parts % t == 0 && std::abs(std::log(double(m) * t * t / (double(n) * parts))) <
+                    std::abs(std::log(double(m) * across * across / (double(n) * parts))))
+                across = t;
+        const int down = parts / across;
         #pragma omp parallel for num_threads(parts) schedule(static, 1) if (parts > 1)
         for (int t = 0; t < parts; ++t) {
             const int i = t / across, j = t % across;
