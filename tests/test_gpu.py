@@ -20,13 +20,16 @@ from torch import nn
 from torch_zoo import ZOO
 
 import sdgrad
+from sdgrad.config import on_device as running_on
 from sdgrad.errors import CaptureError, CompilationFailed, DeviceError
 from sdgrad.frontend.parse import bind_arguments
+from sdgrad.halves import Forward
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, NodeCall, Scope, walk, writes
 from sdgrad.runtime import build
 from sdgrad.runtime.compile import content_key, job_of
-from sdgrad.signature import Ready
+from sdgrad.signature import Ready, Signature
+from sdgrad.torch.watch import STATE
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 M, N = dace.symbol("M"), dace.symbol("N")
@@ -247,6 +250,25 @@ def test_nvcc_takes_the_code(name, resident, monkeypatch, tmp_path):
         job = job_of(ready.sdfg, content_key(ready.sdfg))
         build.build([job])
         assert job.target.exists() and list(job.folder.rglob("*.cu"))
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs NVIDIA's compiler")
+def test_nvcc_takes_a_module(monkeypatch, tmp_path):
+    """Both halves of a module whose tensors would be on a GPU; they are loaded, and not run."""
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    module = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 5), nn.GELU())
+    wrapped, x = sdgrad.Module(module), torch.randn(2, 1, 6, 6)
+    wrapped(x)
+    (segment,) = wrapped.__dict__[STATE].latest.segments
+    tensors = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    given = dict(zip(segment.function.arguments, (*tensors.values(), x), strict=True))
+    wanted = tuple(n for n, t in given.items() if t.requires_grad)
+    with sdgrad.config.override(cache_dir=tmp_path), running_on("gpu"):
+        signature = Signature.of(segment.function, {n: t.detach() for n, t in given.items()}, resident=True)
+        halves = Forward(segment.function, wanted, segment.provides).compiled(signature)[2]
+    assert halves.halves is not None and len(list(tmp_path.rglob("*.cu"))) == 2
+    slots = {s.name: s.desc.storage.name for s in halves.backward.slots if s.shape != ()}
+    assert set(slots.values()) == {"GPU_Global"}
 
 
 @dace.program

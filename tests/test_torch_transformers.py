@@ -31,12 +31,16 @@ def llama():
     return transformers.LlamaForCausalLM(config), {"labels": IDS}
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("make", [gpt2, bert, llama], ids=lambda f: f.__name__)
-def test_model(make):
-    """Keyword arguments in, the package's own kind of result out (with the cache of keys and values), and dropout."""
+def test_model(make, dtype):
+    """Keyword arguments in, the package's own kind of result out (with the cache of keys and values), and dropout.
+
+    Losses and rotations are in single precision in every model.
+    """
     torch.manual_seed(0)
     model, given = make()
-    model.train()
+    model.train().to(dtype)
     eager = copy.deepcopy(model)
     results = []
     for call in (sdgrad.Module(model), eager):

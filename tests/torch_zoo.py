@@ -63,6 +63,27 @@ def residual_block():
 
 
 @module
+def resnet18():
+    """He et al. 2016, with an eighth of the channels."""
+
+    class Same(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.c1, self.b1 = nn.Conv2d(width, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width)
+            self.c2, self.b2 = nn.Conv2d(width, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width)
+
+        def forward(self, x):
+            return F.relu(self.b2(self.c2(F.relu(self.b1(self.c1(x))))) + x)
+
+    stem = nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
+    stages = [Same(8), Same(8)]
+    for width in (8, 16, 32):
+        stages += [Basic(width, 2 * width, 2), Same(2 * width)]
+    net = nn.Sequential(*stem, *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+    return net, (torch.randn(4, 3, 64, 64),)
+
+
+@module
 def residual_block_at_rest():
     return Basic(4, 8, 2).eval(), (torch.randn(2, 4, 8, 8),)
 
