@@ -155,9 +155,7 @@ def model_of(case: Case) -> Any:
     names = [f"x{k}" for k in range(len(case.shapes))]
     made = [f"y{k}" for k in range(case.outputs)]
     node = helper.make_node(case.operator, case.operands, made, **case.attributes)
-    inputs = [
-        helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in zip(names, case.shapes, strict=True)
-    ]
+    inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in zip(names, case.shapes, strict=True)]
     outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in made]
     integers = [numpy_helper.from_array(v, n) for n, v in case.integers().items()]
     graph = helper.make_graph([node], case.operator, inputs, outputs, integers)

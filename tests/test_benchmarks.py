@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import growth
 from benchmarks.npbench import KERNELS, load
 from benchmarks.report import Row, table
 from benchmarks.run import Refused, compare, options_of
@@ -48,9 +49,7 @@ def test_the_table_has_ratios_and_their_geometric_means():
         Row("two", "small", {"sdgrad": 1.0, "jax": 2.0}, {"sdgrad": 1.0, "jax": 2.0}, memory={"jax": 3e6}),
         Row("three", "small", errors={"sdgrad": "ValueError: no"}),
     ]
-    lines = [
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in table(rows, ["sdgrad", "jax"]).split("\n")
-    ]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table(rows, ["sdgrad", "jax"]).split("\n")]
     head, _, one, two, three, means = (dict(zip(lines[0], line, strict=True)) for line in lines)
     assert (one["sdgrad / own forward"], one["gradient / jax"]) == ("4.00", "2.00")
     assert (two["gradient / jax"], means["gradient / jax"]) == ("0.50", "1.00 (2)")
@@ -86,3 +85,13 @@ def test_wrong_results_of_an_engine_are_told():
         compare({"value": np.asarray(1.0), "of_A": np.array([1.1, 2.0])}, right)
     with pytest.raises(Refused, match="nan apart"):
         compare({"value": np.asarray(np.nan), "of_A": np.array([1.0, 2.0])}, right)
+
+
+def test_growth(monkeypatch):
+    """Exponents of known values, and a table of what was measured."""
+    assert growth.slope([3.0 * k**2 for k in growth.FACTORS]) == pytest.approx(2)
+    assert growth.slope([0.0] * len(growth.FACTORS)) == 0
+    monkeypatch.setitem(growth.SIZES, "durbin", lambda k: (4 * k,))
+    found = growth.measure("durbin", 1)
+    assert all(len(v) == len(growth.FACTORS) for v in found.values()) and min(found["gradient"]) > 0
+    assert growth.table({"durbin": found}).splitlines()[-1].startswith("| durbin | (4,) to (64,) | ")

@@ -18,8 +18,5 @@ def arc_distance(theta1, phi1, theta2, phi2):
 
 
 def jax_version(theta1, phi1, theta2, phi2):
-    h = (
-        jnp.sin((theta2 - theta1) / 2) ** 2
-        + jnp.cos(theta1) * jnp.cos(theta2) * jnp.sin((phi2 - phi1) / 2) ** 2
-    )
+    h = jnp.sin((theta2 - theta1) / 2) ** 2 + jnp.cos(theta1) * jnp.cos(theta2) * jnp.sin((phi2 - phi1) / 2) ** 2
     return jnp.sum(2 * jnp.arctan2(jnp.sqrt(h), jnp.sqrt(1 - h)))

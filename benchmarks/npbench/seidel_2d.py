@@ -17,8 +17,7 @@ def seidel_2d(TSTEPS, A):
     for t in range(TSTEPS - 1):
         for i in range(1, A.shape[0] - 1):
             A[i, 1:-1] += (
-                A[i - 1, :-2] + A[i - 1, 1:-1] + A[i - 1, 2:] + A[i, 2:]
-                + A[i + 1, :-2] + A[i + 1, 1:-1] + A[i + 1, 2:]
+                A[i - 1, :-2] + A[i - 1, 1:-1] + A[i - 1, 2:] + A[i, 2:] + A[i + 1, :-2] + A[i + 1, 1:-1] + A[i + 1, 2:]
             )
             for j in range(1, A.shape[1] - 1):
                 A[i, j] += A[i, j - 1]

@@ -1,0 +1,93 @@
+"""How time and memory of gradients grow with size, beside their functions: exponents over a sixteen-fold range.
+
+``python -m benchmarks.growth --kernels cholesky,nbody --reps 5 --out benchmarks/results``
+
+Exponents are slopes of least squares in logarithms. Memory is what the process grows by during a call, at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.clock import limit_threads, medians, peak_memory
+
+FACTORS = (1, 2, 4, 8, 16)
+SIZES: dict[str, Any] = {  # by the factor
+    "jacobi_2d": lambda k: (20, 50 * k),
+    "seidel_2d": lambda k: (8, 25 * k),
+    "cholesky": lambda k: (40 * k,),
+    "durbin": lambda k: (200 * k,),
+    "nbody": lambda k: (16 * k, 10),
+}
+
+
+def slope(values: Sequence[float]) -> float:
+    """The exponent of values for sizes that are :data:`FACTORS`."""
+    import numpy as np
+
+    return float(np.polyfit(np.log(FACTORS), np.log(np.maximum(values, 1.0)), 1)[0])
+
+
+def measure(name: str, reps: int) -> dict[str, list[float]]:
+    """Nanoseconds and bytes, of function and gradient, for each size."""
+    import numpy as np
+
+    import sdgrad
+    from benchmarks.npbench import load
+
+    kernel = load(name)
+    found: dict[str, list[float]] = {n: [] for n in ("forward", "gradient", "forward_memory", "gradient_memory")}
+    for factor in FACTORS:
+        arguments = kernel.inputs(SIZES[name](factor), np.random.default_rng(0))
+        calls = {
+            "forward": sdgrad.compile_forward(kernel.numpy_version),
+            "gradient": sdgrad.value_and_grad(kernel.numpy_version, wrt=kernel.wrt),
+        }
+        ready = {n: (lambda f=f, a=arguments: f(*a)) for n, f in calls.items()}
+        for what, call in ready.items():
+            call()
+            sdgrad.free_memory()
+            found[f"{what}_memory"].append(float(peak_memory(call) or 0))
+        for what, seconds in medians(ready, reps).items():
+            found[what].append(1e9 * seconds)
+    return found
+
+
+def table(rows: dict[str, dict[str, list[float]]]) -> str:
+    """Exponents, and the ratio of gradient to function at the smallest and at the largest size."""
+    head = "| kernel | sizes | exponent of time: function | gradient | ratio, smallest | largest "
+    lines = [head + "| exponent of memory: function | gradient | MB, largest |", "|---|---|" + "---:|" * 7]
+    for name, r in rows.items():
+        sizes = " to ".join(str(SIZES[name](k)) for k in (FACTORS[0], FACTORS[-1]))
+        ratios = [r["gradient"][k] / r["forward"][k] for k in (0, -1)]
+        numbers = [slope(r["forward"]), slope(r["gradient"]), *ratios]
+        numbers += [slope(r["forward_memory"]), slope(r["gradient_memory"]), r["gradient_memory"][-1] / 1e6]
+        lines.append(f"| {name} | {sizes} | " + " | ".join(f"{n:.2f}" for n in numbers) + " |")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__.split("\n")[0])
+    parser.add_argument("--kernels", default=",".join(SIZES), help="names, with commas")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--reps", type=int, default=5)
+    parser.add_argument("--out", type=Path, help="a folder for the table")
+    options = parser.parse_args(arguments)
+    limit_threads(options.threads)
+    rows = {}
+    for name in options.kernels.split(","):
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        rows[name] = measure(name, options.reps)
+    text = table(rows)
+    print(text)
+    if options.out is not None:
+        (options.out / "growth.md").write_text(f"{options.threads} thread(s), {options.reps} repetitions.\n\n{text}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
