@@ -237,6 +237,19 @@ def test_what_is_left_to_pytorch_has_open_sizes_too():
     assert len(captures(wrapped)) == 1
 
 
+def test_arguments_that_are_left_out():
+    class Maybe(nn.Module):
+        def forward(self, x, y=None, *, scale=1.0):
+            return x * scale if y is None else x @ y.T * scale
+
+    wrapped = sdgrad.Module(Maybe(), dynamic_shapes={"x": {0: "n"}, "y": {-2: "m"}})
+    assert [wrapped(R(n, 4), R(m, 4)).shape for n, m in ((3, 5), (6, 2))] == [(3, 5), (6, 2)]
+    assert [wrapped(x=R(n, 4), scale=2.0).shape for n in (3, 7)] == [(3, 4), (7, 4)]
+    assert len(captures(wrapped)) == 2
+    with pytest.raises(CaptureError, match="5 is not equal to .* = 3(?s:.)*names of their own"):
+        sdgrad.Module(Maybe(), dynamic_shapes=({0: "n"}, {0: "n"}))(R(3, 4), R(5, 4))
+
+
 def test_a_size_that_the_module_fixes():
     class Fixed(nn.Module):
         def forward(self, x):

@@ -41,8 +41,10 @@ def open_dimensions(spec: Spec, forward: Callable, call: Call) -> list[dict[int,
     found: list[dict[int, Any]] = []
     for name, value in (*_named(forward, args).items(), *kwargs.items()):
         _collect(by_name.pop(name, None), value, name, found)
-    if by_name:
-        raise ArgumentError(f"dynamic_shapes: there is no argument {', '.join(map(repr, by_name))}")
+    kinds = inspect.signature(forward).parameters.values()
+    others = any(p.kind == p.VAR_KEYWORD for p in kinds)  # an argument that is left out has no sizes
+    if unknown := [n for n in by_name if n not in {p.name for p in kinds} and not others]:
+        raise ArgumentError(f"dynamic_shapes: there is no argument {', '.join(map(repr, unknown))}")
     return found
 
 
