@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from benchmarks.npbench import Kernel
+    from benchmarks.kernels import Kernel
 
 
 class Engine(ABC):

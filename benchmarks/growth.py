@@ -37,7 +37,7 @@ def measure(name: str, reps: int) -> dict[str, list[float]]:
     import numpy as np
 
     import sdgrad
-    from benchmarks.npbench import load
+    from benchmarks.kernels import load
 
     kernel = load(name)
     found: dict[str, list[float]] = {n: [] for n in ("forward", "gradient", "forward_memory", "gradient_memory")}

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.engines import ENGINES
-from benchmarks.npbench import KERNELS, load
+from benchmarks.kernels import ALL, load
 from benchmarks.report import Row, plots, save, table
 
 TOLERANCE = 1e-9
@@ -150,7 +150,7 @@ def _choices(known: Sequence[str]) -> Callable[[str], list[str]]:
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
-    kernels = list(KERNELS)
+    kernels = list(ALL)
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__.split("\n")[0])
     parser.add_argument("--kernels", type=_choices(kernels), default=kernels, help=f"of {', '.join(kernels)}")
     parser.add_argument(

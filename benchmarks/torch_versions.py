@@ -45,6 +45,17 @@ def doitgen(A: Tensor, C4: Tensor) -> Tensor:
     return (A @ C4).sum()
 
 
+def gat(rows: Tensor, edges: Tensor, x: Tensor, W: Tensor, source: Tensor, target: Tensor) -> Tensor:
+    h = x @ W
+    owner = torch.repeat_interleave(torch.arange(len(h)), torch.diff(rows), output_size=len(edges))
+    scores = F.leaky_relu((h @ target)[owner] + (h @ source)[edges], 0.2)
+    top = torch.full((len(h),), -torch.inf, dtype=h.dtype).scatter_reduce(0, owner, scores.detach(), "amax")
+    weights = torch.exp(scores - top[owner])
+    total = torch.zeros(len(h), dtype=h.dtype).index_add(0, owner, weights)
+    y = torch.zeros_like(h).index_add(0, owner, weights[:, None] * h[edges]) / total[:, None]
+    return (y * y).sum()
+
+
 def gemm(A: Tensor, B: Tensor, C: Tensor) -> Tensor:
     return (1.5 * A @ B + 1.2 * C).sum()
 
@@ -81,6 +92,25 @@ def k3mm(A: Tensor, B: Tensor, C: Tensor, D: Tensor) -> Tensor:
     return ((A @ B) @ (C @ D)).sum()
 
 
+def longformer(Q: Tensor, K: Tensor, V: Tensor, w: int) -> Tensor:
+    """In chunks of w tokens, each with the chunk before and the one after it, as Longformer's own code has it."""
+    heads, tokens, features = Q.shape
+    chunks = -(-tokens // w)
+    rows = torch.arange(chunks * w).reshape(chunks, w, 1)
+    columns = torch.arange(chunks)[:, None, None] * w + torch.arange(3 * w) - w
+    near = ((rows - columns).abs() <= w) & (columns >= 0) & (columns < tokens)
+
+    def windows(x: Tensor) -> Tensor:
+        padded = F.pad(x, (0, 0, w, chunks * w - tokens + w)).reshape(heads, chunks + 2, w, features)
+        return torch.cat([padded[:, :-2], padded[:, 1:-1], padded[:, 2:]], 2)
+
+    chunked = F.pad(Q, (0, 0, 0, chunks * w - tokens)).reshape(heads, chunks, w, features)
+    scores = (chunked @ windows(K).transpose(-1, -2)) / features**0.5
+    y = torch.softmax(scores.masked_fill(~near, -torch.inf), -1) @ windows(V)
+    y = y.reshape(heads, chunks * w, features)[:, :tokens]
+    return (y * y).sum()
+
+
 def mlp(x: Tensor, W1: Tensor, b1: Tensor, W2: Tensor, b2: Tensor, W3: Tensor, b3: Tensor) -> Tensor:
     h = torch.relu(torch.relu(x @ W1 + b1) @ W2 + b2)
     y = torch.softmax(h @ W3 + b3, -1)
@@ -93,6 +123,27 @@ def mvt(A: Tensor, x1: Tensor, x2: Tensor, y1: Tensor, y2: Tensor) -> Tensor:
 
 def softmax(x: Tensor) -> Tensor:
     y = torch.softmax(x, -1)
+    return (y * y).sum()
+
+
+def softras(vertices: Tensor, corners: Tensor, pixels: int, sigma: float) -> Tensor:
+    centres = (2 * torch.arange(pixels, dtype=vertices.dtype) + 1) / pixels - 1
+    points = torch.stack(torch.meshgrid(centres, centres, indexing="xy"), -1)
+    a = vertices[corners][:, :, None, None]
+    edge, to = a.roll(-1, 1) - a, points - a
+    along = ((to * edge).sum(-1) / (edge * edge).sum(-1)).clamp(0, 1)
+    distance = ((to - along[..., None] * edge) ** 2).sum(-1).amin(1)
+    side = edge[..., 0] * to[..., 1] - edge[..., 1] * to[..., 0]
+    inside = (side > 0).all(1) | (side < 0).all(1)
+    covered = torch.sigmoid(torch.where(inside, distance, -distance) / sigma)
+    return (1 - (1 - covered).prod(0)).sum()
+
+
+def subdivnet(adjacent: Tensor, x: Tensor, w0: Tensor, w1: Tensor, w2: Tensor, w3: Tensor) -> Tensor:
+    neighbours = x[adjacent]
+    ring = (neighbours.roll(-1, 1) - neighbours).abs().sum(1)
+    apart = (neighbours - x[:, None]).abs().sum(1)
+    y = x @ w0 + neighbours.sum(1) @ w1 + ring @ w2 + apart @ w3
     return (y * y).sum()
 
 

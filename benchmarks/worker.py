@@ -20,7 +20,7 @@ class Worker:
         import numpy as np
 
         from benchmarks.engines import ENGINES
-        from benchmarks.npbench import load
+        from benchmarks.kernels import load
 
         found = load(kernel)
         self.made = ENGINES[engine](found, found.inputs(found.sizes[size], np.random.default_rng(0)))

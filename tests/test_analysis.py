@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks.npbench import load
+from benchmarks.kernels import load
 from sdgrad.analysis.memory import Memory
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.frontend.parse import parse

@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from benchmarks import growth
-from benchmarks.npbench import KERNELS, load
+from benchmarks.kernels import ALL, load
 from benchmarks.report import Row, table
 from benchmarks.run import Refused, compare, options_of
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", ALL)
 def test_both_versions_of_a_kernel_agree(name):
     jax = pytest.importorskip("jax")
     kernel = load(name)
@@ -35,7 +35,7 @@ def test_both_versions_of_a_kernel_agree(name):
     assert all(np.max(np.abs(g)) > 1e-12 for g in gradients)
 
 
-@pytest.mark.parametrize("name", [n for n in KERNELS if load(n).torch_version is not None])
+@pytest.mark.parametrize("name", [n for n in ALL if load(n).torch_version is not None])
 def test_versions_in_pytorch_agree(name):
     kernel = load(name)
     args = kernel.inputs(kernel.sizes["small"], np.random.default_rng(3))

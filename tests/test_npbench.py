@@ -5,10 +5,10 @@ import pytest
 from references import assert_close
 
 import sdgrad
-from benchmarks.npbench import KERNELS, load
+from benchmarks.kernels import ALL, load
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", ALL)
 def test_the_gradient_of_a_kernel_is_that_of_jax(name):
     jax = pytest.importorskip("jax")
     kernel = load(name)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from benchmarks.npbench import load
+from benchmarks.kernels import load
 from sdgrad.frontend.parse import parse
 from sdgrad.pipeline import differentiate_program, normalize
 from sdgrad.request import Request

@@ -6,14 +6,6 @@ this folder. All of them return the sum of the kernel's results, so that one gra
 complex results a real number is taken. The NumPy function may write its arguments.
 """
 
-from __future__ import annotations
-
-import importlib
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
 KERNELS = (
     "adi",
     "arc_distance",
@@ -67,42 +59,3 @@ KERNELS = (
     "vadv",
 )
 """The kernels, each the name of a module and of the function in it."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """One kernel: two versions of a function, and what to call them with."""
-
-    name: str
-    numpy_version: Callable[..., Any]
-    jax_version: Callable[..., Any]
-    inputs: Callable[..., tuple]
-    sizes: Mapping[str, tuple[int, ...]]
-    wrt: tuple[str, ...]
-
-    @property
-    def torch_version(self) -> Callable[..., Any] | None:
-        """The kernel in PyTorch, where it is made of whole operations."""
-        return getattr(importlib.import_module("benchmarks.torch_versions"), self.name, None)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the arguments."""
-        return tuple(inspect.signature(self.numpy_version).parameters)
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """Where the arguments in `wrt` stand."""
-        return tuple(self.parameters.index(name) for name in self.wrt)
-
-    @staticmethod
-    def counts(args: tuple) -> tuple[int, ...]:
-        """Where integers stand that are no arrays: JAX differentiates loops if it knows them when it compiles."""
-        return tuple(i for i, a in enumerate(args) if isinstance(a, int))
-
-
-def load(name: str) -> Kernel:
-    """A kernel by its name."""
-    module = importlib.import_module(f"benchmarks.npbench.{name}")
-    function = getattr(module, name)
-    return Kernel(name, function, module.jax_version, module.inputs, module.SIZES, module.WRT)
