@@ -13,7 +13,7 @@ from sdgrad.analysis.needs import reduces
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import injective
 from sdgrad.companions import Tangents
-from sdgrad.optimize.accumulation import identity
+from sdgrad.optimize.reductions import identity
 from sdgrad.program.leaves import as_loops, live, params_of
 from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Node, Source, Store
 from sdgrad.symbolic import code

@@ -6,79 +6,62 @@ reduction inside (where the reduced parameters are the innermost), or a sequenti
 
 from __future__ import annotations
 
-import ast
+from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
-import dace
-import sympy
-from dace import data as dt
-
 from sdgrad.analysis.relations import apart, injective
 from sdgrad.config import device
-from sdgrad.names import Names
-from sdgrad.optimize.layout import contiguous
-from sdgrad.program.leaves import begin, live, overwrites_itself, scope_overwrites_itself, set_scalar
+from sdgrad.optimize.layout import contiguous, steps
+from sdgrad.optimize.order import cost
+from sdgrad.optimize.reductions import Nests, starts, unfresh, wide
+from sdgrad.program.leaves import live, overwrites_itself, scope_overwrites_itself
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
-    SCALAR,
     Block,
-    Container,
-    Instr,
     Leaf,
-    Load,
     Node,
     Param,
     Program,
     Scope,
     Store,
-    Value,
     children,
     local_names,
     walk,
     with_children,
 )
-from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
-from sdgrad.symbolic.kinds import kind_of
 
-ZERO = sympy.Integer(0)
-
-
-def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
-    """Where a reduction starts."""
-    if mode in ("max", "min") and kind_of(dtype) == "float":
-        return code.parse("-1e309" if mode == "max" else "1e309")  # beyond the largest double: infinite
-    if mode in ("max", "min"):
-        extreme = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
-        return code.parse(repr(extreme.item() if hasattr(extreme, "item") else extreme))
-    return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
+SPARED = 1.5
+"""How many times as much several nests have to compute as a joint one does, for that to be worth an order."""
 
 
 def schedule_accumulations(program: Program) -> Program:
     """The program with every conflicting accumulation in a fixed order."""
-    scheduler = Scheduler(program, all_names(program), {})
-    body = scheduler.block(program.body, ())
-    return replace(program, body=body, containers={**program.containers, **scheduler.made})
+    nests = Nests(program, all_names(program))
+    body = Scheduler(program, nests).block(program.body, ())
+    return replace(program, body=body, containers={**program.containers, **nests.made})
 
 
 class Scheduler:
-    def __init__(self, program: Program, names: Names, made: dict[str, Container]) -> None:
-        self.program, self.names, self.made = program, names, made
+    """Decides how each leaf adds up."""
+
+    def __init__(self, program: Program, nests: Nests) -> None:
+        self.program, self.nests = program, nests
 
     def block(self, block: Block, outer: tuple[Param, ...]) -> Block:
         return tuple(n for node in block for n in self.node(node, outer))
 
     def node(self, node: Node, outer: tuple[Param, ...]) -> list[Node]:
         if isinstance(node, Leaf):
-            return self.leaf(node)
+            return self.leaf(node, outer)
         if isinstance(node, Scope):
-            return [self.scope(node)]
+            return [self.scope(node, outer)]
         return [with_children(node, tuple(self.block(b, outer) for b in children(node)))]
 
-    def scope(self, node: Scope) -> Node:
+    def scope(self, node: Scope, outer: tuple[Param, ...]) -> Node:
         """A structured map is sequential where its instances may accumulate into the same element."""
-        inner = with_children(node, (self.block(node.body, node.params),))
+        inner = with_children(node, (self.block(node.body, (*outer, *node.params)),))
         local = {c for n in walk((node,)) for c in local_names(n)}
         assert isinstance(inner, Scope)
         if scope_overwrites_itself(node):
@@ -94,35 +77,35 @@ class Scheduler:
         """Whether different instances of the enclosing map accumulate into different elements."""
         return {p.name for p in outer} <= _alone(store, outer)
 
-    def leaf(self, leaf: Leaf) -> list[Node]:
+    def leaf(self, leaf: Leaf, outer: tuple[Param, ...]) -> list[Node]:
         if overwrites_itself(leaf):
-            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
-        conflicts = [
-            s for s in leaf.stores if s.mode != "set" and not (self.is_injective(s, leaf) and _starts(s, leaf))
-        ]
+            return [*self.nests.inits(leaf), replace(unfresh(leaf), sequential=True)]
+        conflicts = [s for s in leaf.stores if s.mode != "set" and not (self.is_injective(s, leaf) and starts(s, leaf))]
         plain = [s for s in leaf.stores if s not in conflicts]
         if not leaf.params or not conflicts and not self.overlapping(plain, leaf):
             return [unfresh(leaf)]
         if leaf.sequential:
-            return [*self.inits(leaf), unfresh(leaf)]
+            return [*self.nests.inits(leaf), unfresh(leaf)]
         stored = {self.program.root(s.container) for s in leaf.stores}
         loaded = {self.program.root(x.container) for x in leaf.loads}
         summed, assigned = (
             {self.program.root(s.container) for s in leaf.stores if (s.mode != "set") == sums} for sums in (True, False)
         )
         if summed & assigned:  # an element may be assigned, and then added to
-            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
+            return [*self.nests.inits(leaf), replace(unfresh(leaf), sequential=True)]
         parts = [[s] for s in leaf.stores if s.mode != "set"] + [[s for s in leaf.stores if s.mode == "set"]]
         if len([p for p in parts if p]) > 1 and stored & loaded & {self.program.root(s.container) for s in conflicts}:
-            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
+            return [*self.nests.inits(leaf), replace(unfresh(leaf), sequential=True)]
         groups = self.group(leaf)
+        if (row := self.row(leaf, groups)) is not None:
+            return self.nests.joint(leaf, row, shared=not outer)
         changing = [g for g in groups if loaded & {self.program.root(s.container) for s in g}]
         if len(groups) > 1 and len(changing) > 1:
-            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True)]
+            return [*self.nests.inits(leaf), replace(unfresh(leaf), sequential=True)]
         out: list[Node] = []
         # what the others still read is changed last
         for group in [g for g in groups if g not in changing] + changing:
-            part = replace(leaf, body=live((i for i in leaf.body if not isinstance(i, Store) or i in group), set()))
+            part = _only(leaf, group)
             out += self.accumulate(part) if any(s in conflicts for s in group) else [unfresh(part)]
         return out
 
@@ -184,63 +167,63 @@ class Scheduler:
     def is_injective(self, store: Store, leaf: Leaf) -> bool:
         return injective(store, leaf, len(store.index))
 
-    def inits(self, leaf: Leaf) -> list[Node]:
-        """Leaves that start fresh reductions from their identity."""
-        out: list[Node] = []
-        for s in leaf.stores:
-            if s.fresh:
-                start = identity(s.mode, self.program.containers[s.container].dtype)
-                out.append(begin(s, leaf, start, self.names.fresh("v")))
-        return out
-
     def accumulate(self, leaf: Leaf) -> list[Node]:
         """A leaf with conflicting accumulations that can run side by side."""
         if not all(self.is_regular(s, leaf) for s in leaf.stores):
             one = len(leaf.stores) == 1
-            return [*self.inits(leaf), replace(unfresh(leaf), sequential=True) if one else unfresh(leaf)]
+            return [*self.nests.inits(leaf), replace(unfresh(leaf), sequential=True) if one else unfresh(leaf)]
         used = free_names(*leaf.stores[0].index)
         kept = tuple(p for p in leaf.params if p.name in used)
         reduced = tuple(p for p in leaf.params if p.name not in used)
-        narrow = any(wide(dtype, s.mode) != dtype for s in leaf.stores if (dtype := self.dtype(s)))
+        narrow = any(wide(dtype, s.mode) != dtype for s in leaf.stores if (dtype := self.nests.dtype(s)))
         along = contiguous(leaf, self.program) if not narrow and device() == "cpu" else None
         if along in kept and along.name not in free_names(*(b for p in reduced for b in (p.start, p.stop, p.step))):
-            return self.outer_reduction(leaf, kept, (*reduced, along))
-        return [self.inner_reduction(leaf, kept, reduced)]
+            return self.nests.outer(leaf, kept, (*reduced, along))
+        return [self.nests.inner(leaf, kept, reduced)]
 
-    def dtype(self, store: Store) -> dace.typeclass:
-        return self.program.containers[store.container].dtype
+    def row(self, leaf: Leaf, groups: list[list[Store]]) -> Param | None:
+        """The parameter of the inner loop of a joint nest; None where sums have to stay alone, or better do.
 
-    def outer_reduction(self, leaf: Leaf, kept: tuple[Param, ...], inner: tuple[Param, ...]) -> list[Node]:
-        """``map kept: for reduced: for the contiguous one: target += value``: rows are added up as a whole."""
-        outer = tuple(p for p in kept if p not in inner)
-        body = [*self.inits(replace(leaf, params=inner)), replace(unfresh(leaf), params=inner, sequential=True)]
-        return [Scope(outer, tuple(body), (), leaf.source, schedule=leaf.schedule)] if outer else body
+        Along it each sum either collects in one element, or walks through elements of its own.
+        """
+        apart = sum(len(_only(leaf, g).body) for g in groups)
+        loaded = {self.program.root(x.container) for x in leaf.loads}
+        if len(groups) < 2 or device() == "gpu" or apart < SPARED * len(leaf.body):
+            return None
+        if any(s.guard is not None or free_names(*s.index) & leaf.defined for s in leaf.stores):
+            return None
+        if loaded & {self.program.root(s.container) for s in leaf.stores}:
+            return None
+        bounds = {n for p in leaf.params for n in free_names(p.start, p.stop, p.step)}
+        free = [p for p in leaf.params if p.name not in bounds and self.walks(leaf, p)]
+        return min(free, key=lambda p: (self.columns(leaf, p), cost(leaf, p, self.program)), default=None)
 
-    def inner_reduction(self, leaf: Leaf, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Scope:
-        """``map kept: acc = identity; for reduced: acc += value; target += acc``."""
-        starts: list[Node] = []
-        sums: list[Instr] = []
-        ends: list[Node] = []
-        own: list[Container] = []
-        for store in leaf.stores:
-            dtype = self.dtype(store)
-            name = self.names.fresh(f"acc_{store.container}")
-            acc = self.made[name] = Container(name, dt.Scalar(wide(dtype, store.mode), transient=True))
-            zero, total = self.names.fresh("v"), self.names.fresh("v")
-            mode = "set" if store.fresh else store.mode
-            end = (Load(total, name, SCALAR), Store(store.container, store.index, total, mode))
-            starts.append(set_scalar(name, Value((), identity(store.mode, dtype)), zero, leaf.source))
-            sums.append(Store(name, SCALAR, store.value, store.mode))
-            ends.append(Leaf((), end, leaf.source))
-            own.append(acc)
-        body = tuple(i for i in leaf.body if not isinstance(i, Store))
-        middle = Leaf(reduced, (*body, *sums), leaf.source, sequential=True)
-        return Scope(kept, (*starts, middle, *ends), tuple(own), leaf.source, schedule=leaf.schedule)
+    def columns(self, leaf: Leaf, row: Param) -> int:
+        """How many arrays of several dimensions a loop walks through from one cache line to another."""
+        others = {p.name for p in leaf.params if p != row}
+        wide = [x for x in (*leaf.loads, *leaf.stores) if free_names(*x.index) & others]
+        return sum(steps(x, row, self.program) not in (None, 0, 1, -1) for x in wide)
+
+    def walks(self, leaf: Leaf, row: Param) -> bool:
+        """Whether no element is changed by two instances that only differ in a parameter, unless all of them do."""
+        one = replace(leaf, params=(row,))
+        rows = [s for s in leaf.stores if row.name in free_names(*s.index)]
+        collected = [s for s in leaf.stores if s not in rows]
+        roots = {self.program.root(s.container) for s in rows}
+        begun = [self.program.root(s.container) for s in leaf.stores if s.fresh]
+        several = Counter(self.program.root(s.container) for s in leaf.stores)
+        return (
+            all(s.mode != "set" for s in collected)
+            and all(several[root] == 1 for root in begun)
+            and not roots & {self.program.root(s.container) for s in collected}
+            and all(self.is_injective(s, one) for s in rows)
+            and not any(self.meet(a, b, one) for a, b in combinations(rows, 2))
+        )
 
 
-def wide(dtype: dace.typeclass, mode: str) -> dace.typeclass:
-    """Low-precision sums are accumulated in float32."""
-    return dace.float32 if dtype == dace.float16 and mode in ("sum", "prod") else dtype
+def _only(leaf: Leaf, stores: list[Store]) -> Leaf:
+    """What of a leaf some of its stores need."""
+    return replace(leaf, body=live((i for i in leaf.body if not isinstance(i, Store) or i in stores), set()))
 
 
 def _alone(store: Store, params: tuple[Param, ...]) -> set[str]:
@@ -251,22 +234,3 @@ def _alone(store: Store, params: tuple[Param, ...]) -> set[str]:
         if len(mine) == 1 and mine <= names:
             found |= mine
     return found
-
-
-def unfresh(leaf: Leaf) -> Leaf:
-    """Fresh reductions that never meet themselves are assignments; others have been started already."""
-    body = tuple(
-        replace(i, fresh=False, mode="set" if _single(i, leaf) else i.mode) if isinstance(i, Store) and i.fresh else i
-        for i in leaf.body
-    )
-    return replace(leaf, body=body)
-
-
-def _single(store: Store, leaf: Leaf) -> bool:
-    return injective(store, leaf, len(store.index)) and _starts(store, leaf) and store.guard is None
-
-
-def _starts(store: Store, leaf: Leaf) -> bool:
-    """Whether no element of a fresh reduction goes without an instance: nothing else would give it its start."""
-    used = free_names(*store.index)
-    return not store.fresh or all(p.name in used or (p.stop - p.start).is_nonnegative for p in leaf.params)

@@ -32,13 +32,13 @@ def _ordered(leaf: Leaf, program: Program) -> Leaf:
     bounds = {p.name: free_names(p.start, p.stop, p.step) for p in leaf.params}
     free = [p for p in leaf.params if not any(p.name in b for b in bounds.values())]
     last = leaf.params[-1]
-    best = min(free, key=lambda p: (_cost(leaf, p, program), p != last), default=last)
-    if best == last or _cost(leaf, best, program) == _cost(leaf, last, program) or 0 < known_trips(best) < FAR:
+    best = min(free, key=lambda p: (cost(leaf, p, program), p != last), default=last)
+    if best == last or cost(leaf, best, program) == cost(leaf, last, program) or 0 < known_trips(best) < FAR:
         return leaf
     return replace(leaf, params=(*(p for p in leaf.params if p != best), best))
 
 
-def _cost(leaf: Leaf, param: Param, program: Program) -> int:
-    """What the accesses of neighbouring instances cost."""
+def cost(leaf: Leaf, param: Param, program: Program) -> int:
+    """What the accesses of instances cost that are neighbours along a parameter."""
     distances = (steps(i, param, program) for i in leaf.body if not isinstance(i, Let))
     return sum(0 if d is None or d == 0 else 1 if d in (1, -1) else FAR for d in distances)

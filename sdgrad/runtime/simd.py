@@ -18,12 +18,14 @@ REDUCE = re.compile(
     r"^(\s*)dace::wcr_fixed<dace::ReductionType::(Sum|Product|Max|Min), (float|double|int32_t|int64_t)>"
     r"::reduce\(&(\w+), (\w+)\);$"
 )
+ELEMENT = re.compile(r"^\s*dace::wcr_fixed<.*>::reduce\(\w+ \+ .*, \w+\);$")
 LOOP = re.compile(r"^(\s*)for \([^;]*;[^;]*;[^;]*\) \{$")
 SHORT = re.compile(r"for \(\w+ \w+ = (\d+); \w+ < (\d+); ")
 LEAST_TRIPS = 8
 ASSIGNED = re.compile(r"^\s*(\w+) = ")
 DECLARED = re.compile(r"^\s*(?:[\w:]+ )+(\w+)(?: = .*)?;$")
 FORBIDDEN = re.compile(r"\b(for|while|do|if|goto|break|return|continue)\b|#pragma|__state|reduce\w*\(")
+IVDEP = "#pragma GCC ivdep"
 TASKLET = re.compile(rf"^\s*// Tasklet code \(\w+{APART}\)$")
 OPERATORS = {"Sum": "+", "Product": "*", "Max": "max", "Min": "min"}
 UPDATES = {
@@ -40,12 +42,13 @@ def in_lanes(code: str) -> str:
     for k in [k for k, line in enumerate(lines) if TASKLET.match(line)]:
         start = _loop_around(lines, k)
         if start is not None and not lines[start - 1].lstrip().startswith("#"):
-            lines[start] = f"{LOOP.match(lines[start])[1]}#pragma GCC ivdep\n{lines[start]}"  # type: ignore[index]
+            lines[start] = f"{LOOP.match(lines[start])[1]}{IVDEP}\n{lines[start]}"  # type: ignore[index]
     lines = "\n".join(lines).split("\n")
     for k in [k for k, line in enumerate(lines) if REDUCE.match(line)]:
         start = _loop_around(lines, k)
-        if start is not None and REDUCE.match(lines[k]) and not lines[start - 1].lstrip().startswith("#"):
-            _mark(lines, start, _end(lines, start))
+        pragma = "" if start is None else lines[start - 1].strip()
+        if start is not None and REDUCE.match(lines[k]) and (pragma == IVDEP or not pragma.startswith("#")):
+            _mark(lines, start, _end(lines, start), pragma == IVDEP)
     return "\n".join(lines)
 
 
@@ -73,12 +76,15 @@ def _end(lines: Sequence[str], start: int) -> int:
     return len(lines)
 
 
-def _mark(lines: list[str], start: int, end: int) -> None:
-    """Rewrite the reductions of a loop, unless something else in it must keep its order."""
+def _mark(lines: list[str], start: int, end: int, apart: bool) -> None:
+    """Rewrite the reductions of a loop, unless something else in it must keep its order.
+
+    :param apart: its instances add to different elements of arrays.
+    """
     body = range(start + 1, end)
     found = {k: m for k in body if (m := REDUCE.match(lines[k]))}
     names = {m[4] for m in found.values()}
-    rest = [lines[k] for k in body if k not in found]
+    rest = [lines[k] for k in body if k not in found and not (apart and ELEMENT.match(lines[k]))]
     declared = {m[1] for line in rest if (m := DECLARED.match(line))}
     assigned = {m[1] for line in rest if (m := ASSIGNED.match(line))}
     mentioned = set(re.findall(r"\w+", "\n".join(rest)))
@@ -90,6 +96,8 @@ def _mark(lines: list[str], start: int, end: int) -> None:
         lines[k] = m[1] + UPDATES[m[2]].format(m[4], m[5])
     indent = LOOP.match(lines[start])[1]  # type: ignore[index]
     clauses = " ".join(f"reduction({OPERATORS[m[2]]}: {m[4]})" for m in found.values())
+    if apart:
+        lines[start - 1] = ""
     lines[start] = f"{indent}#pragma omp simd {clauses}\n{lines[start]}"
 
 

@@ -1,0 +1,154 @@
+"""How a sum is computed without conflicts: nests of loops, and the numbers they collect in.
+
+What is sequential here is so for one element only: the compiler may add up in lanes (:mod:`sdgrad.runtime.simd`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+import dace
+from dace import data as dt
+
+from sdgrad.analysis.relations import distinct_over, injective
+from sdgrad.names import Names
+from sdgrad.optimize.chunks import in_chunks
+from sdgrad.program.leaves import begin, set_scalar
+from sdgrad.program.tree import SCALAR, Block, Container, Leaf, Load, Node, Param, Program, Scope, Store, Value
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import free_names
+from sdgrad.symbolic.kinds import kind_of
+
+
+def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
+    """Where a reduction starts."""
+    if mode in ("max", "min") and kind_of(dtype) == "float":
+        return code.parse("-1e309" if mode == "max" else "1e309")  # beyond the largest double: infinite
+    if mode in ("max", "min"):
+        extreme = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
+        return code.parse(repr(extreme.item() if hasattr(extreme, "item") else extreme))
+    return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
+
+
+class Nests:
+    """Makes nests of leaves that accumulate, and the containers of these."""
+
+    def __init__(self, program: Program, names: Names) -> None:
+        self.program, self.names = program, names
+        self.made: dict[str, Container] = {}
+
+    def inits(self, leaf: Leaf) -> list[Node]:
+        """Leaves that start fresh reductions from their identity."""
+        out: list[Node] = []
+        for s in leaf.stores:
+            if s.fresh:
+                start = identity(s.mode, self.dtype(s))
+                out.append(begin(s, leaf, start, self.names.fresh("v")))
+        return out
+
+    def dtype(self, store: Store) -> dace.typeclass:
+        return (self.made.get(store.container) or self.program.containers[store.container]).dtype
+
+    def outer(self, leaf: Leaf, kept: tuple[Param, ...], inner: tuple[Param, ...]) -> list[Node]:
+        """``map kept: for reduced: for the contiguous one: target += value``: rows are added up as a whole."""
+        outer = tuple(p for p in kept if p not in inner)
+        body = [*self.inits(replace(leaf, params=inner)), replace(unfresh(leaf), params=inner, sequential=True)]
+        return [Scope(outer, tuple(body), (), leaf.source, schedule=leaf.schedule)] if outer else body
+
+    def inner(self, leaf: Leaf, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Scope:
+        """``map kept: acc = identity; for reduced: acc += value; target += acc``."""
+        body, own = self.collected(leaf, leaf.stores, replace(leaf, params=reduced, sequential=True))
+        return Scope(kept, body, own, leaf.source, schedule=leaf.schedule)
+
+    def joint(self, leaf: Leaf, row: Param, shared: bool = True) -> list[Node]:
+        """``for others: acc = identity; for row: acc += value; element of the row += value; target += acc``.
+
+        What several sums have in common is computed once. Parameters along which nothing meets are parallel; where
+        there are none, chunks of one of them are.
+
+        :param row: a parameter along which each sum stays at one element, or walks through elements of its own.
+        :param shared: chunks may have memory that lives as long as the program.
+        """
+        apart = self._apart(leaf, row)
+        if shared and not apart and (found := in_chunks(leaf, row, self.program, self.names)) is not None:
+            first, second, made = found
+            self.made |= {c.name: c for c in made}
+            adding = [n for e in second for n in (*self.inits(e), replace(unfresh(e), sequential=True))]
+            return [*self.joint(first, row), *adding]
+        others = tuple(p for p in leaf.params if p != row)
+        together = tuple(p for p in others if p not in apart)
+        rows = [s for s in leaf.stores if row.name in free_names(*s.index)]
+        narrow = replace(leaf, params=others)
+        single = {s for s in leaf.stores if s.fresh and _single(s, leaf if s in rows else narrow)}
+        begun = [s for s in leaf.stores if s.fresh and s not in single]
+
+        def started(store: Store) -> Store:
+            if store in begun:
+                return replace(store, fresh=False)
+            return replace(store, fresh=False, mode="set") if store in single and store in rows else store
+
+        ready = replace(leaf, body=tuple(started(i) if isinstance(i, Store) else i for i in leaf.body))
+        middle = replace(ready, params=(row,), schedule=dace.ScheduleType.Sequential)
+        collected = [s for s in ready.stores if row.name not in free_names(*s.index)]
+        body, own = self.collected(ready, collected, middle)
+        nest = Scope(together, body, own, leaf.source, sequential=True)
+        inits = self.inits(replace(leaf, body=tuple(i for i in leaf.body if not isinstance(i, Store) or i in begun)))
+        return [*inits, Scope(apart, (nest,), (), leaf.source, schedule=leaf.schedule) if apart else nest]
+
+    @staticmethod
+    def _apart(leaf: Leaf, row: Param) -> tuple[Param, ...]:
+        """The parameters along which no two sums of a leaf meet."""
+
+        def alone(p: Param) -> bool:
+            inner = tuple(q for q in leaf.params if q != p)
+            return p != row and all(distinct_over(s, (p,), inner, leaf.defined) for s in leaf.stores)
+
+        found = tuple(p for p in leaf.params if alone(p))
+        others = {p.name for p in leaf.params if p not in found}
+        return found if not any(free_names(p.start, p.stop, p.step) & others for p in found) else ()
+
+    def collected(self, leaf: Leaf, stores: Sequence[Store], loop: Leaf) -> tuple[Block, tuple[Container, ...]]:
+        """A loop in which some of a leaf's sums collect in numbers of their own, that end where the sums go."""
+        begins: list[Node] = []
+        ends: list[Node] = []
+        own: list[Container] = []
+        into: dict[Store, Store] = {}
+        for store in stores:
+            dtype = self.dtype(store)
+            name = self.names.fresh(f"acc_{store.container}")
+            acc = self.made[name] = Container(name, dt.Scalar(wide(dtype, store.mode), transient=True))
+            zero, total = self.names.fresh("v"), self.names.fresh("v")
+            mode = "set" if store.fresh else store.mode
+            end = (Load(total, name, SCALAR), Store(store.container, store.index, total, mode))
+            begins.append(set_scalar(name, Value((), identity(store.mode, dtype)), zero, leaf.source))
+            into[store] = Store(name, SCALAR, store.value, store.mode)
+            ends.append(Leaf((), end, leaf.source))
+            own.append(acc)
+        body = tuple(into.get(i, i) if isinstance(i, Store) else i for i in loop.body)
+        return (*begins, replace(loop, body=body), *ends), tuple(own)
+
+
+def wide(dtype: dace.typeclass, mode: str) -> dace.typeclass:
+    """Low-precision sums are accumulated in float32."""
+    return dace.float32 if dtype == dace.float16 and mode in ("sum", "prod") else dtype
+
+
+def unfresh(leaf: Leaf) -> Leaf:
+    """Fresh reductions that never meet themselves are assignments; others have been started already."""
+    body = tuple(
+        replace(i, fresh=False, mode="set" if _single(i, leaf) else i.mode) if isinstance(i, Store) and i.fresh else i
+        for i in leaf.body
+    )
+    return replace(leaf, body=body)
+
+
+def _single(store: Store, leaf: Leaf) -> bool:
+    return injective(store, leaf, len(store.index)) and starts(store, leaf) and store.guard is None
+
+
+def starts(store: Store, leaf: Leaf) -> bool:
+    """Whether no element of a fresh reduction goes without an instance: nothing else would give it its start."""
+    used = free_names(*store.index)
+    return not store.fresh or all(p.name in used or (p.stop - p.start).is_nonnegative for p in leaf.params)

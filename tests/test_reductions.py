@@ -1,0 +1,141 @@
+"""Sums of one nest over different parameters: what they share is computed once, and they are what they were."""
+
+import ast
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import sdgrad
+from sdgrad.config import config
+from sdgrad.frontend.parse import bind_arguments
+from sdgrad.optimize import optimize
+from sdgrad.program.tree import Leaf, Scope, walk
+
+N = 24
+LARGE = 300  # work that is shared out in chunks
+
+
+def pairs(x, y, w):
+    apart = np.add.outer(x, -y)
+    return np.sum(np.exp(-apart * apart) @ w)
+
+
+def in_the_plane(p, w):
+    """Two columns of one array are added to: they do not meet."""
+    dx = np.add.outer(p[:, 0], -p[:, 0])
+    dy = np.add.outer(p[:, 1], -p[:, 1])
+    return np.sum(np.exp(-dx * dx - dy * dy) @ w)
+
+
+def stacked(x, y, w):
+    """A first dimension along which nothing meets."""
+    t = np.exp(-x[:, :, np.newaxis] * y[:, np.newaxis, :])
+    return np.sum(t * t * w)
+
+
+def below(x, y):
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(i):
+            total += np.exp(-x[i] * y[j]) * x[j]
+    return total
+
+
+def both_ways(x, y):
+    rows = np.zeros(x.shape[0])
+    columns = np.ones(y.shape[0])
+    for i in range(x.shape[0]):
+        for j in range(y.shape[0]):
+            e = np.sin(x[i] * y[j])
+            rows[i] += e * y[j]
+            columns[j] += e * x[i]
+    return np.sum(rows * rows) + np.sum(np.exp(0.1 * columns))
+
+
+def shifted(x, y):
+    """Along either parameter some sums walk and others stay; those of x meet from row to row."""
+    total = 0.0
+    for i in range(y.shape[0]):
+        for j in range(x.shape[0] - y.shape[0]):
+            total += np.exp(-x[i + j] * y[i])
+    return total
+
+
+def arguments(function, n):
+    rng = np.random.default_rng(0)
+    shapes = {
+        pairs: ((n,), (n + 3,), (n + 3,)),
+        in_the_plane: ((n, 2), (n,)),
+        stacked: ((4, n), (4, n), (n,)),
+        below: ((n,), (n,)),
+        both_ways: ((n,), (n + 3,)),
+        shifted: ((2 * n,), (n,)),
+    }[function]
+    return [0.5 + rng.random(s) for s in shapes]
+
+
+def of_jax(function, args):
+    if function is both_ways:  # JAX has no loops that write elements
+
+        def function(x, y):
+            e = jnp.sin(jnp.outer(x, y))
+            return jnp.sum((e @ y) ** 2) + jnp.sum(jnp.exp(0.1 * (1 + x @ e)))
+
+        return jax.grad(function, argnums=(0, 1))(*args)
+    if function in (below, shifted):
+
+        def vectorized(x, y):
+            i, j = np.tril_indices(len(x), -1)
+            return jnp.sum(jnp.exp(-x[i] * y[j]) * x[j])
+
+        def windows(x, y):
+            i, j = np.indices((len(y), len(x) - len(y)))
+            return jnp.sum(jnp.exp(-x[i + j] * y[i]))
+
+        return jax.grad(vectorized if function is below else windows, argnums=(0, 1))(*args)
+    with_jax = types.FunctionType(function.__code__, {**function.__globals__, "np": jnp})
+    return jax.grad(with_jax, argnums=tuple(range(len(args))))(*args)
+
+
+@pytest.mark.parametrize("n", [3, N, LARGE])
+@pytest.mark.parametrize("function", [pairs, in_the_plane, stacked, below, both_ways, shifted])
+def test_gradient(function, n):
+    args = arguments(function, n)
+    found = sdgrad.grad(function, wrt=tuple(range(len(args))))(*args)
+    for ours, theirs in zip(found, of_jax(function, args), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+def program_of(function, n):
+    args = arguments(function, n)
+    differentiated = sdgrad.grad(function, wrt=tuple(range(len(args))))
+    signature, _, _, request = differentiated.question(bind_arguments(function, tuple(args), {}))
+    return optimize(signature.differentiated(request).program)
+
+
+def exponentials(program):
+    leaves = [n for n in walk(program.body) if isinstance(n, Leaf)]
+    return sum(any("exp(" in ast.unparse(i.expr) for i in leaf.lets) for leaf in leaves)
+
+
+@pytest.mark.parametrize("function", [pairs, in_the_plane])
+def test_what_sums_share_is_computed_once(function):
+    assert exponentials(program_of(function, N)) == 2  # of the value, and of the gradient
+
+
+def test_large_nests_are_shared_out():
+    def maps(n):
+        return [s for s in walk(program_of(pairs, n).body) if isinstance(s, Scope) and s.params and not s.sequential]
+
+    assert any(p.name.startswith("chunk") for s in maps(LARGE) for p in s.params)
+    assert not any(p.name.startswith("chunk") for s in maps(N) for p in s.params)
+
+
+def test_the_same_without_lanes(monkeypatch):
+    args = arguments(in_the_plane, N)
+    monkeypatch.setattr(config, "without", ("lanes",))
+    for ours, theirs in zip(sdgrad.grad(in_the_plane, wrt=(0, 1))(*args), of_jax(in_the_plane, args), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
