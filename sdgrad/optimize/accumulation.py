@@ -20,6 +20,7 @@ from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
     Leaf,
+    Load,
     Node,
     Param,
     Program,
@@ -201,7 +202,8 @@ class Scheduler:
     def columns(self, leaf: Leaf, row: Param) -> int:
         """How many arrays of several dimensions a loop walks through from one cache line to another."""
         others = {p.name for p in leaf.params if p != row}
-        wide = [x for x in (*leaf.loads, *leaf.stores) if free_names(*x.index) & others]
+        wide: list[Load | Store] = [*leaf.loads, *leaf.stores]
+        wide = [x for x in wide if free_names(*x.index) & others]
         return sum(steps(x, row, self.program) not in (None, 0, 1, -1) for x in wide)
 
     def walks(self, leaf: Leaf, row: Param) -> bool:

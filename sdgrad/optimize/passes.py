@@ -18,7 +18,7 @@ from sdgrad.optimize.order import walk_memory
 from sdgrad.optimize.pairs import complex_as_pairs
 from sdgrad.optimize.parallel import choose_threads
 from sdgrad.optimize.partial import share_sums
-from sdgrad.optimize.powers import take_roots
+from sdgrad.optimize.powers import part_sines, take_roots
 from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.sums import sums_behind_loops
@@ -39,6 +39,10 @@ def _triangles(program: Program) -> Program:
 
 def _products(program: Program) -> Program:
     return use_blas(program, all_names(program)) if config.blas != "none" else program
+
+
+def _sines(program: Program) -> Program:
+    return part_sines(program) if device() == "cpu" else program
 
 
 def _shared(program: Program) -> Program:
@@ -63,6 +67,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("layout", arrange_temporaries),
     ("order", walk_memory),
     (None, take_roots),
+    (None, _sines),
     ("pairs", complex_as_pairs),
     (None, compute_in_single),
     ("threads", choose_threads),

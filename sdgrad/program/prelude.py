@@ -15,6 +15,8 @@ TYPES = (("double", ""), ("float", "f"))
 MATH_HEADER = Path(__file__).parent.parent / "runtime" / "include" / "sdgrad_math.h"
 OWN_FUNCTIONS = "sdgrad_"  # functions of generated code that the header above defines
 OF_EXP = {"sdgrad_sigmoid", "sdgrad_sigmoid_slope"}  # functions of the header that call exp
+PARTED = {"sin": "sdgrad_sin", "cos": "sdgrad_cos"}
+"""Functions of the header that are calls of these, which the compiler does not see through."""
 SINGLE = {dace.float16, dace.float32, dace.complex64}
 OVERLOADED = frozenset(  # of which the global namespace has C's functions alone, which compute in double precision
     [
@@ -58,13 +60,13 @@ OVERLOADED = frozenset(  # of which the global namespace has C's functions alone
 )
 
 
-OF_TWO = {"atan2", "copysign", "fmax", "fmin", "fmod", "hypot"}
+OF_TWO = {"atan2", "copysign", "fmax", "fmin", "fmod", "hypot", "pow"}
 # Functions of which glibc has versions for several numbers at once (libmvec, accurate to four units in the last place).
 # Its own header declares them for -ffast-math only, with which infinities and the order of sums are lost.
-VECTOR_2_22 = frozenset({"cos", "exp", "log", "sin"})
+VECTOR_2_22 = frozenset({"cos", "exp", "log", "pow", "sin"})
 VECTOR_2_35 = frozenset(
-    {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cosh", "erf", "erfc", "exp2", "expm1"}
-    | {"log10", "log1p", "log2", "sinh", "tan", "tanh"}
+    {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "erf", "erfc", "exp2", "expm1"}
+    | {"hypot", "log10", "log1p", "log2", "sinh", "tan", "tanh"}
 )
 VECTOR = """#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #if __GLIBC_PREREQ({version})
@@ -73,7 +75,7 @@ extern "C" {{
 #endif
 #endif
 """
-DECLARATION = '__attribute__((simd("notinbranch"))) {type} {name}({type}) noexcept;\n'
+DECLARATION = '__attribute__((simd("notinbranch"))) {type} {name}({operands}) noexcept;\n'
 CHUNK = 512  # trips of a vectorized loop that a thread takes at once, so that its remainder is the same for all numbers
 
 
@@ -82,7 +84,7 @@ def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = Fal
 
     :param device: the functions are called by kernels, and CUDA has them for every type.
     """
-    called = {name for n in walk(block) if isinstance(n, Leaf) for name in _called(n)}
+    called = {name for n in walk(block) if isinstance(n, Leaf) for name in functions(n)}
     header = f'#include "{MATH_HEADER}"\n' if any(name.startswith(OWN_FUNCTIONS) for name in called) else ""
     if device:
         plain = any(t in (dace.complex64, dace.complex128) for t in dtypes)  # real, imag
@@ -96,14 +98,21 @@ def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = Fal
 
 def is_vectorized(leaf: Leaf) -> bool:
     """Whether a loop of this body may compute its last numbers by other code than the rest."""
-    return bool(_called(leaf) & (VECTOR_2_22 | VECTOR_2_35))
+    return bool(functions(leaf) & (VECTOR_2_22 | VECTOR_2_35))
 
 
-def _called(leaf: Leaf) -> set[str]:
+def functions(leaf: Leaf) -> set[str]:
+    """The functions that a leaf calls."""
     found = {code.callee(x) for let in leaf.lets for x in ast.walk(let.expr) if isinstance(x, ast.Call)}
-    return found | {"exp"} if found & OF_EXP else found
+    found |= {"exp"} if found & OF_EXP else set()
+    found |= {"pow"} if any(isinstance(x, ast.Pow) for let in leaf.lets for x in ast.walk(let.expr)) else set()
+    return found | {name for name, own in PARTED.items() if own in found}
 
 
 def _vectorized(names: Collection[str], version: str) -> str:
-    declared = [DECLARATION.format(type=t, name=n + end) for n in sorted(names) for t, end in TYPES]
+    declared = [
+        DECLARATION.format(type=t, name=n + end, operands=", ".join([t] * (2 if n in OF_TWO else 1)))
+        for n in sorted(names)
+        for t, end in TYPES
+    ]
     return VECTOR.format(version=version, declarations="".join(declared)) if declared else ""

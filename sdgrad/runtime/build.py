@@ -55,7 +55,7 @@ def flags() -> list[str]:
 def complex_rules() -> tuple[str, ...]:
     """Products and quotients of complex numbers as NumPy computes them: C++ looks for NaN after each product."""
     told = subprocess.run([compiler_name(), "--version"], capture_output=True, text=True, check=False).stdout
-    return () if "clang" in told.lower() else ("-fcx-fortran-rules",)
+    return () if "clang" in told.lower() else ("-fcx-fortran-rules", "--param=vect-max-version-for-alias-checks=200")
 
 
 def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:

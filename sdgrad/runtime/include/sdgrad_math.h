@@ -17,6 +17,22 @@ template <typename T> using sdgrad_complex = std::complex<T>;
 #define SDGRAD_FUNCTION inline
 #endif
 
+// Sine and cosine by names of their own: of both for one number GCC would make one call, for which it has no lanes.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+extern "C" {
+__attribute__((simd("notinbranch"), const)) double sdgrad_sin_double(double) noexcept __asm__("sin");
+__attribute__((simd("notinbranch"), const)) double sdgrad_cos_double(double) noexcept __asm__("cos");
+__attribute__((simd("notinbranch"), const)) float sdgrad_sin_single(float) noexcept __asm__("sinf");
+__attribute__((simd("notinbranch"), const)) float sdgrad_cos_single(float) noexcept __asm__("cosf");
+}
+inline double sdgrad_sin(double x) { return sdgrad_sin_double(x); }
+inline double sdgrad_cos(double x) { return sdgrad_cos_double(x); }
+inline float sdgrad_sin(float x) { return sdgrad_sin_single(x); }
+inline float sdgrad_cos(float x) { return sdgrad_cos_single(x); }
+#endif
+template <typename T> SDGRAD_FUNCTION auto sdgrad_sin(T x) { return std::sin(x); }
+template <typename T> SDGRAD_FUNCTION auto sdgrad_cos(T x) { return std::cos(x); }
+
 // The n-th derivative of the digamma function, for x > 0 and, by reflection, n = 0 for x < 0.
 // Recurrence up to x >= 10 + n, then the asymptotic series (DLMF 5.11.2, 5.15.8, 5.5.2, 5.5.4).
 SDGRAD_FUNCTION double sdgrad_polygamma_double(int n, double x) {
