@@ -89,8 +89,8 @@ CHANGES = {
     "blas": lambda own, other: count(own, NodeCall) > count(other, NodeCall) == 0,
     "rows": lambda own, other: str(other) != str(own),
     "order": lambda own, other: str(other) != str(own),
-    "threads": lambda own, other: {n.schedule for n in walk(own.body) if isinstance(n, (Leaf, Scope))}
-    != {n.schedule for n in walk(other.body) if isinstance(n, (Leaf, Scope))},
+    "threads": lambda own, other: [n.schedule for n in walk(own.body) if isinstance(n, (Leaf, Scope))]
+    != [n.schedule for n in walk(other.body) if isinstance(n, (Leaf, Scope))],
     "lanes": lambda own, other: str(other) == str(own),  # only the generated code is another
 }
 
