@@ -29,7 +29,7 @@ from sdgrad.runtime.blas import BlasKind, use_blas
 PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
-    *("nests", "fusion", "originals", "uniform", "results", "gather", "sums", "triangles", "blas", "rows"),
+    *("nests", "fusion", "clears", "originals", "uniform", "results", "gather", "sums", "triangles", "blas", "rows"),
     *("layout", "order", "pairs", "threads", "lanes"),
 )
 """Steps of the optimization that can be left out."""

@@ -111,9 +111,7 @@ def check_products(dtype, name):
     program(A=A, B=B, x=x, P=P, Q=Q, **out)
     tolerance = TOLERANCE[kind]
     for key, value in expected.items():
-        np.testing.assert_allclose(
-            out[key], value, rtol=tolerance, atol=tolerance * np.abs(value).max(), err_msg=key
-        )
+        np.testing.assert_allclose(out[key], value, rtol=tolerance, atol=tolerance * np.abs(value).max(), err_msg=key)
     return program
 
 

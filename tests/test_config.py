@@ -55,9 +55,7 @@ def test_settings_come_from_the_environment():
 
 
 def test_a_wrong_variable_is_named():
-    with pytest.raises(
-        ConfigError, match="SDGRAD_OPTIMIZATION_LEVEL: optimization_level is 0, 1, 2 or 3, not 'fast'"
-    ):
+    with pytest.raises(ConfigError, match="SDGRAD_OPTIMIZATION_LEVEL: optimization_level is 0, 1, 2 or 3, not 'fast'"):
         Config.from_environment({"SDGRAD_OPTIMIZATION_LEVEL": "fast"})
     with pytest.warns(UserWarning, match="SDGRAD_BLSA sets nothing; did you mean 'SDGRAD_BLAS'"):
         Config.from_environment({"SDGRAD_BLSA": "none"})

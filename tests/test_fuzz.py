@@ -59,8 +59,9 @@ def test_sample_is_usable():
 
 
 @hypothesis.given(programs())
-@hypothesis.settings(max_examples=30, derandomize=True, database=None, deadline=None,
-                     suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.settings(
+    max_examples=30, derandomize=True, database=None, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+)
 def test_strategy_writes_programs_that_run(program):
     compile(program, "program", "exec")
     assert _runs(program)

@@ -193,8 +193,6 @@ def test_hessian(function, reference):
     assert_close(sdgrad.hessian(function)(X), jax.hessian(reference)(X), 1e-10, "hessian")
 
 
-
-
 @pytest.mark.parametrize("function, reference", PAIRS[:3], ids=[f.__name__ for f, _ in PAIRS[:3]])
 def test_third_derivatives(function, reference):
     """The Jacobian of the Hessian's product with a vector, forward over forward over reverse."""

@@ -178,13 +178,9 @@ REFERENCES = {
     "newton": jax_newton,
     "jacobian_and_hessian": jax_matrices,
     "over_rows": lambda w, x: jnp.sum(jax.vmap(jax_loss)(jnp.outer(w, x), jnp.outer(x, x)) ** 2),
-    "of_sizes": lambda w, x: sum(
-        jnp.sum(jax.grad(lambda u, n=n: jnp.sum(u[:n] * x[:n]) ** 2)(w) * x) for n in (1, 2)
-    ),
+    "of_sizes": lambda w, x: sum(jnp.sum(jax.grad(lambda u, n=n: jnp.sum(u[:n] * x[:n]) ** 2)(w) * x) for n in (1, 2)),
     "in_a_branch": lambda w, x: jnp.sum(jax.grad(jax_loss)(w, x) ** 2),
-    "of_parts": lambda w, x: jnp.sum(
-        jax.grad(jax_loss)(w[1:], x[:3]) * jax.grad(jax_loss)(w[::2][:2], x[1:3])[0]
-    ),
+    "of_parts": lambda w, x: jnp.sum(jax.grad(jax_loss)(w[1:], x[:3]) * jax.grad(jax_loss)(w[::2][:2], x[1:3])[0]),
 }
 
 

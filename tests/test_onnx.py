@@ -123,8 +123,12 @@ def test_graph_of_a_model(path):
 def test_integers_among_outputs():
     nodes = [helper.make_node("TopK", ["x", "k"], ["values", "places"], axis=1)]
     model = sdgrad.onnx.load(
-        made(nodes, {"x": (T.DOUBLE, [2, 4])}, {"values": (T.DOUBLE, [2, 2]), "places": (T.INT64, [2, 2])},
-             {"k": np.array([2])})  # fmt: skip
+        made(
+            nodes,
+            {"x": (T.DOUBLE, [2, 4])},
+            {"values": (T.DOUBLE, [2, 2]), "places": (T.INT64, [2, 2])},
+            {"k": np.array([2])},
+        )  # fmt: skip
     )
     x = np.array([[3.0, 1.0, 4.0, 2.0], [0.0, 5.0, 1.0, 6.0]])
     (values, places), pullback = model.vjp(x)

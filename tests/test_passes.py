@@ -77,20 +77,25 @@ def count(program, kind):
 CHANGES = {
     "nests": lambda own, other: count(other, Loop) > count(own, Loop),
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
+    "clears": lambda own, other: str(other) != str(own),
     "originals": lambda own, other: str(other) != str(own),
     "results": lambda own, other: str(other) != str(own),
     "uniform": lambda own, other: str(other) != str(own),
     "gather": lambda own, other: str(other) != str(own),
     "pairs": lambda own, other: str(other) != str(own),
-    "layout": lambda own, other: {n: c.desc.strides for n, c in own.containers.items() if len(c.shape) > 1}
-    != {n: c.desc.strides for n, c in other.containers.items() if len(c.shape) > 1},
+    "layout": lambda own, other: (
+        {n: c.desc.strides for n, c in own.containers.items() if len(c.shape) > 1}
+        != {n: c.desc.strides for n, c in other.containers.items() if len(c.shape) > 1}
+    ),
     "sums": lambda own, other: str(other) != str(own),
     "triangles": lambda own, other: count(other, NodeCall) < count(own, NodeCall),
     "blas": lambda own, other: count(own, NodeCall) > count(other, NodeCall) == 0,
     "rows": lambda own, other: str(other) != str(own),
     "order": lambda own, other: str(other) != str(own),
-    "threads": lambda own, other: [n.schedule for n in walk(own.body) if isinstance(n, (Leaf, Scope))]
-    != [n.schedule for n in walk(other.body) if isinstance(n, (Leaf, Scope))],
+    "threads": lambda own, other: (
+        [n.schedule for n in walk(own.body) if isinstance(n, (Leaf, Scope))]
+        != [n.schedule for n in walk(other.body) if isinstance(n, (Leaf, Scope))]
+    ),
     "lanes": lambda own, other: str(other) == str(own),  # only the generated code is another
 }
 

@@ -284,7 +284,7 @@ def moved_on(x, w, idx):
     at = np.minimum(2 * idx, 3)
     y = np.zeros(w.shape[0])
     for i in range(x.shape[0]):
-        y[at[i]] += x[i] * w[at[i]]
+        y[at[i]] = 0.5 * y[at[i]] + x[i] * w[at[i]]
         at[i] = 0
     return np.sum(y * y)
 

@@ -249,9 +249,7 @@ def test_the_default_is_reverse_mode(monkeypatch):
 
 
 def test_a_wrong_value_is_caught_before_its_gradient(monkeypatch):
-    monkeypatch.setattr(
-        "sdgrad.vjp", lambda f, x: (1.001 * squares(x), lambda v: (2 * v * x,)), raising=False
-    )
+    monkeypatch.setattr("sdgrad.vjp", lambda f, x: (1.001 * squares(x), lambda v: (2 * v * x,)), raising=False)
     with pytest.raises(GradientCheckError, match="output 0 of squares is not what plain Python gives"):
         check_grads(squares, (rng().standard_normal(5),))
 
@@ -336,9 +334,7 @@ def test_taylor_measures_order_two(name):
 
 def test_taylor_of_a_linear_function():
     x = rng().standard_normal(9)
-    assert (
-        taylor_test(lambda x: np.sum(3 * x), (x,), gradient=lambda args, v: (3 * np.ones(9),)).order == np.inf
-    )
+    assert taylor_test(lambda x: np.sum(3 * x), (x,), gradient=lambda args, v: (3 * np.ones(9),)).order == np.inf
     with pytest.raises(GradientCheckError):
         taylor_test(lambda x: np.sum(3 * x), (x,), gradient=lambda args, v: (3.01 * np.ones(9),))
 

@@ -161,7 +161,7 @@ def apart(first: Load | Store, second: Load | Store, leaf: Leaf, rank: int) -> b
 
 def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence[Param], local: frozenset[str]) -> bool:
     """Whether instances that differ in ``params`` touch different elements. False where unknown."""
-    if _alone(access, params):
+    if _alone(access, params, local.union(p.name for p in inner)):
         return True
     plain = Load("x", access.container, access.index)
     rel = relation(plain, (*params, *inner), local, len(access.index))
@@ -170,13 +170,16 @@ def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence
     return bool(rel.map.project_out(isl.dim_type.in_, len(params), len(inner)).is_injective())
 
 
-def _alone(access: Load | Store, params: Sequence[Param]) -> bool:
-    """A cheap sufficient test: every parameter stands alone in a dimension, up to terms without parameters."""
+def _alone(access: Load | Store, params: Sequence[Param], others: Set[str] = frozenset()) -> bool:
+    """A cheap sufficient test: every parameter stands alone in a dimension, up to terms without parameters.
+
+    :param others: names that may differ as well.
+    """
     names = {p.name for p in params}
     alone = set()
     for expr in access.index:
-        found = free_names(expr) & names
-        if len(found) == 1:
+        found = free_names(expr) & (names | others)
+        if len(found) == 1 and found <= names:
             (name,) = found
             if expr == sym(name) or not free_names(expr - sym(name)) & names:
                 alone.add(name)

@@ -21,8 +21,10 @@ from sdgrad.analysis.carried import defined_first, in_the_way
 from sdgrad.analysis.relations import loop_param
 from sdgrad.names import Names
 from sdgrad.normalize.expansion import indexed, over_trips, share_of, wider
+from sdgrad.normalize.fuse import drop_stores, fuse_block
+from sdgrad.normalize.indices import assigned_symbols, with_local_indices
 from sdgrad.normalize.sizes import largest
-from sdgrad.program.leaves import mentioned
+from sdgrad.program.leaves import live, mentioned, rename_instr, same_values
 from sdgrad.program.symbols import used_symbols, view_symbols
 from sdgrad.program.tree import (
     Block,
@@ -37,6 +39,8 @@ from sdgrad.program.tree import (
     Param,
     Program,
     Scope,
+    Store,
+    SymbolAssign,
     children,
     reads,
     walk,
@@ -67,6 +71,7 @@ class Raising:
 
     def __post_init__(self) -> None:
         self.uses, self.reads = _uses(self.program.body), _reads(self.program.body)
+        self.assigned = assigned_symbols(self.program.body)
         views = [c for c in self.program.containers.values() if c.view_of is not None]
         self.seen = {c.view_of for c in views} | {c.name for c in views}
         self.share = share_of(self.program)
@@ -91,6 +96,8 @@ class Raising:
         trips = loop_param(loop)
         if trips is None or abs(trips.step) != 1 or loop.also is not None or loop.last is not None:
             return None
+        if any(isinstance(n, SymbolAssign) for n in inside):
+            inside = self.with_indices(loop, inside)
         if not 0 < len(inside) <= MOST_STATEMENTS or not all(isinstance(n, Leaf) and not n.sequential for n in inside):
             return None
         if self.uses[loop.symbol] != _uses((loop,))[loop.symbol]:  # its last value is read
@@ -117,6 +124,21 @@ class Raising:
         name = self.names.fresh(trips.name)
         return tuple(over_trips(leaf, trips, name) for leaf in body)
 
+    def with_indices(self, loop: Loop, inside: Block) -> Block:
+        """The loop's body without symbols that nobody else mentions; nothing where that is not possible."""
+        symbols = {n.symbol for n in inside if isinstance(n, SymbolAssign)}
+        within = _uses((loop,))
+        if any(self.assigned[s] != 1 or self.uses[s] != within[s] for s in symbols):
+            return ()
+        block = fuse_block(tuple(with_local_indices(inside, symbols, self.names, self.program) or ()), self.program)
+        own, loaded = _reads((loop,)), _reads(block)
+        handed = {c for c, n in own.items() if not loaded[c] and n == self.reads[c] and c not in self.seen}
+        leaves = [one_name_each(n) for n in block if isinstance(n, Leaf)]
+        return tuple(drop_stores(n, lambda s: s.container in handed and self.is_temporary(s.container)) for n in leaves)
+
+    def is_temporary(self, container: str) -> bool:
+        return self.program.containers[container].transient and container not in self.program.arguments
+
     def expanded(self, container: str, body: Sequence[Leaf], trips: Param, program: Program) -> Container | None:
         """A temporary of a trip with an element for every trip; None where that is wrong, or too much."""
         found = program.containers[container]
@@ -124,6 +146,13 @@ class Raising:
             return None
         count = largest(sympy.expand((trips.stop - trips.start) * trips.step) + 1, self.around)
         return wider(found, count, self.share, self.names)
+
+
+def one_name_each(leaf: Leaf) -> Leaf:
+    """The leaf with one name for what is the same."""
+    same = same_values(leaf.body)
+    body = (i for i in leaf.body if isinstance(i, Store) or i.name not in same)
+    return replace(leaf, body=live((rename_instr(i, same, {}) for i in body), set()))
 
 
 def _uses(block: Block) -> Counter:

@@ -13,7 +13,7 @@ from itertools import combinations
 from sdgrad.analysis.relations import apart, injective
 from sdgrad.config import device
 from sdgrad.optimize.layout import contiguous, steps
-from sdgrad.optimize.order import cost
+from sdgrad.optimize.order import cost, reduced_last
 from sdgrad.optimize.reductions import Nests, starts, unfresh, wide
 from sdgrad.program.leaves import live, overwrites_itself, scope_overwrites_itself
 from sdgrad.program.naming import all_names
@@ -98,7 +98,7 @@ class Scheduler:
         if len([p for p in parts if p]) > 1 and stored & loaded & {self.program.root(s.container) for s in conflicts}:
             return [*self.nests.inits(leaf), replace(unfresh(leaf), sequential=True)]
         groups = self.group(leaf)
-        if (row := self.row(leaf, groups)) is not None:
+        if (row := self.shared_row(leaf, groups)) is not None:
             return self.nests.joint(leaf, row, shared=not outer)
         changing = [g for g in groups if loaded & {self.program.root(s.container) for s in g}]
         if len(groups) > 1 and len(changing) > 1:
@@ -107,7 +107,7 @@ class Scheduler:
         # what the others still read is changed last
         for group in [g for g in groups if g not in changing] + changing:
             part = _only(leaf, group)
-            out += self.accumulate(part) if any(s in conflicts for s in group) else [unfresh(part)]
+            out += self.accumulate(part, outer) if any(s in conflicts for s in group) else [unfresh(part)]
         return out
 
     def group(self, leaf: Leaf) -> list[list[Store]]:
@@ -129,16 +129,20 @@ class Scheduler:
         return groups + ([sets] if sets else [])
 
     def together(self, group: list[Store], store: Store, leaf: Leaf) -> bool:
-        """Whether a sum can be computed beside others, over the same parameters: what they add up is computed once."""
+        """Whether a sum can be computed beside others: what they add up is computed once.
+
+        They reduce the same parameters, or data choose where all of them go.
+        """
         loaded = {self.program.root(x.container) for x in leaf.loads}
-        roots = [self.program.root(s.container) for s in (*group, store)]
+        stores = (*group, store)
+        roots = [self.program.root(s.container) for s in stores]
         params = {p.name for p in leaf.params}
-        return (
-            len(set(roots)) == len(roots)
-            and not loaded & set(roots)
-            and len({frozenset(free_names(*s.index) & params) for s in (*group, store)}) == 1
-            and all(not self.is_injective(s, leaf) and self.is_regular(s, leaf) for s in (*group, store))
-        )
+        if len(set(roots)) != len(roots) or loaded & set(roots) or any(self.is_injective(s, leaf) for s in stores):
+            return False
+        if all(free_names(*s.index) & leaf.defined for s in stores):
+            return True
+        same = len({frozenset(free_names(*s.index) & params) for s in stores}) == 1
+        return same and all(self.is_regular(s, leaf) for s in stores)
 
     def is_regular(self, store: Store, leaf: Leaf) -> bool:
         """Whether the instances that a sum adds up differ in parameters of their own, the innermost among them."""
@@ -168,32 +172,44 @@ class Scheduler:
     def is_injective(self, store: Store, leaf: Leaf) -> bool:
         return injective(store, leaf, len(store.index))
 
-    def accumulate(self, leaf: Leaf) -> list[Node]:
+    def accumulate(self, leaf: Leaf, outer: tuple[Param, ...]) -> list[Node]:
         """A leaf with conflicting accumulations that can run side by side."""
+        leaf = reduced_last(leaf)
         if not all(self.is_regular(s, leaf) for s in leaf.stores):
-            one = len(leaf.stores) == 1
-            return [*self.nests.inits(leaf), replace(unfresh(leaf), sequential=True) if one else unfresh(leaf)]
+            if (row := self.row(leaf)) is not None:
+                return self.nests.joint(leaf, row, shared=not outer)
+            return [*self.nests.inits(leaf), self.nests.scattered(unfresh(leaf))]
         used = free_names(*leaf.stores[0].index)
         kept = tuple(p for p in leaf.params if p.name in used)
         reduced = tuple(p for p in leaf.params if p.name not in used)
         narrow = any(wide(dtype, s.mode) != dtype for s in leaf.stores if (dtype := self.nests.dtype(s)))
-        along = contiguous(leaf, self.program) if not narrow and device() == "cpu" else None
+        along = self.along(leaf, kept, reduced) if not narrow and device() == "cpu" else None
         if along in kept and along.name not in free_names(*(b for p in reduced for b in (p.start, p.stop, p.step))):
             return self.nests.outer(leaf, kept, (*reduced, along))
         return [self.nests.inner(leaf, kept, reduced)]
 
-    def row(self, leaf: Leaf, groups: list[list[Store]]) -> Param | None:
-        """The parameter of the inner loop of a joint nest; None where sums have to stay alone, or better do.
+    def along(self, leaf: Leaf, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Param | None:
+        """The parameter along which rows are added up as a whole; None where each element is better off alone."""
+        found = contiguous(leaf, self.program)
+        if found is not None or not self.columns(leaf, reduced[-1]):
+            return found
+        rows = [p for p in kept if not self.columns(leaf, p)]
+        return min(rows, key=lambda p: cost(leaf, p, self.program), default=None)
+
+    def shared_row(self, leaf: Leaf, groups: list[list[Store]]) -> Param | None:
+        """The inner loop's parameter where all of a leaf's sums are better off in one nest."""
+        apart = sum(len(_only(leaf, g).body) for g in groups)
+        return self.row(leaf) if len(groups) > 1 and apart >= SPARED * len(leaf.body) else None
+
+    def row(self, leaf: Leaf) -> Param | None:
+        """A parameter for an inner loop; None where sums have to run in order.
 
         Along it each sum either collects in one element, or walks through elements of its own.
         """
-        apart = sum(len(_only(leaf, g).body) for g in groups)
         loaded = {self.program.root(x.container) for x in leaf.loads}
-        if len(groups) < 2 or device() == "gpu" or apart < SPARED * len(leaf.body):
+        if device() == "gpu" or loaded & {self.program.root(s.container) for s in leaf.stores}:
             return None
         if any(s.guard is not None or free_names(*s.index) & leaf.defined for s in leaf.stores):
-            return None
-        if loaded & {self.program.root(s.container) for s in leaf.stores}:
             return None
         bounds = {n for p in leaf.params for n in free_names(p.start, p.stop, p.step)}
         free = [p for p in leaf.params if p.name not in bounds and self.walks(leaf, p)]

@@ -26,6 +26,16 @@ def walk_memory(program: Program) -> Program:
     return replace(program, body=block(program.body))
 
 
+def reduced_last(leaf: Leaf) -> Leaf:
+    """The same instances, those that add to one element side by side."""
+    names = {p.name for p in leaf.params}
+    if any(names & free_names(p.start, p.stop, p.step) for p in leaf.params):
+        return leaf
+    sums = [s for s in leaf.stores if s.mode != "set"]
+    used = free_names(*(i for s in sums for i in s.index))
+    return replace(leaf, params=tuple(sorted(leaf.params, key=lambda p: p.name not in used)))
+
+
 def _ordered(leaf: Leaf, program: Program) -> Leaf:
     if leaf.sequential or len(leaf.params) < 2:
         return leaf

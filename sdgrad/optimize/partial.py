@@ -12,6 +12,7 @@ from dace import data as dt
 from dace.symbolic import int_floor
 
 from sdgrad.names import Names
+from sdgrad.optimize.order import reduced_last
 from sdgrad.program.leaves import live, rename_instr
 from sdgrad.program.tree import Container, Leaf, Load, Node, Param, Program, Source, Store, rewritten
 from sdgrad.symbolic.expr import free_names, sym
@@ -41,16 +42,6 @@ def share_sums(program: Program, names: Names) -> Program:
 
     body = rewritten(program.body, change)
     return replace(program, body=body, containers={**program.containers, **made})
-
-
-def reduced_last(leaf: Leaf) -> Leaf:
-    """The same instances, those that add to one element side by side."""
-    names = {p.name for p in leaf.params}
-    if any(names & free_names(p.start, p.stop, p.step) for p in leaf.params):
-        return leaf
-    sums = [s for s in leaf.stores if s.mode != "set"]
-    used = free_names(*(i for s in sums for i in s.index))
-    return replace(leaf, params=tuple(sorted(leaf.params, key=lambda p: p.name not in used)))
 
 
 def in_parts(leaf: Leaf, program: Program, names: Names, made: dict[str, Container]) -> tuple[Leaf, ...] | None:

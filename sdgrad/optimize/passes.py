@@ -10,6 +10,7 @@ from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
 from sdgrad.optimize.arrange import arrange_temporaries
 from sdgrad.optimize.blas import use_blas
+from sdgrad.optimize.clears import drop_clears
 from sdgrad.optimize.copies import read_originals
 from sdgrad.optimize.gather import gather_neighbours
 from sdgrad.optimize.half import compute_in_single
@@ -52,6 +53,7 @@ def _shared(program: Program) -> Program:
 PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     (None, expanded),
     ("fusion", fuse),  # what reversal separated
+    ("clears", drop_clears),
     (None, start_fresh),
     ("originals", read_originals),
     ("uniform", compute_once),

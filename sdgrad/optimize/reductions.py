@@ -13,12 +13,15 @@ import dace
 from dace import data as dt
 
 from sdgrad.analysis.relations import distinct_over, injective
+from sdgrad.config import device
 from sdgrad.names import Names
 from sdgrad.optimize.chunks import in_chunks
+from sdgrad.optimize.layout import known_trips
+from sdgrad.optimize.scatter import in_blocks
 from sdgrad.program.leaves import begin, set_scalar
-from sdgrad.program.tree import SCALAR, Block, Container, Leaf, Load, Node, Param, Program, Scope, Store, Value
+from sdgrad.program.tree import SCALAR, Block, Container, Instr, Leaf, Load, Node, Param, Program, Scope, Store, Value
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names
+from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.symbolic.kinds import kind_of
 
 
@@ -30,6 +33,10 @@ def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
         extreme = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
         return code.parse(repr(extreme.item() if hasattr(extreme, "item") else extreme))
     return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
+
+
+LONGEST_ROW = 32
+"""Elements of a row that a few registers hold."""
 
 
 class Nests:
@@ -54,13 +61,44 @@ class Nests:
     def outer(self, leaf: Leaf, kept: tuple[Param, ...], inner: tuple[Param, ...]) -> list[Node]:
         """``map kept: for reduced: for the contiguous one: target += value``: rows are added up as a whole."""
         outer = tuple(p for p in kept if p not in inner)
+        if outer and 0 < known_trips(inner[-1]) <= LONGEST_ROW and all(s.index for s in leaf.stores):
+            return [self.short_rows(leaf, outer, inner)]
         body = [*self.inits(replace(leaf, params=inner)), replace(unfresh(leaf), params=inner, sequential=True)]
         return [Scope(outer, tuple(body), (), leaf.source, schedule=leaf.schedule)] if outer else body
+
+    def short_rows(self, leaf: Leaf, outer: tuple[Param, ...], inner: tuple[Param, ...]) -> Scope:
+        """The same with rows of a few numbers, which stay in registers while they are added up."""
+        along = inner[-1]
+        place = (sym(along.name) - along.start,)
+        own: list[Container] = []
+        into: dict[Instr, Instr] = {}
+        ends: list[Instr] = []
+        for s in leaf.stores:
+            desc = dt.Array(self.dtype(s), [along.count], transient=True, storage=dace.StorageType.Register)
+            name = self.names.fresh(f"row_{s.container}")
+            row = self.made[name] = Container(name, desc)
+            own.append(row)
+            into[s] = Store(name, place, s.value, s.mode, None, True)
+            total = self.names.fresh("v")
+            ends += [Load(total, name, place), replace(s, value=total, mode="set" if s.fresh else s.mode, fresh=False)]
+        body = tuple(into[i] if isinstance(i, Store) else i for i in leaf.body)
+        summed = replace(leaf, params=inner, body=body)
+        added = replace(unfresh(summed), sequential=True)
+        last = Leaf((along,), tuple(ends), leaf.source, schedule=dace.ScheduleType.Sequential)
+        return Scope(outer, (*self.inits(summed), added, last), tuple(own), leaf.source, schedule=leaf.schedule)
 
     def inner(self, leaf: Leaf, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Scope:
         """``map kept: acc = identity; for reduced: acc += value; target += acc``."""
         body, own = self.collected(leaf, leaf.stores, replace(leaf, params=reduced, sequential=True))
         return Scope(kept, body, own, leaf.source, schedule=leaf.schedule)
+
+    def scattered(self, leaf: Leaf) -> Node:
+        """``for all: target[chosen] += value``, in order."""
+        found = in_blocks(leaf, self.program, self.names) if device() == "cpu" else None
+        if found is None:
+            return replace(leaf, sequential=True)
+        self.made |= {c.name: c for c in found[1]}
+        return found[0]
 
     def joint(self, leaf: Leaf, row: Param, shared: bool = True) -> list[Node]:
         """``for others: acc = identity; for row: acc += value; element of the row += value; target += acc``.

@@ -138,6 +138,25 @@ def slice_for(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:
     return live((i for i in body if not isinstance(i, Store)), wanted)
 
 
+def same_values(body: Iterable[Instr]) -> dict[str, str]:
+    """Names that stand for what an earlier name stands for: the same element, the same expression, or that name."""
+    known: dict[tuple, str] = {}
+    same: dict[str, str] = {}
+    for instr in body:
+        instr = rename_instr(instr, same, {}) if mentioned(instr) & same.keys() else instr
+        if isinstance(instr, Store):
+            known = {k: v for k, v in known.items() if k[0] != instr.container}
+        elif isinstance(instr, Let) and isinstance(instr.expr, ast.Name):
+            same[instr.name] = instr.expr.id
+        else:
+            key = (
+                ("", ast.unparse(instr.expr)) if isinstance(instr, Let) else (instr.container, instr.index, instr.guard)
+            )
+            if known.setdefault(key, instr.name) != instr.name:
+                same[instr.name] = known[key]
+    return same
+
+
 def dedupe(body: Iterable[Instr]) -> tuple[Instr, ...]:
     """One load for loads of the same element with no store to that container in between."""
     known: dict[tuple, str] = {}

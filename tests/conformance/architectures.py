@@ -57,9 +57,7 @@ def with_random_weights(proto: onnx.ModelProto, rng: np.random.Generator) -> onn
     result.CopyFrom(proto)
     graph = result.graph
     shapes = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
-    role = {
-        n: k for node in graph.node if node.op_type == "BatchNormalization" for k, n in enumerate(node.input) if k
-    }
+    role = {n: k for node in graph.node if node.op_type == "BatchNormalization" for k, n in enumerate(node.input) if k}
     scales = {n for node in graph.node if node.op_type == "Mul" for n in node.input}
     scales |= {node.input[0] for node in graph.node if node.op_type == "Unsqueeze" and node.output[0] in scales}
     kept = [n for n in graph.node if n.op_type != "ConstantOfShape" or n.input[0] not in shapes]

@@ -96,8 +96,10 @@ def forward(case: Any, outcome: Outcome) -> None:
 
 def is_random(case: Any) -> bool:
     """Whether other random numbers are drawn than the reference has."""
-    return "training_dropout" in case.name and "zero_ratio" not in case.name or any(
-        n.op_type in RANDOM for n in case.model.graph.node
+    return (
+        "training_dropout" in case.name
+        and "zero_ratio" not in case.name
+        or any(n.op_type in RANDOM for n in case.model.graph.node)
     )
 
 

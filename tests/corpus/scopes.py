@@ -121,7 +121,6 @@ def overwritten_twice(x: dace.float64[3]):
     return y + t
 
 
-
 # Arguments called like functions of C hid these in generated code.
 @program(positive(5, 5, 5), "corpus")
 def arguments_called_like_functions(x, log, fmax):

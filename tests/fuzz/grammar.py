@@ -51,8 +51,15 @@ class Writer(Values):
         self.bound: dict[str, Block] = {}  # where names of new arrays and of parts were bound
         self.viewed: set[str] = set()  # arrays of which parts have names
         self.rebound: set[str] = set()  # names that another block than their own has bound again
-        rare = {self.swap: "", self.counter: "counters", self.call: "calls", self.view: "views",
-                self.rebind: "rebinding", self.scatter: "vector_index", self.masked: "masks"}
+        rare = {
+            self.swap: "",
+            self.counter: "counters",
+            self.call: "calls",
+            self.view: "views",
+            self.rebind: "rebinding",
+            self.scatter: "vector_index",
+            self.masked: "masks",
+        }
         # how often, for this program: one that has much of few constructs shows what one with little of all hides
         self.weights = {rule: self.pick((1, 0, 1, 3)) for rule, name in rare.items() if not name or self.has(name)}
 
@@ -66,8 +73,13 @@ class Writer(Values):
         outer.append(Compound(header, body))
         self.block = body
         self.scope = Scope(
-            dict(scope.arrays), list(scope.floats), dict(scope.ints), list(scope.counters), set(scope.fixed),
-            scope.loops + changes.get("loop", 0), scope.depth + 1,
+            dict(scope.arrays),
+            list(scope.floats),
+            dict(scope.ints),
+            list(scope.counters),
+            set(scope.fixed),
+            scope.loops + changes.get("loop", 0),
+            scope.depth + 1,
         )
         yield self.scope
         if not body:
@@ -140,8 +152,13 @@ class Writer(Values):
         shape = tuple(map(Extent, sizes))
         text = ", ".join(map(str, sizes))
         zeros = f"np.zeros({text})" if len(sizes) == 1 else f"np.zeros(({text}))"
-        makers = (lambda: zeros, lambda: f"np.copy({source})", lambda: f"{source} + {self.array(shape, 1)}",
-                  lambda: f"np.zeros_like({source})", lambda: f"np.tanh({self.array(shape, 1)}) * {source}")
+        makers = (
+            lambda: zeros,
+            lambda: f"np.copy({source})",
+            lambda: f"{source} + {self.array(shape, 1)}",
+            lambda: f"np.zeros_like({source})",
+            lambda: f"np.tanh({self.array(shape, 1)}) * {source}",
+        )
         self.block.append(f"{name} = {self.pick(makers)()}")
         self.scope.arrays[name] = sizes
         self.bound[name] = self.block
@@ -257,10 +274,20 @@ class Writer(Values):
         """The arguments of ``range``, and the interval of the loop's variable (some interval where it is empty)."""
         n, m, low = self.n, self.m, self.low
         found = [
-            ("3", (0, 2)), ("X.shape[0]", (0, n - 1)), ("A.shape[1]", (0, m - 1)), (f"1, {n}", (1, n - 1)),
-            (f"{m - 1}, -1, -1", (0, m - 1)), (f"0, {n}, 2", (0, n - 1)), ("1, X.shape[0] - 1", (1, n - 2)),
-            (f"{n - 1}, 0, -2", (1, n - 1)), (f"1, {m}, 3", (1, m - 1)), (f"{n}", (0, n - 1)), (f"{m}", (0, m - 1)),
-            ("2, 2", (2, 2)), ("3, 1", (3, 3)), ("0", (0, 0)),
+            ("3", (0, 2)),
+            ("X.shape[0]", (0, n - 1)),
+            ("A.shape[1]", (0, m - 1)),
+            (f"1, {n}", (1, n - 1)),
+            (f"{m - 1}, -1, -1", (0, m - 1)),
+            (f"0, {n}, 2", (0, n - 1)),
+            ("1, X.shape[0] - 1", (1, n - 2)),
+            (f"{n - 1}, 0, -2", (1, n - 1)),
+            (f"1, {m}, 3", (1, m - 1)),
+            (f"{n}", (0, n - 1)),
+            (f"{m}", (0, m - 1)),
+            ("2, 2", (2, 2)),
+            ("3, 1", (3, 3)),
+            ("0", (0, 0)),
         ]
         if self.has("integers"):
             found += [("k", (0, low - 2)), ("k, 0, -1", (1, low - 1)), (f"k, {m}", (1, m - 1))]

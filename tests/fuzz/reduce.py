@@ -65,8 +65,12 @@ def unfolded(tree: ast.Module, node: ast.AST, choice: int) -> bool:
     """Replace a compound statement of this body by what it holds."""
     if not hasattr(node, "body") or not isinstance(node.body, list):
         return False
-    compounds = [(b, s) for b in (node.body, getattr(node, "orelse", [])) for s in b
-                 if isinstance(s, (ast.For, ast.While, ast.If))]
+    compounds = [
+        (b, s)
+        for b in (node.body, getattr(node, "orelse", []))
+        for s in b
+        if isinstance(s, (ast.For, ast.While, ast.If))
+    ]
     inner = [(b, s, part) for b, s in compounds for part in (s.body, s.orelse) if part]
     if choice >= len(inner):
         return False

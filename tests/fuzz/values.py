@@ -316,4 +316,3 @@ class Values:
             if found:
                 return self.pick(found)
         return f"{self.scalar(1)} {self.pick('><')} {self.pick((self.scalar(0), '0.1', '-0.2'))}"
-

@@ -1,0 +1,182 @@
+"""Loops that index with data: nests where their trips do not depend on each other, and sums in order where they do."""
+
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import sdgrad
+from sdgrad.frontend.parse import bind_arguments
+from sdgrad.optimize import optimize
+from sdgrad.program.tree import Leaf, Loop, Scope, walk
+
+MANY = 700  # trips that are more than a block
+
+
+def gathered(x, w, idx):
+    total = 0.0
+    for i in range(idx.shape[0]):
+        k = idx[i]
+        total += np.sin(x[k]) * w[i]
+    return total
+
+
+def scattered(x, w, idx):
+    y = np.zeros_like(x)
+    for i in range(idx.shape[0]):
+        y[idx[i]] += np.sin(w[i]) * x[idx[i]]
+    return np.sum(y * y)
+
+
+def counted(x, w, idx):
+    """Two sums, into elements that the same number chooses."""
+    count, weight = np.zeros_like(x), np.ones_like(x)
+    for i in range(idx.shape[0]):
+        count[idx[i]] += 1.0
+        weight[idx[i]] += np.exp(w[i]) * w[i]
+    return np.sum(weight * x / (1 + count))
+
+
+def from_the_end(x, w, idx):
+    y = np.zeros_like(x)
+    for i in range(idx.shape[0]):
+        y[idx[i] - x.shape[0]] += x[-1 - idx[i]] * w[i]
+    return np.sum(y * y)
+
+
+def through_two(x, w, idx):
+    y = np.zeros_like(x)
+    for i in range(idx.shape[0]):
+        k = idx[idx[i]]
+        y[k] += w[i] * x[idx[k]]
+    return np.sum(y * y)
+
+
+def binned(x, w, idx):
+    y = np.zeros_like(x)
+    bins = np.minimum((np.abs(w) * 3).astype(np.int64), x.shape[0] - 1)
+    for i in range(idx.shape[0]):
+        y[bins[i]] += w[i] * x[idx[i]]
+    return np.sum(y * y)
+
+
+def in_rows(x, w, idx):
+    y = np.zeros((x.shape[0], 3))
+    for i in range(idx.shape[0]):
+        for j in range(3):
+            y[idx[i], j] += np.sin(w[i] * (j + 1)) * x[idx[i]]
+    return np.sum(y * y)
+
+
+def that_change(x, w, idx):
+    """Places that the loop itself moves on."""
+    at = np.minimum(2 * idx, x.shape[0] - 1)
+    y = np.zeros_like(x)
+    for i in range(idx.shape[0]):
+        y[at[i]] += x[at[i]] * w[i]
+        at[i] = 0
+    return np.sum(y * y) + np.sum(x[at])
+
+
+def one_after_another(x, w, idx):
+    """Each trip reads what an earlier one may have left."""
+    y = np.copy(x)
+    for i in range(idx.shape[0]):
+        y[idx[i]] = np.sin(y[idx[i]]) + w[i]
+    return np.sum(y * y)
+
+
+def assigned(x, w, idx):
+    """The last one counts."""
+    y = np.copy(x)
+    for i in range(idx.shape[0]):
+        y[idx[i]] = w[i] * x[i % 5]
+    return np.sum(y * y)
+
+
+def the_last_is_read(x, w, idx):
+    k = 0
+    total = 0.0
+    for i in range(idx.shape[0]):
+        k = idx[i]
+        total += x[k] * w[i]
+    return total * x[k]
+
+
+FUNCTIONS = (
+    gathered, scattered, counted, from_the_end, through_two, binned, in_rows, that_change, one_after_another, assigned,
+    the_last_is_read,
+)  # fmt: skip
+RAISED = (gathered, scattered, counted, from_the_end, through_two, binned, in_rows, that_change)
+
+
+def arguments(n):
+    rng = np.random.default_rng(1)
+    return rng.standard_normal(7), rng.standard_normal(n), rng.integers(0, 7, n)
+
+
+def differences(function, n):
+    """Central differences of the plain function."""
+    x, w, idx = arguments(n)
+    found = []
+    for v in (x, w):
+        own = np.zeros_like(v)
+        for k in range(min(v.size, 40)):
+            ends = []
+            for step in (1e-6, -1e-6):
+                moved = [u.copy() for u in (x, w)]
+                moved[0 if v is x else 1][k] += step
+                ends.append(function(*moved, idx.copy()))
+            own[k] = (ends[0] - ends[1]) / 2e-6
+        found.append(own)
+    return found
+
+
+@pytest.mark.parametrize("n", [1, 40, MANY])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_gradient(function, n):
+    if n < 7 and function is through_two:
+        pytest.skip("it looks up where its numbers say")
+    x, w, idx = arguments(n)
+    value, gradients = sdgrad.value_and_grad(function, wrt=("x", "w"))(x, w, idx)
+    assert value == pytest.approx(function(*arguments(n)), rel=1e-11)
+    for ours, theirs in zip(gradients, differences(function, n), strict=True):
+        np.testing.assert_allclose(ours[:40], theirs[:40], rtol=1e-5, atol=1e-7 * (1 + np.abs(theirs).max()))
+
+
+def test_the_gradient_of_jax():
+    x, w, idx = arguments(MANY)
+    functions = {"np": jnp}
+    of_jax = types.FunctionType(gathered.__code__, {**gathered.__globals__, **functions})
+    wanted = jax.grad(of_jax, argnums=(0, 1))(x, w, idx)
+    for ours, theirs in zip(sdgrad.grad(gathered, wrt=("x", "w"))(x, w, idx), wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11)
+
+
+def program_of(function):
+    differentiated = sdgrad.grad(function, wrt=("x", "w"))
+    signature, _, _, request = differentiated.question(bind_arguments(function, arguments(MANY), {}))
+    return optimize(signature.differentiated(request).program)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_loops_are_nests_where_their_trips_do_not_meet(function):
+    loops = [n for n in walk(program_of(function).body) if isinstance(n, Loop)]
+    assert bool(loops) != (function in RAISED)
+
+
+def test_what_is_scattered_is_computed_in_blocks():
+    """Of the two loops in a block, the one that computes has instances in any order, and the one that adds has not."""
+    blocks = [
+        n
+        for n in walk(program_of(counted).body)
+        if isinstance(n, Scope) and any(p.name.startswith("block") for p in n.params)
+    ]
+    assert blocks
+    for block in blocks:
+        computed, added = block.body
+        assert isinstance(computed, Leaf) and isinstance(added, Leaf)
+        assert added.sequential and not computed.sequential and block.sequential
+        assert not any("exp" in str(i) for i in added.lets)
