@@ -31,6 +31,7 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     clamp_indirect(sdfg)
     if own:
         distinct_labels(sdfg)
+        read_single_indices(sdfg)
     try:
         sdfg.validate()
     except (InvalidSDFGError, ValueError) as error:
@@ -52,6 +53,24 @@ def distinct_labels(sdfg: dace.SDFG) -> None:
         names = Names()
         for block in region.nodes():
             block.label = names.fresh(block.label)
+
+
+def read_single_indices(sdfg: dace.SDFG) -> None:
+    """Give indices that are arrays of one element a symbol each: the frontend leaves the array's name in memlets."""
+    for graph in sdfg.all_sdfgs_recursive():
+        names = Names(graph.symbols.keys() | graph.arrays.keys())
+        for state in list(graph.states()):
+            memlets = [e.data for e in state.edges() if e.data.data is not None]
+            mentioned = {str(s) for m in memlets for s in m.free_symbols} & graph.arrays.keys()
+            symbols = {n: names.fresh(f"__sym_{n}") for n in sorted(mentioned) if graph.arrays[n].total_size == 1}
+            if not symbols:
+                continue
+            for name in symbols.values():
+                graph.add_symbol(name, dace.int64)
+            for memlet in memlets:
+                memlet.replace(symbols)
+            values = {s: f"{n}[{', '.join('0' * len(graph.arrays[n].shape))}]" for n, s in symbols.items()}
+            state.parent_graph.add_state_before(state, f"{state.label}_index", assignments=values)
 
 
 def clamp_indirect(sdfg: dace.SDFG) -> None:

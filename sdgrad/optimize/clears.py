@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from sdgrad.analysis.relations import access_relation, loop_param
+from sdgrad.analysis.relations import access_relation, injective, loop_param
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.tree import (
     Block,
@@ -128,7 +128,8 @@ def _sees(read: Access, clear: Access, rank: int, unknown: frozenset[str]) -> bo
         if one is not other:
             break
         common += 1
-    after = read.place > clear.place or read.access is None
+    own = read.place == clear.place and not _each_for_itself(clear, rank)
+    after = own or read.place > clear.place or read.access is None
     if not common and not after:
         return False
     trips = [p for loop in clear.loops[:common] for _, p in _dimensions(loop) if p is not None and p.step.is_number]
@@ -138,6 +139,12 @@ def _sees(read: Access, clear: Access, rank: int, unknown: frozenset[str]) -> bo
     if not common:
         return not pairs.is_empty()
     return not pairs.intersect(_later([bool(p.step > 0) for p in trips], after)).is_empty()
+
+
+def _each_for_itself(clear: Access, rank: int) -> bool:
+    """Whether no other instance of a clear's leaf touches the element."""
+    leaf, store = clear.leaf, clear.access
+    return leaf is not None and store is not None and not leaf.sequential and injective(store, leaf, rank)
 
 
 def _later(up: list[bool], or_now: bool) -> isl.Map:

@@ -338,3 +338,14 @@ def columns_written_over_rows_that_they_cross(A, B, idx):
     w = B[:, 1]
     B[idx[:2], 2] = w[1:3]
     return np.sum(np.sin(A)) + np.sum(np.sin(B) * A[0, 1])
+
+
+# An index that is an array of one element was left in the generated code, as if it were a number.
+@program(lambda rng: (signed(rng, 5), signed(rng, 5), np.array([-2])), "corpus both", wrt=("x", "w"))
+def places_that_are_one(x, w, idx):
+    at = np.minimum(2 * idx, 3)
+    y = np.zeros_like(x)
+    y[at] = np.sin(x[at] * w[idx])
+    for i in range(idx.shape[0]):
+        y[idx[i]] += x[at[i]] * w[i]
+    return np.sum(y * y) + np.sum(x[idx]) * np.sum(w[at])
