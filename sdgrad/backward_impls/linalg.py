@@ -3,6 +3,7 @@
 ``X = A^-1 B``: ``B' = A^-H X'``, ``A' = -B' X^H``. ``Y = A^-1``: ``A' = -Y^H Y' Y^H``. ``A = L L^H``:
 ``S = L^-H phi(L^H L') L^-1``, with ``phi`` the lower triangle with half the diagonal. The factorization reads the lower
 triangle of ``A`` only, as NumPy's does, so the gradient is ``S + S^H`` below the diagonal, ``S`` on it and zero above.
+Real matrices have that from a node of its own (:mod:`sdgrad.runtime.cholesky`), which has derivatives as well.
 Triangular systems are those of ``Solve``, with the lower triangle of ``A'``.
 Forward: ``dX = A^-1 (dB - dA X)``, ``dY = -Y dA Y``, ``dL = L phi(L^-1 dA L^-H)``.
 """
@@ -15,6 +16,7 @@ from dace.libraries.linalg import Solve
 from sdgrad.backward_impls.building import Builder, extents, spent
 from sdgrad.program.tree import Node, NodeCall, Program, Region
 from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
+from sdgrad.runtime.cholesky import CholeskyAdjoint
 from sdgrad.runtime.triangular import TriangularSolve
 from sdgrad.symbolic.expr import sym
 
@@ -58,20 +60,61 @@ def _inverse(context: CallContext) -> list[Node]:
 def _cholesky(context: CallContext) -> list[Node]:
     build = Builder(context)
     lower, seed = context.primal("_b"), context.cotangent("_b")
+    n, dtype = extents(seed)[0], build.dtype(seed)
+    if _is_complex(build, lower):
+        _, s = _unfolded(build, lower, seed)
+        i, j = build.params([n, n])
+        x, y = sym(i.name), sym(j.name)
+        text = f"(a + conj(b) if {i.name} > {j.name} else (a if {i.name} == {j.name} else 0))"
+        build.leaf((i, j), {"a": (s, [x, y]), "b": (s, [y, x])}, text, build.target("_a"), [x, y], "sum")
+    else:
+        gradient = build.temporary("cholesky_adjoint", [n, n], dtype)
+        build.call(CholeskyAdjoint(), {"_l": lower, "_s": seed}, {"_g": gradient})
+        build.elementwise(build.target("_a"), "a", "sum", a=gradient)
+    spent(build, context, "_b")
+    return build.nodes
+
+
+def _unfolded(build: Builder, lower: Region, seed: Region) -> tuple[Region, Region]:
+    """The lower triangle of ``L'``, and ``S``, of which both triangles make the gradient."""
     conj = _is_complex(build, lower)
     n, dtype = extents(seed)[0], build.dtype(seed)
     p, half, s = (build.temporary(name, [n, n], dtype) for name in ("phi", "half", "s"))
     # L' above the diagonal belongs to entries that are zero whatever A is
-    build.product(lower, _triangle(build, seed, n, dtype, "a"), p, "conj(a) * b" if conj else "a * b", transpose_a=True)
-    i, j = build.params([n, n])
-    x, y = sym(i.name), sym(j.name)
+    moved = _triangle(build, seed, n, dtype, "a")
+    build.product(lower, moved, p, "conj(a) * b" if conj else "a * b", transpose_a=True)
     masked = _triangle(build, p, n, dtype, "a / 2")
     build.call(TriangularSolve("solve_left", adjoint=True), {"_a": lower, "_b": masked}, {"_x": half})
     build.call(TriangularSolve("solve_right", side="right"), {"_a": lower, "_b": half}, {"_x": s})
-    both = "a + conj(b)" if conj else "a + b"
-    text = f"({both} if {i.name} > {j.name} else (a if {i.name} == {j.name} else 0))"
-    build.leaf((i, j), {"a": (s, [x, y]), "b": (s, [y, x])}, text, build.target("_a"), [x, y], "sum")
-    spent(build, context, "_b")
+    return moved, s
+
+
+def _cholesky_adjoint(context: CallContext) -> list[Node]:
+    """With ``S^`` symmetric from ``G'``, ``H = S^ L^-T`` and ``Q = phi(L^-1 H)``: ``M' = L Q``, and for the factor
+    ``L' = M Q^T - (S + S^T) H``; of both the lower triangle."""
+    build = Builder(context)
+    lower, seed = context.primal("_l"), context.cotangent("_g")
+    n, dtype = extents(seed)[0], build.dtype(seed)
+    moved, s = _unfolded(build, lower, context.primal("_s"))
+    both, h, inner = (build.temporary(name, [n, n], dtype) for name in ("both", "h", "inner"))
+    i, j = build.params([n, n])
+    x, y = sym(i.name), sym(j.name)
+    operands = {"a": (seed, [x, y]), "b": (seed, [y, x])}
+    build.leaf((i, j), operands, f"(a if {i.name} >= {j.name} else b)", both, [x, y])
+    build.call(TriangularSolve("solve_right", side="right", adjoint=True), {"_a": lower, "_b": both}, {"_x": h})
+    build.call(TriangularSolve("solve_left"), {"_a": lower, "_b": h}, {"_x": inner})
+    q = _triangle(build, inner, n, dtype, "a / 2")
+    if "_s" in context.wanted:
+        of_seed = build.temporary("seed_adjoint", [n, n], dtype)
+        build.product(_triangle(build, lower, n, dtype, "a"), q, of_seed)
+        build.elementwise(build.target("_s"), "a", "sum", a=_triangle(build, of_seed, n, dtype, "a"))
+    if "_l" in context.wanted:
+        of_factor = build.temporary("factor_adjoint", [n, n], dtype)
+        build.product(moved, q, of_factor, transpose_b=True)
+        build.product(s, h, of_factor, "-(a * b)", fresh=False)
+        build.product(s, h, of_factor, "-(a * b)", fresh=False, transpose_a=True)
+        build.elementwise(build.target("_l"), "a", "sum", a=_triangle(build, of_factor, n, dtype, "a"))
+    spent(build, context, "_g")
     return build.nodes
 
 
@@ -151,6 +194,37 @@ def _cholesky_forward(context: TangentContext) -> list[Node]:
     return [context.call, *build.nodes]
 
 
+def _cholesky_adjoint_forward(context: TangentContext) -> list[Node]:
+    """``dS = L^-T (phi(dL^T M + L^T dM) - dL^T S L - L^T S dL) L^-1``, and of that what makes the gradient."""
+    build = Builder(context)
+    lower, result = context.primal("_l"), context.tangent("_g")
+    n, dtype = extents(result)[0], build.dtype(result)
+    moved, s = _unfolded(build, lower, context.primal("_s"))
+    factor = _triangle(build, lower, n, dtype, "a")
+    p, right, half, found = (build.temporary(name, [n, n], dtype) for name in ("phi", "moved_right", "half", "moved"))
+    build.elementwise(p, "0")
+    if "_s" in context.given:
+        own = _triangle(build, context.tangent("_s"), n, dtype, "a")
+        build.product(factor, own, p, fresh=False, transpose_a=True)
+    if "_l" in context.given:
+        of_factor = _triangle(build, context.tangent("_l"), n, dtype, "a")
+        build.product(of_factor, moved, p, fresh=False, transpose_a=True)
+    build.elementwise(right, "a", a=_triangle(build, p, n, dtype, "a / 2"))
+    if "_l" in context.given:
+        behind, before = (build.temporary(name, [n, n], dtype) for name in ("behind", "before"))
+        build.product(s, factor, behind)
+        build.product(of_factor, behind, right, "-(a * b)", fresh=False, transpose_a=True)
+        build.product(factor, s, before, transpose_a=True)
+        build.product(before, of_factor, right, "-(a * b)", fresh=False)
+    build.call(TriangularSolve("solve_left", adjoint=True), {"_a": lower, "_b": right}, {"_x": half})
+    build.call(TriangularSolve("solve_right", side="right"), {"_a": lower, "_b": half}, {"_x": found})
+    i, j = build.params([n, n])
+    x, y = sym(i.name), sym(j.name)
+    text = f"(a + b if {i.name} > {j.name} else (a if {i.name} == {j.name} else 0))"
+    build.leaf((i, j), {"a": (found, [x, y]), "b": (found, [y, x])}, text, result, [x, y])
+    return [context.call, *build.nodes]
+
+
 def _triangular_forward(context: TangentContext) -> list[Node]:
     build = Builder(context)
     node, a, x, result = context.call.node, context.primal("_a"), context.primal("_x"), context.tangent("_x")
@@ -177,6 +251,15 @@ def _only_lower(call: NodeCall, program: Program) -> str | None:
     return None if call.node.lower else "factors U with A = U^H U are not covered; use the lower factor"
 
 
+register_rule(
+    "CholeskyAdjoint",
+    Rule(
+        "cholesky_adjoint",
+        lambda call, program, wanted: ("_l", "_s"),
+        _cholesky_adjoint,
+        forward=_cholesky_adjoint_forward,
+    ),
+)
 register_rule("TriangularSolve", Rule("triangular", _triangular_needs, _triangular, forward=_triangular_forward))
 register_rule("Solve", Rule("solve", _solve_needs, _solve, forward=_solve_forward))
 register_rule("Inv", Rule("inverse", lambda call, program, wanted: ("_aout",), _inverse, forward=_inverse_forward))

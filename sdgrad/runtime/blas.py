@@ -32,6 +32,7 @@ from dace.libraries.linalg.nodes import cholesky, inv, solve, tensordot
 from dace.sdfg.nodes import LibraryNode
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.runtime.cholesky import CholeskyAdjoint, adjoint
 from sdgrad.runtime.loading import load_library
 from sdgrad.runtime.stacks import stacked_products
 from sdgrad.runtime.triangular import LOOPS, TriangularSolve, call_of_blas, substitution, tasklet
@@ -373,6 +374,15 @@ class ExpandTriangularSolve(ExpandTransformation):
         return tasklet(node, state, sdfg, call_of_blas if _plain_operands(node, state, sdfg) else substitution)
 
 
+@dace.library.register_expansion(CholeskyAdjoint, IMPLEMENTATION)
+class ExpandCholeskyAdjoint(ExpandTransformation):
+    environments = [ScipyOpenBLAS]
+
+    @staticmethod
+    def expansion(node, state, sdfg, **_):
+        return adjoint(node, state, sdfg, "blocks" if _plain_operands(node, state, sdfg) else "rows")
+
+
 # The switch -------------------------------------------------------------------------------------------------
 
 _NODES = (
@@ -387,6 +397,7 @@ _NODES = (
     solve.Solve,
     inv.Inv,
     cholesky.Cholesky,
+    CholeskyAdjoint,
     TriangularSolve,
 )
 

@@ -60,17 +60,25 @@ def call_of_blas(node: TriangularSolve, dtype: dace.typeclass, sizes: dict[str, 
 
 def tasklet(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, solve: Callable[..., str]) -> nd.Tasklet:
     """A copy of the right side, and what solves in place."""
+    sizes, dtype = operands(node, state, sdfg, "_x")
+    code = COPY.format(**sizes) + solve(node, dtype, sizes)
+    given, found = ({c: dace.pointer(dtype) for c in names} for names in (("_a", "_b"), ("_x",)))
+    return nd.Tasklet(node.label, given, found, code, language=dace.Language.CPP)
+
+
+def operands(
+    node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG, result: str
+) -> tuple[dict[str, str], dace.typeclass]:
+    """In code: ``rows`` and ``columns`` of a result, for each matrix the distance of rows; and the elements' type."""
     edges = {(e.dst_conn or e.src_conn): e for e in state.all_edges(node)}
     matrices = {c: _matrix(e, sdfg.arrays[e.data.data]) for c, e in edges.items()}
     if any(columns[1] != 1 for _, columns in matrices.values()):
         raise TypeError(f"'{node.label}' takes matrices whose rows are contiguous: copy them first")
-    rows, columns = (n for n, _ in matrices["_x"])
+    rows, columns = (n for n, _ in matrices[result])
     numbers = {"rows": rows, "columns": columns, **{c[1:]: m[0][1] for c, m in matrices.items()}}
     sizes = {k: dace.symbolic.symstr(n, cpp_mode=True) for k, n in numbers.items()}
-    dtype = sdfg.arrays[edges["_x"].data.data].dtype
-    code = COPY.format(**sizes) + solve(node, dtype, sizes)
-    given, found = ({c: dace.pointer(dtype) for c in names} for names in (("_a", "_b"), ("_x",)))
-    return nd.Tasklet(node.label, given, found, code, language=dace.Language.CPP)
+    dtype = sdfg.arrays[edges[result].data.data].dtype
+    return sizes, dtype
 
 
 def _matrix(edge: Any, desc: dace.data.Data) -> list[tuple[Any, Any]]:

@@ -209,6 +209,8 @@ def solve(emitter, a, b):
     matrix, right = (emitter.cast(o, inexact_type(o.dtype)) for o in _same_type(emitter, a, b))
     if len(matrix.shape) != 2 or len(right.shape) not in (1, 2):
         raise ValueError(f"{emitter.function}: a must be a matrix and b a vector or a matrix")
+    if same_size(matrix.shape[0], 1):  # which no node takes
+        return emitter.compute("solve", "{0} / {1}", [right, matrix.read_at("0", "0")], shape=right.shape)
     # The node refuses a single column, so solve for it twice and keep one
     single_column = len(right.shape) == 1 or same_size(right.shape[1], 1)
     columns = right
@@ -220,6 +222,34 @@ def solve(emitter, a, b):
         _library_call(emitter, node, ("_ain", "_bin", "_bout"), (matrix, columns), columns.shape)
     )
     return gather(emitter, "column", solution, right.shape, ["__i0", "0"]) if single_column else solution.container
+
+
+def _square(emitter, a):
+    matrix = emitter.array(a, "a")
+    if len(matrix.shape) != 2 or not same_size(*matrix.shape):
+        raise ValueError(f"{emitter.function}: a must be a square matrix")
+    return emitter.cast(matrix, inexact_type(matrix.dtype))
+
+
+@numpy_function("linalg.inv", "dace.linalg.inv")
+def inv(emitter, a):
+    from dace.libraries.linalg import Inv
+
+    matrix = _square(emitter, a)
+    if same_size(matrix.shape[0], 1):
+        return emitter.compute("inv", "1 / {0}", [matrix])
+    node = Inv("inv", overwrite_a=False, use_getri=True)
+    return _library_call(emitter, node, ("_ain", "_aout"), (matrix,), matrix.shape)
+
+
+@numpy_function("linalg.cholesky", "dace.linalg.cholesky")
+def cholesky(emitter, a):
+    from dace.libraries.linalg import Cholesky
+
+    matrix = _square(emitter, a)
+    if same_size(matrix.shape[0], 1):
+        return emitter.compute("cholesky", "sqrt({0})", [matrix])
+    return _library_call(emitter, Cholesky("cholesky", lower=True), ("_a", "_b"), (matrix,), matrix.shape)
 
 
 @numpy_function("outer", "linalg.outer")
