@@ -28,8 +28,8 @@ from sdgrad.program.tree import (
     children,
     own_reads,
     reads,
-    rewritten,
     walk,
+    with_children,
 )
 from sdgrad.symbolic.expr import sym
 
@@ -69,20 +69,27 @@ def drop_clears(program: Program) -> Program:
     for name, access in found:
         if not isinstance(access.access, Store) or access.access.mode != "set" and not access.access.fresh:
             readers.setdefault(name, []).append(access)
-    dead = {
-        id(a.access)
+    dead = {  # one object may stand in several places
+        (a.place, id(a.access))
         for name, a in found
         if isinstance(a.access, Store) and _clears(a, name, program)
         if not any(_sees(r, a, len(program.containers[name].shape), assigned) for r in readers.get(name, ()))
     }
 
-    def change(node: Node) -> Block:
-        if not isinstance(node, Leaf) or not any(id(s) in dead for s in node.stores):
-            return (node,)
-        left = drop_stores(node, lambda s: id(s) in dead)
-        return (left,) if left.stores else ()
+    return replace(program, body=_without(program.body, dead, [0])) if dead else program
 
-    return replace(program, body=rewritten(program.body, change)) if dead else program
+
+def _without(block: Block, dead: set[tuple[int, int]], count: list[int]) -> Block:
+    out: list[Node] = []
+    for node in block:
+        count[0] += 1
+        place = count[0]
+        if isinstance(node, Leaf) and any((place, id(s)) in dead for s in node.stores):
+            left = drop_stores(node, lambda s, place=place: (place, id(s)) in dead)
+            out += [left] if left.stores else []
+        else:
+            out.append(with_children(node, tuple(_without(b, dead, count) for b in children(node))))
+    return tuple(out)
 
 
 def _clears(access: Access, name: str, program: Program) -> bool:
@@ -102,7 +109,6 @@ def _accesses(
     """Everything that touches a container, by the name of that which has the memory."""
     for node in block:
         count[0] += 1
-        around = (*loops, node) if isinstance(node, (Loop, Scope)) else loops
         if isinstance(node, Leaf):
             touched: list[Load | Store] = [*node.loads, *node.stores]
             for i in touched:
@@ -110,8 +116,9 @@ def _accesses(
                 yield root, Access(count[0], loops, node, i if root == i.container else None)
         else:
             for name in own_reads(node) if children(node) else reads(node) | own_reads(node):
-                yield program.root(name), Access(count[0], around, None, None)
+                yield program.root(name), Access(count[0], loops, None, None)  # a loop without trips reads, too
         for inner in children(node):
+            around = (*loops, node) if isinstance(node, (Loop, Scope)) else loops
             yield from _accesses(inner, around, program, count)
 
 
@@ -135,7 +142,10 @@ def _sees(read: Access, clear: Access, rank: int, unknown: frozenset[str]) -> bo
     trips = [p for loop in clear.loops[:common] for _, p in _dimensions(loop) if p is not None and p.step.is_number]
     if len(trips) != common:
         return True
-    pairs = clear.relation(common, rank, unknown).apply_range(read.relation(common, rank, unknown).reverse())
+    cleared, seen = (x.relation(common, rank, unknown) for x in (clear, read))
+    if cleared.is_empty() or seen.is_empty():
+        return True  # what never runs is left as it is: it may be all that defines what is read
+    pairs = cleared.apply_range(seen.reverse())
     if not common:
         return not pairs.is_empty()
     return not pairs.intersect(_later([bool(p.step > 0) for p in trips], after)).is_empty()

@@ -404,3 +404,41 @@ def index_behind_a_loop_that_may_return(A, C, X, k, mode):
             n += 1
         X[0] = A[k - 1, 1]
     return np.sum(v * v) + np.sum(X)
+
+
+def blend(p, q):
+    return np.tanh(p * q) + 0.5 * p
+
+
+# A constant was taken out of the first pass because the second one, which computes it again, does not read it.
+@program(lambda rng: (signed(rng, (4, 3)), signed(rng, (3, 4)), signed(rng, 4), signed(rng, 4), 0.7,
+                      np.array([1, 2, 0, 1])), "corpus", wrt=("B", "C", "X", "Z", "s"))  # fmt: skip
+def a_constant_of_both_passes(B, C, X, Z, s, idx):
+    for i in range(1, X.shape[0] - 1):
+        for j in range(1, X.shape[0] - 1):
+            for h in range(idx[j]):
+                B[:] = np.where(B > 0.2, B * s, B)
+            Z[i] += blend(1.0, np.max(C[: 3 - i, 1 : i + 2]))
+            B[:] = np.where(B > 0.2, 1.5, B)
+        if i > 1:
+            return np.sum(Z * X) + np.sum(np.sin(B)) + s
+        s /= 2.0 + Z[i] * Z[i]
+    return np.sum(Z * Z) + np.sum(B * B) + s
+
+
+# Of a loop without trips, what it would have read seemed to be read by nobody.
+@program(_arguments(4, 4), "corpus")
+def a_return_in_a_loop_without_trips(X, Z):
+    for i in range(3, 1):
+        if Z[1] > 0.1 and i < i:
+            Z[:] = 0.3 * X / (2.0 + X[0] * X[0])
+            return np.sum(Z * Z)
+        X[:i] -= 0.5 * Z[1 : i + 1]
+    for i in range(0):
+        q = 0.6
+        while q < 3.0:
+            q = q * 2.0
+            if i == 2:
+                return np.sum(X) + q
+            X[2 - i] = np.tanh(np.max(Z[: 4 - i]))
+    return np.sum(Z * Z) + np.sum(np.sin(X))
