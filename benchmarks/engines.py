@@ -17,6 +17,7 @@ class Engine(ABC):
     """One engine's versions of one kernel, compiled for its arguments."""
 
     compiles_when_called = False
+    differentiates = True
 
     def __init__(self, kernel: Kernel, args: Sequence[Any]) -> None:
         self.kernel, self.args = kernel, list(args)
@@ -158,6 +159,38 @@ class Dace(Engine):
         return value, [made[f"gradient_{n}"] for n in self.kernel.wrt]
 
 
+class DaceOptimized(Dace):
+    """DaCe's own optimization of the function alone."""
+
+    differentiates = False
+
+    def build_forward(self) -> None:
+        import dace
+        from dace.transformation.auto.auto_optimize import auto_optimize
+
+        sdfg = self._parsed()
+        sdfg.name = f"{sdfg.name}_optimized"
+        self.compiled = auto_optimize(sdfg, dace.DeviceType.CPU).compile()
+
+
+class NumPy(Engine):
+    """The function as it stands."""
+
+    differentiates = False
+
+    def build_forward(self) -> None:
+        pass
+
+    def build_gradient(self) -> None:
+        raise NotImplementedError("NumPy does not differentiate")
+
+    def forward(self) -> Any:
+        return self.kernel.numpy_version(*[copy.copy(a) for a in self.args])
+
+    def gradient(self) -> tuple[Any, Sequence[Any]]:
+        raise NotImplementedError("NumPy does not differentiate")
+
+
 class Eager(Engine):
     """PyTorch in eager mode."""
 
@@ -210,6 +243,8 @@ ENGINES: dict[str, type[Engine]] = {
     "sdgrad": Sdgrad,
     "jax": Jax,
     "dace": Dace,
+    "dace-optimized": DaceOptimized,
+    "numpy": NumPy,
     "torch": Eager,
     "torch-compile": Compiled,
 }

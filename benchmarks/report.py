@@ -11,6 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.engines import ENGINES
+
 Times = dict[str, float]
 OWN = "sdgrad"
 PACKAGES = ("sdgrad", "dace", "jax", "jaxlib", "torch", "numpy", "scipy-openblas32")
@@ -37,6 +39,11 @@ class Row:
         times = getattr(self, what)
         return _ratio(times.get(OWN), times.get(engine))
 
+    def over_best(self, what: str) -> float | None:
+        """This library over the fastest of the others."""
+        times = getattr(self, what)
+        return _ratio(times.get(OWN), min((t for e, t in times.items() if e != OWN), default=None))
+
 
 def _ratio(a: float | None, b: float | None) -> float | None:
     return None if a is None or not b else max(a, 1e-9) / b
@@ -56,12 +63,15 @@ def columns(engines: Sequence[str]) -> list[Column]:
     others = [e for e in engines if e != OWN]
     own = OWN in engines
     shown = [OWN] if own else list(engines)
+    both = [e for e in engines if ENGINES[e].differentiates]
     found = [Column(f"{e} gradient, ms", lambda r, e=e: _scaled(r.gradient.get(e), 1e3), ".3f", False) for e in shown]
-    found += [Column(f"{e} / own forward", lambda r, e=e: r.cost(e)) for e in engines]
+    found += [Column(f"{e} / own forward", lambda r, e=e: r.cost(e)) for e in both]
     found += [Column(f"forward / {e}", lambda r, e=e: r.over(e, "forward")) for e in others if own]
-    found += [Column(f"gradient / {e}", lambda r, e=e: r.over(e, "gradient")) for e in others if own]
-    found += [Column(f"{e} peak, MB", lambda r, e=e: _scaled(r.memory.get(e), 1e-6), ".1f", False) for e in engines]
-    found += [Column(f"{e} first, s", lambda r, e=e: r.first.get(e), ".1f", False) for e in engines]
+    if own and len(others) > 1:
+        found.append(Column("forward / best", lambda r: r.over_best("forward")))
+    found += [Column(f"gradient / {e}", lambda r, e=e: r.over(e, "gradient")) for e in both if own and e != OWN]
+    found += [Column(f"{e} peak, MB", lambda r, e=e: _scaled(r.memory.get(e), 1e-6), ".1f", False) for e in both]
+    found += [Column(f"{e} first, s", lambda r, e=e: r.first.get(e), ".1f", False) for e in both]
     return found
 
 
