@@ -103,7 +103,16 @@ def of_unknown_length(A, n):
     return np.sum(A)
 
 
+def of_a_sparse_matrix(A, n):
+    """Each trip begins where the one before it ended."""
+    total = 0.0
+    for i in range(n.shape[0] - 1):
+        total += np.sum(np.exp(A[0, n[i] : n[i + 1]]))
+    return total
+
+
 LENGTHS = np.arange(40) % 7
+ENDS = np.linspace(0, 80_000, 2001).astype(int)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +121,8 @@ LENGTHS = np.arange(40) % 7
         (triangular, (), 40, False),
         (of_unknown_length, (LENGTHS,), 40, False),
         (of_unknown_length, (LENGTHS,), 80_000, True),
+        (of_a_sparse_matrix, (ENDS,), 80_000, False),
+        (of_a_sparse_matrix, (ENDS[::1000],), 80_000, True),
     ],
 )
 def test_rows_of_loops_run_in_threads_only_where_they_can_be_long(function, args, size, threads):

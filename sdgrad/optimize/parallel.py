@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import dace
@@ -21,17 +21,25 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
+    SymbolAssign,
     children,
     walk,
     with_children,
 )
 from sdgrad.symbolic.expr import free_names, sym
 
-Ranges: TypeAlias = "Mapping[str, tuple[Expr, Expr] | None]"
-"""The values of the variables of the loops around a node."""
+Ranges: TypeAlias = "Mapping[str, tuple[Expr, Expr] | Often | None]"
+"""What is known of the variables of the loops around a node, and of symbols that they assign."""
 
 SMALLEST_PARALLEL_WORK = 200_000  # instructions below which waking a second thread costs more than it saves
 UNKNOWN_TRIPS = 16  # assumed for ranges that depend on other parameters or on symbols inside a body
+
+
+@dataclass(frozen=True)
+class Often:
+    """A symbol that gets another value in each trip of some loops."""
+
+    trips: int
 
 
 def choose_threads(program: Program) -> Program:
@@ -51,7 +59,11 @@ def _node(node: Node, ranges: Ranges, program: Program) -> Node:
             return replace(node, schedule=dace.ScheduleType.Sequential)
         return node
     if isinstance(node, Loop):
-        ranges = {**ranges, node.symbol: _range(node, ranges)}
+        found = _range(node, ranges)
+        trips = max(1, int(found[1] - found[0]) + 1) if found is not None else UNKNOWN_TRIPS
+        inside = (n.symbol for n in walk(node.body) if isinstance(n, SymbolAssign))
+        known = {s: Often(trips * (before.trips if isinstance(before := ranges.get(s), Often) else 1)) for s in inside}
+        ranges = {**ranges, **known, node.symbol: found}
     return with_children(node, tuple(_block(b, ranges, program) for b in children(node)))
 
 
@@ -71,7 +83,7 @@ def _largest(expr: Expr, ranges: Ranges) -> Expr:
     for name in sorted(free_names(expr)):
         found = ranges.get(name)
         slope = expr.coeff(sym(name))
-        if found is not None and slope.is_number and not (expr - slope * sym(name)).has(sym(name)):
+        if isinstance(found, tuple) and slope.is_number and not (expr - slope * sym(name)).has(sym(name)):
             expr = sympy.expand(expr.subs(sym(name), found[1] if slope > 0 else found[0]))
     return expr
 
@@ -87,17 +99,21 @@ def work(node: Node, ranges: Ranges, program: Program) -> int | None:
     for p in getattr(node, "params", ()):
         unknown = free_names(p.start, p.stop) & names
         count = sympy.Integer(UNKNOWN_TRIPS) if unknown else _largest(p.count, ranges)
-        amount = amount * (count if count.is_number else _extent(p, node, program))
+        amount = amount * (count if count.is_number else _extent(p, node, ranges, program))
     return int(amount) if amount.is_number else None
 
 
-def _extent(param: Param, node: Node, program: Program) -> Expr:
-    """The size of a dimension that a parameter walks through: it takes no more values than that."""
+def _extent(param: Param, node: Node, ranges: Ranges, program: Program) -> Expr:
+    """The size of a dimension that a parameter walks through: it takes no more values than that.
+
+    Where each trip of a loop begins at a place of its own, as rows of a sparse matrix do, all trips together do.
+    """
     accesses: list[Load | Store] = []
     for leaf in walk((node,)):
         accesses += [*leaf.loads, *leaf.stores] if isinstance(leaf, Leaf) else []
     for access in accesses:
         for e, size in zip(access.index, program.containers[access.container].shape, strict=False):
             if abs(sympy.expand(e).coeff(sym(param.name))) == 1 and size.is_number:
-                return size
+                trips = [r.trips for n in free_names(e) if isinstance(r := ranges.get(n), Often)]
+                return max(size // max(trips, default=1), sympy.Integer(1))
     return param.count
