@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -28,8 +28,8 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic.expr import free_names, sym
 
-Ranges: TypeAlias = "Mapping[str, tuple[Expr, Expr] | Often | None]"
-"""What is known of the variables of the loops around a node, and of symbols that they assign."""
+Ranges: TypeAlias = "Mapping[str, tuple[Expr, Expr] | Often | Expr | None]"
+"""What is known in loops: of their variables, of symbols that they assign, and of lengths that these make."""
 
 SMALLEST_PARALLEL_WORK = 200_000  # instructions below which waking a second thread costs more than it saves
 UNKNOWN_TRIPS = 16  # assumed for ranges that depend on other parameters or on symbols inside a body
@@ -64,6 +64,9 @@ def _node(node: Node, ranges: Ranges, program: Program) -> Node:
         inside = (n.symbol for n in walk(node.body) if isinstance(n, SymbolAssign))
         known = {s: Often(trips * (before.trips if isinstance(before := ranges.get(s), Often) else 1)) for s in inside}
         ranges = {**ranges, **known, node.symbol: found}
+        leaves = [n for n in walk(node.body) if isinstance(n, Leaf)]
+        lengths = ((str(p.count), _share(p, leaf, ranges, program)) for leaf in leaves for p in leaf.params)
+        ranges |= {count: share for count, share in lengths if share is not None}
     return with_children(node, tuple(_block(b, ranges, program) for b in children(node)))
 
 
@@ -99,21 +102,32 @@ def work(node: Node, ranges: Ranges, program: Program) -> int | None:
     for p in getattr(node, "params", ()):
         unknown = free_names(p.start, p.stop) & names
         count = sympy.Integer(UNKNOWN_TRIPS) if unknown else _largest(p.count, ranges)
-        amount = amount * (count if count.is_number else _extent(p, node, ranges, program))
+        if not count.is_number:
+            share = ranges.get(str(p.count))
+            count = share if isinstance(share, sympy.Integer) else _extent(p, node, program)
+        amount = amount * count
     return int(amount) if amount.is_number else None
 
 
-def _extent(param: Param, node: Node, ranges: Ranges, program: Program) -> Expr:
-    """The size of a dimension that a parameter walks through: it takes no more values than that.
+def _extent(param: Param, node: Node, program: Program) -> Expr:
+    """The size of a dimension that a parameter walks through: it takes no more values than that."""
+    leaves = [n for n in walk((node,)) if isinstance(n, Leaf)]
+    return next((size for leaf in leaves for _, size in _walked(param, leaf, program)), param.count)
 
-    Where each trip of a loop begins at a place of its own, as rows of a sparse matrix do, all trips together do.
-    """
-    accesses: list[Load | Store] = []
-    for leaf in walk((node,)):
-        accesses += [*leaf.loads, *leaf.stores] if isinstance(leaf, Leaf) else []
+
+def _share(param: Param, leaf: Leaf, ranges: Ranges, program: Program) -> Expr | None:
+    """The mean of a parameter's counts where each trip begins at a place of its own, as rows of a sparse matrix do."""
+    for index, size in _walked(param, leaf, program) if not param.count.is_number else ():
+        trips = [r.trips for n in free_names(index) if isinstance(r := ranges.get(n), Often)]
+        if trips:
+            return max(size // max(trips), sympy.Integer(1))
+    return None
+
+
+def _walked(param: Param, leaf: Leaf, program: Program) -> Iterator[tuple[Expr, Expr]]:
+    """Indices that follow a parameter step by step, and the sizes of their dimensions."""
+    accesses: list[Load | Store] = [*leaf.loads, *leaf.stores]
     for access in accesses:
         for e, size in zip(access.index, program.containers[access.container].shape, strict=False):
             if abs(sympy.expand(e).coeff(sym(param.name))) == 1 and size.is_number:
-                trips = [r.trips for n in free_names(e) if isinstance(r := ranges.get(n), Often)]
-                return max(size // max(trips, default=1), sympy.Integer(1))
-    return param.count
+                yield e, size
