@@ -96,6 +96,7 @@ CHANGES = {
         [n.schedule for n in walk(own.body) if isinstance(n, (Leaf, Scope))]
         != [n.schedule for n in walk(other.body) if isinstance(n, (Leaf, Scope))]
     ),
+    "memory": lambda own, other: len(other.containers) > len(own.containers),
     "lanes": lambda own, other: str(other) == str(own),  # only the generated code is another
 }
 

@@ -22,6 +22,7 @@ from sdgrad.optimize.partial import share_sums
 from sdgrad.optimize.powers import part_sines, take_roots
 from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
+from sdgrad.optimize.share import share_memory
 from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.triangles import split_triangles
 from sdgrad.optimize.uniform import compute_once
@@ -73,11 +74,12 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("pairs", complex_as_pairs),
     (None, compute_in_single),
     ("threads", choose_threads),
+    ("memory", share_memory),
 )
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
-OF_HOSTS = frozenset({"sums", "triangles", "blas", "rows", "layout", "threads"})
+OF_HOSTS = frozenset({"sums", "triangles", "blas", "rows", "layout", "threads", "memory"})
 """Passes about libraries, caches and threads of a CPU."""
 
 
