@@ -6,7 +6,10 @@ import pytest
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
+from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize import optimize
+from sdgrad.optimize.uniform import compute_once
+from sdgrad.program.custom import expanded
 from sdgrad.program.tree import Leaf, NodeCall, walk, writes
 
 RNG = np.random.default_rng(12)
@@ -96,6 +99,59 @@ def slanted(A, B):
     return np.sum(C) * 0.5
 
 
+def rows_from(A, B):
+    """One term less from row to row; the last row has none."""
+    C = np.zeros((K, N))
+    for i in range(K):
+        for j in range(i + 1, K):
+            for k in range(N):
+                C[i, k] += A[i, j] * B[j, k]
+    return np.sum(C)
+
+
+def down_the_columns(A, B):
+    """Longer sums for smaller rows, that begin where others end."""
+    C = np.zeros((K, N))
+    for i in range(K):
+        for j in range(K - i):
+            for k in range(N):
+                C[i, k] += A[i, j] * B[j, k]
+    return np.sum(C) + np.sum(C)
+
+
+def halves_from_the_middle(A, B):
+    """The first row has several terms, and there are sums over another parameter."""
+    C = np.zeros((K, 3))
+    for i in range(8, K):
+        for c in range(3):
+            for j in range(4, i - 2):
+                for k in range(N):
+                    C[i, c] += A[i, j] * B[j, k] * 0.5
+    return np.sum(C)
+
+
+def one_row(A, B):
+    C = np.zeros((1, N))
+    for i in range(1):
+        for j in range(i + 2):
+            for k in range(N):
+                C[i, k] += A[i, j] * B[j, k]
+    return np.sum(C)
+
+
+def both_halves(A, B):
+    """Sums over both halves of a matrix share the array that they are added to."""
+    C = np.ones((K, N))
+    for i in range(K):
+        for j in range(i + 1):
+            for k in range(N):
+                C[i, k] += A[i, j] * B[j, k]
+        for j in range(i, K):
+            for k in range(N):
+                C[i, k] += A[j, i] * B[j, k]
+    return np.sum(C)
+
+
 def weighted(A, B):
     """Nothing is the same."""
     return np.sum((A @ B) ** 2)
@@ -112,7 +168,8 @@ PROGRAMS = [
     halves_of_rows,
     triangle,
 ]
-PROGRAMS += [below_the_diagonal, slanted, weighted]
+PROGRAMS += [below_the_diagonal, slanted, weighted, rows_from, down_the_columns, halves_from_the_middle, one_row]
+PROGRAMS += [both_halves]
 
 
 def arguments():
@@ -148,6 +205,19 @@ def program_of(f, *args):
 def test_products_that_remain(f, left):
     program = program_of(f, *arguments())
     assert sum(isinstance(n, NodeCall) and n.node.label == "matmul" for n in walk(program.body)) == left
+
+
+@pytest.mark.parametrize(
+    ("f", "forward"),
+    [(triangle, 1), (below_the_diagonal, 1), (rows_from, 1), (down_the_columns, 1), (both_halves, 2)],
+    ids=["triangle", "below_the_diagonal", "rows_from", "down_the_columns", "both_halves"],
+)
+def test_sums_run(f, forward):
+    """In gradients of sums over triangles no sum begins anew: only the function itself has nests of three loops."""
+    function = sdgrad.value_and_grad(f, wrt=("A", "B"))
+    signature, _, _, request = function.question(bind_arguments(function.f, arguments(), {}))
+    program = compute_once(fuse(expanded(signature.gradient(request).result.program)))
+    assert sum(isinstance(n, Leaf) and len(n.params) > 2 for n in walk(program.body)) == forward
 
 
 def test_no_array_of_equal_elements_is_kept():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import sympy
+
 from sdgrad.optimize.layout import known_trips, steps
 from sdgrad.program.tree import Block, Leaf, Let, Node, Param, Program, children, with_children
-from sdgrad.symbolic.expr import free_names
+from sdgrad.symbolic.expr import free_names, sym
 
 FAR = 8
 """What an access costs that takes another cache line each time, beside one that takes the next number."""
@@ -34,6 +36,20 @@ def reduced_last(leaf: Leaf) -> Leaf:
     sums = [s for s in leaf.stores if s.mode != "set"]
     used = free_names(*(i for s in sums for i in s.index))
     return replace(leaf, params=tuple(sorted(leaf.params, key=lambda p: p.name not in used)))
+
+
+def exchanged(outer: Param, inner: Param) -> tuple[Param, Param] | None:
+    """The same pairs, with the inner parameter outside: its range, and that of the outer one, linear in it.
+
+    None where bounds of the inner one are not steps along with the outer one, or where that takes more bounds.
+    """
+    by = sym(outer.name)
+    below, above = (sympy.expand(e - by) for e in (inner.stop, inner.start))
+    if not below.has(by) and not inner.start.has(by) and (inner.start - below - outer.start).is_nonnegative:
+        return replace(inner, stop=outer.stop + below), replace(outer, start=sym(inner.name) - below)
+    if not above.has(by) and not inner.stop.has(by) and (outer.stop + above - inner.stop).is_nonnegative:
+        return replace(inner, start=outer.start + above), replace(outer, stop=sym(inner.name) - above)
+    return None
 
 
 def _ordered(leaf: Leaf, program: Program) -> Leaf:

@@ -19,6 +19,7 @@ from dace import data as dt
 from sdgrad.names import Names
 from sdgrad.optimize.contraction import Contraction, recognise, split_stores
 from sdgrad.optimize.layout import known_trips, steps
+from sdgrad.optimize.order import exchanged
 from sdgrad.program.leaves import as_loops, begin, rename_instr
 from sdgrad.program.tree import (
     Block,
@@ -84,15 +85,8 @@ class Triangle:
 
     def exchanged(self) -> tuple[Param, Param, Param] | None:
         """The same domain with rows between bounds that are linear in columns; None where that takes more bounds."""
-        row, column, r = self.row, self.column, sym(self.row.name)
-        below, above = (sympy.expand(e - r) for e in (column.stop, column.start))
-        if not below.has(r) and not column.start.has(r) and (column.start - below - row.start).is_nonnegative:
-            wide = replace(column, stop=row.stop + below)
-            return wide, replace(row, start=sym(column.name) - below), self.third
-        if not above.has(r) and not column.stop.has(r) and (row.stop + above - column.stop).is_nonnegative:
-            wide = replace(column, start=row.start + above)
-            return wide, replace(row, stop=sym(column.name) - above), self.third
-        return None
+        pair = exchanged(self.row, self.column)
+        return (*pair, self.third) if pair is not None else None
 
 
 @dataclass

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+import dace
 import sympy
 from dace import data as dt
 
 from sdgrad.analysis.relations import covers
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores
+from sdgrad.optimize.running import Running, running
 from sdgrad.program.leaves import live, mentioned, rename_instr, slice_for
 from sdgrad.program.naming import all_names
 from sdgrad.program.rename import renamed
@@ -28,6 +30,7 @@ from sdgrad.program.tree import (
     Leaf,
     Let,
     Load,
+    Loop,
     Node,
     Param,
     Program,
@@ -58,7 +61,8 @@ def compute_once(program: Program) -> Program:
     }
     worker = Worker(program, all_names(program), whole, summed)
     body = worker.block(program.body)
-    return replace(program, body=body, containers={**program.containers, **worker.made})
+    containers, symbols = {**program.containers, **worker.made}, {**program.symbols, **worker.symbols}
+    return replace(program, body=body, containers=containers, symbols=symbols)
 
 
 @dataclass
@@ -74,6 +78,7 @@ class Worker:
     whole: set[str]
     summed: set[str]
     made: dict[str, Container] = field(default_factory=dict)
+    symbols: dict[str, dace.typeclass] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
         out: list[Node] = []
@@ -108,11 +113,14 @@ class Worker:
             mode = "set" if store.mode == "set" or store.fresh and not left else "sum"
             for how in (how for _, how in found if how is not None):
                 one, many = self.split(store, leaf, how, mode)
-                before.append(one)
-                behind.append(many)
+                if how.running is None:
+                    before.append(one)
+                    behind.append(many)
+                else:
+                    behind += self.in_order(how.running, one, many)
                 mode = store.mode
             leaf = with_value(leaf, store, left, self.names)
-        return [*before, *([leaf] if leaf.stores else []), *behind] if before else [original]
+        return [*before, *([leaf] if leaf.stores else []), *behind] if behind else [original]
 
     def repetition(self, store: Store, leaf: Leaf, value: ast.expr) -> Repetition | None:
         """What of a term does not depend on parameters of its element, where it pays to know."""
@@ -142,17 +150,19 @@ class Worker:
         if store.mode == "sum":
             others = [f for f in found if depends.of(f) & repeated]
             once = [f for f in found if not depends.of(f) & repeated]
-        kept = [
-            p if p.name in inner else range_without(p, repeated, leaf) for p in leaf.params if p.name not in repeated
-        ]
-        element = [range_without(p, inner, leaf) for p in leaf.params if p.name in index]
-        for p in leaf.params:  # what is summed over must be the same for all that is repeated
+        sums = None
+        for p in leaf.params:
             apart = repeated if p.name in inner else inner if p.name in repeated else set()
-            if free_names(p.start, p.stop, p.step) & apart:
-                return None
+            if free_names(p.start, p.stop, p.step) & apart:  # what is summed over differs among what is repeated
+                sums = running(leaf.params, repeated)
+                if sums is None:
+                    return None
+        params = sums.params if sums is not None else leaf.params
+        kept = [p if p.name in inner else range_without(p, repeated, params) for p in params if p.name not in repeated]
+        element = [range_without(p, inner, params) for p in params if p.name in index]
         if None in kept or None in element:
             return None
-        return Repetition(repeated, once, others, tuple(filter(None, kept)), tuple(filter(None, element)))
+        return Repetition(repeated, once, others, tuple(filter(None, kept)), tuple(filter(None, element)), sums)
 
     def split(self, store: Store, leaf: Leaf, how: Repetition, mode: str) -> tuple[Leaf, Leaf]:
         """What a store writes, without parameters that it does not depend on; and the elements that are the same."""
@@ -165,13 +175,20 @@ class Worker:
         index = tuple(e for _, e in kept) or SCALAR
         v, u = self.names.fresh("v"), self.names.fresh("v")
         let = Let(v, reduce(lambda a, b: code.binary(ast.Mult, a, b), how.once))
-        one = (*needed(leaf, how.once), let, Store(name, index, v, store.mode, None, store.mode == "sum"))
+        fresh = store.mode == "sum" and how.running is None
+        one = (*needed(leaf, how.once), let, Store(name, index, v, store.mode, None, fresh))
         many: tuple[Instr, ...] = (Load(u, name, index), Store(store.container, store.index, u, mode))
         if how.others:
             w = self.names.fresh("v")
             let = Let(w, reduce(lambda a, b: code.binary(ast.Mult, a, b), [code.name(u), *how.others]))
             many = (many[0], *needed(leaf, how.others), let, Store(store.container, store.index, w, mode))
         return Leaf(how.kept, one, leaf.source), Leaf(how.element, many, leaf.source)
+
+    def in_order(self, sums: Running, one: Leaf, many: Leaf) -> list[Node]:
+        """Elements whose sums have one term more each."""
+        nodes = list(sums.nodes(one, many, self.names))
+        self.symbols |= {n.symbol: dace.int64 for n in nodes if isinstance(n, Loop)}
+        return nodes
 
     # -- what is read instead
     def repeated(self, leaf: Leaf) -> list[Copy]:
@@ -238,6 +255,7 @@ class Repetition:
 
     :param kept: the parameters by which ``once`` is computed, those that are summed over included.
     :param element: the parameters of an element.
+    :param running: where there is one term more from element to element.
     """
 
     repeated: set[str]
@@ -245,6 +263,7 @@ class Repetition:
     others: Sequence[ast.expr]
     kept: tuple[Param, ...]
     element: tuple[Param, ...]
+    running: Running | None = None
 
 
 def upright(leaf: Leaf) -> Leaf:
@@ -268,15 +287,15 @@ def _from(p: Param, q: Param, leaf: Leaf) -> Leaf | None:
     return replace(leaf, params=params, body=body)
 
 
-def range_without(param: Param, gone: set[str], leaf: Leaf) -> Param | None:
+def range_without(param: Param, gone: set[str], params: Sequence[Param]) -> Param | None:
     """A parameter with all the values that it takes for any of other parameters; None where that is no plain range."""
     starts, stops = (free_names(e) & gone for e in (param.start, param.stop))
     if not starts and not stops:
         return param
     if (starts and stops) or len(starts | stops) > 1 or param.step != 1:
         return None
-    other = next(p for p in leaf.params if p.name in starts | stops)
-    if free_names(other.start, other.stop) & {p.name for p in leaf.params} or other.step != 1:
+    other = next(p for p in params if p.name in starts | stops)
+    if free_names(other.start, other.stop) & {p.name for p in params} or other.step != 1:
         return None
     bound = sympy.expand(param.start if starts else param.stop)
     by = sym(other.name)
