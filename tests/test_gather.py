@@ -38,6 +38,22 @@ def costly_values(x, w):
     return np.sum(y * w)
 
 
+def divided(x, w):
+    """Neighbours get multiples of one quotient, and what is overwritten in place gets one too."""
+    y = np.ones_like(x)
+    for t in range(2):
+        y[1:-1] = (2.0 * x[:-2] + 3.0 * x[1:-1] - x[2:] - y[1:-1]) / (2.0 + w[1:-1] * y[1:-1])
+    return np.sum(y * w)
+
+
+def read_and_overwritten(x, w):
+    """What the terms for neighbours are made of is overwritten by the same statement's adjoint."""
+    y = np.ones_like(x)
+    for t in range(2):
+        y[1:-1] = np.exp(x[:-2]) * y[1:-1] + 0.5 * x[1:-1] * y[1:-1] - x[2:] * y[1:-1]
+    return np.sum(y * w)
+
+
 def five_points(x, w):
     for t in range(2):
         w[1:-1, 1:-1] = 0.2 * (x[1:-1, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] + x[2:, 1:-1] + x[:-2, 1:-1])
@@ -84,7 +100,7 @@ def seven_points(x, w):
 
 
 LINES, PLANES, BOXES = ((3,), (4,), (5,), (9,), (23,)), ((3, 9), (9, 4), (7, 8), (15, 17)), ((3, 4, 5), (8, 9, 11))
-CASES = [(f, s) for f in (three_points, costly_values) for s in LINES]
+CASES = [(f, s) for f in (three_points, costly_values, divided, read_and_overwritten) for s in LINES]
 CASES += [(lopsided, s) for s in ((5,), (9,), (30,))]
 CASES += [(f, s) for f in (five_points, corners, staggered, chosen, one_row) for s in PLANES]
 CASES += [(seven_points, s) for s in BOXES]
@@ -131,6 +147,13 @@ def test_costly_values_are_computed_once():
     found = stores(costly_values, (40,), "gradient_x")
     assert len(plain) > 2
     assert all(not any("exp" in str(i) for i in n.body) for n in found)
+
+
+def test_what_costly_values_have_in_common_is_kept():
+    leaves = stores(divided, (40,), "gradient_y")
+    kept = [n for n in leaves if any(s.container.startswith("part_") for s in n.stores)]
+    assert len(kept) == 1, "one nest computes the quotient, for neighbours and for the element itself"
+    assert [s.container for s in kept[0].stores if s.container.startswith("part_")] == ["part_gradient_x"]
 
 
 def test_few_elements_stay_scattered():

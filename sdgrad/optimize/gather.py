@@ -18,7 +18,8 @@ from dace import data as dt
 from sdgrad.names import Names
 from sdgrad.normalize.fresh import number, uses
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.program.leaves import rename_instr, slice_for
+from sdgrad.optimize.neighbours import Group, Term, is_light, shared_parts, with_part
+from sdgrad.program.leaves import mentioned, rename_instr, slice_for
 from sdgrad.program.naming import all_names
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
@@ -49,7 +50,6 @@ Range = tuple[Expr, Expr]
 MOST_CUTS = 4
 WIDEST = 16  # elements between the outermost neighbours in one dimension
 MOST_TERMS = 32
-MOST_LOADS = 4  # of a value that is computed again for every neighbour
 
 
 def gather_neighbours(program: Program) -> Program:
@@ -57,34 +57,6 @@ def gather_neighbours(program: Program) -> Program:
     pass_ = Gatherer(program, all_names(program))
     body = pass_.block(program.body)
     return replace(program, body=body, containers={**program.containers, **pass_.made})
-
-
-@dataclass(frozen=True)
-class Term:
-    """What is added, by each instance, to the element that lies ``offset`` from the one it stands for."""
-
-    value: str
-    body: tuple[Instr, ...]
-    offset: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Sums into one container whose indices differ by constants only.
-
-    :param index: of an instance's own element.
-    :param position: by parameter, its dimension.
-    """
-
-    container: str
-    index: tuple[Expr, ...]
-    position: dict[str, int]
-    stores: tuple[Store, ...]
-    terms: tuple[Term, ...]
-
-    def reach(self, param: str) -> tuple[int, int]:
-        offsets = [t.offset[param] for t in self.terms]
-        return min(offsets), max(offsets)
 
 
 @dataclass
@@ -109,12 +81,23 @@ class Gatherer:
 
     def leaf(self, leaf: Leaf, out: list[Node]) -> None:
         """Append what becomes of a leaf; leaves before it may lose what they set to zero."""
-        while (group := next(self.groups(leaf), None)) is not None:
-            out += self.prepared(leaf, group)
-            out += self.gathered(leaf, self.light(leaf, group), out)
-            leaf = drop_stores(leaf, lambda s, gone=group.stores: s in gone)
-        if leaf.stores:
-            out.append(leaf)
+        rest, groups = leaf, []
+        while (group := next(self.groups(rest), None)) is not None:
+            groups.append(group)
+            rest = drop_stores(rest, lambda s, gone=group.stores: s in gone)
+        parts = [s for group in groups for s in self.prepared(leaf, group)]
+        groups = [self.light(leaf, group) for group in groups]
+        read = {self.program.root(i.container) for g in groups for t in g.terms for i in t.body if isinstance(i, Load)}
+        written = {self.program.root(s.container) for s in rest.stores}
+        at_once = bool(parts) and not written & (read | {self.program.root(g.container) for g in groups})
+        first = (*parts, *rest.stores) if at_once else tuple(parts)
+        if first:
+            needed = {name for s in first for name in mentioned(s)}
+            out.append(replace(leaf, body=(*slice_for(leaf.body, needed), *first)))
+        for group in groups:
+            out += self.gathered(leaf, group, out)
+        if rest.stores and not at_once:
+            out.append(rest)
 
     # -- recognition
     def groups(self, leaf: Leaf) -> Iterator[Group]:
@@ -167,28 +150,27 @@ class Gatherer:
         return all(p.count.is_number for p in leaf.params)
 
     # -- values that are not computed again for each neighbour
-    def prepared(self, leaf: Leaf, group: Group) -> list[Node]:
-        """A leaf that computes them once, if there are any."""
-        heavy = {t.value: t.body for t in group.terms if not is_light(t.body)}
-        if not heavy:
-            return []
+    def prepared(self, leaf: Leaf, group: Group) -> list[Store]:
+        """Stores of them, if there are any."""
         dtype = self.program.containers[group.container].dtype
-        stores: list[Instr] = []
-        for value in heavy:
+        stores = []
+        for value in dict.fromkeys(shared_parts(group).values()):
             name = self.names.fresh(f"part_{group.container}")
             self.made[name] = Container(name, dt.Array(dtype, [p.count for p in leaf.params], transient=True))
             self.computed[value] = name
             stores.append(Store(name, tuple(sym(p.name) - p.start for p in leaf.params), value))
-        return [replace(leaf, body=(*slice_for(leaf.body, set(heavy)), *stores))]
+        return stores
 
     def light(self, leaf: Leaf, group: Group) -> Group:
         """The group with what was computed beforehand."""
+        parts = shared_parts(group)
 
         def term(t: Term) -> Term:
-            if is_light(t.body):
+            if t.value not in parts:
                 return t
+            part = parts[t.value]
             index = tuple(sym(p.name) - p.start for p in leaf.params)
-            return replace(t, body=(Load(t.value, self.computed[t.value], index),))
+            return replace(t, body=with_part(t, Load(part, self.computed[part], index)))
 
         return replace(group, terms=tuple(term(t) for t in group.terms))
 
@@ -350,14 +332,6 @@ def _elements(part: Range) -> list[Range]:
     if not count.is_Integer or count > MOST_CUTS:
         return [part]
     return [(part[0] + k, part[0] + k) for k in range(int(count))]
-
-
-def is_light(body: Sequence[Instr]) -> bool:
-    """Whether a value is as soon computed again as read back."""
-    if sum(isinstance(i, Load) for i in body) > MOST_LOADS:
-        return False
-    parts = [n for i in body if isinstance(i, Let) for n in ast.walk(i.expr)]
-    return not any(isinstance(n, (ast.Call, ast.Div, ast.Pow, ast.IfExp, ast.Mod, ast.FloorDiv)) for n in parts)
 
 
 def _param_of(expr: Expr, params: Collection[str]) -> str | None:
