@@ -11,6 +11,7 @@ import sdgrad
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, Loop, Scope, walk
+from sdgrad.symbolic.expr import free_names, sym
 
 MANY = 700  # trips that are more than a block
 
@@ -154,9 +155,9 @@ def test_the_gradient_of_jax():
         np.testing.assert_allclose(ours, theirs, rtol=1e-11)
 
 
-def program_of(function):
+def program_of(function, args=None):
     differentiated = sdgrad.grad(function, wrt=("x", "w"))
-    signature, _, _, request = differentiated.question(bind_arguments(function, arguments(MANY), {}))
+    signature, _, _, request = differentiated.question(bind_arguments(function, args or arguments(MANY), {}))
     return optimize(signature.differentiated(request).program)
 
 
@@ -179,3 +180,31 @@ def test_what_is_scattered_is_computed_in_blocks():
         assert isinstance(computed, Leaf) and isinstance(added, Leaf)
         assert added.sequential and not computed.sequential and block.sequential
         assert not any("exp" in str(i) for i in added.lets)
+
+
+def rows_of_several(x, w, idx):
+    """Whole rows are gathered for several elements of a row: what is added to them walks along rows, too."""
+    y = 0.0
+    for i in range(idx.shape[0]):
+        for j in range(idx.shape[1]):
+            y = y + np.sum(np.abs(x[idx[i, j]]) * w[i])
+    return y
+
+
+def test_rows_that_data_choose_are_added_up_as_rows():
+    rng = np.random.default_rng(4)
+    x, w, idx = rng.standard_normal((30, 8)), rng.standard_normal(50), rng.integers(0, 30, (50, 2))
+    value, (gradient, _) = sdgrad.value_and_grad(rows_of_several, wrt=("x", "w"))(x, w, idx)
+    assert value == pytest.approx(rows_of_several(x, w, idx), rel=1e-12)
+    wanted = np.zeros_like(x)
+    np.add.at(wanted, idx.ravel(), np.sign(x[idx.ravel()]) * np.repeat(w, 2)[:, None])
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-12)
+    chosen = [
+        n
+        for n in walk(program_of(rows_of_several, (x, w, idx)).body)
+        if isinstance(n, Leaf) and any(free_names(*s.index) & n.defined for s in n.stores)
+    ]
+    assert chosen
+    for leaf in chosen:
+        (store,) = leaf.stores
+        assert store.index[-1].has(sym(leaf.params[-1].name)), "the innermost loop walks along rows"

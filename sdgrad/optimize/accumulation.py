@@ -178,7 +178,7 @@ class Scheduler:
         if not all(self.is_regular(s, leaf) for s in leaf.stores):
             if (row := self.row(leaf)) is not None:
                 return self.nests.joint(leaf, row, shared=not outer)
-            return [*self.nests.inits(leaf), self.nests.scattered(unfresh(leaf))]
+            return [*self.nests.inits(leaf), self.nests.scattered(unfresh(self.by_rows(leaf)))]
         used = free_names(*leaf.stores[0].index)
         kept = tuple(p for p in leaf.params if p.name in used)
         reduced = tuple(p for p in leaf.params if p.name not in used)
@@ -187,6 +187,16 @@ class Scheduler:
         if along in kept and along.name not in free_names(*(b for p in reduced for b in (p.start, p.stop, p.step))):
             return self.nests.outer(leaf, kept, (*reduced, along))
         return [self.nests.inner(leaf, kept, reduced)]
+
+    def by_rows(self, leaf: Leaf) -> Leaf:
+        """Sums in order, with a parameter innermost along which all of them walk through memory, if there is one."""
+        bounds = {n for p in leaf.params for n in free_names(p.start, p.stop, p.step)}
+        rows = [
+            p
+            for p in leaf.params
+            if p.name not in bounds and p.count != 1 and all(steps(s, p, self.program) in (1, -1) for s in leaf.stores)
+        ]
+        return replace(leaf, params=(*(p for p in leaf.params if p not in rows[:1]), *rows[:1]))
 
     def along(self, leaf: Leaf, kept: tuple[Param, ...], reduced: tuple[Param, ...]) -> Param | None:
         """The parameter along which rows are added up as a whole; None where each element is better off alone."""
