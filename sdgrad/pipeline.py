@@ -39,6 +39,7 @@ from sdgrad.request import Request
 from sdgrad.reverse import Reversal
 from sdgrad.rules import find_tangent_rule
 from sdgrad.tape.choose import plan_tape
+from sdgrad.tape.conditions import with_conditions, with_kept
 from sdgrad.tape.plan import TapePlan
 from sdgrad.tape.record import Recorder
 from sdgrad.tape.split import split
@@ -129,7 +130,9 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     found = activity(program, request.inputs, request.outputs)
     fence.check_program(program, request, found)
     names = all_names(program)
-    plan = plan_tape(program, found, fence.operand_needs(program, found), names, request.rerun)
+    program, named = with_conditions(program, found, names)
+    plan = plan_tape(program, named, fence.operand_needs(program, found), names, request.rerun)
+    found = with_kept(named, found, plan)
     adjoints = gradients.seed(program, request, names)
     recorder = Recorder(program, plan, names)
     reversal = Reversal(program, found, plan, adjoints, names, recorder, request.strong_zero)

@@ -139,3 +139,33 @@ def test_the_same_without_lanes(monkeypatch):
     monkeypatch.setattr(config, "without", ("lanes",))
     for ours, theirs in zip(sdgrad.grad(in_the_plane, wrt=(0, 1))(*args), of_jax(in_the_plane, args), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+def rows_and_columns(x, w):
+    """A row, a column and each element get something from every pair of places, in one array."""
+    y = np.zeros_like(x)
+    for k in range(3):
+        y += np.sin(np.add.outer(x[:, k], x[k + 1, :]) * x) * w
+    return np.sum(y * y)
+
+
+def test_sums_into_one_array_over_different_parameters_share_a_nest():
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal((2, 6, 9))
+    value, gradients = sdgrad.value_and_grad(rows_and_columns, wrt=("x", "w"))(x, w)
+    assert value == pytest.approx(rows_and_columns(x, w), rel=1e-13)
+    wanted = jax.grad(rows_and_columns_of_jax, argnums=(0, 1))(x, w)
+    for found, right in zip(gradients, wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-11)
+    function = sdgrad.grad(rows_and_columns, wrt=("x", "w"))
+    signature, _, _, request = function.question(bind_arguments(function.f, (x, w), {}))
+    program = optimize(signature.gradient(request).result.program)
+    cosines = [n for n in walk(program.body) if isinstance(n, Leaf) and any("cos" in str(i) for i in n.lets)]
+    assert [len(n.stores) for n in cosines] == [4], "one cosine for a row, a column and an element of x, and one of w"
+
+
+def rows_and_columns_of_jax(x, w):
+    y = jnp.zeros_like(x)
+    for k in range(3):
+        y += jnp.sin(jnp.add(x[:, k][:, None], x[k + 1, :][None, :]) * x) * w
+    return jnp.sum(y * y)

@@ -9,6 +9,7 @@ from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
 from sdgrad.optimize.arrange import arrange_temporaries
+from sdgrad.optimize.beside import sum_beside
 from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.clears import drop_clears
 from sdgrad.optimize.copies import read_originals
@@ -29,6 +30,10 @@ from sdgrad.optimize.uniform import compute_once
 from sdgrad.program.custom import expanded
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
+
+
+def _beside(program: Program) -> Program:
+    return sum_beside(program, all_names(program))
 
 
 def _sums(program: Program) -> Program:
@@ -59,6 +64,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("originals", read_originals),
     ("uniform", compute_once),
     ("results", write_results),
+    ("beside", _beside),
     ("fusion", fuse),
     ("gather", gather_neighbours),
     ("sums", _sums),

@@ -54,7 +54,7 @@ def _binary(
 
 
 _HALF_A = "(1 if a {op} b else (0.5 if a == b else 0))"
-_HALF_B = "(1 if b {op} a else (0.5 if a == b else 0))"
+_HALF_B = "(0 if a {op} b else (0.5 if a == b else 1))"
 
 ROWS = (
     # exponentials and logarithms

@@ -356,7 +356,7 @@ class Planner:
     def dtype_of(self, name: str, leaf: Leaf, path: Path) -> dace.typeclass:
         kind = self.activity.facts[path].kinds.get(name, "float")
         if kind in ("int", "bool"):
-            return dace.int64 if kind == "int" else dace.bool_
+            return dace.int64 if kind == "int" else dace.int8  # of which vectors are made; of bool there are none
         dtypes = {self.program.containers[x.container].dtype for x in leaf.loads}
         wide = not dtypes & {dace.float32, dace.complex64} or dtypes & {dace.float64, dace.complex128}
         if kind == "complex":

@@ -11,6 +11,7 @@ import sympy
 from sdgrad.analysis.paths import Path
 from sdgrad.names import Names
 from sdgrad.program.arrays import over
+from sdgrad.program.leaves import live
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -85,7 +86,7 @@ class Recorder:
     def recording(self, node: Node, path: Path, kept: list[Kept]) -> Node:
         """A node that keeps by itself what only it can: values in its registers, the arm it takes, its trips."""
         if isinstance(node, Leaf):
-            return replace(node, body=node.body + tuple(k.store for k in kept if k.inline))
+            return replace(node, body=live((*node.body, *(k.store for k in kept if k.inline)), set()))
         if isinstance(node, Branch) and path in self.plan.decisions:
             arm = self.plan.decisions[path]
             arms = node.arms if node.arms[-1][0] is None else (*node.arms, (None, ()))
