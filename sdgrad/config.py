@@ -29,8 +29,8 @@ from sdgrad.runtime.blas import BlasKind, use_blas
 PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
-    *("nests", "fusion", "clears", "originals", "uniform", "results", "beside", "gather", "sums", "triangles"),
-    *("blas", "rows", "layout", "order", "pairs", "threads", "memory", "lanes"),
+    *("nests", "fusion", "clears", "originals", "uniform", "results", "beside", "gather", "first", "sums"),
+    *("triangles", "blas", "rows", "layout", "order", "pairs", "threads", "memory", "lanes"),
 )
 """Steps of the optimization that can be left out."""
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
