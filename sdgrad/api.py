@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from sdgrad.config import DeviceKind, on_device
+from sdgrad.config import DeviceKind, device, on_device
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
 from sdgrad.gradients import gradient_name, seed_name
@@ -22,6 +22,7 @@ from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, is_tensor, like
 from sdgrad.runtime.direct import Direct, Kinds, kinds_of
+from sdgrad.runtime.resident import Memory, memory_of, run, stand_in
 from sdgrad.signature import Derived, Signature, identity
 from sdgrad.wrt import Wrt, key, names_of, several
 
@@ -186,9 +187,11 @@ def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
             results = tuple(prepared[kinds](args))
             return results[0] if len(results) == 1 else results
         arguments = bind_arguments(f, args, kwargs)
-        signature = Signature.of(f, arguments)
+        memory, models = _where(arguments)
+        signature = Signature.of(f, models, memory is not None)
         program = signature.primal()
-        found = program(signature.arguments(arguments), inplace)
+        given = signature.arguments(arguments)
+        found = program(given, inplace) if memory is None else run(program, given, memory, inplace)
         results = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
         if kinds is not None and not inplace and only_kinds_matter(f, signature, args):
             shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))
@@ -248,9 +251,11 @@ class GradFunction(CalledInPrograms):
         (argument,) = names_of(self.wrt, self.f, arguments)
         return np.shape(as_array(arguments[argument]))
 
-    def question(self, arguments: Mapping[str, Any]) -> tuple[Signature, list[str], str, Request]:
+    def question(
+        self, arguments: Mapping[str, Any], resident: bool = False
+    ) -> tuple[Signature, list[str], str, Request]:
         """Signature, names to differentiate by, output, and what is asked of the engine."""
-        signature = Signature.of(self.f, arguments)
+        signature = Signature.of(self.f, arguments, resident)
         names = names_of(self.wrt, self.f, arguments)
         output = self.scalar_output(signature)
         present = tuple(n for n in names if n in signature.program.containers)
@@ -269,13 +274,14 @@ class GradFunction(CalledInPrograms):
     def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
         """A call of which nothing is known beforehand."""
         arguments = bind_arguments(self.f, args, kwargs)
-        signature, names, output, request = self.question(arguments)
+        memory, models = _where(arguments)
+        signature, names, output, request = self.question(models, memory is not None)
         present = request.inputs
         program = signature.gradient(request)
         seed = {
             seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
         }
-        found = program({**signature.arguments(arguments), **seed}, self.inplace)
+        found = program({**signature.arguments(arguments), **seed}, self.inplace, memory)
         given = kinds is not None and not self.inplace and self.unused != "none" and list(present) == names
         if kinds is not None and given and only_kinds_matter(self.f, signature, args):
             results: dict[str, tuple[int, ...]] = {output: ()} if self.with_value else {}
@@ -307,6 +313,15 @@ class GradFunction(CalledInPrograms):
                 "sdgrad.vjp with a cotangent of that shape, or sum the result"
             )
         return outputs[0]
+
+
+def _where(arguments: Mapping[str, Any]) -> tuple[Memory | None, Mapping[str, Any]]:
+    """The memory of a GPU that arguments are used in, and what a program is made for: None, and themselves, elsewhere.
+
+    A program for a CPU takes arrays on a GPU through the memory of the host.
+    """
+    memory = memory_of(arguments.values()) if device() == "gpu" else None
+    return memory, arguments if memory is None else {n: stand_in(v) for n, v in arguments.items()}
 
 
 def _zero(value: Any) -> Any:

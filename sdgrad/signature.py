@@ -26,6 +26,7 @@ from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import Library, compile_together
 from sdgrad.runtime.memory import keep_memory
 from sdgrad.runtime.program import CompiledProgram, Slot
+from sdgrad.runtime.resident import Memory, is_resident, run
 from sdgrad.symbolic.kinds import kind_of
 
 making = threading.RLock()
@@ -86,12 +87,16 @@ class CompiledGradient:
     def normalized(self) -> Program:
         return self.result.normalized
 
-    def __call__(self, arguments: Mapping[str, Any], inplace: bool = False) -> dict[str, np.ndarray]:
-        return self.program(arguments, inplace)
+    def __call__(
+        self, arguments: Mapping[str, Any], inplace: bool = False, memory: Memory | None = None
+    ) -> dict[str, Any]:
+        return self.program(arguments, inplace) if memory is None else run(self.program, arguments, memory, inplace)
 
-    def gradient(self, name: str, found: Mapping[str, np.ndarray], original: Any) -> Any:
+    def gradient(self, name: str, found: Mapping[str, Any], original: Any) -> Any:
         """The gradient of an argument, in its kind and shape."""
         array = found[gradient_name(name, self.normalized)]
+        if is_resident(array):
+            return array.reshape(getattr(original, "shape", ()))
         return like(array.reshape(np.shape(as_array(original))), original)
 
 
@@ -170,11 +175,13 @@ class Signature:
         known = set(self.program.arguments) | set(self.program.symbols)
         return {n: v for n, v in given.items() if n in known} | dict(self.closure)
 
-    def output_value(self, name: str, values: Mapping[str, np.ndarray], arguments: Mapping[str, Any]) -> Any:
+    def output_value(self, name: str, values: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
         like_what = next((v for v in arguments.values() if is_tensor(v)), None)
         array = values[name]
         if is_returned(name) and self.program.containers[name].shape == (1,):
             array = array.reshape(())  # DaCe returns scalars as arrays of one element
+        if is_resident(array):
+            return array
         return like(array, like_what) if like_what is not None else array[()] if array.shape == () else array
 
     def primal(self) -> CompiledProgram:

@@ -6,8 +6,10 @@ nothing of speed.
 
 import shutil
 import subprocess
+import sys
 
 import dace
+import emulated_cupy
 import numpy as np
 import pytest
 import torch
@@ -124,6 +126,65 @@ def test_device_of_a_call(emulated):
     for mine, own in zip(there[1], here[1], strict=True):
         np.testing.assert_allclose(mine, own, rtol=1e-9, atol=1e-12)
     assert sdgrad.config.device == "cpu"
+
+
+@pytest.fixture
+def cupy(home, emulated, monkeypatch):
+    module = emulated_cupy.cupy(home)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+def test_arrays_of_a_gpu_are_used_where_they_are(cupy):
+    given = arguments()
+    there = [cupy.asarray(a) for a in given]
+    gradient = sdgrad.value_and_grad(layers, wrt=("A", "x", "b"), device="gpu")
+    value, found = gradient(*there)
+    wanted, right = sdgrad.value_and_grad(layers, wrt=("A", "x", "b"))(*given)
+    assert value.shape == () and value.get() == pytest.approx(wanted, rel=1e-12)
+    for mine, own in zip(found, right, strict=True):
+        assert type(mine) is cupy.ndarray and mine.shape == own.shape
+        np.testing.assert_allclose(mine.get(), own, rtol=1e-9, atol=1e-12)
+    cupy.copies = 0
+    gradient(*there)
+    assert cupy.copies == 1, "the seed, a number"
+    with sdgrad.config.override(device="gpu"):
+        assert sdgrad.compile_forward(layers)(*there).get() == pytest.approx(wanted, rel=1e-12)
+
+
+def overwritten(x, s):
+    x[1:] = x[1:] * x[:-1] * s
+    return np.sum(x * x)
+
+
+def test_what_a_program_writes_of_them_is_copied(cupy):
+    x = np.linspace(0.5, 1.5, 40)
+    there, number = cupy.asarray(x), cupy.asarray(np.array(1.5))
+    value, found = sdgrad.value_and_grad(overwritten, device="gpu")(there, number)
+    wanted, right = sdgrad.value_and_grad(overwritten)(x, 1.5)
+    assert value.get() == pytest.approx(wanted, rel=1e-12)
+    np.testing.assert_allclose(found.get(), right, rtol=1e-12)
+    np.testing.assert_array_equal(there.get(), x)
+    sdgrad.grad(overwritten, device="gpu", inplace=True)(there, number)
+    written = x.copy()
+    overwritten(written, 1.5)
+    np.testing.assert_allclose(there.get(), written, rtol=1e-12)
+
+
+def test_arrays_of_both_memories(cupy):
+    A, x, b = arguments()
+    (mine,) = sdgrad.grad(layers, wrt=("x",), device="gpu")(A, cupy.asarray(x), b)
+    (own,) = sdgrad.grad(layers, wrt=("x",))(A, x, b)
+    np.testing.assert_allclose(mine.get(), own, rtol=1e-9, atol=1e-12)
+    (copied,) = sdgrad.grad(layers, wrt=("x",), device="cpu")(A, cupy.asarray(x), b)
+    np.testing.assert_allclose(copied.get(), own, rtol=1e-9, atol=1e-12)
+
+
+def test_arrays_of_a_gpu_that_do_not_fit(cupy):
+    A, x, b = arguments()
+    gradient = sdgrad.grad(layers, wrt=("x",), device="gpu")
+    with pytest.raises(sdgrad.SdgradError, match="shape|dimension"):
+        gradient(cupy.asarray(A), cupy.asarray(x[:-1]), cupy.asarray(b))
 
 
 def on_device(f, *given, resident=False):
@@ -316,3 +377,15 @@ def test_tensors_on_a_gpu():
     (mine,) = torch.autograd.grad((found**2).sum(), x)
     (own,) = torch.autograd.grad((module(x) ** 2).sum(), x)
     torch.testing.assert_close(mine, own)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available() or shutil.which("nvcc") is None, reason="needs PyTorch with a GPU")
+def test_functions_of_tensors_on_a_gpu():
+    given = arguments()
+    there = [torch.tensor(a, device="cuda") for a in given]
+    value, found = sdgrad.value_and_grad(layers, wrt=("A", "x", "b"), device="gpu")(*there)
+    wanted, right = sdgrad.value_and_grad(layers, wrt=("A", "x", "b"))(*given)
+    assert value.is_cuda and value.item() == pytest.approx(wanted, rel=1e-10)
+    for mine, own in zip(found, right, strict=True):
+        assert mine.is_cuda
+        np.testing.assert_allclose(mine.cpu().numpy(), own, rtol=1e-8, atol=1e-11)
