@@ -20,6 +20,7 @@ from sdgrad.normalize import (
     divide_truly,
     elementary,
     fuse,
+    hoist_common,
     known_integers,
     lift_sdfg,
     loops_as_nests,
@@ -106,6 +107,9 @@ def plain_form(program: Program, form: Callable[[Program], Program]) -> Program:
 
 def with_nests(program: Program) -> Program:
     """Loops as nests where that can be, and fused with what is beside them."""
+    if "hoist" not in config.without:
+        hoisted = hoist_common(program, all_names(program))
+        program = program if hoisted is program else fuse(hoisted)
     for _ in range(DEEPEST if "nests" not in config.without else 0):
         nested = loops_as_nests(program, all_names(program))
         if nested.body == program.body:

@@ -7,6 +7,7 @@ from sdgrad.normalize.division import as_python_computes, divide_truly
 from sdgrad.normalize.elementary import elementary
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
+from sdgrad.normalize.hoist import hoist_common
 from sdgrad.normalize.integers import known_integers
 from sdgrad.normalize.nests import loops_as_nests
 from sdgrad.normalize.prepare import prepare
@@ -23,6 +24,7 @@ __all__ = [
     "divide_truly",
     "elementary",
     "fuse",
+    "hoist_common",
     "known_integers",
     "lift_sdfg",
     "loops_as_nests",
