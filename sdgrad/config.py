@@ -29,7 +29,7 @@ from sdgrad.runtime.blas import BlasKind, use_blas
 PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
-    *("hoist", "nests", "fusion", "clears", "originals", "uniform", "results", "beside", "gather", "first", "sums"),
+    *("hoist", "nests", "fusion", "clears", "originals", "uniform", "results", "beside", "gather", "sums"),
     *("triangles", "blas", "rows", "layout", "order", "pairs", "threads", "memory", "lanes"),
 )
 """Steps of the optimization that can be left out."""

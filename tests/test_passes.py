@@ -45,16 +45,13 @@ def everything(x, A):
     r = np.copy(q)
     r[1:] *= x[:-1]
     J = np.minimum(A, 0.5 * np.add.outer(A[:, 1], A[2, :]))
-    v = 1.0 * x
-    for i in range(1, N):
-        v[i] = np.sin(J[i, :i] @ v[:i])
     S = np.zeros((2, 3, 3))
     for i in range(4):
         for j in range(5):
             for k in range(2):
                 left = A[k : k + 3, :3] @ A[7:10, 7:10]
                 S[k] += left @ (A[j : j + 3, 5:8] * x[i])
-    total = np.sum(r) + np.sum(U) + np.sum(v) + np.sum(S * S)
+    total = np.sum(r) + np.sum(U) + np.sum(J * J) + np.sum(S * S)
     return total + np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
 
 
@@ -99,7 +96,6 @@ CHANGES = {
         {n: c.desc.strides for n, c in own.containers.items() if len(c.shape) > 1}
         != {n: c.desc.strides for n, c in other.containers.items() if len(c.shape) > 1}
     ),
-    "first": lambda own, other: str(other) != str(own),
     "sums": lambda own, other: str(other) != str(own),
     "triangles": lambda own, other: count(other, NodeCall) < count(own, NodeCall),
     "blas": lambda own, other: count(own, NodeCall) > count(other, NodeCall) == 0,

@@ -13,7 +13,6 @@ from sdgrad.optimize.beside import sum_beside
 from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.clears import drop_clears
 from sdgrad.optimize.copies import read_originals
-from sdgrad.optimize.first import set_first
 from sdgrad.optimize.gather import gather_neighbours
 from sdgrad.optimize.half import compute_in_single
 from sdgrad.optimize.kernels import run_on_device
@@ -35,10 +34,6 @@ from sdgrad.program.tree import Program
 
 def _beside(program: Program) -> Program:
     return sum_beside(program, all_names(program))
-
-
-def _first(program: Program) -> Program:
-    return set_first(program, all_names(program))
 
 
 def _sums(program: Program) -> Program:
@@ -72,7 +67,6 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("beside", _beside),
     ("fusion", fuse),
     ("gather", gather_neighbours),
-    ("first", _first),
     ("sums", _sums),
     ("triangles", _triangles),
     ("blas", _products),
