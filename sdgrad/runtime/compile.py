@@ -19,6 +19,7 @@ from dace import data as dt
 from sdgrad.config import config
 from sdgrad.errors import DeviceError
 from sdgrad.runtime import cuda
+from sdgrad.runtime.address import address
 from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, is_device, locked
 from sdgrad.runtime.loading import load_library
 from sdgrad.runtime.progress import working
@@ -83,7 +84,7 @@ class Library:
 def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
     """An array as its address, which is all the program takes of it; everything else as DaCe has it."""
     if type(value) is np.ndarray and isinstance(desc, dt.Array):
-        return ctypes.c_void_p(value.__array_interface__["data"][0])
+        return address(value)
     return dt.make_ctypes_argument(value, desc, name, allow_views=True)
 
 

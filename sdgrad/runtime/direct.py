@@ -6,7 +6,6 @@ kind that was seen before does none of that again: it makes results, collects ad
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from dace import data as dt
 
+from sdgrad.runtime.address import address
 from sdgrad.runtime.compile import Library
 from sdgrad.runtime.pool import fresh
 from sdgrad.runtime.program import CompiledProgram
@@ -61,6 +61,13 @@ class Made:
 
 
 @dataclass(frozen=True)
+class Fixed:
+    """An argument of the program that is the same in all calls, and is only read."""
+
+    array: np.ndarray
+
+
+@dataclass(frozen=True)
 class Direct:
     """A prepared call.
 
@@ -69,7 +76,7 @@ class Direct:
     """
 
     library: Library
-    steps: tuple[Given | Made, ...]
+    steps: tuple[Given | Made | Fixed, ...]
     results: tuple[tuple[int, tuple[int, ...]], ...]
 
     @staticmethod
@@ -86,7 +93,7 @@ class Direct:
         :param results: arguments of the program that are results, with their shapes.
         """
         slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
-        steps: list[Given | Made] = []
+        steps: list[Given | Made | Fixed] = []
         places: dict[str, int] = {}
         for name, desc in program.library.arguments.items():
             slot = slots.get(name)
@@ -94,8 +101,8 @@ class Direct:
                 return None
             places[slot.name] = len(steps)
             if slot.name not in order:
-                fill = 1 if slot.name in ones else None if slot.defined else 0
-                steps.append(Made(slot.shape, slot.dtype, fill))
+                made = Made(slot.shape, slot.dtype, 1 if slot.name in ones else None if slot.defined else 0)
+                steps.append(Fixed(made.array()) if slot.name in ones and not slot.copied else made)
                 continue
             position = order.index(slot.name)
             value, scalar = args[position], isinstance(desc, dt.Scalar)
@@ -112,6 +119,8 @@ class Direct:
         for step in self.steps:
             if isinstance(step, Made):
                 value = step.array()
+            elif isinstance(step, Fixed):
+                value = step.array
             else:
                 value = args[step.position]
                 if step.number is not None:
@@ -121,6 +130,6 @@ class Direct:
                 if step.copied:
                     value = value.copy()
             values.append(value)
-            pointers.append(ctypes.c_void_p(value.__array_interface__["data"][0]))
+            pointers.append(address(value))
         self.library.at(pointers)
         return [values[k].reshape(shape) if shape else values[k].reshape(())[()] for k, shape in self.results]
