@@ -103,12 +103,13 @@ class Reversal:
         return first, last
 
     def block(self, block: Block, path: Path = ()) -> list[Node]:
-        """The adjoint of a block: its integer symbols again, then its nodes' adjoints in reverse order."""
+        """The adjoint of a block: its integer symbols, what it made, then its nodes' adjoints in reverse order."""
         out: list[Node] = []
         if path:
             out += [x for k, n in enumerate(block) for x in self.symbols(n, (*path, k))]
         else:
             out += [assign(c.count, c.total) for c in self.plan.counters.values()]
+        out += [self.put_back(kept) for k in range(len(block)) for kept in self.plan.redo.get((*path, k), ())]
         for k in range(len(block) - 1, -1, -1):
             here = (*path, k)
             if here in self.plan.inverses:
@@ -119,7 +120,7 @@ class Reversal:
         return out
 
     def put_back(self, kept: Kept) -> Leaf:
-        """What a write destroyed, where it was."""
+        """What a write destroyed, or made, where it was."""
         assert kept.load is not None
         v = self.names.fresh("v")
         body = (kept.back(v), Store(kept.load.container, kept.load.index, v))

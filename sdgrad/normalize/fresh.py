@@ -7,18 +7,22 @@ elements of its own.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import islpy as isl
 import sympy
 
-from sdgrad.analysis.relations import covers, loop_param, partition
+from sdgrad.analysis.private import users
+from sdgrad.analysis.relations import covers, injective, leaf_relation, loop_param, partition
 from sdgrad.normalize.copies import is_identity
 from sdgrad.normalize.fuse import drop_stores, injective_by_position
 from sdgrad.program.tree import (
     Block,
     Leaf,
     Let,
+    Load,
     Loop,
     Node,
     Param,
@@ -32,19 +36,25 @@ from sdgrad.program.tree import (
     with_children,
     writes,
 )
+from sdgrad.symbolic.expr import free_names
 
 
 def start_fresh(program: Program) -> Program:
     """The program with initialisations folded into the reductions they start."""
-    return replace(program, body=fold(program.body, program))
+    return replace(program, body=fold(program.body, program, users(program.body, program)))
 
 
-def fold(block: Block, program: Program) -> Block:
-    out: list[Node | None] = [with_children(n, tuple(fold(b, program) for b in children(n))) for n in block]
+def fold(block: Block, program: Program, everywhere: Counter[str]) -> Block:
+    """
+    :param everywhere: users of each container in the whole program.
+    """
+    out: list[Node | None] = [with_children(n, tuple(fold(b, program, everywhere) for b in children(n))) for n in block]
+    inside = users(block, program)
+    own = {n for n, count in inside.items() if count == everywhere[n] and program.containers[n].transient}
     for k, node in enumerate(out):
         if isinstance(node, Leaf):
             for store in node.stores:
-                found = next_use(out, k, store, node, program) if starts(store, node, program) else None
+                found = next_use(out, k, store, node, program, own) if starts(store, node, program) else None
                 if found is not None:
                     out[found.at] = found.done
                     rest = drop_stores(node, lambda s, dead=store: s is dead)
@@ -55,13 +65,11 @@ def fold(block: Block, program: Program) -> Block:
 
 
 def starts(store: Store, leaf: Leaf, program: Program) -> bool:
-    """Whether a store fills a whole container with a constant."""
-    return (
-        store.mode == "set"
-        and number(store, leaf) is not None
-        and program.root(store.container) == store.container
-        and covers(store, leaf, program.containers[store.container].shape)
-    )
+    """Whether a store fills a container, or the elements of it that integer sets can name, with a constant."""
+    if store.mode != "set" or number(store, leaf) is None or program.root(store.container) != store.container:
+        return False
+    shape = program.containers[store.container].shape
+    return covers(store, leaf, shape) or store.guard is None and leaf_relation(store, leaf, len(shape)).exact
 
 
 def number(store: Store, leaf: Leaf) -> object:
@@ -88,14 +96,27 @@ class Use:
     done: Node
 
 
-def next_use(block: Sequence[Node | None], k: int, store: Store, leaf: Leaf, program: Program) -> Use | None:
+def next_use(
+    block: Sequence[Node | None], k: int, store: Store, leaf: Leaf, program: Program, own: set[str]
+) -> Use | None:
     """The next use of a container, if all that is done with it there are reductions that the constant is neutral for.
 
-    They must reach all its elements.
+    They must reach all its elements, or all that are used later.
+
+    :param own: containers that nothing but the block uses.
     """
     name = store.container
+    shape = program.containers[name].shape
+    part = None if covers(store, leaf, shape) else leaf_relation(store, leaf, len(shape)).elements
+    bounds = {n for p in leaf.params for n in free_names(p.start, p.stop)} | free_names(*store.index)
     for j in range(k + 1, len(block)):
         node = block[j]
+        if (
+            part is not None
+            and node is not None
+            and bounds & {s.symbol for s in walk((node,)) if isinstance(s, (SymbolAssign, Loop))}
+        ):
+            return None
         if node is None or not uses(node, name, program):
             continue
         found = only_user(node, name, program)
@@ -104,7 +125,12 @@ def next_use(block: Sequence[Node | None], k: int, store: Store, leaf: Leaf, pro
         user, around = found
         mine = [s for s in user.stores if program.root(s.container) == name]
         neutral = is_identity(mine[0].mode, number(store, leaf), program.containers[name].dtype)
-        fresh = started(user, around, mine, program) if neutral and not any(s.fresh for s in mine) else None
+        if not neutral or any(s.fresh for s in mine):
+            return None
+        fresh = started(user, around, mine, program) if part is None else None
+        if fresh is None and name in own | ({name} if part is not None else set()):
+            touched = part if part is not None else used_later(block, j, user, name, program)
+            fresh = started_part(user, around, mine, touched, part is not None) if touched is not None else None
         if fresh is None:
             return None
         return Use(j, exchanged(node, user, fresh))
@@ -144,6 +170,42 @@ def started(leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], progra
     if len(mine) == 1 and not around and not injective_by_position(mine[0], leaf):
         return changed(leaf, mine, "fresh") if covers(mine[0], leaf, shape) else None
     return changed(leaf, mine, "set") if partition(mine, replace(leaf, params=(*around, *leaf.params)), shape) else None
+
+
+def used_later(block: Sequence[Node | None], j: int, user: Leaf, name: str, program: Program) -> isl.Set | None:
+    """The elements that leaves of a block use from its j-th node on; None where that is not known."""
+    rank = len(program.containers[name].shape)
+    found: isl.Set | None = None
+    changed: set[str] = set()
+    for node in block[j:]:
+        if node is None or not uses(node, name, program):
+            changed |= (
+                {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))} if node is not None else set()
+            )
+            continue
+        if not isinstance(node, Leaf) or node is block[j] and node is not user:
+            return None
+        accesses: list[Load | Store] = [*node.loads, *node.stores]
+        for i in accesses:
+            if program.root(i.container) == name:
+                rel = leaf_relation(i, node, rank)
+                names = set(rel.map.get_var_names(isl.dim_type.param))
+                if i.container != name or not rel.exact or names & {f"v_{s}" for s in changed}:
+                    return None
+                found = rel.elements if found is None else found.union(rel.elements)
+    return found
+
+
+def started_part(
+    leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], part: isl.Set, exactly: bool
+) -> Leaf | None:
+    """The same, where some elements matter: the leaf has to reach these, and where it says ``exactly`` no others."""
+    if len(mine) != 1 or around or mine[0].mode == "set":
+        return None
+    found = leaf_relation(mine[0], leaf, len(mine[0].index))
+    if not found.exact or not part.is_subset(found.elements) or exactly and not found.elements.is_subset(part):
+        return None
+    return changed(leaf, mine, "set" if injective(mine[0], leaf, len(mine[0].index)) else "fresh")
 
 
 def changed(leaf: Leaf, mine: Sequence[Store], what: str) -> Leaf:

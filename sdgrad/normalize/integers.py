@@ -11,6 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import dace
 from dace import data as dt
@@ -58,7 +59,7 @@ def known_integers(program: Program) -> Program:
         for name, c in program.containers.items()
         if c.dtype in dace.dtypes.INTEGER_TYPES and c.shape in ((), (1,)) and isinstance(c.desc, (dt.Array, dt.Scalar))
     } - {r for c in program.containers.values() if c.view_of for r in (c.name, c.view_of)}
-    if not tracked:
+    if not tracked and not any(isinstance(n, SymbolAssign) for n in walk(program.body)):
         return program
     used = {x.container for n in walk(program.body) for v in values(n) for x in v.loads} & tracked
     written = {w for n in program.body for w in writes(n)}
@@ -112,7 +113,15 @@ class _Walker:
     symbols: dict[str, dace.typeclass]
     held: dict[str, Expr] = field(default_factory=dict)  # what containers hold, where that is known
     means: dict[str, Expr] = field(default_factory=dict)  # symbols that are expressions of others
+    equal: dict[tuple[str, str], str] = field(
+        default_factory=dict
+    )  # the first symbol with a value, by its text and type
     inside: int = 0  # how many loops and maps are around
+
+    @cached_property
+    def changing(self) -> set[str]:
+        """Symbols with several assignments."""
+        return {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)} - self.once
 
     def promote(self, container: str) -> SymbolAssign:
         """A symbol for what a container holds from here on."""
@@ -175,6 +184,10 @@ class _Walker:
         expr = None if value.loads else integer_expression(value.expr, {}, set())
         if expr is not None and node.symbol in self.once:
             self.means[node.symbol] = expr
+        elif node.symbol in self.once and not value.loads and not code.names_in(value.expr) & self.changing:
+            first = self.equal.setdefault((ast.unparse(value.expr), node.dtype.to_string()), node.symbol)
+            if first != node.symbol:
+                self.means[node.symbol] = sym(first)
         return replace(node, value=value)
 
     def leaf(self, leaf: Leaf) -> Leaf:
@@ -208,7 +221,7 @@ class _Walker:
 
     def branch(self, node: Branch) -> Branch:
         arms, ends = [], []
-        before, means = dict(self.held), dict(self.means)
+        before, means, equal = dict(self.held), dict(self.means), dict(self.equal)
         for condition, body in node.arms:
             test = self.value(condition) if condition is not None else None
             self.held = dict(before)
@@ -216,7 +229,7 @@ class _Walker:
             arms.append((test, self.block(body)))
             self.inside -= 1
             ends.append(self.held)
-            self.means = dict(means)
+            self.means, self.equal = dict(means), dict(equal)
         if all(c is not None for c, _ in node.arms):
             ends.append(before)
         self.held = {k: v for k, v in ends[0].items() if all(e.get(k) == v for e in ends[1:])}
@@ -233,9 +246,9 @@ class _Walker:
         if isinstance(node, Loop) and node.also is not None:
             node = replace(node, also=self.value(node.also))
         self.inside += 1
-        before, means = dict(self.held), dict(self.means)
+        before, means, equal = dict(self.held), dict(self.means), dict(self.equal)
         node = with_children(node, (self.block(node.body),))  # type: ignore[assignment]
-        self.held, self.means = before, means
+        self.held, self.means, self.equal = before, means, equal
         self.inside -= 1
         return node
 

@@ -1,17 +1,19 @@
 """Zeros that nobody reads: reversal clears each cotangent that it hands on, in case its element is added to again.
 
 Most are not. A clear is left out where no later instance of anything reads its element, by integer relations between
-the instances of the clear and those of each read, in the order of the loops around both.
+the instances of the clear and those of each read, in the order of the loops around both. What lives within a trip of a
+loop is read in no other one.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from sdgrad.analysis.private import region_locals, users
 from sdgrad.analysis.relations import access_relation, injective, loop_param
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.tree import (
@@ -65,6 +67,8 @@ def drop_clears(program: Program) -> Program:
     """The program without assignments of constants to temporaries that nobody reads before the next assignment."""
     assigned = frozenset(n.symbol for n in walk(program.body) if isinstance(n, SymbolAssign))
     found = list(_accesses(program.body, (), program, [0]))
+    everywhere = users(program.body, program)
+    own = {id(n): region_locals(n, everywhere, program) for n in walk(program.body) if isinstance(n, Loop)}
     readers: dict[str, list[Access]] = {}
     for name, access in found:
         if not isinstance(access.access, Store) or access.access.mode != "set" and not access.access.fresh:
@@ -73,7 +77,10 @@ def drop_clears(program: Program) -> Program:
         (a.place, id(a.access))
         for name, a in found
         if isinstance(a.access, Store) and _clears(a, name, program)
-        if not any(_sees(r, a, len(program.containers[name].shape), assigned) for r in readers.get(name, ()))
+        if not any(
+            _sees(r, a, len(program.containers[name].shape), assigned, _trips_of(name, a, own))
+            for r in readers.get(name, ())
+        )
     }
 
     return replace(program, body=_without(program.body, dead, [0])) if dead else program
@@ -128,8 +135,13 @@ def _dimensions(loop: Loop | Scope) -> list[Dimension]:
     return [(loop.symbol, loop_param(loop))]
 
 
-def _sees(read: Access, clear: Access, rank: int, unknown: frozenset[str]) -> bool:
-    """Whether a read may come behind a clear, at the same element."""
+def _trips_of(name: str, access: Access, own: Mapping[int, frozenset[str]]) -> int:
+    """How many of the loops around an access have the same trip whenever a container holds the same."""
+    return max((k for k, loop in enumerate(access.loops, 1) if name in own.get(id(loop), ())), default=0)
+
+
+def _sees(read: Access, clear: Access, rank: int, unknown: frozenset[str], fixed: int) -> bool:
+    """Whether a read may come behind a clear, at the same element, in the same trips of ``fixed`` outermost loops."""
     common = 0
     for one, other in zip(read.loops, clear.loops, strict=False):
         if one is not other:
@@ -137,7 +149,7 @@ def _sees(read: Access, clear: Access, rank: int, unknown: frozenset[str]) -> bo
         common += 1
     own = read.place == clear.place and not _each_for_itself(clear, rank)
     after = own or read.place > clear.place or read.access is None
-    if not common and not after:
+    if not after and (not common or fixed >= common):
         return False
     trips = [p for loop in clear.loops[:common] for _, p in _dimensions(loop) if p is not None and p.step.is_number]
     if len(trips) != common:
@@ -148,7 +160,7 @@ def _sees(read: Access, clear: Access, rank: int, unknown: frozenset[str]) -> bo
     pairs = cleared.apply_range(seen.reverse())
     if not common:
         return not pairs.is_empty()
-    return not pairs.intersect(_later([bool(p.step > 0) for p in trips], after)).is_empty()
+    return not pairs.intersect(_later([bool(p.step > 0) for p in trips], after, fixed)).is_empty()
 
 
 def _each_for_itself(clear: Access, rank: int) -> bool:
@@ -157,11 +169,11 @@ def _each_for_itself(clear: Access, rank: int) -> bool:
     return leaf is not None and store is not None and not leaf.sequential and injective(store, leaf, rank)
 
 
-def _later(up: list[bool], or_now: bool) -> isl.Map:
-    """Pairs of trips of which the second comes later, or is the same one."""
+def _later(up: list[bool], or_now: bool, fixed: int) -> isl.Map:
+    """Pairs of trips of which the second comes later, or is the same one; the same in the ``fixed`` outermost loops."""
     ours, theirs = ([f"{x}{k}" for k in range(len(up))] for x in "ab")
     orders = []
-    for k, rising in enumerate(up):
+    for k, rising in [*enumerate(up)][fixed:]:
         same = [f"{a} = {b}" for a, b in zip(ours[:k], theirs[:k], strict=True)]
         orders.append(" and ".join([*same, f"{ours[k]} {'<' if rising else '>'} {theirs[k]}"]))
     if or_now:

@@ -1,8 +1,10 @@
 """What is at hand when an adjoint runs: values never overwritten, put back where they were, or computed again.
 
-Two means save a tape. *Undo*: what a write destroys is kept, and put back before the adjoint of the writing node, so
+Three means save tapes. *Undo*: what a write destroys is kept, and put back before the adjoint of the writing node, so
 that the container is again what it was (Tapenade's push and pop). *Rerun*: a temporary's defining node runs once more
-before the adjoint of the node that reads it, when all it reads is still as it was.
+before the adjoint of the node that reads it, when all it reads is still as it was. *Redo*: what one node defines in
+each trip of a loop is kept, and put back at the start of the trip that runs backwards; that is as much as to undo it,
+but trips have nothing to do with each other.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from sdgrad.analysis.memory import Access, Memory
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.relations import injective
 from sdgrad.normalize.fuse import drop_stores
-from sdgrad.program.tree import Leaf, Load, Program, children
+from sdgrad.program.tree import Leaf, Load, Program, children, own_reads, reads
 from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.costs import worth_rerunning
 
@@ -36,6 +38,7 @@ class Available:
     program: Program
     memory: Memory
     undone: frozenset[str] = frozenset()  # containers that are put back on the way
+    redone: frozenset[str] = frozenset()  # containers that are put back as each trip left them
     rerun: bool = True  # whether nodes may run again
     clobbering: dict[tuple, Access] = field(default_factory=dict)  # writes to be undone
     reruns: dict[tuple[Path, str], Rerun] = field(default_factory=dict)
@@ -67,6 +70,8 @@ class Available:
         lost = self.memory.clobbers(access)
         if not lost:
             return [], []
+        if access.container in self.redone:
+            return list(self.memory.writes[access.container]), []
         if access.container in self.undone:
             return (lost, []) if not self.between(access.path, user, access.container) else None
         return self.again(access, user, active)
@@ -128,6 +133,20 @@ class Available:
             if alone and stays and injective(other, leaf, len(other.index)):
                 return replace(leaf, body=(Load(store.value, other.container, other.index), store))
         return None
+
+    def is_of_trips(self, container: str) -> bool:
+        """Whether one leaf defines all that is read of a container, in the same trip of a loop."""
+        writes = self.memory.writes.get(container, ())
+        if len(writes) != 1 or len(writes[0].path) == 1:
+            return False
+        for path, node in self.memory.nodes.items():
+            if children(node) or container not in {self.program.root(r) for r in reads(node)} | own_reads(node):
+                continue
+            loads = [x for x in node.loads if x.container == container] if isinstance(node, Leaf) else []
+            found = [self.definition(self.memory.element(x, node, self.memory.places[path])) for x in loads]  # type: ignore[arg-type]
+            if not found or any(d != writes[0].path for d in found):
+                return False
+        return not any(container in own_reads(n) for n in self.memory.nodes.values())
 
     def inside_writes(self, path: Path, container: str) -> bool:
         """Whether a region writes a container: it is put back while the region runs backwards, not before."""

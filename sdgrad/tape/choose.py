@@ -68,8 +68,8 @@ def plan_tape(
     memory = Memory.of(program)
     cuts: dict[tuple, set[str]] = {}
 
-    def trial(undone: frozenset[str]) -> tuple[TapePlan, set[str]] | None:
-        planner = Planner.of(program, activity, memory, names.copy(), undone, cuts, rerun)
+    def trial(undone: frozenset[str], redone: frozenset[str] = frozenset()) -> tuple[TapePlan, set[str]] | None:
+        planner = Planner.of(program, activity, memory, names.copy(), undone, redone, cuts, rerun)
         return (planner.plan(operand_needs), planner.lost) if undo.possible(planner.available) else None
 
     first, undone = trial(frozenset()), frozenset[str]()
@@ -82,6 +82,9 @@ def plan_tape(
         if bytes_of(plan, program) < bytes_of(best, program):
             undone |= containers
             best = plan
+    redone = frozenset(c for c in best.undone if Available(program, memory).is_of_trips(c))
+    if redone and (found := trial(undone - redone, redone)) is not None:
+        best = found[0] if bytes_of(found[0], program) <= bytes_of(best, program) else best
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
     names.add(n for c in best.counters.values() for n in (c.count, c.total))
@@ -115,10 +118,11 @@ class Planner:
         memory: Memory,
         names: Names,
         undone: frozenset[str],
+        redone: frozenset[str],
         cuts: dict[tuple, set[str]],
         rerun: bool,
     ) -> Planner:
-        available = Available(program, memory, undone, rerun)
+        available = Available(program, memory, undone, redone, rerun)
         return Planner(program, activity, memory, names, Keeper(program, memory, names), available, cuts)
 
     def plan(self, operand_needs: Mapping[Path, Mapping[str, Region]]) -> TapePlan:
@@ -131,7 +135,7 @@ class Planner:
             elif isinstance(node, NodeCall):
                 for connector, region in operand_needs.get(path, {}).items():
                     self.operand(node, connector, region, path)
-        destroyed, inverses = self.undo()
+        destroyed, redone, inverses = self.undo()
         matters = self.reversed_regions(destroyed.keys() | inverses.keys())
         for path, node in nodes:
             if path in matters or isinstance(node, SymbolAssign) and path[:-2] in matters:
@@ -151,6 +155,7 @@ class Planner:
             frozenset(w.container for w in self.available.clobbering.values()),
             self.originals,
             self.keeper.counters,
+            redone,
         )
 
     def reversed_regions(self, undone: Iterable[Path]) -> set[Path]:
@@ -161,10 +166,11 @@ class Planner:
         return {p[:k] for p in inner for k in range(1, len(p), 2)} | {()}
 
     # -- undone writes and nodes that run again
-    def undo(self) -> tuple[dict[Path, tuple[Kept, ...]], dict[Path, Leaf]]:
-        """What the writes to be undone destroy, from the tape; and leaves that compute it from what was written."""
+    def undo(self) -> tuple[dict[Path, tuple[Kept, ...]], dict[Path, tuple[Kept, ...]], dict[Path, Leaf]]:
+        """What writes to be undone destroy, and what those to be redone leave; leaves that undo without a tape."""
         inverses = undo.inverses(self.available, self.activity)
-        found: dict[Path, tuple[Kept, ...]] = {}
+        destroyed: dict[Path, tuple[Kept, ...]] = {}
+        redone: dict[Path, tuple[Kept, ...]] = {}
         for write in self.available.clobbering.values():
             if write.path in inverses:
                 continue
@@ -172,8 +178,9 @@ class Planner:
             node = self.memory.nodes[write.path]
             leaf = node if isinstance(node, Leaf) else Leaf(write.own, (load,))
             kept = replace(self.keeper.keep(load, leaf, write.path), inline=False)
+            found = redone if write.container in self.available.redone else destroyed
             found[write.path] = (*found.get(write.path, ()), kept)
-        return found, inverses
+        return destroyed, redone, inverses
 
     def reruns(self) -> dict[Path, tuple[Leaf, ...]]:
         """By the node before whose adjoint they run, in their own order."""

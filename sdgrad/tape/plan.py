@@ -128,9 +128,10 @@ class TapePlan:
     undo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # what a node's writes destroy
     inverses: Mapping[Path, Leaf] = field(default_factory=dict)  # what puts that back without a tape
     reruns: Mapping[Path, tuple[Leaf, ...]] = field(default_factory=dict)  # before a node's adjoint
-    undone: frozenset[str] = frozenset()  # containers that are put back on the way
+    undone: frozenset[str] = frozenset()  # containers that are put back on the way, also as each trip left them
     originals: Mapping[Path, Mapping[Load, Load]] = field(default_factory=dict)  # of symbols' values
     counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops whose trips are not known on entry
+    redo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # what a node defines in each trip
 
     def all_kept(self) -> Iterator[Kept]:
         for plan in self.leaves.values():
@@ -140,7 +141,7 @@ class TapePlan:
         for replay in self.replays.values():
             for loads in replay.loads.values():
                 yield from loads.values()
-        for saved in self.undo.values():
+        for saved in (*self.undo.values(), *self.redo.values()):
             yield from saved
         yield from self.lasts.values()
         yield from (r.kept for r in self.regions.values())

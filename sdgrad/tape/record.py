@@ -70,7 +70,11 @@ class Recorder:
         plan = self.plan.leaves.get(path, LeafPlan())
         replayed = [k for r in self.plan.replays.values() for k in r.loads.get(path, {}).values()]
         before = [*self.plan.undo.get(path, ()), *plan.kept, *self.plan.values.get(path, ()), *replayed]
-        after = [*plan.after, *([self.plan.lasts[path]] if path in self.plan.lasts else [])]
+        after = [
+            *plan.after,
+            *self.plan.redo.get(path, ()),
+            *([self.plan.lasts[path]] if path in self.plan.lasts else []),
+        ]
         for (where, connector), region in self.plan.regions.items():
             if where == path:
                 result = isinstance(node, NodeCall) and node.is_result(connector)

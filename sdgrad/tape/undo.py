@@ -45,7 +45,7 @@ def inverses(available: Available, activity: Activity) -> dict[Path, Leaf]:
     """Leaves that undo writes without a tape, by the leaf that wrote; what else has to be undone for them is noted."""
     while True:
         before = len(available.clobbering)
-        paths = {w.path for w in available.clobbering.values()}
+        paths = {w.path for w in available.clobbering.values() if w.container not in available.redone}
         found = {p: leaf for p in sorted(paths) if (leaf := inverse_at(p, available, activity)) is not None}
         if len(available.clobbering) == before:
             return found
