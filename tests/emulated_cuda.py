@@ -40,7 +40,7 @@ static thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 typedef void *cudaStream_t;
 typedef void *cudaEvent_t;
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1 };
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorUnknown = 999 };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaDevAttrMaxSharedMemoryPerBlockOptin };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum { cudaStreamNonBlocking, cudaEventDisableTiming };
@@ -148,6 +148,49 @@ template <typename... A>
 cudaError_t cudaDeviceGetAttribute(A...) { return cudaSuccess; }
 """
 
+CUBLAS = r"""
+#include <complex>
+#include <cuda_runtime.h>
+
+static int calls = 0;
+extern "C" int emulated_products() { return calls; }
+extern "C" int cublasCreate_v2(void **handle) { return *handle = malloc(1), 0; }
+extern "C" int cublasSetStream_v2(void *, cudaStream_t) { return 0; }
+
+template <typename T>
+int products(int ta, int tb, int m, int n, int k, const T *alpha, const T *a, int lda, long long next_a, const T *b,
+             int ldb, long long next_b, const T *beta, T *c, int ldc, long long next_c, int count) {
+    if (!(emulated::is_device(a) && emulated::is_device(b) && emulated::is_device(c))) return 13;
+    const bool fits = lda >= std::max(1, ta ? k : m) && ldb >= std::max(1, tb ? n : k) && ldc >= std::max(1, m);
+    if (m < 0 || n < 0 || k < 0 || !fits) return 7;
+    const size_t a_row = ta ? lda : 1, a_column = ta ? 1 : lda, b_row = tb ? ldb : 1, b_column = tb ? 1 : ldb;
+    ++calls;
+    emulated::open(true);
+    for (int s = 0; s < count; ++s, a += next_a, b += next_b, c += next_c)
+        for (int j = 0; j < n; ++j)
+            for (int i = 0; i < m; ++i) {
+                T sum = 0;
+                for (int l = 0; l < k; ++l) sum += a[i * a_row + l * a_column] * b[l * b_row + j * b_column];
+                T &target = c[i + j * (size_t)ldc];
+                target = *alpha * sum + (*beta == T(0) ? T(0) : *beta * target);
+            }
+    emulated::open(false);
+    return 0;
+}
+#define GEMM(letter, T)                                                                                                \
+    extern "C" int cublas##letter##gemm_v2(void *, int ta, int tb, int m, int n, int k, const T *alpha, const T *a,    \
+                                           int lda, const T *b, int ldb, const T *beta, T *c, int ldc) {               \
+        return products(ta, tb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);                             \
+    }                                                                                                                  \
+    extern "C" int cublas##letter##gemmStridedBatched(void *, int ta, int tb, int m, int n, int k, const T *alpha,     \
+                                                      const T *a, int lda, long long sa, const T *b, int ldb,          \
+                                                      long long sb, const T *beta, T *c, int ldc, long long sc,        \
+                                                      int count) {                                                     \
+        return products(ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, count);                      \
+    }
+GEMM(S, float) GEMM(D, double) GEMM(C, std::complex<float>) GEMM(Z, std::complex<double>)
+"""
+
 COMPILER = r"""#!{python}
 import re, subprocess, sys
 from pathlib import Path
@@ -174,7 +217,9 @@ def toolkit(home: Path) -> Path:
     compiler = home / "bin" / "nvcc"
     compiler.write_text(COMPILER.replace("{python}", sys.executable).replace("{home}", str(home)))
     compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
-    empty = home / "empty.cpp"
-    empty.write_text("")
-    subprocess.run(["c++", "-shared", "-fPIC", str(empty), "-o", str(home / "lib" / "libcudart.so")], check=True)
+    for library, code in (("cudart", ""), ("cublas", CUBLAS)):
+        source = home / f"{library}.cpp"
+        source.write_text(code)
+        command = ["c++", "-O1", "-w", "-fPIC", "-shared", "-std=c++20", f"-I{home}/include", str(source)]
+        subprocess.run([*command, "-o", str(home / "lib" / f"lib{library}.so")], check=True)
     return home

@@ -4,6 +4,7 @@ The emulation (``emulated_cuda``) checks what kernels compute, and that the two 
 nothing of speed.
 """
 
+import ctypes
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from sdgrad.frontend.parse import bind_arguments
 from sdgrad.halves import Forward
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, NodeCall, Scope, walk, writes
-from sdgrad.runtime import build
+from sdgrad.runtime import build, cublas
 from sdgrad.runtime.compile import content_key, job_of
 from sdgrad.signature import Ready, Signature
 from sdgrad.torch.watch import STATE
@@ -241,6 +242,91 @@ def test_libraries_of_the_host_are_given_copies():
     assert calls and all(program.containers[n].desc.storage.name == "CPU_Heap" for n in used)
     kernels = [n for n in program.body if isinstance(n, (Leaf, Scope)) and n.schedule.name == "GPU_Device"]
     assert kernels
+
+
+# Products ---------------------------------------------------------------------------------------------
+
+
+def pair(A, B):
+    C = A @ B
+    return np.sum(C * C.conj()).real + np.sum(A.T @ A[:, :1]).real
+
+
+def vectors(A, x, y):
+    return np.sum(np.sin(A @ x)) * np.sum(np.tanh(y @ A)) + np.sum(A.T @ y)
+
+
+def summed_over_trips(A, x):
+    s = np.zeros_like(x)
+    for _ in range(3):
+        s += np.sin(A @ s) + x
+    return np.sum(s * s)
+
+
+def stacks(A, B):
+    return np.sum((A @ B) ** 2)
+
+
+def parts(A, B):
+    return np.sum((A[1:, ::2] @ B[:, 2:]) ** 2)
+
+
+PRODUCTS = {
+    "matrices": (pair, ((20, 30), (30, 25)), np.float64),
+    "single": (pair, ((20, 30), (30, 25)), np.float32),
+    "complex": (pair, ((20, 30), (30, 25)), np.complex128),
+    "vectors": (vectors, ((90, 70), (70,), (90,)), np.float64),
+    "loop": (summed_over_trips, ((80, 80), (80,)), np.float64),
+    "stack": (stacks, ((3, 20, 30), (3, 30, 25)), np.float64),
+    "repeated": (stacks, ((3, 20, 30), (30, 25)), np.float64),
+    "two_dimensions": (stacks, ((2, 1, 20, 30), (3, 30, 25)), np.float64),
+    "parts": (parts, ((21, 60), (30, 25)), np.float64),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_are_calls_of_cublas(name, emulated, home):
+    f, shapes, dtype = PRODUCTS[name]
+    r = np.random.default_rng(0)
+    given = [r.normal(size=s).astype(dtype) / 8 for s in shapes]
+    if dtype == np.complex128:
+        given = [a + 1j * r.normal(size=a.shape) for a in given]
+    wrt = tuple(bind_arguments(f, given, {}))
+    products = ctypes.CDLL(str(home / "lib" / "libcublas.so")).emulated_products
+    before = products()
+    there = sdgrad.value_and_grad(f, wrt=wrt, device="gpu")(*given)
+    assert products() >= before + 3, "forward, and one for each factor"
+    here = sdgrad.value_and_grad(f, wrt=wrt, device="cpu")(*given)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(there[0], here[0], rtol=tolerance)
+    for mine, own in zip(there[1], here[1], strict=True):
+        np.testing.assert_allclose(mine, own, rtol=tolerance, atol=tolerance)
+
+
+def test_products_without_cublas(emulated, home, monkeypatch):
+    monkeypatch.setattr(cublas, "library_path", lambda: None)
+    program = on_device(pair, np.ones((20, 30)), np.ones((30, 25)))[0]
+    assert not any(isinstance(n, NodeCall) for n in walk(program.body))
+
+
+def test_products_stay_on_the_device(emulated):
+    program = on_device(pair, np.ones((20, 30)), np.ones((30, 25)), resident=True)[0]
+    calls = [n for n in walk(program.body) if isinstance(n, NodeCall)]
+    used = {r.container for n in calls for r in (*n.inputs.values(), *n.outputs.values())}
+    assert len(calls) >= 3 and all(program.containers[n].desc.storage.name == "GPU_Global" for n in used)
+
+
+@dace.program
+def raw_product(A: dace.float64[M, N], B: dace.float64[N, M], s: dace.float64[1]):
+    s[0] = np.sum(np.tanh(A @ B))
+
+
+def test_products_of_raw_graphs(emulated):
+    sdfg = raw_product.to_sdfg(simplify=True)
+    sdgrad.add_backward_pass(sdfg, inputs=["A"], outputs=["s"])
+    sdfg.apply_gpu_transformations()
+    (frame, *_) = [o.clean_code for o in codegen.generate_code(sdfg)]
+    assert frame.count("sdgrad_cublas_products<double>(__dace_current_stream") == 2
 
 
 # Errors ----------------------------------------------------------------------------------------------

@@ -49,8 +49,8 @@ SMALLEST_WORK = 4096  # multiplications below which loops are faster than a call
 class Matcher:
     """Turns contractions into calls."""
 
-    def __init__(self, program: Program, names: Names) -> None:
-        self.program, self.names = program, names
+    def __init__(self, program: Program, names: Names, dots: bool = True) -> None:
+        self.program, self.names, self.dots = program, names, dots
         self.made: dict[str, Container] = {}
         self.symbols: dict[str, dace.typeclass] = {}  # of loops around calls
 
@@ -125,7 +125,7 @@ class Matcher:
             return None
         m, n, k = (line if line is not None else [(p,) for p in role] for line, role in zip(lines, others, strict=True))
         first = [(p,) for p in batch]
-        if batch and not (m and n):
+        if batch and not (m and n) or not self.dots and not (m or n):
             return None
         if m and not n or n and not m:
             return self.matrix_vector(c, (c.a, c.b) if m else (c.b, c.a), (m or n)[0], k[0])
@@ -300,9 +300,12 @@ def _position(line: Line) -> Expr:
     return place
 
 
-def use_blas(program: Program, names: Names) -> Program:
-    """The program with its matrix products as calls."""
-    matcher = Matcher(program, names)
+def use_blas(program: Program, names: Names, dots: bool = True) -> Program:
+    """The program with its matrix products as calls.
+
+    :param dots: products of two vectors as well.
+    """
+    matcher = Matcher(program, names, dots)
     body = matcher.block(program.body)
     containers, symbols = {**program.containers, **matcher.made}, {**program.symbols, **matcher.symbols}
     return replace(program, body=body, containers=containers, symbols=symbols)

@@ -14,6 +14,7 @@ from functools import cached_property
 import dace
 import sympy
 from dace import data as dt
+from dace.libraries.blas import Gemm, Gemv, MatMul
 
 from sdgrad.analysis.private import defined_first
 from sdgrad.names import Names
@@ -48,6 +49,7 @@ from sdgrad.symbolic.expr import free_names
 
 DEVICE, HOST, REGISTER = dace.StorageType.GPU_Global, dace.StorageType.CPU_Heap, dace.StorageType.Register
 KERNEL, INSIDE = dace.ScheduleType.GPU_Device, dace.ScheduleType.Sequential
+PRODUCTS = (Gemm, Gemv, MatMul)  # cuBLAS's: without it there are no calls of them
 LARGEST_LOCAL = 64  # elements of an array that a thread has for itself
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
@@ -124,7 +126,7 @@ class Placer:
         if isinstance(node, Scope):
             return tuple(self.apart(n) for n in self.scope(node))
         if isinstance(node, NodeCall):
-            return self.hosted_call(node)
+            return (node,) if isinstance(node.node, PRODUCTS) else self.hosted_call(node)
         return self.control(node)
 
     # -- kernels

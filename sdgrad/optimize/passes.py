@@ -24,20 +24,31 @@ from sdgrad.optimize.powers import part_sines, take_roots
 from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.share import share_memory
+from sdgrad.optimize.strips import strips_of_products
 from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.triangles import split_triangles
 from sdgrad.optimize.uniform import compute_once
 from sdgrad.program.custom import expanded
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
+from sdgrad.runtime import cublas
 
 
 def _beside(program: Program) -> Program:
     return sum_beside(program, all_names(program))
 
 
+def _calls_blas() -> bool:
+    """Whether products are calls of a library, where the program runs."""
+    return config.blas != "none" and (device() == "cpu" or cublas.library_path() is not None)
+
+
 def _sums(program: Program) -> Program:
-    return sums_behind_loops(program, all_names(program)) if config.blas != "none" else program
+    return sums_behind_loops(program, all_names(program)) if _calls_blas() else program
+
+
+def _strips(program: Program) -> Program:
+    return strips_of_products(program, all_names(program)) if config.blas != "none" else program
 
 
 def _triangles(program: Program) -> Program:
@@ -45,7 +56,7 @@ def _triangles(program: Program) -> Program:
 
 
 def _products(program: Program) -> Program:
-    return use_blas(program, all_names(program)) if config.blas != "none" else program
+    return use_blas(program, all_names(program), dots=device() == "cpu") if _calls_blas() else program
 
 
 def _sines(program: Program) -> Program:
@@ -68,6 +79,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("fusion", fuse),
     ("gather", gather_neighbours),
     ("sums", _sums),
+    ("strips", _strips),
     ("triangles", _triangles),
     ("blas", _products),
     ("rows", fuse_rows),
@@ -85,7 +97,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
-OF_HOSTS = frozenset({"sums", "triangles", "blas", "rows", "layout", "threads", "memory"})
+OF_HOSTS = frozenset({"strips", "triangles", "rows", "layout", "threads", "memory"})
 """Passes about libraries, caches and threads of a CPU."""
 
 

@@ -32,9 +32,10 @@ from dace.libraries.linalg.nodes import cholesky, inv, solve, tensordot
 from dace.sdfg.nodes import LibraryNode
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.runtime import cublas
 from sdgrad.runtime.cholesky import CholeskyAdjoint, adjoint
 from sdgrad.runtime.loading import load_library
-from sdgrad.runtime.stacks import stacked_products
+from sdgrad.runtime.stacks import name_addend, stacked_products
 from sdgrad.runtime.triangular import LOOPS, TriangularSolve, call_of_blas, substitution, tasklet
 
 BlasKind = Literal["openblas", "mkl", "none"]
@@ -225,24 +226,27 @@ class _Expansion(ExpandTransformation):
         return cls.otherwise.expansion(node, state, sdfg, *args, **kwargs)
 
 
+class _Product(_Expansion):
+    """Products of matrices in a GPU's memory are left to cuBLAS."""
+
+    @classmethod
+    def expansion(cls, node, state, sdfg, *args, **kwargs):
+        there = cublas.on_device(node, state, sdfg)
+        return there if there is not None else super().expansion(node, state, sdfg, *args, **kwargs)
+
+
 @dace.library.register_expansion(gemm.Gemm, IMPLEMENTATION)
-class ExpandGemm(_Expansion):
+class ExpandGemm(_Product):
     call, otherwise, fits = gemm.ExpandGemmOpenBLAS, gemm.ExpandGemmPure, staticmethod(_gemm_fits)
 
     @classmethod
     def expansion(cls, node, state, sdfg, *args, **kwargs):
         expanded = super().expansion(node, state, sdfg, *args, **kwargs)
-        if isinstance(expanded, dace.nodes.Tasklet) and "_c" in expanded.in_connectors:
-            # one name for what comes in and what goes out would be declared twice
-            expanded.in_connectors = {("_cin" if n == "_c" else n): t for n, t in expanded.in_connectors.items()}
-            for edge in state.in_edges_by_connector(node, "_c"):
-                edge.dst_conn = "_cin"
-            node.in_connectors = dict(expanded.in_connectors)
-        return expanded
+        return name_addend(expanded, node, state) if isinstance(expanded, dace.nodes.Tasklet) else expanded
 
 
 @dace.library.register_expansion(gemv.Gemv, IMPLEMENTATION)
-class ExpandGemv(_Expansion):
+class ExpandGemv(_Product):
     call, otherwise = gemv.ExpandGemvOpenBLAS, gemv.ExpandGemvPure
 
 
@@ -304,6 +308,9 @@ class ExpandBatchedMatMul(ExpandTransformation):
 
     @classmethod
     def expansion(cls, node, state, sdfg, **_):
+        there = cublas.on_device(node, state, sdfg)
+        if there is not None:
+            return there
         code = stacked_products(node, state, sdfg) if _plain_operands(node, state, sdfg) else None
         if code is None:
             return ExpandBatchedMatMulLoops.expansion(node, state, sdfg)

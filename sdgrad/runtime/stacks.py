@@ -8,6 +8,7 @@ from typing import Any
 
 import dace
 import sympy
+from dace import nodes as nd
 
 LETTERS = {dace.float32: "s", dace.float64: "d", dace.complex64: "c", dace.complex128: "z"}
 CONSTANTS = "dace::blas::BlasConstants::Get()"
@@ -52,11 +53,40 @@ class Stack:
         """The place of the matrix that counters of the result's stack stand for; extents of one are repeated."""
         own = counters[len(counters) - len(self.extents) + 2 :]
         terms = [
-            f"{c} * int64_t({_printed(step)})"
+            f"{c} * int64_t({printed(step)})"
             for c, n, step in zip(own, self.extents[:-2], self.steps[:-2], strict=True)
             if n != 1
         ]
         return " + ".join(terms) or "0"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An operand of products: its connector, and how its matrices lie."""
+
+    connector: str
+    stack: Stack
+    is_transposed: bool
+    lead: Any  # distance of the rows, as they lie
+
+
+@dataclass(frozen=True)
+class Products:
+    """``C = A B`` for each matrix of stacks, those of the result by rows."""
+
+    factors: tuple[Factor, Factor]
+    result: Factor
+    dtype: dace.typeclass
+
+    @property
+    def batch(self) -> tuple[Any, ...]:
+        """Extents of the stack."""
+        return self.result.stack.extents[:-2]
+
+    @property
+    def sizes(self) -> tuple[Any, Any, Any]:
+        """Rows, columns, and what is summed over."""
+        return (*self.result.stack.extents[-2:], self.factors[0].stack.extents[-1])
 
 
 def stacked(edge: Any, desc: Any) -> Stack:
@@ -65,40 +95,61 @@ def stacked(edge: Any, desc: Any) -> Stack:
     return Stack(tuple(edge.data.subset.size()), tuple(s * k for s, k in zip(desc.strides, steps, strict=True)))
 
 
+def products_of(a: tuple[str, Stack], b: tuple[str, Stack], c: tuple[str, Stack], dtype: Any) -> Products | None:
+    """Products of stacks, each with its connector; None where BLAS cannot walk one of them."""
+    if c[1].by_rows() is None:  # (A B)^T = B^T A^T
+        a, b, c = ((n, s.transposed) for n, s in (b, a, c))
+    first, second, result = (_factor(*x) for x in (a, b, c))
+    if first is None or second is None or result is None or result.is_transposed:
+        return None
+    return Products((first, second), result, dtype)
+
+
+def _factor(connector: str, stack: Stack) -> Factor | None:
+    for lead, is_transposed in ((stack.by_rows(), False), (stack.transposed.by_rows(), True)):
+        if lead is not None:
+            return Factor(connector, stack, is_transposed, lead)
+    return None
+
+
+def counters_of(batch: Sequence[Any]) -> tuple[list[str], str]:
+    """Names that count the matrices of a stack, and the heads of their loops."""
+    counters = [f"__stack_{k}" for k in range(len(batch))]
+    heads = (f"for (int64_t {i} = 0; {i} < {printed(n)}; ++{i})\n" for i, n in zip(counters, batch, strict=True))
+    return counters, "".join(heads)
+
+
 def stacked_products(node: Any, state: Any, sdfg: Any) -> str | None:
     """The code of a ``BatchedMatMul``; None where BLAS cannot walk one of its operands."""
     if node.transA or node.transB or node.alpha != 1 or node.beta != 0:
         return None
     edges = {(e.dst_conn or e.src_conn): e for e in state.all_edges(node)}
-    a, b, c = (stacked(edges[n], sdfg.arrays[edges[n].data.data]) for n in ("_a", "_b", "_c"))
-    dtype = sdfg.arrays[edges["_c"].data.data].dtype
-    names = ("_a", "_b")
-    if c.by_rows() is None:  # (A B)^T = B^T A^T
-        a, b, c, names = b.transposed, a.transposed, c.transposed, ("_b", "_a")
-    how = []
-    for operand in (a, b):
-        if (lead := operand.by_rows()) is not None:
-            how.append(("CblasNoTrans", lead))
-        elif (lead := operand.transposed.by_rows()) is not None:
-            how.append(("CblasTrans", lead))
-        else:
-            return None
-    lead = c.by_rows()
-    if lead is None:
+    a, b, c = ((n, stacked(edges[n], sdfg.arrays[edges[n].data.data])) for n in ("_a", "_b", "_c"))
+    found = products_of(a, b, c, sdfg.arrays[edges["_c"].data.data].dtype)
+    if found is None:
         return None
-    counters = [f"__stack_{k}" for k in range(len(c.extents) - 2)]
-    loops = "".join(
-        f"for (int64_t {i} = 0; {i} < {_printed(n)}; ++{i})\n" for i, n in zip(counters, c.extents[:-2], strict=True)
+    counters, loops = counters_of(found.batch)
+    how = ["CblasTrans" if f.is_transposed else "CblasNoTrans" for f in found.factors]
+    one, zero = NUMBERS[found.dtype]
+    left, right, out = (
+        f"{f.connector} + {f.stack.offset(counters)}, {printed(f.lead)}" for f in (*found.factors, found.result)
     )
-    one, zero = NUMBERS[dtype]
-    sizes = ", ".join(_printed(n) for n in (c.extents[-2], c.extents[-1], a.extents[-1]))
     return (
-        f"{loops}cblas_{LETTERS[dtype]}gemm(CblasRowMajor, {how[0][0]}, {how[1][0]}, {sizes}, {one}, "
-        f"{names[0]} + {a.offset(counters)}, {_printed(how[0][1])}, "
-        f"{names[1]} + {b.offset(counters)}, {_printed(how[1][1])}, "
-        f"{zero}, _c + {c.offset(counters)}, {_printed(lead)});"
+        f"{loops}cblas_{LETTERS[found.dtype]}gemm(CblasRowMajor, {how[0]}, {how[1]}, "
+        f"{', '.join(map(printed, found.sizes))}, {one}, {left}, {right}, {zero}, {out});"
     )
 
 
-def _printed(n: Any) -> str:
+def name_addend(tasklet: nd.Tasklet, node: nd.LibraryNode, state: dace.SDFGState) -> nd.Tasklet:
+    """What comes in as ``_c`` is called ``_cin``: one name for what comes in and what goes out is declared twice."""
+    if "_c" in tasklet.in_connectors:
+        tasklet.in_connectors = {("_cin" if n == "_c" else n): t for n, t in tasklet.in_connectors.items()}
+        for edge in state.in_edges_by_connector(node, "_c"):
+            edge.dst_conn = "_cin"
+        node.in_connectors = dict(tasklet.in_connectors)
+    return tasklet
+
+
+def printed(n: Any) -> str:
+    """A size in C++."""
     return dace.symbolic.symstr(n, cpp_mode=True)
