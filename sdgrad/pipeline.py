@@ -32,6 +32,7 @@ from sdgrad.normalize import (
     start_fresh,
     stop_at,
 )
+from sdgrad.normalize.factors import factor_first
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import all_names
@@ -131,9 +132,10 @@ def differentiate(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ())
 def differentiate_program(program: Program, request: Request) -> Differentiated:
     """fence -> analyse -> plan the tape -> reverse."""
     fence.check_request(program, request)
+    names = all_names(program)
+    program = factor_first(program, names)
     found = activity(program, request.inputs, request.outputs)
     fence.check_program(program, request, found)
-    names = all_names(program)
     program, named = with_conditions(program, found, names)
     plan = plan_tape(program, named, fence.operand_needs(program, found), names, request.rerun)
     found = with_kept(named, found, plan)
@@ -150,6 +152,8 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
 def push_tangents(program: Program, request: Request) -> Program:
     """A program with its tangents: fence -> analyse -> forward."""
     fence.check_request(program, request)
+    names = all_names(program)
+    program = factor_first(program, names)
     found = activity(program, request.inputs, request.outputs)
     fence.check_program(program, request, found, find_tangent_rule)
-    return with_tangents(program, request, found, all_names(program))
+    return with_tangents(program, request, found, names)

@@ -13,7 +13,7 @@ N = 130
 
 
 def everything(x, A):
-    """Rows that share a maximum and a sum, products over all and a triangle, copies, columns, neighbours, minima, windows."""
+    """Rows that share a maximum and a sum; products of all, a triangle, windows; copies, columns, neighbours."""
     shifted = A - np.max(A, axis=1).reshape(N, 1)
     e = np.exp(shifted)
     p = e / np.sum(e, axis=1).reshape(N, 1)

@@ -1,4 +1,4 @@
-"""Trips that multiply a matrix with vectors of their own do so in strips, where they are independent, and only there."""
+"""Trips that multiply a matrix with vectors of their own do so in strips where they are independent, and only there."""
 
 import numpy as np
 import pytest

@@ -4,7 +4,8 @@
 ``S = L^-H phi(L^H L') L^-1``, with ``phi`` the lower triangle with half the diagonal. The factorization reads the lower
 triangle of ``A`` only, as NumPy's does, so the gradient is ``S + S^H`` below the diagonal, ``S`` on it and zero above.
 Real matrices have that from a node of its own (:mod:`sdgrad.runtime.cholesky`), which has derivatives as well.
-Triangular systems are those of ``Solve``, with the lower triangle of ``A'``.
+Triangular systems are those of ``Solve``, with the lower triangle of ``A'``. Where systems are differentiated, they are
+solved in two steps (:mod:`sdgrad.normalize.factors`): the factors serve the adjoint as well.
 Forward: ``dX = A^-1 (dB - dA X)``, ``dY = -Y dA Y``, ``dL = L phi(L^-1 dA L^-H)``.
 """
 
@@ -17,6 +18,7 @@ from sdgrad.backward_impls.building import Builder, extents, spent
 from sdgrad.program.tree import Node, NodeCall, Program, Region
 from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
 from sdgrad.runtime.cholesky import CholeskyAdjoint
+from sdgrad.runtime.factors import FactoredSolve
 from sdgrad.runtime.triangular import TriangularSolve
 from sdgrad.symbolic.expr import sym
 
@@ -43,6 +45,36 @@ def _solve(context: CallContext) -> list[Node]:
         text = "-(a * conj(b))" if conj else "-(a * b)"
         build.product(b_bar, context.primal("_bout"), build.target("_ain"), text, fresh=False, transpose_b=True)
     spent(build, context, "_bout")
+    return build.nodes
+
+
+def _factorization(context: CallContext) -> list[Node]:
+    """The cotangent of the factors is the matrix's."""
+    build = Builder(context)
+    build.elementwise(build.target("_a"), "a", "sum", a=context.cotangent("_f"))
+    spent(build, context, "_f")
+    return build.nodes
+
+
+def _factored_needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    return ("_f", "_p", "_x") if "_f" in wanted else ("_f", "_p")
+
+
+def _factored_solve(context: CallContext) -> list[Node]:
+    """``B' = A^-H X'`` and ``A' = -B' X^H``; of ``A^H X = B``, ``B' = A^-1 X'`` and ``A' = -X B'^H``."""
+    build = Builder(context)
+    factors, seed = context.primal("_f"), context.cotangent("_x")
+    adjoint, conj = context.call.node.adjoint, _is_complex(build, factors)
+    b_bar = build.temporary("solve_adjoint", extents(seed), build.dtype(seed))
+    given = {"_f": factors, "_p": context.primal("_p"), "_b": seed}
+    build.call(FactoredSolve("solve_adjoint", adjoint=not adjoint), given, {"_x": b_bar})
+    if "_b" in context.wanted:
+        build.elementwise(build.target("_b"), "a", "sum", a=b_bar)
+    if "_f" in context.wanted:
+        left, right = (context.primal("_x"), b_bar) if adjoint else (b_bar, context.primal("_x"))
+        text = "-(a * conj(b))" if conj else "-(a * b)"
+        build.product(left, right, build.target("_f"), text, fresh=False, transpose_b=True)
+    spent(build, context, "_x")
     return build.nodes
 
 
@@ -168,6 +200,28 @@ def _solve_forward(context: TangentContext) -> list[Node]:
     return [context.call, *build.nodes]
 
 
+def _factorization_forward(context: TangentContext) -> list[Node]:
+    build = Builder(context)
+    build.elementwise(context.tangent("_f"), "a", a=context.tangent("_a"))
+    return [context.call, *build.nodes]
+
+
+def _factored_solve_forward(context: TangentContext) -> list[Node]:
+    build = Builder(context)
+    x, result, adjoint = context.primal("_x"), context.tangent("_x"), context.call.node.adjoint
+    right = build.temporary("moved_right_side", extents(x), build.dtype(x))
+    if "_b" in context.given:
+        build.elementwise(right, "a", a=context.tangent("_b"))
+    else:
+        build.elementwise(right, "0")
+    if "_f" in context.given:
+        text = "-(conj(a) * b)" if adjoint and _is_complex(build, x) else "-(a * b)"
+        build.product(context.tangent("_f"), x, right, text, fresh=False, transpose_a=adjoint)
+    given = {"_f": context.primal("_f"), "_p": context.primal("_p"), "_b": right}
+    build.call(FactoredSolve("solve_tangent", adjoint=adjoint), given, {"_x": result})
+    return [context.call, *build.nodes]
+
+
 def _inverse_forward(context: TangentContext) -> list[Node]:
     build = Builder(context)
     y, result = context.primal("_aout"), context.tangent("_aout")
@@ -262,6 +316,13 @@ register_rule(
 )
 register_rule("TriangularSolve", Rule("triangular", _triangular_needs, _triangular, forward=_triangular_forward))
 register_rule("Solve", Rule("solve", _solve_needs, _solve, forward=_solve_forward))
+register_rule(
+    "Factorization",
+    Rule("factorization", lambda call, program, wanted: (), _factorization, forward=_factorization_forward),
+)
+register_rule(
+    "FactoredSolve", Rule("factored_solve", _factored_needs, _factored_solve, forward=_factored_solve_forward)
+)
 register_rule("Inv", Rule("inverse", lambda call, program, wanted: ("_aout",), _inverse, forward=_inverse_forward))
 register_rule(
     "Cholesky", Rule("cholesky", lambda call, program, wanted: ("_b",), _cholesky, _only_lower, _cholesky_forward)

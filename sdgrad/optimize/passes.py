@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sdgrad.config import config, device
+from sdgrad.normalize.factors import factor_first
 from sdgrad.normalize.fresh import start_fresh
 from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize.accumulation import schedule_accumulations
@@ -67,8 +68,13 @@ def _shared(program: Program) -> Program:
     return share_sums(program, all_names(program)) if device() == "gpu" else program
 
 
+def _factored(program: Program) -> Program:
+    return factor_first(program, all_names(program))
+
+
 PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     (None, expanded),
+    (None, _factored),  # of what is not differentiated
     ("fusion", fuse),  # what reversal separated
     ("clears", drop_clears),
     (None, start_fresh),

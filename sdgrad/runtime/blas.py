@@ -34,6 +34,8 @@ from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.runtime import cublas
 from sdgrad.runtime.cholesky import CholeskyAdjoint, adjoint
+from sdgrad.runtime.factors import FactoredSolve, Factorization, factorize
+from sdgrad.runtime.factors import solve as solve_factored
 from sdgrad.runtime.loading import load_library
 from sdgrad.runtime.stacks import name_addend, stacked_products
 from sdgrad.runtime.triangular import LOOPS, TriangularSolve, call_of_blas, substitution, tasklet
@@ -390,6 +392,24 @@ class ExpandCholeskyAdjoint(ExpandTransformation):
         return adjoint(node, state, sdfg, "blocks" if _plain_operands(node, state, sdfg) else "rows")
 
 
+@dace.library.register_expansion(Factorization, IMPLEMENTATION)
+class ExpandFactorization(ExpandTransformation):
+    environments = [ScipyOpenBLAS]
+
+    @staticmethod
+    def expansion(node, state, sdfg, **_):
+        return factorize(node, state, sdfg, "blas" if _lapack_fits(node, state, sdfg) else "loops")
+
+
+@dace.library.register_expansion(FactoredSolve, IMPLEMENTATION)
+class ExpandFactoredSolve(ExpandTransformation):
+    environments = [ScipyOpenBLAS]
+
+    @staticmethod
+    def expansion(node, state, sdfg, **_):
+        return solve_factored(node, state, sdfg, "blas" if _lapack_fits(node, state, sdfg) else "loops")
+
+
 # The switch -------------------------------------------------------------------------------------------------
 
 _NODES = (
@@ -406,6 +426,8 @@ _NODES = (
     cholesky.Cholesky,
     CholeskyAdjoint,
     TriangularSolve,
+    Factorization,
+    FactoredSolve,
 )
 
 _DEFAULTS_OF_DACE = {node: node.default_implementation for node in (*_NODES, tensordot.TensorDot)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import dace
@@ -67,11 +67,14 @@ def tasklet(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, solve
 
 
 def operands(
-    node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG, result: str
+    node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG, result: str, vectors: Sequence[str] = ()
 ) -> tuple[dict[str, str], dace.typeclass]:
-    """In code: ``rows`` and ``columns`` of a result, for each matrix the distance of rows; and the elements' type."""
+    """In code: ``rows`` and ``columns`` of a result, for each matrix the distance of rows; and the elements' type.
+
+    :param vectors: connectors of operands that are no matrices.
+    """
     edges = {(e.dst_conn or e.src_conn): e for e in state.all_edges(node)}
-    matrices = {c: _matrix(e, sdfg.arrays[e.data.data]) for c, e in edges.items()}
+    matrices = {c: _matrix(e, sdfg.arrays[e.data.data]) for c, e in edges.items() if c not in vectors}
     if any(columns[1] != 1 for _, columns in matrices.values()):
         raise TypeError(f"'{node.label}' takes matrices whose rows are contiguous: copy them first")
     rows, columns = (n for n, _ in matrices[result])

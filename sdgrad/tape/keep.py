@@ -211,7 +211,10 @@ def _room(trips: sympy.Expr) -> sympy.Expr:
 
 
 def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:
-    """The leaf's parameters that a load varies with, and whether it must be kept inside the leaf."""
+    """The leaf's parameters that a load varies with, and whether it must be kept inside the leaf.
+
+    In the order of the container's dimensions, where their ranges allow it: the tape lies in memory as it does.
+    """
     if leaf is None:
         return (), False
     local = leaf.defined
@@ -219,4 +222,8 @@ def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:
     if used & local or load.guard is not None:
         return leaf.params, True
     own = params_of(load, leaf)
+    names = {p.name for p in own}
+    if names <= used and not any(free_names(p.start, p.stop) & names for p in own):
+        places = {p.name: next(k for k, e in enumerate(load.index) if p.name in free_names(e)) for p in own}
+        own = tuple(sorted(own, key=lambda p: places[p.name]))
     return own, any(p.name not in used for p in own)
