@@ -187,12 +187,14 @@ def used_later(block: Sequence[Node | None], j: int, user: Leaf, name: str, prog
             return None
         accesses: list[Load | Store] = [*node.loads, *node.stores]
         for i in accesses:
-            if program.root(i.container) == name:
-                rel = leaf_relation(i, node, rank)
-                names = set(rel.map.get_var_names(isl.dim_type.param))
-                if i.container != name or not rel.exact or names & {f"v_{s}" for s in changed}:
-                    return None
-                found = rel.elements if found is None else found.union(rel.elements)
+            if program.root(i.container) != name:
+                continue
+            rel = leaf_relation(i, node, rank) if i.container == name else None
+            if rel is None or not rel.exact:
+                return None
+            if set(rel.map.get_var_names(isl.dim_type.param)) & {f"v_{s}" for s in changed}:
+                return None
+            found = rel.elements if found is None else found.union(rel.elements)
     return found
 
 
