@@ -10,14 +10,14 @@ from dace import subsets
 
 from sdgrad.names import Names
 from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, Region, Scope, children, walk, with_children
-from sdgrad.rules import RULES
+from sdgrad.rules import RULES, find_rule
 from sdgrad.runtime.blas import BLAS_TYPES
 from sdgrad.runtime.factors import FactoredSolve, Factorization
 
 
 def factor_first(program: Program, names: Names) -> Program:
     """The program with ``Solve`` nodes as a factorization and what solves by it; those with a rule of the user stay."""
-    if len(RULES["Solve"]) > 1 or not any(_is_system(n, program) for n in walk(program.body)):
+    if not any(_is_system(n, program) for n in walk(program.body)):
         return program
     made: dict[str, Container] = {}
 
@@ -55,8 +55,8 @@ def factor_first(program: Program, names: Names) -> Program:
 
 
 def _is_system(node: Node, program: Program) -> bool:
-    if not isinstance(node, NodeCall) or node.kind != "Solve":
-        return False
+    if not isinstance(node, NodeCall) or node.kind != "Solve" or find_rule(node, program) is not RULES["Solve"][-1]:
+        return False  # the last rule is the first that was registered: that of this package
     sizes = [n for n in node.inputs["_ain"].subset.size() if n != 1]
     regions = [*node.inputs.values(), *node.outputs.values()]
     types = {program.containers[r.container].dtype for r in regions}
