@@ -227,7 +227,7 @@ def test_wrong_memory_is_found(emulated):
     with sdgrad.config.override(device="gpu"):
         resident = type(signature).of(layers, dict(zip("Axb", given, strict=True)), resident=True)
         program = resident.gradient(request)
-        with pytest.raises(DeviceError, match="error 1"):
+        with pytest.raises(DeviceError, match="error (1|999)"):
             program({**resident.arguments(dict(zip("Axb", given, strict=True))), "cotangent___return": np.ones(1)})
 
 
@@ -268,7 +268,7 @@ def stacks(A, B):
 
 
 def parts(A, B):
-    return np.sum((A[1:, ::2] @ B[:, 2:]) ** 2)
+    return np.sum((A[1:, 5:35] @ B[:, 2:]) ** 2)
 
 
 PRODUCTS = {
