@@ -1,13 +1,18 @@
 """Trips that multiply a matrix with vectors of their own do so in strips where they are independent, and only there."""
 
+import dace
 import numpy as np
 import pytest
+import sympy
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.program.tree import Leaf, Loop, walk
+from sdgrad.optimize.windows import Trips
+from sdgrad.program.tree import Container, Leaf, Let, Load, Loop, Param, Program, Store, walk
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym
 
 N, F, W = 50, 64, 12
 
@@ -179,3 +184,21 @@ def test_tape_of_a_window():
     backward = signature.differentiated(request).backward
     restored = [n for n in walk(backward) if isinstance(n, Leaf) and n.source.label.startswith("restore_")]
     assert len(restored) == 1
+
+
+def test_of_a_sum_all_terms_are_products_or_none():
+    one, last = sympy.Integer(1), sympy.Integer(N - 1)
+    rows, columns, trips = (Param(n, sympy.Integer(0), last, one) for n in ("j", "f", "i"))
+    shapes = {"p": (N,), "t": (N,), "V": (N, N)}
+    containers = {n: Container(n, dace.data.Array(dace.float64, shape)) for n, shape in shapes.items()}
+    program = Program("sums", containers, {}, {}, ())
+    j, f = sym("j"), sym("f")
+
+    def products(text):
+        loads = Load("a", "p", (j,)), Load("b", "V", (j, f))
+        leaf = Leaf((rows, columns), (*loads, Let("v", code.parse(text)), Store("t", (f,), "v", "sum")))
+        return [len(found) for found in Trips(trips, {}, {"p", "t"}, program).products(leaf)]
+
+    assert products("a * b") == [1, 0]
+    assert products("a * b + 2 * (a * b)") == [2, 0]
+    assert products("a * b + b * b") == [0, 1]

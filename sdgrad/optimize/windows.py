@@ -65,8 +65,9 @@ class Trips:
             found[id(alone)] = mine
             return [alone]
 
-        rest = [n for n in split_stores(leaf, self.program, product) if isinstance(n, Leaf) and id(n) not in found]
-        return list(found.values()), rest
+        parts = [n for n in split_stores(leaf, self.program, product) if isinstance(n, Leaf)]
+        # of a sum, all terms are products, or it stays as it is
+        return [found[id(n)] for n in parts if id(n) in found], [n for n in parts if id(n) not in found]
 
     def product(self, c: Contraction) -> Product | None:
         if any(self.moves(x) for x in c.constants) or any(p.step != 1 for p in c.leaf.params):
