@@ -109,3 +109,22 @@ def test_nothing_is_zeroed_for_them(function, name):
 )
 def test_zeros_stay_where_elements_get_none_or_several(function, name):
     assert any(n.startswith(name) for n in zeroed(function))
+
+
+def carried_zeros(x):
+    """What a trip does not add to is zero in the next trip, which reads it before."""
+    s = 0.0
+    t = np.zeros(6)
+    for i in range(1, 5):
+        s += np.sum(t * x)
+        t[:] = 0.0
+        t[i : i + 2] += np.sin(x[i : i + 2])
+    return s
+
+
+def test_zeros_that_the_next_trip_reads():
+    x = np.linspace(0.3, 1.1, 6)
+    value, gradient = sdgrad.value_and_grad(carried_zeros)(x)
+    assert value == pytest.approx(carried_zeros(x), rel=1e-12)
+    wanted = [(carried_zeros(x + 1e-6 * e) - carried_zeros(x - 1e-6 * e)) / 2e-6 for e in np.eye(6)]
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-6, atol=1e-8)

@@ -128,8 +128,10 @@ def next_use(
         if not neutral or any(s.fresh for s in mine):
             return None
         fresh = started(user, around, mine, program) if part is None else None
-        if fresh is None and name in own | ({name} if part is not None else set()):
-            touched = part if part is not None else used_later(block, j, user, name, program)
+        if fresh is None:
+            alone = name in own and not any(n is not None and uses(n, name, program) for n in block[:k])
+            later = used_later(block, j, user, name, program) if part is None and alone else None
+            touched = later if part is None else part
             fresh = started_part(user, around, mine, touched, part is not None) if touched is not None else None
         if fresh is None:
             return None
