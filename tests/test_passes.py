@@ -55,7 +55,10 @@ def everything(x, A):
         first = max(i - 9, 0)
         near = np.sin(A[first : i + 1] @ A[i])
         r[i] += np.sum(near @ A[first : i + 1])
-    total = np.sum(r) + np.sum(U) + np.sum(J * J) + np.sum(S * S)
+    w = np.copy(x)
+    for i in range(1, N):
+        w[:i] = np.sin(w[:i] + x[i])
+    total = np.sum(r) + np.sum(w) + np.sum(U) + np.sum(J * J) + np.sum(S * S)
     return total + np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
 
 
@@ -85,6 +88,10 @@ def count(program, kind):
     return sum(isinstance(n, kind) for n in walk(program.body))
 
 
+def size(program):
+    return sum(int(c.desc.total_size) for c in program.containers.values() if c.transient and not c.desc.free_symbols)
+
+
 CHANGES = {
     "hoist": lambda own, other: str(other) != str(own),
     "nests": lambda own, other: count(other, Loop) > count(own, Loop),
@@ -110,6 +117,7 @@ CHANGES = {
         [n.schedule for n in walk(own.body) if isinstance(n, (Leaf, Scope))]
         != [n.schedule for n in walk(other.body) if isinstance(n, (Leaf, Scope))]
     ),
+    "packed": lambda own, other: size(other) > size(own),
     "memory": lambda own, other: len(other.containers) > len(own.containers),
     "lanes": lambda own, other: str(other) == str(own),  # only the generated code is another
 }

@@ -18,6 +18,7 @@ from sdgrad.optimize.gather import gather_neighbours
 from sdgrad.optimize.half import compute_in_single
 from sdgrad.optimize.kernels import run_on_device
 from sdgrad.optimize.order import walk_memory
+from sdgrad.optimize.packing import pack_triangles
 from sdgrad.optimize.pairs import complex_as_pairs
 from sdgrad.optimize.parallel import choose_threads
 from sdgrad.optimize.partial import share_sums
@@ -98,12 +99,13 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("pairs", complex_as_pairs),
     (None, compute_in_single),
     ("threads", choose_threads),
+    ("packed", pack_triangles),
     ("memory", share_memory),
 )
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
-OF_HOSTS = frozenset({"strips", "triangles", "rows", "layout", "threads", "memory"})
+OF_HOSTS = frozenset({"strips", "triangles", "rows", "layout", "threads", "packed", "memory"})
 """Passes about libraries, caches and threads of a CPU."""
 
 
