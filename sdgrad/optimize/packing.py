@@ -101,6 +101,7 @@ class Packing:
 
     def view(self, view: Container, base: Container) -> Container | None:
         """A view of a part of one row, as a view of the packed array; None where it is none."""
+        assert view.view_subset is not None
         ranges = view.view_subset.ranges
         dims = _dims(view, base)
         if dims is None or self.row in dims or any(b != e for d, (b, e, _) in enumerate(ranges) if d not in dims):
@@ -122,7 +123,8 @@ class Packing:
 
 def _dims(view: Container, base: Container) -> list[int] | None:
     """For each dimension of a view, the one of its base that it is a part of; None where it is none."""
-    dims = []
+    assert view.view_subset is not None
+    dims: list[int] = []
     for count, step in zip(view.desc.shape, view.desc.strides, strict=True):
         alike = [d for d, n in enumerate(base.shape) if n != 1 and base.desc.strides[d] == step]
         if len(alike) != 1 or alike[0] in dims:
@@ -160,7 +162,7 @@ def _part(low: tuple[int, int], high: tuple[int, int], rows: int) -> tuple[int, 
 
 
 def _slopes(elements: isl.Set, dim: int, row: int, largest: int) -> set[int]:
-    """Of lines that may bound rows, how far they move from row to row: not at all, or from the first row to the last."""
+    """How far lines that may bound the rows move from one to the next: not at all, or as far as from first to last."""
     rows = [_extreme(elements, row, row, 0, last) for last in (0, 1)]
     ends = [_extreme(elements.fix_val(isl.dim_type.set, row, k), dim, row, 0, largest) for k in rows]
     steep = Fraction(ends[1] - ends[0], max(rows[1] - rows[0], 1))
@@ -189,8 +191,8 @@ class Use:
         ranges = {n: p for n, p in self.dims if p is not None}
         for i, n in zip(self.index, shape, strict=True):
             p = ranges.get(getattr(i, "name", ""))
-            if p is None or {p.start, p.stop} != {sympy.Integer(0), n - 1}:
-                return n == 1
+            if n != 1 and (p is None or {p.start, p.stop} != {sympy.Integer(0), n - 1}):
+                return False
         return True
 
     def elements(self) -> isl.Set:
