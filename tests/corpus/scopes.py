@@ -224,3 +224,24 @@ def elements_one_by_one(v, n):
     r[1] += n[1] * t[0] - n[0] * t[2]
     r[2] += n[0] * t[1] * r[0]
     return np.sum(r * r)
+
+
+# Operands whose sizes a loop's variable gives, by one known to be positive and by one that is not.
+@program(lambda rng: (signed(rng, (4, 5)), signed(rng, (4, 5)), signed(rng, 5)), "corpus both", wrt=("A", "B", "Y"))
+def functions_of_outer_products(A, B, Y):
+    for i in range(1, 3):
+        A[2:3, : 5 - i] += 0.5 * twice(B[1:2, : 5 - i], np.outer(A[3:, 1], Y[i:]))
+    return np.sum(A * A)
+
+
+def blend(p, q):
+    return np.tanh(p * q) + 0.5 * p
+
+
+def bump(p):
+    t = np.sin(p)
+    return t * p
+
+
+def twice(p, q):
+    return blend(bump(p), q)
