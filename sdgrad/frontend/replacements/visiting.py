@@ -2,8 +2,8 @@
 
 - A loop that counts down: DaCe takes its variable to be positive, and ``0.1 * i < 0.1`` to be false for ``i = 0``.
 - ``i != i and ...``: what SymPy decides about a comparison is a boolean of SymPy, which no operator takes.
-- ``f(A[:i], x * y[:i])``: sizes of what a function is called with mention one ``i`` that is known to be positive, and one that
-  is not, and equations with both have no solution.
+- ``f(A[:i], x * y[:i])``: sizes of what a function is called with mention one ``i`` that is known to be positive, and
+  one that is not, and equations with both have no solution.
 """
 
 from __future__ import annotations
