@@ -10,10 +10,14 @@
 #include <cstddef>
 #include <new>
 #include <type_traits>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 namespace sdgrad
 {
     constexpr std::size_t LEAST = std::size_t(1) << 16, MOST = std::size_t(1) << 28, ALIGNMENT = 64;
+    constexpr std::size_t LARGE_PAGE = std::size_t(1) << 21;  // a large one
 
     // Stands in the ALIGNMENT bytes before an array.
     struct Block
@@ -22,6 +26,11 @@ namespace sdgrad
         Block *next;
     };
     static_assert(sizeof(Block) <= ALIGNMENT);
+
+    inline std::align_val_t alignment(std::size_t bytes)
+    {
+        return std::align_val_t(bytes >= LARGE_PAGE ? LARGE_PAGE : ALIGNMENT);
+    }
 
     struct Waiting
     {
@@ -45,7 +54,7 @@ namespace sdgrad
     {
         while (block) {
             Block *next = block->next;
-            ::operator delete[](static_cast<void *>(block), std::align_val_t(ALIGNMENT));
+            ::operator delete[](static_cast<void *>(block), alignment(block->bytes));
             block = next;
         }
     }
@@ -63,7 +72,12 @@ namespace sdgrad
                 }
             waiting.leave();
         }
-        void *memory = ::operator new[](bytes + ALIGNMENT, std::align_val_t(ALIGNMENT));
+        void *memory = ::operator new[](bytes + ALIGNMENT, alignment(bytes));
+#ifdef MADV_HUGEPAGE
+        // few and large pages, as NumPy asks for: walking through an array, less time goes into finding out where each is
+        if (bytes >= LARGE_PAGE)
+            madvise(memory, (bytes + ALIGNMENT) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+#endif
         return reinterpret_cast<char *>(new (memory) Block{bytes, nullptr}) + ALIGNMENT;
     }
 
