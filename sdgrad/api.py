@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from sdgrad.config import DeviceKind, device, on_device
+from sdgrad.config import DeviceKind, on_device
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
 from sdgrad.gradients import gradient_name, seed_name
@@ -22,7 +22,7 @@ from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, is_tensor, like
 from sdgrad.runtime.direct import Direct, Kinds, kinds_of
-from sdgrad.runtime.resident import Memory, memory_of, run, stand_in
+from sdgrad.runtime.resident import dtype_of, is_resident, placed, run, saved
 from sdgrad.signature import Derived, Signature, identity
 from sdgrad.wrt import Wrt, key, names_of, several
 
@@ -155,10 +155,9 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
         afterwards.
     """
     arguments = bind_arguments(f, args, kwargs)
-    saved = {k: np.array(as_array(v)) if isinstance(as_array(v), np.ndarray) else v for k, v in arguments.items()}
     names = list(arguments)[: len(args)]
-    wanted = tuple(n for n in names if np.asarray(as_array(saved[n])).dtype.kind in "fc")
-    tape = Forward(f, wanted, None, "least", strong_zero).run(saved)
+    wanted = tuple(n for n in names if dtype_of(arguments[n]).kind in "fc")
+    tape = Forward(f, wanted, None, "least", strong_zero).run({n: saved(v) for n, v in arguments.items()})
     outputs = list(tape.outputs)
 
     def pullback(*cotangents: Any) -> tuple:
@@ -166,10 +165,10 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
             raise ArgumentError(f"expected {len(outputs)} cotangents, one for each output, found {len(cotangents)}")
         given = {n: c for n, c in zip(outputs, cotangents, strict=True) if c is not None}
         found = Backward(f, wanted)(tape, **given)
-        return tuple(like(np.asarray(found[n]), arguments[n]) if n in wanted else None for n in names)
+        return tuple(_in_kind_of(found[n], arguments[n]) if n in wanted else None for n in names)
 
     kind = next((v for v in arguments.values() if is_tensor(v)), None)
-    results = tuple(like(np.asarray(v), kind) if kind is not None else v for v in tape.outputs.values())
+    results = tuple(_in_kind_of(v, kind) if kind is not None else v for v in tape.outputs.values())
     return (results[0] if len(results) == 1 else results), pullback
 
 
@@ -187,11 +186,11 @@ def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
             results = tuple(prepared[kinds](args))
             return results[0] if len(results) == 1 else results
         arguments = bind_arguments(f, args, kwargs)
-        memory, models = _where(arguments)
+        memory, models = placed(arguments)
         signature = Signature.of(f, models, memory is not None)
         program = signature.primal()
         given = signature.arguments(arguments)
-        found = program(given, inplace) if memory is None else run(program, given, memory, inplace)
+        found = run(program, given, memory, inplace)
         results = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
         if kinds is not None and not inplace and only_kinds_matter(f, signature, args):
             shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))
@@ -274,7 +273,7 @@ class GradFunction(CalledInPrograms):
     def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
         """A call of which nothing is known beforehand."""
         arguments = bind_arguments(self.f, args, kwargs)
-        memory, models = _where(arguments)
+        memory, models = placed(arguments)
         signature, names, output, request = self.question(models, memory is not None)
         present = request.inputs
         program = signature.gradient(request)
@@ -315,13 +314,8 @@ class GradFunction(CalledInPrograms):
         return outputs[0]
 
 
-def _where(arguments: Mapping[str, Any]) -> tuple[Memory | None, Mapping[str, Any]]:
-    """The memory of a GPU that arguments are used in, and what a program is made for: None, and themselves, elsewhere.
-
-    A program for a CPU takes arrays on a GPU through the memory of the host.
-    """
-    memory = memory_of(arguments.values()) if device() == "gpu" else None
-    return memory, arguments if memory is None else {n: stand_in(v) for n, v in arguments.items()}
+def _in_kind_of(result: Any, original: Any) -> Any:
+    return result if is_resident(result) else like(np.asarray(result), original)
 
 
 def _zero(value: Any) -> Any:

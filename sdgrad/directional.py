@@ -15,7 +15,8 @@ from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.halves import Forward
 from sdgrad.linear import linear_map
 from sdgrad.request import Request
-from sdgrad.runtime.arrays import as_array, like, matching
+from sdgrad.runtime.arrays import as_array, like
+from sdgrad.runtime.resident import Memory, dtype_of, matching, placed, run
 from sdgrad.signature import Signature
 
 
@@ -38,19 +39,20 @@ def jvp(
     if len(primals) != len(tangents):
         raise ArgumentError(f"{len(primals)} arguments, but {len(tangents)} tangents")
     arguments = bind_arguments(f, tuple(primals), kwargs)
-    signature = Signature.of(f, arguments)
+    memory, models = placed(arguments) if not batched else (None, arguments)
+    signature = Signature.of(f, models, memory is not None)
     outputs = signature.outputs
     if not outputs:
         raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
     given = {n: t for n, t in zip(arguments, tangents, strict=False) if t is not None}
     if batched:
         return _in_directions(f, signature, arguments, given)
-    moved = {n: _tangent(t, arguments[n], n) for n, t in given.items()}
+    moved = {n: _tangent(t, arguments[n], n, memory) for n, t in given.items()}
     present = {n: t for n, t in moved.items() if n in signature.program.containers}
     request = Request(tuple(present), outputs, accumulate=False)
     program = signature.tangent(request)
     named = {tangent_name(n, signature.program): t for n, t in present.items()}
-    found = program({**signature.arguments(arguments), **named})
+    found = run(program, {**signature.arguments(arguments), **named}, memory)
     values = tuple(signature.output_value(o, found, arguments) for o in outputs)
     dots = tuple(signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in outputs)
     return (values[0], dots[0]) if len(outputs) == 1 else (values, dots)
@@ -123,8 +125,8 @@ def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     return shaped if len(primals) > 1 else shaped[0]
 
 
-def _tangent(value: Any, primal: Any, name: str) -> np.ndarray:
-    dtype = np.asarray(as_array(primal)).dtype
+def _tangent(value: Any, primal: Any, name: str, memory: Memory | None = None) -> Any:
+    dtype = dtype_of(primal)
     if dtype.kind not in "fc":
         raise ArgumentError(f"argument '{name}' is {dtype}: only floating-point arguments have tangents; give None")
-    return matching(value, primal, f"tangent of '{name}'")
+    return matching(value, primal, f"tangent of '{name}'", memory)

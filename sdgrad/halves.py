@@ -18,8 +18,9 @@ from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.program.naming import is_returned
 from sdgrad.program.tree import Block, writes
 from sdgrad.request import Request
-from sdgrad.runtime.arrays import as_array, like, matching
+from sdgrad.runtime.arrays import as_array, like
 from sdgrad.runtime.program import CompiledProgram
+from sdgrad.runtime.resident import Memory, is_resident, matching, placed, run
 from sdgrad.signature import Ready, Signature, Watching, compiled, making
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
@@ -35,6 +36,12 @@ class Compiled:
     forward: CompiledProgram
     backward: CompiledProgram
     halves: Halves | None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the sizes of all arrays are known before a call."""
+        both = (self.forward, self.backward)
+        return all(not p.library.initial and all(slot.shape is not None for slot in p.slots) for p in both)
 
     def sizes(self, arguments: Mapping[str, Any]) -> dict[str, int]:
         """The values of symbols in the sizes of what is kept."""
@@ -102,6 +109,7 @@ class Tape:
     arrays: Mapping[str, np.ndarray]  # what is kept, and the arguments after it
     outputs: Mapping[str, Any]  # by the names users have for them
     stamps: Mapping[str, int] = field(default_factory=dict)
+    memory: Memory | None = None  # of a GPU, where arguments and tape are
 
     @property
     def nbytes(self) -> int:
@@ -171,14 +179,18 @@ class Forward:
         return known, request, compile_halves(signature, request, self.tapes)
 
     def run(self, arguments: Mapping[str, Any]) -> Tape:
-        signature = Signature.of(self.f, arguments)
+        memory, models = placed(arguments)
+        signature = Signature.of(self.f, models, memory is not None)
         known, request, programs = self.compiled(signature)
+        if memory is not None and not programs.fixed:  # arrays go through the memory of the host
+            memory, signature = None, Signature.of(self.f, arguments)
+            known, request, programs = self.compiled(signature)
         initial = signature.arguments(arguments)
-        found = programs.forward(initial, sizes=programs.sizes(initial))
+        found = run(programs.forward, initial, memory, sizes=programs.sizes(initial))
         results = {n: signature.output_value(c, found, arguments) for n, c in known.items()}
         stamped = arguments.items() if config.checked else ()
         stamps = {n: _stamp(v) for n, v in stamped if isinstance(as_array(v), np.ndarray)}
-        return Tape(programs, signature, request, arguments, initial, found, results, stamps)
+        return Tape(programs, signature, request, arguments, initial, found, results, stamps, memory)
 
 
 @dataclass
@@ -209,26 +221,28 @@ class Backward:
         given = {n.removeprefix("grad_") if n not in known else n: v for n, v in cotangents.items()}
         if unknown := [n for n in given if n not in known]:
             raise NameNotFound("cotangent", unknown[0], list(known))
-        if not given and len(known) == 1 and np.ndim(as_array(next(iter(tape.outputs.values())))) == 0:
+        if not given and len(known) == 1 and np.ndim(next(iter(tape.outputs.values()))) == 0:
             given = dict.fromkeys(known, 1.0)
         if not given:
             raise ArgumentError(f"backward needs a cotangent: {', '.join(known)}")
-        program = signature.program
+        program, memory = signature.program, tape.memory
         seeds = {
-            seed_name(c, program, request): matching(given[u], tape.outputs[u], f"cotangent of {u}")
+            seed_name(c, program, request): matching(given[u], tape.outputs[u], f"cotangent of {u}", memory)
             if u in given
-            else np.zeros(np.shape(as_array(tape.outputs[u])) or 1, program.containers[c].dtype.type)
+            else _zeros(np.shape(tape.outputs[u]) or (1,), program.containers[c].dtype.type, memory)
             for u, c in known.items()
         }
         start = tape.initial if halves is None else {n: tape.initial[n] for n in halves.restarted if n in tape.initial}
         symbols = {n: v for n, v in tape.initial.items() if n not in program.containers}
         arrays = {} if halves is None else tape.arrays
-        found = tape.programs.backward({**symbols, **arrays, **start, **seeds}, sizes=tape.programs.sizes(tape.initial))
+        taken, sizes = {**symbols, **arrays, **start, **seeds}, tape.programs.sizes(tape.initial)
+        found = run(tape.programs.backward, taken, memory, sizes=sizes)
         gradients = {n: self.gradient(n, tape, found) for n in self.requires}
         for name, array in (into or {}).items():
             if name not in gradients:
                 raise NameNotFound("gradient", name, list(gradients))
-            array += np.reshape(as_array(gradients[name]), np.shape(array))
+            own = gradients[name] if is_resident(array) else as_array(gradients[name])
+            array += own.reshape(np.shape(array))
             gradients[name] = array
         return gradients
 
@@ -236,7 +250,12 @@ class Backward:
         original, program = tape.given[name], tape.signature.program
         if name not in program.containers:
             return like(np.zeros_like(np.asarray(as_array(original))), original)
-        return like(found[gradient_name(name, program)].reshape(np.shape(as_array(original))), original)
+        gradient = found[gradient_name(name, program)].reshape(np.shape(original))
+        return gradient if is_resident(gradient) else like(gradient, original)
+
+
+def _zeros(shape: tuple[int, ...], dtype: Any, memory: Memory | None) -> Any:
+    return np.zeros(shape, dtype) if memory is None else memory.full(shape, np.dtype(dtype), 0)
 
 
 @dataclass
@@ -280,4 +299,4 @@ class Attached:
 def zero_grad(*arrays: np.ndarray) -> None:
     """Set gradients to zero, before others are accumulated."""
     for array in arrays:
-        as_array(array)[...] = 0
+        (array if is_resident(array) else as_array(array))[...] = 0

@@ -90,7 +90,7 @@ class CompiledGradient:
     def __call__(
         self, arguments: Mapping[str, Any], inplace: bool = False, memory: Memory | None = None
     ) -> dict[str, Any]:
-        return self.program(arguments, inplace) if memory is None else run(self.program, arguments, memory, inplace)
+        return run(self.program, arguments, memory, inplace)
 
     def gradient(self, name: str, found: Mapping[str, Any], original: Any) -> Any:
         """The gradient of an argument, in its kind and shape."""

@@ -58,6 +58,15 @@ def cupy(home: Path) -> types.ModuleType:
         def copy(self):
             return asarray(self.get())
 
+        def __setitem__(self, where, value):
+            found = self.get()
+            found[where] = value
+            assert device.put(self.data.ptr, found.ctypes.data, found.nbytes) == 0
+
+        def __iadd__(self, other):
+            self[...] = self.get() + other.get()
+            return self
+
     ndarray.__module__ = "cupy"
 
     def filled(value):

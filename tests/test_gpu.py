@@ -153,6 +153,80 @@ def test_arrays_of_a_gpu_are_used_where_they_are(cupy):
         assert sdgrad.compile_forward(layers)(*there).get() == pytest.approx(wanted, rel=1e-12)
 
 
+def hidden(A, x, b):
+    y = np.tanh(A @ x + b)
+    return y * y, np.sum(y)
+
+
+def test_pullbacks_of_arrays_of_a_gpu(cupy):
+    given, r = arguments(), np.random.default_rng(1)
+    seeds = r.normal(size=120), 0.5
+    (_, wanted), right = (lambda out, pull: (out, pull(*seeds)))(*sdgrad.vjp(hidden, *given))
+    there, cotangents = [cupy.asarray(a) for a in given], (cupy.asarray(seeds[0]), cupy.asarray(np.array(0.5)))
+    with sdgrad.config.override(device="gpu"):
+        (rows, total), pull = sdgrad.vjp(hidden, *there)
+        for a in there:
+            a[...] = 0.0  # the pullback is that of the call
+        found = pull(*cotangents)
+        partly = pull(None, 1.0)
+    assert type(rows) is cupy.ndarray and total.get() == pytest.approx(wanted, rel=1e-12)
+    for mine, own in zip(found, right, strict=True):
+        assert type(mine) is cupy.ndarray
+        np.testing.assert_allclose(mine.get(), own, rtol=1e-9, atol=1e-12)
+    own = sdgrad.vjp(hidden, *given)[1](None, 1.0)
+    np.testing.assert_allclose(partly[1].get(), own[1], rtol=1e-9, atol=1e-12)
+
+
+def test_tapes_stay_on_a_gpu(cupy):
+    given = arguments()
+    there = [cupy.asarray(a) for a in given]
+    right = sdgrad.grad(layers, wrt=("A", "x"))(*given)
+    forward, backward = sdgrad.grad(layers, requires=["A", "x"])
+    with sdgrad.config.override(device="gpu"):
+        value, tape = forward(*there)
+        into = {"x": cupy.asarray(np.ones(130))}
+        cupy.copies = 0
+        found = backward(tape)
+        assert cupy.copies == 1, "the seed, a number"
+        backward(tape, into=into)
+        sdgrad.zero_grad(found["A"])
+    assert type(value) is cupy.ndarray and all(type(tape.arrays[n]) is cupy.ndarray for n in tape.programs.halves.kept)
+    np.testing.assert_allclose(found["x"].get(), right[1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(into["x"].get(), right[1] + 1.0, rtol=1e-9, atol=1e-12)
+    assert not np.any(found["A"].get())
+
+
+def test_tangents_of_arrays_of_a_gpu(cupy):
+    given, r = arguments(), np.random.default_rng(2)
+    moved = [r.normal(size=a.shape) for a in given]
+    (_, wanted), (rows, right) = sdgrad.jvp(hidden, given, moved)
+    there, along = ([cupy.asarray(a) for a in arrays] for arrays in (given, moved))
+    with sdgrad.config.override(device="gpu"):
+        cupy.copies = 0
+        (_, total), (mine, found) = sdgrad.jvp(hidden, there, [along[0], moved[1], along[2]])
+        assert cupy.copies == 1, "the tangent of the host"
+        with pytest.raises(sdgrad.SdgradError, match="tangent of 'x'"):
+            sdgrad.jvp(hidden, there, [along[0], along[2], along[2]])
+    assert total.get() == pytest.approx(wanted, rel=1e-12) and found.get() == pytest.approx(right, rel=1e-12)
+    np.testing.assert_allclose(mine.get(), rows, rtol=1e-9, atol=1e-12)
+
+
+def collected(x, n):
+    s = 0.0
+    while s < n[0]:
+        s += np.sum(x * x)
+    return s
+
+
+def test_tapes_of_unknown_size_go_through_the_host(cupy):
+    x, n = np.linspace(0.5, 1.5, 10), np.array([40.0])
+    right = sdgrad.vjp(collected, x, n)[1](1.0)[0]
+    with sdgrad.config.override(device="gpu"):
+        value, pull = sdgrad.vjp(collected, cupy.asarray(x), cupy.asarray(n))
+        found = pull(1.0)[0]
+    np.testing.assert_allclose(found.get(), right, rtol=1e-12)
+
+
 def overwritten(x, s):
     x[1:] = x[1:] * x[:-1] * s
     return np.sum(x * x)

@@ -14,8 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from dace import data as dt
 
+from sdgrad.config import device
 from sdgrad.errors import ArgumentError
-from sdgrad.runtime.arrays import check, is_cupy, is_tensor
+from sdgrad.runtime import arrays as host
+from sdgrad.runtime.arrays import as_array, check, is_cupy, is_tensor
 from sdgrad.runtime.program import CompiledProgram
 
 
@@ -84,19 +86,65 @@ def memory_of(values: Iterable[Any]) -> Memory | None:
     return TorchMemory(importlib.import_module("torch"), first.device)
 
 
+def placed(arguments: Mapping[str, Any]) -> tuple[Memory | None, Mapping[str, Any]]:
+    """The memory of a GPU that arguments are used in, and what a program is made for: None, and themselves, elsewhere.
+
+    A program for a CPU takes arrays on a GPU through the memory of the host.
+    """
+    memory = memory_of(arguments.values()) if device() == "gpu" else None
+    return memory, arguments if memory is None else {n: stand_in(v) for n, v in arguments.items()}
+
+
+def matching(value: Any, model: Any, what: str, memory: Memory | None) -> Any:
+    """A cotangent or tangent of a model, as programs take it that run in a memory.
+
+    :raises ArgumentError: its shape is another one.
+    """
+    if memory is None:
+        return host.matching(value, model, what)
+    wanted, shape, dtype = tuple(np.shape(model)), tuple(np.shape(value)), dtype_of(model)
+    if shape != wanted:
+        raise ArgumentError(f"{what}: expected shape {wanted}, found {shape}")
+    return memory.array(value if is_resident(value) else np.asarray(as_array(value), dtype), dtype)
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """The dtype of an array, wherever it is, or of a number."""
+    return np.dtype(str(value.dtype).removeprefix("torch.")) if hasattr(value, "dtype") else np.asarray(value).dtype
+
+
+def saved(value: Any) -> Any:
+    """A value that stays as it is, whatever becomes of the array that is given; on a GPU it stays there."""
+    memory = memory_of([value]) if device() == "gpu" else None
+    if memory is not None:
+        return memory.copy(value)
+    return np.array(as_array(value)) if isinstance(as_array(value), np.ndarray) else value
+
+
 def stand_in(value: Any) -> Any:
     """A value of the host that a program of a resident one is made for: its shape and dtype matter, or its number."""
     if not is_resident(value):
         return value
-    dtype = np.dtype(str(value.dtype).removeprefix("torch."))
-    return np.empty(tuple(value.shape), dtype) if value.ndim else value.item()
+    return np.empty(tuple(value.shape), dtype_of(value)) if value.ndim else value.item()
 
 
-def run(program: CompiledProgram, given: Mapping[str, Any], memory: Memory, inplace: bool = False) -> dict[str, Any]:
-    """Call a program; returns every array it was called with, those that were not given new.
+def run(
+    program: CompiledProgram,
+    given: Mapping[str, Any],
+    memory: Memory | None,
+    inplace: bool = False,
+    sizes: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Call a program where its arguments are; returns every array it was called with, those that were not given new.
 
+    :param memory: of a GPU; None where they are in the memory of the host.
+    :param sizes: values of symbols that the arguments' shapes do not tell.
     :raises ArgumentError: an array has another dtype or shape than the program's.
     """
+    return program(given, inplace, sizes) if memory is None else _run_there(program, given, memory, inplace)
+
+
+def _run_there(program: CompiledProgram, given: Mapping[str, Any], memory: Memory, inplace: bool) -> dict[str, Any]:
     slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
     arrays: dict[str, Any] = {}
     values: list[Any] = []
