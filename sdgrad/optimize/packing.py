@@ -69,7 +69,7 @@ class Packing:
         shape = tuple(int(n) for n in container.shape)
         order = sorted(range(len(shape)), key=lambda d: -container.desc.strides[d])
         found = (_rows(elements, shape, order, k) for k in range(len(order) - 1) if shape[order[k]] > 1)
-        best = min((p for p in found if p is not None), key=lambda p: p.total, default=None)
+        best = min(found, key=lambda p: p.total, default=None)
         return best if best is not None and best.total <= MOST_LEFT * int(container.desc.total_size) else None
 
     @property
@@ -136,7 +136,7 @@ def _dims(view: Container, base: Container) -> list[int] | None:
     return dims
 
 
-def _rows(elements: isl.Set, shape: tuple[int, ...], order: Sequence[int], k: int) -> Packing | None:
+def _rows(elements: isl.Set, shape: tuple[int, ...], order: Sequence[int], k: int) -> Packing:
     """The rows along the ``k``-th dimension of an order, each as long as what is used of it."""
     row = order[k]
     inner = []
