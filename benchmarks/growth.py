@@ -85,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = table(rows)
     print(text)
     if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "growth.md").write_text(f"{options.threads} thread(s), {options.reps} repetitions.\n\n{text}\n")
     return 0
 

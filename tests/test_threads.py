@@ -196,6 +196,44 @@ def test_products_are_shared_out(threads, tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+FACTORS = """
+import numpy as np
+
+import sdgrad
+from sdgrad.runtime.blas import get_blas_threads
+
+
+def factor(A):
+    return np.linalg.cholesky(A)
+
+
+def solved(A, B):
+    return np.linalg.solve(A, B)
+
+
+r = np.random.default_rng(0)
+for kind in (np.float64, np.complex128):
+    for n in (3, 150, 1300 if kind is np.float64 else 151):
+        A = (r.normal(size=(n, n)) + (1j * r.normal(size=(n, n)) if kind is np.complex128 else 0)).astype(kind)
+        B = A[:, : n // 2]
+        assert np.allclose(sdgrad.compile_forward(solved)(A, B), np.eye(n)[:, : n // 2], atol=1e-7)
+        if kind is np.float64:
+            C = A @ A.T + n * np.eye(n)
+            L = np.tril(sdgrad.compile_forward(factor)(C))
+            assert np.allclose(L @ L.T, C)
+        assert get_blas_threads() == 3, "as it was before"
+"""
+
+
+def test_factorizations_leave_the_number_of_threads(tmp_path):
+    """Small ones run on one of OpenBLAS's threads, large ones on all."""
+    script = tmp_path / "factors.py"
+    script.write_text(FACTORS)
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "3", "OMP_NUM_THREADS": "2", "PYTHONPATH": str(HERE.parent)}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 FORKED = """
 import multiprocessing
 

@@ -45,7 +45,6 @@
 #define cblas_ssyrk     scipy_cblas_ssyrk
 #define cblas_ssyr2k    scipy_cblas_ssyr2k
 #define cblas_strmm     scipy_cblas_strmm
-#define cblas_strsm     scipy_cblas_strsm
 #define cblas_somatcopy scipy_cblas_somatcopy
 #define cblas_simatcopy scipy_cblas_simatcopy
 #define cblas_dasum     scipy_cblas_dasum
@@ -69,7 +68,6 @@
 #define cblas_dsyrk     scipy_cblas_dsyrk
 #define cblas_dsyr2k    scipy_cblas_dsyr2k
 #define cblas_dtrmm     scipy_cblas_dtrmm
-#define cblas_dtrsm     scipy_cblas_dtrsm
 #define cblas_domatcopy scipy_cblas_domatcopy
 #define cblas_dimatcopy scipy_cblas_dimatcopy
 #define cblas_caxpy     scipy_cblas_caxpy
@@ -94,7 +92,6 @@
 #define cblas_csyr2k    scipy_cblas_csyr2k
 #define cblas_cher2k    scipy_cblas_cher2k
 #define cblas_ctrmm     scipy_cblas_ctrmm
-#define cblas_ctrsm     scipy_cblas_ctrsm
 #define cblas_comatcopy scipy_cblas_comatcopy
 #define cblas_cimatcopy scipy_cblas_cimatcopy
 #define cblas_zaxpy     scipy_cblas_zaxpy
@@ -119,7 +116,6 @@
 #define cblas_zsyr2k    scipy_cblas_zsyr2k
 #define cblas_zher2k    scipy_cblas_zher2k
 #define cblas_ztrmm     scipy_cblas_ztrmm
-#define cblas_ztrsm     scipy_cblas_ztrsm
 #define cblas_zomatcopy scipy_cblas_zomatcopy
 #define cblas_zimatcopy scipy_cblas_zimatcopy
 #define cblas_scasum    scipy_cblas_scasum
@@ -129,11 +125,7 @@
 
 // LAPACK
 #define LAPACKE_sgesv   scipy_LAPACKE_sgesv
-#define LAPACKE_sgetrf  scipy_LAPACKE_sgetrf
-#define LAPACKE_sgetri  scipy_LAPACKE_sgetri
-#define LAPACKE_sgetrs  scipy_LAPACKE_sgetrs
 #define LAPACKE_sposv   scipy_LAPACKE_sposv
-#define LAPACKE_spotrf  scipy_LAPACKE_spotrf
 #define LAPACKE_spotri  scipy_LAPACKE_spotri
 #define LAPACKE_spotrs  scipy_LAPACKE_spotrs
 #define LAPACKE_ssytrf  scipy_LAPACKE_ssytrf
@@ -145,11 +137,7 @@
 #define LAPACKE_sgeev   scipy_LAPACKE_sgeev
 #define LAPACKE_sgesdd  scipy_LAPACKE_sgesdd
 #define LAPACKE_dgesv   scipy_LAPACKE_dgesv
-#define LAPACKE_dgetrf  scipy_LAPACKE_dgetrf
-#define LAPACKE_dgetri  scipy_LAPACKE_dgetri
-#define LAPACKE_dgetrs  scipy_LAPACKE_dgetrs
 #define LAPACKE_dposv   scipy_LAPACKE_dposv
-#define LAPACKE_dpotrf  scipy_LAPACKE_dpotrf
 #define LAPACKE_dpotri  scipy_LAPACKE_dpotri
 #define LAPACKE_dpotrs  scipy_LAPACKE_dpotrs
 #define LAPACKE_dsytrf  scipy_LAPACKE_dsytrf
@@ -161,11 +149,7 @@
 #define LAPACKE_dgeev   scipy_LAPACKE_dgeev
 #define LAPACKE_dgesdd  scipy_LAPACKE_dgesdd
 #define LAPACKE_cgesv   scipy_LAPACKE_cgesv
-#define LAPACKE_cgetrf  scipy_LAPACKE_cgetrf
-#define LAPACKE_cgetri  scipy_LAPACKE_cgetri
-#define LAPACKE_cgetrs  scipy_LAPACKE_cgetrs
 #define LAPACKE_cposv   scipy_LAPACKE_cposv
-#define LAPACKE_cpotrf  scipy_LAPACKE_cpotrf
 #define LAPACKE_cpotri  scipy_LAPACKE_cpotri
 #define LAPACKE_cpotrs  scipy_LAPACKE_cpotrs
 #define LAPACKE_csytrf  scipy_LAPACKE_csytrf
@@ -177,11 +161,7 @@
 #define LAPACKE_cgeev   scipy_LAPACKE_cgeev
 #define LAPACKE_cgesdd  scipy_LAPACKE_cgesdd
 #define LAPACKE_zgesv   scipy_LAPACKE_zgesv
-#define LAPACKE_zgetrf  scipy_LAPACKE_zgetrf
-#define LAPACKE_zgetri  scipy_LAPACKE_zgetri
-#define LAPACKE_zgetrs  scipy_LAPACKE_zgetrs
 #define LAPACKE_zposv   scipy_LAPACKE_zposv
-#define LAPACKE_zpotrf  scipy_LAPACKE_zpotrf
 #define LAPACKE_zpotri  scipy_LAPACKE_zpotri
 #define LAPACKE_zpotrs  scipy_LAPACKE_zpotrs
 #define LAPACKE_zsytrf  scipy_LAPACKE_zsytrf
@@ -290,3 +270,72 @@ SDGRAD_GEMM(d, double, double)
 SDGRAD_GEMM(c, std::complex<float>, const void *)
 SDGRAD_GEMM(z, std::complex<double>, const void *)
 #undef SDGRAD_GEMM
+
+// Factorizations and triangular systems wait for the threads of OpenBLAS, which share the cores with those of OpenMP: up to
+// a size, one thread is faster. In a parallel region there is one.
+constexpr double SDGRAD_SHARED_FACTORS = 2e9, SDGRAD_SHARED_SYSTEM = 1e8;  // multiplications, nearly
+
+class sdgrad_few_threads {
+    int threads = 1;
+
+  public:
+    sdgrad_few_threads(double work, double shared) {
+#ifdef _OPENMP
+        if (omp_in_parallel() || (work < shared && omp_get_max_threads() > 1)) threads = scipy_openblas_get_num_threads();
+        if (threads > 1) scipy_openblas_set_num_threads(1);
+#endif
+    }
+    sdgrad_few_threads(const sdgrad_few_threads &) = delete;
+    ~sdgrad_few_threads() {
+        if (threads > 1) scipy_openblas_set_num_threads(threads);
+    }
+};
+
+template <typename F, typename... A>
+static inline auto sdgrad_factors(double n, F call, A... args) {
+    const sdgrad_few_threads now(n * n * n, SDGRAD_SHARED_FACTORS);
+    return call(args...);
+}
+
+template <typename F, typename... A>
+static inline auto sdgrad_system(double n, double columns, F call, A... args) {
+    const sdgrad_few_threads now(n * n * columns, SDGRAD_SHARED_SYSTEM);
+    return call(args...);
+}
+
+#define LAPACKE_spotrf(order, part, n, ...) sdgrad_factors(n, scipy_LAPACKE_spotrf, order, part, n, __VA_ARGS__)
+#define LAPACKE_sgetrf(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_sgetrf, order, m, n, __VA_ARGS__)
+#define LAPACKE_sgetrf_work(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_sgetrf_work, order, m, n, __VA_ARGS__)
+#define LAPACKE_sgetri(order, n, ...) sdgrad_factors(n, scipy_LAPACKE_sgetri, order, n, __VA_ARGS__)
+#define LAPACKE_sgetrs(order, how, n, columns, ...) \
+    sdgrad_system(n, columns, scipy_LAPACKE_sgetrs, order, how, n, columns, __VA_ARGS__)
+#define cblas_strsm(order, side, part, how, unit, m, n, ...)                                                              \
+    sdgrad_system(side == CblasLeft ? m : n, side == CblasLeft ? n : m, scipy_cblas_strsm, order, side, part, how, unit,  \
+                  m, n, __VA_ARGS__)
+#define LAPACKE_dpotrf(order, part, n, ...) sdgrad_factors(n, scipy_LAPACKE_dpotrf, order, part, n, __VA_ARGS__)
+#define LAPACKE_dgetrf(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_dgetrf, order, m, n, __VA_ARGS__)
+#define LAPACKE_dgetrf_work(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_dgetrf_work, order, m, n, __VA_ARGS__)
+#define LAPACKE_dgetri(order, n, ...) sdgrad_factors(n, scipy_LAPACKE_dgetri, order, n, __VA_ARGS__)
+#define LAPACKE_dgetrs(order, how, n, columns, ...) \
+    sdgrad_system(n, columns, scipy_LAPACKE_dgetrs, order, how, n, columns, __VA_ARGS__)
+#define cblas_dtrsm(order, side, part, how, unit, m, n, ...)                                                              \
+    sdgrad_system(side == CblasLeft ? m : n, side == CblasLeft ? n : m, scipy_cblas_dtrsm, order, side, part, how, unit,  \
+                  m, n, __VA_ARGS__)
+#define LAPACKE_cpotrf(order, part, n, ...) sdgrad_factors(n, scipy_LAPACKE_cpotrf, order, part, n, __VA_ARGS__)
+#define LAPACKE_cgetrf(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_cgetrf, order, m, n, __VA_ARGS__)
+#define LAPACKE_cgetrf_work(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_cgetrf_work, order, m, n, __VA_ARGS__)
+#define LAPACKE_cgetri(order, n, ...) sdgrad_factors(n, scipy_LAPACKE_cgetri, order, n, __VA_ARGS__)
+#define LAPACKE_cgetrs(order, how, n, columns, ...) \
+    sdgrad_system(n, columns, scipy_LAPACKE_cgetrs, order, how, n, columns, __VA_ARGS__)
+#define cblas_ctrsm(order, side, part, how, unit, m, n, ...)                                                              \
+    sdgrad_system(side == CblasLeft ? m : n, side == CblasLeft ? n : m, scipy_cblas_ctrsm, order, side, part, how, unit,  \
+                  m, n, __VA_ARGS__)
+#define LAPACKE_zpotrf(order, part, n, ...) sdgrad_factors(n, scipy_LAPACKE_zpotrf, order, part, n, __VA_ARGS__)
+#define LAPACKE_zgetrf(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_zgetrf, order, m, n, __VA_ARGS__)
+#define LAPACKE_zgetrf_work(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_zgetrf_work, order, m, n, __VA_ARGS__)
+#define LAPACKE_zgetri(order, n, ...) sdgrad_factors(n, scipy_LAPACKE_zgetri, order, n, __VA_ARGS__)
+#define LAPACKE_zgetrs(order, how, n, columns, ...) \
+    sdgrad_system(n, columns, scipy_LAPACKE_zgetrs, order, how, n, columns, __VA_ARGS__)
+#define cblas_ztrsm(order, side, part, how, unit, m, n, ...)                                                              \
+    sdgrad_system(side == CblasLeft ? m : n, side == CblasLeft ? n : m, scipy_cblas_ztrsm, order, side, part, how, unit,  \
+                  m, n, __VA_ARGS__)

@@ -72,7 +72,7 @@ void solve_by_loops(int64_t n, int64_t columns, const T *f, int64_t f_row, const
 #define SDGRAD_FACTORS(letter, T, ONE)                                                                                 \
     inline void factorize_by_blas(int64_t n, const T *a, int64_t a_row, T *f, int64_t row, int32_t *p) {               \
         copy_rows(n, n, a, a_row, f, row);                                                                             \
-        scipy_LAPACKE_##letter##getrf_work(LAPACK_COL_MAJOR, int(n), int(n), f, int(row), p);                          \
+        LAPACKE_##letter##getrf_work(LAPACK_COL_MAJOR, int(n), int(n), f, int(row), p);                          \
         for (int64_t k = 0; k < n; ++k) --p[k];                                                                        \
     }                                                                                                                  \
     inline void solve_by_blas(int64_t n, int64_t columns, const T *f, int64_t f_row, const int32_t *p, const T *b,     \
@@ -81,11 +81,11 @@ void solve_by_loops(int64_t n, int64_t columns, const T *f, int64_t f_row, const
         const auto how = adjoint ? CblasConjTrans : CblasNoTrans;                                                      \
         const int sizes[] = {int(n), int(columns)};                                                                    \
         auto lower = [&] {                                                                                             \
-            scipy_cblas_##letter##trsm(CblasRowMajor, CblasLeft, CblasLower, how, CblasNonUnit, sizes[0], sizes[1],    \
+            cblas_##letter##trsm(CblasRowMajor, CblasLeft, CblasLower, how, CblasNonUnit, sizes[0], sizes[1],    \
                                        ONE, f, int(f_row), x, int(row));                                               \
         };                                                                                                             \
         auto upper = [&] {                                                                                             \
-            scipy_cblas_##letter##trsm(CblasRowMajor, CblasLeft, CblasUpper, how, CblasUnit, sizes[0], sizes[1], ONE,  \
+            cblas_##letter##trsm(CblasRowMajor, CblasLeft, CblasUpper, how, CblasUnit, sizes[0], sizes[1], ONE,  \
                                        f, int(f_row), x, int(row));                                                    \
         };                                                                                                             \
         copy_rows(n, columns, b, b_row, x, row);                                                                       \
