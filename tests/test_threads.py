@@ -122,7 +122,7 @@ ENDS = np.linspace(0, 80_000, 2001).astype(int)
         (of_unknown_length, (LENGTHS,), 40, False),
         (of_unknown_length, (LENGTHS,), 80_000, True),
         (of_a_sparse_matrix, (ENDS,), 80_000, False),
-        (of_a_sparse_matrix, (ENDS[::1000],), 80_000, True),
+        (of_a_sparse_matrix, (2 * ENDS[::1000],), 160_000, True),
     ],
 )
 def test_rows_of_loops_run_in_threads_only_where_they_can_be_long(function, args, size, threads):

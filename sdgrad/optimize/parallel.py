@@ -31,7 +31,7 @@ from sdgrad.symbolic.expr import free_names, sym
 Ranges: TypeAlias = "Mapping[str, tuple[Expr, Expr] | Often | Expr | None]"
 """What is known in loops: of their variables, of symbols that they assign, and of lengths that these make."""
 
-SMALLEST_PARALLEL_WORK = 200_000  # instructions below which waking a second thread costs more than it saves
+SMALLEST_PARALLEL_WORK = 400_000  # instructions below which a second thread, and fetching what it wrote, costs too much
 UNKNOWN_TRIPS = 16  # assumed for ranges that depend on other parameters or on symbols inside a body
 
 
