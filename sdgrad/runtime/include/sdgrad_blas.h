@@ -45,6 +45,7 @@
 #define cblas_ssyrk     scipy_cblas_ssyrk
 #define cblas_ssyr2k    scipy_cblas_ssyr2k
 #define cblas_strmm     scipy_cblas_strmm
+#define cblas_strsm     sdgrad_cblas_strsm
 #define cblas_somatcopy scipy_cblas_somatcopy
 #define cblas_simatcopy scipy_cblas_simatcopy
 #define cblas_dasum     scipy_cblas_dasum
@@ -68,6 +69,7 @@
 #define cblas_dsyrk     scipy_cblas_dsyrk
 #define cblas_dsyr2k    scipy_cblas_dsyr2k
 #define cblas_dtrmm     scipy_cblas_dtrmm
+#define cblas_dtrsm     sdgrad_cblas_dtrsm
 #define cblas_domatcopy scipy_cblas_domatcopy
 #define cblas_dimatcopy scipy_cblas_dimatcopy
 #define cblas_caxpy     scipy_cblas_caxpy
@@ -92,6 +94,7 @@
 #define cblas_csyr2k    scipy_cblas_csyr2k
 #define cblas_cher2k    scipy_cblas_cher2k
 #define cblas_ctrmm     scipy_cblas_ctrmm
+#define cblas_ctrsm     sdgrad_cblas_ctrsm
 #define cblas_comatcopy scipy_cblas_comatcopy
 #define cblas_cimatcopy scipy_cblas_cimatcopy
 #define cblas_zaxpy     scipy_cblas_zaxpy
@@ -116,6 +119,7 @@
 #define cblas_zsyr2k    scipy_cblas_zsyr2k
 #define cblas_zher2k    scipy_cblas_zher2k
 #define cblas_ztrmm     scipy_cblas_ztrmm
+#define cblas_ztrsm     sdgrad_cblas_ztrsm
 #define cblas_zomatcopy scipy_cblas_zomatcopy
 #define cblas_zimatcopy scipy_cblas_zimatcopy
 #define cblas_scasum    scipy_cblas_scasum
@@ -125,6 +129,11 @@
 
 // LAPACK
 #define LAPACKE_sgesv   scipy_LAPACKE_sgesv
+#define LAPACKE_sgetrf  sdgrad_LAPACKE_sgetrf
+#define LAPACKE_sgetri  sdgrad_LAPACKE_sgetri
+#define LAPACKE_sgetrs  sdgrad_LAPACKE_sgetrs
+#define LAPACKE_spotrf  sdgrad_LAPACKE_spotrf
+#define LAPACKE_sgetrf_work sdgrad_LAPACKE_sgetrf_work
 #define LAPACKE_sposv   scipy_LAPACKE_sposv
 #define LAPACKE_spotri  scipy_LAPACKE_spotri
 #define LAPACKE_spotrs  scipy_LAPACKE_spotrs
@@ -137,6 +146,11 @@
 #define LAPACKE_sgeev   scipy_LAPACKE_sgeev
 #define LAPACKE_sgesdd  scipy_LAPACKE_sgesdd
 #define LAPACKE_dgesv   scipy_LAPACKE_dgesv
+#define LAPACKE_dgetrf  sdgrad_LAPACKE_dgetrf
+#define LAPACKE_dgetri  sdgrad_LAPACKE_dgetri
+#define LAPACKE_dgetrs  sdgrad_LAPACKE_dgetrs
+#define LAPACKE_dpotrf  sdgrad_LAPACKE_dpotrf
+#define LAPACKE_dgetrf_work sdgrad_LAPACKE_dgetrf_work
 #define LAPACKE_dposv   scipy_LAPACKE_dposv
 #define LAPACKE_dpotri  scipy_LAPACKE_dpotri
 #define LAPACKE_dpotrs  scipy_LAPACKE_dpotrs
@@ -149,6 +163,11 @@
 #define LAPACKE_dgeev   scipy_LAPACKE_dgeev
 #define LAPACKE_dgesdd  scipy_LAPACKE_dgesdd
 #define LAPACKE_cgesv   scipy_LAPACKE_cgesv
+#define LAPACKE_cgetrf  sdgrad_LAPACKE_cgetrf
+#define LAPACKE_cgetri  sdgrad_LAPACKE_cgetri
+#define LAPACKE_cgetrs  sdgrad_LAPACKE_cgetrs
+#define LAPACKE_cpotrf  sdgrad_LAPACKE_cpotrf
+#define LAPACKE_cgetrf_work sdgrad_LAPACKE_cgetrf_work
 #define LAPACKE_cposv   scipy_LAPACKE_cposv
 #define LAPACKE_cpotri  scipy_LAPACKE_cpotri
 #define LAPACKE_cpotrs  scipy_LAPACKE_cpotrs
@@ -161,6 +180,11 @@
 #define LAPACKE_cgeev   scipy_LAPACKE_cgeev
 #define LAPACKE_cgesdd  scipy_LAPACKE_cgesdd
 #define LAPACKE_zgesv   scipy_LAPACKE_zgesv
+#define LAPACKE_zgetrf  sdgrad_LAPACKE_zgetrf
+#define LAPACKE_zgetri  sdgrad_LAPACKE_zgetri
+#define LAPACKE_zgetrs  sdgrad_LAPACKE_zgetrs
+#define LAPACKE_zpotrf  sdgrad_LAPACKE_zpotrf
+#define LAPACKE_zgetrf_work sdgrad_LAPACKE_zgetrf_work
 #define LAPACKE_zposv   scipy_LAPACKE_zposv
 #define LAPACKE_zpotri  scipy_LAPACKE_zpotri
 #define LAPACKE_zpotrs  scipy_LAPACKE_zpotrs
@@ -217,20 +241,33 @@ SDGRAD_GEMV(c, std::complex<float>, const void *, *static_cast<const std::comple
 SDGRAD_GEMV(z, std::complex<double>, const void *, *static_cast<const std::complex<double> *>(beta))
 #undef SDGRAD_GEMV
 
+// One of OpenBLAS's threads, where asked for, until the end of the scope. How many there are is the number of the process: who
+// finds it at one leaves it there for the one who set it.
+class sdgrad_one_thread {
+  public:
+    const int before;  // 1 where nothing was changed
+
+    explicit sdgrad_one_thread(bool asked) : before(asked ? scipy_openblas_get_num_threads() : 1) {
+        if (before > 1) scipy_openblas_set_num_threads(1);
+    }
+    sdgrad_one_thread(const sdgrad_one_thread &) = delete;
+    ~sdgrad_one_thread() {
+        if (before > 1) scipy_openblas_set_num_threads(before);
+    }
+};
+
 // Products of matrices on the threads of OpenMP, which wait for the next map anyway, each computing a part of the result.
 // OpenBLAS's own threads sleep in between, and are hindered by those of OpenMP on the same cores.
-// In a parallel region a product has one thread. How many there are is OpenBLAS's number, which is set to one meanwhile:
-// it is that of the process, and whoever finds it at one leaves it there for the one who set it.
+// In a parallel region a product has one thread.
 constexpr double SDGRAD_SHARED_PRODUCT = 1 << 18;  // multiplications, from which OpenBLAS shares out as well
 
 template <typename F>
 static inline void sdgrad_gemm(F part, int m, int n, int k) {
 #ifdef _OPENMP
     const double work = double(m) * n * k;
-    const int threads = work >= SDGRAD_SHARED_PRODUCT ? scipy_openblas_get_num_threads() : 1;
-    if (threads > 1 && (omp_in_parallel() || omp_get_max_threads() > 1)) {
-        scipy_openblas_set_num_threads(1);
-        const int parts = omp_in_parallel() ? 1 : std::min(threads, omp_get_max_threads());
+    const sdgrad_one_thread each(work >= SDGRAD_SHARED_PRODUCT && (omp_in_parallel() || omp_get_max_threads() > 1));
+    if (each.before > 1) {
+        const int parts = omp_in_parallel() ? 1 : std::min(each.before, omp_get_max_threads());
         int across = 1;  // parts of the columns: as square as the number of parts allows
         for (int t = 1; t <= parts; ++t)
             if (parts % t == 0 && std::abs(std::log(double(m) * t * t / (double(n) * parts))) <
@@ -243,7 +280,6 @@ static inline void sdgrad_gemm(F part, int m, int n, int k) {
             const int top = int(long(m) * i / down), left = int(long(n) * j / across);
             part(top, left, int(long(m) * (i + 1) / down) - top, int(long(n) * (j + 1) / across) - left);
         }
-        scipy_openblas_set_num_threads(threads);
         return;
     }
 #endif
@@ -275,67 +311,48 @@ SDGRAD_GEMM(z, std::complex<double>, const void *)
 // a size, one thread is faster. In a parallel region there is one.
 constexpr double SDGRAD_SHARED_FACTORS = 2e9, SDGRAD_SHARED_SYSTEM = 1e8;  // multiplications, nearly
 
-class sdgrad_few_threads {
-    int threads = 1;
-
-  public:
-    sdgrad_few_threads(double work, double shared) {
+template <typename F>
+static inline auto sdgrad_solution(double work, double shared, F call) {
 #ifdef _OPENMP
-        if (omp_in_parallel() || (work < shared && omp_get_max_threads() > 1)) threads = scipy_openblas_get_num_threads();
-        if (threads > 1) scipy_openblas_set_num_threads(1);
+    const sdgrad_one_thread now(omp_in_parallel() || (work < shared && omp_get_max_threads() > 1));
 #endif
-    }
-    sdgrad_few_threads(const sdgrad_few_threads &) = delete;
-    ~sdgrad_few_threads() {
-        if (threads > 1) scipy_openblas_set_num_threads(threads);
-    }
-};
-
-template <typename F, typename... A>
-static inline auto sdgrad_factors(double n, F call, A... args) {
-    const sdgrad_few_threads now(n * n * n, SDGRAD_SHARED_FACTORS);
-    return call(args...);
+    return call();
 }
-
-template <typename F, typename... A>
-static inline auto sdgrad_system(double n, double columns, F call, A... args) {
-    const sdgrad_few_threads now(n * n * columns, SDGRAD_SHARED_SYSTEM);
-    return call(args...);
-}
-
-#define LAPACKE_spotrf(order, part, n, ...) sdgrad_factors(n, scipy_LAPACKE_spotrf, order, part, n, __VA_ARGS__)
-#define LAPACKE_sgetrf(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_sgetrf, order, m, n, __VA_ARGS__)
-#define LAPACKE_sgetrf_work(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_sgetrf_work, order, m, n, __VA_ARGS__)
-#define LAPACKE_sgetri(order, n, ...) sdgrad_factors(n, scipy_LAPACKE_sgetri, order, n, __VA_ARGS__)
-#define LAPACKE_sgetrs(order, how, n, columns, ...) \
-    sdgrad_system(n, columns, scipy_LAPACKE_sgetrs, order, how, n, columns, __VA_ARGS__)
-#define cblas_strsm(order, side, part, how, unit, m, n, ...)                                                              \
-    sdgrad_system(side == CblasLeft ? m : n, side == CblasLeft ? n : m, scipy_cblas_strsm, order, side, part, how, unit,  \
-                  m, n, __VA_ARGS__)
-#define LAPACKE_dpotrf(order, part, n, ...) sdgrad_factors(n, scipy_LAPACKE_dpotrf, order, part, n, __VA_ARGS__)
-#define LAPACKE_dgetrf(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_dgetrf, order, m, n, __VA_ARGS__)
-#define LAPACKE_dgetrf_work(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_dgetrf_work, order, m, n, __VA_ARGS__)
-#define LAPACKE_dgetri(order, n, ...) sdgrad_factors(n, scipy_LAPACKE_dgetri, order, n, __VA_ARGS__)
-#define LAPACKE_dgetrs(order, how, n, columns, ...) \
-    sdgrad_system(n, columns, scipy_LAPACKE_dgetrs, order, how, n, columns, __VA_ARGS__)
-#define cblas_dtrsm(order, side, part, how, unit, m, n, ...)                                                              \
-    sdgrad_system(side == CblasLeft ? m : n, side == CblasLeft ? n : m, scipy_cblas_dtrsm, order, side, part, how, unit,  \
-                  m, n, __VA_ARGS__)
-#define LAPACKE_cpotrf(order, part, n, ...) sdgrad_factors(n, scipy_LAPACKE_cpotrf, order, part, n, __VA_ARGS__)
-#define LAPACKE_cgetrf(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_cgetrf, order, m, n, __VA_ARGS__)
-#define LAPACKE_cgetrf_work(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_cgetrf_work, order, m, n, __VA_ARGS__)
-#define LAPACKE_cgetri(order, n, ...) sdgrad_factors(n, scipy_LAPACKE_cgetri, order, n, __VA_ARGS__)
-#define LAPACKE_cgetrs(order, how, n, columns, ...) \
-    sdgrad_system(n, columns, scipy_LAPACKE_cgetrs, order, how, n, columns, __VA_ARGS__)
-#define cblas_ctrsm(order, side, part, how, unit, m, n, ...)                                                              \
-    sdgrad_system(side == CblasLeft ? m : n, side == CblasLeft ? n : m, scipy_cblas_ctrsm, order, side, part, how, unit,  \
-                  m, n, __VA_ARGS__)
-#define LAPACKE_zpotrf(order, part, n, ...) sdgrad_factors(n, scipy_LAPACKE_zpotrf, order, part, n, __VA_ARGS__)
-#define LAPACKE_zgetrf(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_zgetrf, order, m, n, __VA_ARGS__)
-#define LAPACKE_zgetrf_work(order, m, n, ...) sdgrad_factors(n, scipy_LAPACKE_zgetrf_work, order, m, n, __VA_ARGS__)
-#define LAPACKE_zgetri(order, n, ...) sdgrad_factors(n, scipy_LAPACKE_zgetri, order, n, __VA_ARGS__)
-#define LAPACKE_zgetrs(order, how, n, columns, ...) \
-    sdgrad_system(n, columns, scipy_LAPACKE_zgetrs, order, how, n, columns, __VA_ARGS__)
-#define cblas_ztrsm(order, side, part, how, unit, m, n, ...)                                                              \
-    sdgrad_system(side == CblasLeft ? m : n, side == CblasLeft ? n : m, scipy_cblas_ztrsm, order, side, part, how, unit,  \
-                  m, n, __VA_ARGS__)
+#define SDGRAD_SOLUTIONS(letter)                                                                                       \
+    template <typename... A>                                                                                           \
+    static inline auto sdgrad_LAPACKE_##letter##potrf(int order, char part, int n, A... rest) {                        \
+        return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
+                               [&] { return scipy_LAPACKE_##letter##potrf(order, part, n, rest...); });                \
+    }                                                                                                                  \
+    template <typename... A>                                                                                           \
+    static inline auto sdgrad_LAPACKE_##letter##getrf(int order, int m, int n, A... rest) {                            \
+        return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
+                               [&] { return scipy_LAPACKE_##letter##getrf(order, m, n, rest...); });                   \
+    }                                                                                                                  \
+    template <typename... A>                                                                                           \
+    static inline auto sdgrad_LAPACKE_##letter##getrf_work(int order, int m, int n, A... rest) {                       \
+        return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
+                               [&] { return scipy_LAPACKE_##letter##getrf_work(order, m, n, rest...); });              \
+    }                                                                                                                  \
+    template <typename... A>                                                                                           \
+    static inline auto sdgrad_LAPACKE_##letter##getri(int order, int n, A... rest) {                                   \
+        return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
+                               [&] { return scipy_LAPACKE_##letter##getri(order, n, rest...); });                      \
+    }                                                                                                                  \
+    template <typename... A>                                                                                           \
+    static inline auto sdgrad_LAPACKE_##letter##getrs(int order, char how, int n, int columns, A... rest) {            \
+        return sdgrad_solution(double(n) * n * columns, SDGRAD_SHARED_SYSTEM,                                          \
+                               [&] { return scipy_LAPACKE_##letter##getrs(order, how, n, columns, rest...); });        \
+    }                                                                                                                  \
+    template <typename... A>                                                                                           \
+    static inline void sdgrad_cblas_##letter##trsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO part,                \
+                                                   CBLAS_TRANSPOSE how, CBLAS_DIAG unit, int m, int n, A... rest) {    \
+        const double rows = side == CblasLeft ? m : n, columns = side == CblasLeft ? n : m;                            \
+        sdgrad_solution(rows * rows * columns, SDGRAD_SHARED_SYSTEM,                                                   \
+                        [&] { scipy_cblas_##letter##trsm(order, side, part, how, unit, m, n, rest...); });             \
+    }
+SDGRAD_SOLUTIONS(s)
+SDGRAD_SOLUTIONS(d)
+SDGRAD_SOLUTIONS(c)
+SDGRAD_SOLUTIONS(z)
+#undef SDGRAD_SOLUTIONS
