@@ -136,6 +136,17 @@ def test_rows_of_loops_run_in_threads_only_where_they_can_be_long(function, args
     assert ({n.schedule for n in maps} == {dace.ScheduleType.Sequential}) is not threads
 
 
+def succeeds(folder, text, seconds, **variables):
+    """Run a script in a process of its own, with some variables of the environment."""
+    script = folder / "script.py"
+    script.write_text(text)
+    environment = {**os.environ, **variables, "PYTHONPATH": str(HERE.parent)}
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=seconds
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 PRODUCTS = """
 import numpy as np
 
@@ -189,11 +200,7 @@ assert np.allclose(found, A @ B)
 @pytest.mark.parametrize("threads", [2, 6])
 def test_products_are_shared_out(threads, tmp_path):
     """Parts of results, for every order of the operands and every kind of numbers."""
-    script = tmp_path / "products.py"
-    script.write_text(PRODUCTS)
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "PYTHONPATH": str(HERE.parent)}
-    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
+    succeeds(tmp_path, PRODUCTS, 300, OPENBLAS_NUM_THREADS=str(threads))
 
 
 FACTORS = """
@@ -227,11 +234,7 @@ for kind in (np.float64, np.complex128):
 
 def test_factorizations_leave_the_number_of_threads(tmp_path):
     """Small ones run on one of OpenBLAS's threads, large ones on all."""
-    script = tmp_path / "factors.py"
-    script.write_text(FACTORS)
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "PYTHONPATH": str(HERE.parent)}
-    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
+    succeeds(tmp_path, FACTORS, 300, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
 
 
 FORKED = """
@@ -264,8 +267,4 @@ if __name__ == "__main__":
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 def test_forked_processes(tmp_path):
     """OpenMP's threads stay behind in a fork; nobody waits for them."""
-    script = tmp_path / "forked.py"
-    script.write_text(FORKED)
-    environment = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "PYTHONPATH": str(HERE.parent)}
-    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stderr[-2000:]
+    succeeds(tmp_path, FORKED, 200, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
