@@ -52,6 +52,7 @@ from sdgrad.program.tree import (
 from sdgrad.rules import CallContext, find_rule
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast, to_expr
+from sdgrad.tape import checkpoints
 from sdgrad.tape.plan import Kept, KeptRegion, LeafPlan, TapePlan
 from sdgrad.tape.record import Recorder, assign
 
@@ -93,7 +94,7 @@ class Reversal:
         """Copies of the arguments that the reversal puts back on its way, and their return afterwards."""
         first: list[Node] = []
         last: list[Node] = []
-        for name in sorted(self.plan.undone):
+        for name in sorted(self.plan.undone | checkpoints.touched(self.program, self.plan)):
             container = self.program.containers[name]
             if not container.transient:
                 final = container.local(self.names.fresh(f"final_{name}"))
@@ -118,6 +119,10 @@ class Reversal:
             out += self.plan.reruns.get(here, ())
             out += self.node(block[k], here)
         return out
+
+    def is_local(self, kept: Kept) -> bool:
+        """Whether a value is kept by the replay of a map, and not where the primal program runs."""
+        return kept.owner is not None and kept.owner not in self.plan.checkpoints
 
     def put_back(self, kept: Kept) -> Leaf:
         """What a write destroyed, or made, where it was."""
@@ -189,7 +194,7 @@ class Reversal:
 
     def value(self, value: Value, path: Path, owned: bool = True) -> tuple[list[Node], Value]:
         """A control value when the adjoint runs: loads of overwritten elements come from the tape."""
-        kept = {k.load: k for k in self.plan.values.get(path, ()) if owned or k.owner is None}
+        kept = {k.load: k for k in self.plan.values.get(path, ()) if owned or not self.is_local(k)}
         at = {load: (k.tape, k.index) for load, k in kept.items()}
         for load, original in self.plan.originals.get(path, {}).items():
             at[load] = self.program.containers[original.container], original.index
@@ -243,6 +248,10 @@ class Reversal:
         return [*before, replace(node, arms=tuple(zip(conditions, blocks, strict=True)))]
 
     def loop(self, node: Loop, path: Path) -> list[Node]:
+        if path in self.plan.checkpoints:
+            again = self.recorder.record(node.body, (*path, 0), owner=path)
+            reverse = tuple(self.block(node.body, (*path, 0)))
+            return checkpoints.backward(node, self.plan.checkpoints[path], again, reverse, self.names)
         (one, start), (two, step) = self.value(node.start, path), self.value(node.step, path)
         before = [*one, *two]
         if node.last is not None:

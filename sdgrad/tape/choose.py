@@ -20,6 +20,7 @@ from sdgrad.analysis.memory import Access, Memory
 from sdgrad.analysis.needs import leaf_needs, reduces
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.relations import injective
+from sdgrad.config import config
 from sdgrad.names import Names
 from sdgrad.program.leaves import mentioned
 from sdgrad.program.tree import (
@@ -45,12 +46,12 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.expr import free_names, substitute, sym
-from sdgrad.tape import undo
+from sdgrad.tape import checkpoints, undo
 from sdgrad.tape.available import Available
 from sdgrad.tape.costs import bytes_of, trips, worth_undoing
 from sdgrad.tape.cut import cheapest_cut
 from sdgrad.tape.keep import Dimension, Keeper, varying
-from sdgrad.tape.plan import Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
+from sdgrad.tape.plan import Checkpoint, Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
 
 
 def plan_tape(
@@ -68,8 +69,12 @@ def plan_tape(
     memory = Memory.of(program)
     cuts: dict[tuple, set[str]] = {}
 
-    def trial(undone: frozenset[str], redone: frozenset[str] = frozenset()) -> tuple[TapePlan, set[str]] | None:
-        planner = Planner.of(program, activity, memory, names.copy(), undone, redone, cuts, rerun)
+    def trial(
+        undone: frozenset[str],
+        redone: frozenset[str] = frozenset(),
+        checkpoints: Mapping[Path, Checkpoint] | None = None,
+    ) -> tuple[TapePlan, set[str]] | None:
+        planner = Planner.of(program, activity, memory, names.copy(), undone, redone, checkpoints or {}, cuts, rerun)
         return (planner.plan(operand_needs), planner.lost) if undo.possible(planner.available) else None
 
     first, undone = trial(frozenset()), frozenset[str]()
@@ -84,7 +89,17 @@ def plan_tape(
             best = plan
     redone = frozenset(c for c in best.undone if Available(program, memory).is_of_trips(c))
     if redone and (found := trial(undone - redone, redone)) is not None:
-        best = found[0] if bytes_of(found[0], program) <= bytes_of(best, program) else best
+        again = bytes_of(found[0], program) <= bytes_of(best, program)
+        best, undone, redone = (found[0], undone - redone, redone) if again else (best, undone, frozenset())
+    else:
+        redone = frozenset()
+    for path in checkpoints.worthwhile(program, best) if rerun and "checkpoints" not in config.without else ():
+        made = checkpoints.checkpoint(program, memory, best, path, names)
+        if made is None:
+            continue
+        found = trial(undone, redone, {**best.checkpoints, path: made})
+        if found is not None and checkpoints.pays(found[0], best, path, program):
+            best = found[0]
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
     names.add(n for c in best.counters.values() for n in (c.count, c.total))
@@ -119,11 +134,13 @@ class Planner:
         names: Names,
         undone: frozenset[str],
         redone: frozenset[str],
+        found: Mapping[Path, Checkpoint],
         cuts: dict[tuple, set[str]],
         rerun: bool,
     ) -> Planner:
         available = Available(program, memory, undone, redone, rerun)
-        return Planner(program, activity, memory, names, Keeper(program, memory, names), available, cuts)
+        keeper = Keeper(program, memory, names, found)
+        return Planner(program, activity, memory, names, keeper, available, cuts)
 
     def plan(self, operand_needs: Mapping[Path, Mapping[str, Region]]) -> TapePlan:
         nodes = list(nodes_with_paths(self.program.body))
@@ -156,6 +173,7 @@ class Planner:
             self.originals,
             self.keeper.counters,
             redone,
+            self.keeper.checkpoints,
         )
 
     def reversed_regions(self, undone: Iterable[Path]) -> set[Path]:
@@ -343,7 +361,7 @@ class Planner:
     def same_value(self, load: Load, leaf: Leaf, path: Path) -> Kept | None:
         """What an earlier leaf of the block keeps, if it reads the same elements and nobody writes them in between."""
         own, inline = varying(load, leaf)
-        root, owner = self.program.root(load.container), self.memory.places[path].owner(load.container)
+        root, owner = self.program.root(load.container), self.keeper.owner(self.memory.places[path], load.container)
         if inline:
             return None
         for k in range(path[-1] - 1, -1, -1):

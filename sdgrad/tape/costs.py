@@ -6,7 +6,9 @@ from functools import cache
 
 import sympy
 
-from sdgrad.program.tree import Container, Leaf, Param, Program
+from sdgrad.analysis.paths import Path
+from sdgrad.analysis.places import dims_of, extent
+from sdgrad.program.tree import Block, Container, Leaf, Loop, Param, Program, children
 from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.plan import TapePlan
 
@@ -30,6 +32,33 @@ def bytes_of(plan: TapePlan, program: Program) -> int:
     """The size of a plan's tapes, and of copies of arguments that are put back, with a guess for every symbol."""
     arguments = [program.containers[n] for n in plan.undone if not program.containers[n].transient]
     return sum(guess(c) for c in (*plan.tape_containers, *arguments))
+
+
+def bytes_in(path: Path, plan: TapePlan) -> int:
+    """The size of the tapes of what is inside a node."""
+    kept = {k.tape.name: k.tape for where, k in plan.kept_at() if where[: len(path)] == path}
+    return sum(map(guess, kept.values()))
+
+
+def instructions(block: Block, outer: tuple[Param, ...]) -> int:
+    """About how many instructions the leaves of a block run in all trips of some loops around it, at most."""
+    total = 0
+    for node in block:
+        params = outer
+        for p in getattr(node, "params", ()) if not isinstance(node, Loop) else [d.param for d in dims_of(node)]:
+            params = (*params, p or Param("?", sympy.Integer(1), sympy.Integer(SYMBOL_GUESS), sympy.Integer(1)))
+        total += len(node.body) * _instances(params) if isinstance(node, Leaf) else 0
+        total += sum(instructions(inner, params) for inner in children(node))
+    return total
+
+
+def _instances(params: tuple[Param, ...]) -> int:
+    """The product of the greatest extents, each over all values of the parameters before it."""
+    size = sympy.Integer(1)
+    for k, p in enumerate(params):
+        low, high = extent(params, k)
+        size *= sympy.Max(1, (high - low) / abs(p.step) + 1)
+    return int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols}))
 
 
 def guess(container: Container) -> int:

@@ -7,7 +7,7 @@ and for everything around it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import dace
@@ -23,7 +23,7 @@ from sdgrad.names import Names
 from sdgrad.program.leaves import params_of
 from sdgrad.program.tree import SCALAR, Container, Leaf, Load, Loop, Param, Program, Source, Store
 from sdgrad.symbolic.expr import free_names, sym
-from sdgrad.tape.plan import Counter, Kept, KeptSymbol
+from sdgrad.tape.plan import Checkpoint, Counter, Kept, KeptSymbol
 
 Dimension = tuple[sympy.Expr, sympy.Expr]  # extent, index
 LARGEST_GUESS = 1 << 20  # trips up to which a loop that may stop early gets room for all it could make
@@ -36,12 +36,18 @@ class Keeper:
     program: Program
     memory: Memory
     names: Names
+    checkpoints: Mapping[Path, Checkpoint] = field(default_factory=dict)
     counters: dict[Path, Counter] = field(default_factory=dict)
+
+    def owner(self, place: Place, container: str | None = None) -> Path | None:
+        """Whose replay fills a tape: the map that a container is local to, or the loop with checkpoints around."""
+        local = place.owner(container) if container is not None else None
+        return local or next((path for path, _ in place.outer if path in self.checkpoints), None)
 
     def keep(self, load: Load, leaf: Leaf | None, path: Path) -> Kept:
         """A tape for what a load reads."""
         place = self.memory.places[path]
-        owner = place.owner(load.container)
+        owner = self.owner(place, load.container)
         own, inline = varying(load, leaf)
         if not inline and (boxed := self.boxed(load, own)) is not None:
             return replace(boxed, owner=owner)
@@ -78,9 +84,10 @@ class Keeper:
 
     def keep_name(self, name: str, dtype: dace.typeclass, leaf: Leaf, path: Path) -> Kept:
         """A tape for a value that a leaf computes: the leaf itself keeps it."""
-        dims = self.dimensions(self.memory.places[path], None, leaf.params, leaf)
+        owner = self.owner(self.memory.places[path])
+        dims = self.dimensions(self.memory.places[path], owner, leaf.params, leaf)
         tape, index = self.container(name, dtype, dims)
-        return Kept(name, None, tape, index, None, leaf.params, True)
+        return Kept(name, None, tape, index, owner, leaf.params, True)
 
     def keep_integer(self, stem: str, dtype: dace.typeclass, path: Path) -> KeptSymbol:
         """A tape for an integer of a control node."""
@@ -117,7 +124,14 @@ class Keeper:
         found: list[Dimension] = []
         known: list[Param] = []
         for path, node in place.outer:
-            if owner is not None and len(path) <= len(owner) or path in constant_in:
+            again = self.checkpoints.get(path)
+            if path in constant_in or owner is not None and len(path) <= len(owner) and path != owner:
+                continue
+            if again is not None:
+                known.append(again.trips)
+                found.append((sympy.Integer(again.length), again.place))
+                continue
+            if path == owner:
                 continue
             for dim in dims_of(node):
                 if dim.param is not None and self.is_known(dim.param, known) and not self.may_stop(node):

@@ -12,6 +12,7 @@ import sympy
 from sdgrad.analysis.paths import Path
 from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Param, Region, Source, Store
 from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Kept:
     load: Load | None
     tape: Container
     index: tuple[sympy.Expr, ...]
-    owner: Path | None  # the map whose replay fills the tape; None: the primal program
+    owner: Path | None  # the map, or the loop with checkpoints, whose replay fills the tape; None: the primal program
     params: tuple[Param, ...] = ()
     inline: bool = False
     shared: bool = False
@@ -115,6 +116,44 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class Checkpoint:
+    """A loop that keeps its state where segments of its trips begin, and runs each segment again on the way back.
+
+    The tapes inside of it have room for one segment. (Griewank and Walther, *Evaluating Derivatives*, chapter 12: one
+    level of uniform checkpoints.)
+    """
+
+    symbol: str  # counts segments
+    trips: Param  # the loop's variable
+    length: int  # trips of a segment
+    count: int  # segments
+    saved: tuple[tuple[Container, Container], ...]  # what a segment starts from, and where it is kept for each
+    fixed: tuple[tuple[Container, Container], ...]  # what all segments find as it is, and later nodes overwrite
+
+    @property
+    def first(self) -> sympy.Expr:
+        """The loop's variable in the first trip of a segment."""
+        return sympy.expand(self.trips.start + self.trips.step * self.length * sym(self.symbol))
+
+    @property
+    def last(self) -> sympy.Expr:
+        """The loop's variable in the last trip of a segment."""
+        end = sympy.expand(self.first + self.trips.step * (self.length - 1))
+        if self.trips.count == self.length * self.count:
+            return end
+        return sympy.Min(end, self.trips.stop) if self.trips.step > 0 else sympy.Max(end, self.trips.stop)
+
+    @property
+    def place(self) -> sympy.Expr:
+        """Where the loop's variable stands in its segment, from 0."""
+        return sympy.expand((sym(self.trips.name) - self.first) * self.trips.step)
+
+    def __str__(self) -> str:
+        state = ", ".join(c.name for c, _ in (*self.saved, *self.fixed))
+        return f"{self.count} checkpoints of {state}, one before each {self.length} trips of {self.trips.name}"
+
+
+@dataclass(frozen=True)
 class TapePlan:
     """All decisions, by node path."""
 
@@ -132,19 +171,21 @@ class TapePlan:
     originals: Mapping[Path, Mapping[Load, Load]] = field(default_factory=dict)  # of symbols' values
     counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops whose trips are not known on entry
     redo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # what a node defines in each trip
+    checkpoints: Mapping[Path, Checkpoint] = field(default_factory=dict)  # of loops that run again in segments
 
     def all_kept(self) -> Iterator[Kept]:
-        for plan in self.leaves.values():
-            yield from (*plan.kept, *plan.after)
-        for values in self.values.values():
-            yield from values
+        return (kept for _, kept in self.kept_at())
+
+    def kept_at(self) -> Iterator[tuple[Path, Kept]]:
+        """Everything that is kept, with the node that needs it."""
+        for path, plan in self.leaves.items():
+            yield from ((path, k) for k in (*plan.kept, *plan.after))
+        for path, values in (*self.values.items(), *self.undo.items(), *self.redo.items()):
+            yield from ((path, k) for k in values)
         for replay in self.replays.values():
-            for loads in replay.loads.values():
-                yield from loads.values()
-        for saved in (*self.undo.values(), *self.redo.values()):
-            yield from saved
-        yield from self.lasts.values()
-        yield from (r.kept for r in self.regions.values())
+            yield from ((path, k) for path, loads in replay.loads.items() for k in loads.values())
+        yield from self.lasts.items()
+        yield from ((path, r.kept) for (path, _), r in self.regions.items())
 
     @cached_property
     def containers(self) -> tuple[Container, ...]:
@@ -156,6 +197,7 @@ class TapePlan:
         """Every container that lives from the primal to its adjoint."""
         found = [k.tape for k in self.all_kept()]
         found += [k.tape for k in (*self.decisions.values(), *self.symbols.values())]
+        found += [kept for c in self.checkpoints.values() for _, kept in (*c.saved, *c.fixed)]
         return tuple({c.name: c for c in found}.values())
 
     def numbers(self) -> sympy.Expr:
@@ -166,4 +208,5 @@ class TapePlan:
     def __str__(self) -> str:
         found = dict.fromkeys(map(str, [*self.all_kept(), *self.decisions.values(), *self.symbols.values()]))
         found |= {f"{leaf.source.label} by its inverse": None for leaf in self.inverses.values()}
+        found |= dict.fromkeys(map(str, self.checkpoints.values()))
         return "\n".join(found) or "no tape"

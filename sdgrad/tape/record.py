@@ -32,6 +32,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.symbolic import code
+from sdgrad.tape import checkpoints
 from sdgrad.tape.count import count_trips
 from sdgrad.tape.plan import Kept, LeafPlan, TapePlan
 
@@ -56,6 +57,9 @@ class Recorder:
             arms = tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node)))
             before, after = self.kept_at(node, here, owner)
             out += [kept.leaf for kept in before if not kept.inline]
+            if owner is None and here in self.plan.checkpoints and isinstance(node, Loop):
+                out += checkpoints.forward(node, self.plan.checkpoints[here], self.names)
+                continue
             recording = self.recording(with_children(node, arms), here, before)
             if not path:
                 out += self.make_room(recording, after)

@@ -1,0 +1,190 @@
+"""Loops that keep their state now and then instead of a tape: which ones, what they keep, and how they run.
+
+A loop of ``T`` trips is cut into segments. On the way forward only what a segment starts from is kept. On the way back
+each segment starts from there, runs again with a tape for its own trips, and then runs backwards: about ``sqrt(T)``
+states and ``sqrt(T)`` trips of tape are in memory instead of ``T``, and the loop runs once more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import sympy
+from dace import data as dt
+
+from sdgrad.analysis.memory import Access, Memory
+from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.analysis.places import dims_of
+from sdgrad.analysis.private import region_locals, users
+from sdgrad.names import Names
+from sdgrad.program.arrays import over
+from sdgrad.program.symbols import unbound_symbols
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Expr,
+    Index,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Param,
+    Program,
+    Source,
+    Store,
+    SymbolAssign,
+    Value,
+    values,
+    walk,
+    writes,
+)
+from sdgrad.symbolic.expr import sym, to_ast
+from sdgrad.tape.costs import bytes_in, bytes_of, guess, instructions
+from sdgrad.tape.plan import Checkpoint, TapePlan
+
+LEAST_BYTES = 4 << 20
+"""A tape of a loop from which on it may be cut into segments: what is less stays in a cache by itself."""
+MOST_WORK = 16
+"""Instructions that a loop may take for each number on its tape to run again rather than keep that: a number that goes
+to memory, and comes back, costs about as much."""
+FEWEST_TRIPS = 16
+
+
+def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
+    """The loops that run again sooner than their tapes are written to memory and read back."""
+    for k, node in enumerate(program.body):
+        if not isinstance(node, Loop) or (trips := countable(node)) is None or (k,) in plan.checkpoints:
+            continue
+        kept = bytes_in((k,), plan)
+        cheap = instructions(node.body, (trips,)) * 8 <= MOST_WORK * kept
+        if kept >= LEAST_BYTES and cheap and not any(isinstance(n, NodeCall) for n in walk(node.body)):
+            yield (k,)
+
+
+def countable(loop: Loop) -> Param | None:
+    """The variable of a loop that makes a known number of trips, one by one."""
+    (dim,) = dims_of(loop)
+    if dim.param is None or loop.also is not None or loop.last is not None or dim.param.step not in (1, -1):
+        return None
+    return dim.param if dim.param.count.is_number and dim.param.count >= FEWEST_TRIPS else None
+
+
+def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, names: Names) -> Checkpoint | None:
+    """How a loop is cut into segments; None where a segment cannot start from what containers hold."""
+    loop = memory.nodes[path]
+    assert isinstance(loop, Loop)
+    trips = countable(loop)
+    assigned = {n.symbol for n in walk(loop.body) if isinstance(n, SymbolAssign)}
+    found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
+    state = [c for c in found if c.name in memory.changed[path]]
+    fixed = tuple((c, _room(c, (), names)) for c in found if c not in state)
+    plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
+    if trips is None or not plain or unbound_symbols(loop.body, program) & assigned:
+        return None
+    count = int(trips.count)
+    each = max(1, sum(guess(c) for c in state)) / max(1, bytes_in(path, plan))  # a state over all of the tape
+    length = min(max(2, round(count * math.sqrt(each))), count // 2)
+    segments = -(-count // length)
+    saved = tuple((c, _room(c, (segments,), names)) for c in state)
+    return Checkpoint(names.fresh(f"segment_{loop.symbol}"), trips, length, segments, saved, fixed)
+
+
+def _room(container: Container, segments: tuple[int, ...], names: Names) -> Container:
+    """Memory for the content of a container, or for one content for each segment."""
+    desc = dt.Array(container.dtype, [*segments, *container.desc.shape], transient=True)
+    return Container(names.fresh(f"checkpoint_{container.name}"), desc)
+
+
+def pays(after: TapePlan, before: TapePlan, path: Path, program: Program) -> bool:
+    """Whether a plan with a checkpointed loop is what was hoped for: of known size, and at most half as large."""
+    sizes = (n for where, k in after.kept_at() if where[: len(path)] == path for n in k.tape.shape)
+    known = all(n.is_number for n in sizes) and not any(p[: len(path)] == path for p in after.counters)
+    return known and 2 * bytes_of(after, program) <= bytes_of(before, program)
+
+
+def touched(program: Program, plan: TapePlan) -> set[str]:
+    """Memory that is not what the primal program left, once loops have run again in segments."""
+    written = {program.root(w) for (k,) in plan.checkpoints for w in writes(program.body[k])}
+    return written.union(*({c.name for c, _ in (*p.saved, *p.fixed)} for p in plan.checkpoints.values()))
+
+
+def carried(program: Program, memory: Memory, path: Path, undone: Iterable[str]) -> set[str]:
+    """Memory that a trip reads, and that is not what it was when a segment runs again.
+
+    What is private to a trip is made in it, and what nobody overwrites after it was read is still there.
+    """
+    loop = memory.nodes[path]
+    assert isinstance(loop, Loop)
+    own = region_locals(loop, users(program.body, program), program)
+    found = set(undone) & memory.changed[path]
+    for where, node in nodes_with_paths((loop,)):
+        where = (*path, *where[1:])
+        place = memory.places[where]
+        for access in read_by(node, memory, where) if where != path else ():
+            root = program.root(access.container)
+            if root not in found | own and place.owner(root) is None and memory.clobbers(access):
+                found.add(root)
+    return found - own
+
+
+def read_by(node: Node, memory: Memory, path: Path) -> list[Access]:
+    """What a node reads by itself."""
+    place = memory.places[path]
+    if isinstance(node, Leaf):
+        accesses: list[Load | Store] = [*node.loads, *(s for s in node.stores if s.mode != "set" and not s.fresh)]
+        return [memory.element(x, node, place) for x in accesses]
+    if isinstance(node, NodeCall):
+        updated = [r for r in node.outputs.values() if r.wcr]
+        return [memory.region(r, place) for r in (*node.inputs.values(), *updated)]
+    return [memory.element(x, None, place) for v in values(node) for x in v.loads]
+
+
+# --- how a loop with checkpoints runs -----------------------------------------------------------------------------
+def forward(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
+    """The loop, which keeps its state before each segment."""
+    once = [_copy(kept, state, None, names) for state, kept in found.fixed]
+    saves = tuple(_copy(kept, state, found, names) for state, kept in found.saved)
+    return [*once, _segments(found, (*saves, _segment(loop, loop.body, found)), 1, loop.source)]
+
+
+def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names: Names) -> list[Node]:
+    """The segments from the last to the first: each from its state, once more with a tape, and backwards.
+
+    :param again: the loop's body with what it keeps.
+    :param reverse: the adjoint of the loop's body.
+    """
+    once = [_copy(state, kept, None, names) for state, kept in found.fixed]
+    restores = tuple(_copy(state, kept, found, names) for state, kept in found.saved)
+    body: Block = (*restores, _segment(loop, again, found), _segment(loop, reverse, found, backwards=True))
+    return [*once, _segments(found, body, -1, loop.source)]
+
+
+def _segment(loop: Loop, body: Block, found: Checkpoint, backwards: bool = False) -> Loop:
+    """The trips of one segment."""
+    first, last, step = found.first, found.last, found.trips.step
+    start, stop, by = (last, first, -step) if backwards else (first, last, step)
+    return Loop(loop.symbol, _value(start), _value(stop), _value(by), body, loop.source)
+
+
+def _segments(found: Checkpoint, body: Block, step: int, source: Source) -> Loop:
+    first, last = (0, found.count - 1) if step > 0 else (found.count - 1, 0)
+    return Loop(found.symbol, _value(first), _value(last), _value(step), body, source)
+
+
+def _value(expr: Expr | int) -> Value:
+    return Value((), to_ast(sympy.sympify(expr)))
+
+
+def _copy(target: Container, source: Container, found: Checkpoint | None, names: Names) -> Leaf:
+    """A container's content to where it is kept, or back; in the place of a segment where there are such."""
+    params, index = over(min(target, source, key=lambda c: len(c.shape)), names)
+    v = names.fresh("v")
+
+    def place(container: Container) -> Index:
+        kept = found is not None and any(container is k for _, k in found.saved)
+        return (sym(found.symbol), *index) if kept else index  # type: ignore[union-attr]
+
+    body = (Load(v, source.name, place(source)), Store(target.name, place(target), v))
+    return Leaf(params, body, Source(label=target.name))
