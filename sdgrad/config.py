@@ -30,7 +30,7 @@ PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
     *("hoist", "nests", "checkpoints", "fusion", "clears", "originals", "uniform", "results", "beside"),
-    *("gather", "sums", "strips", "triangles", "blas", "rows", "layout", "order", "pairs", "threads"),
+    *("unread", "gather", "sums", "strips", "triangles", "blas", "rows", "layout", "order", "pairs", "threads"),
     *("packed", "memory", "lanes"),
 )
 """Steps of the optimization that can be left out."""

@@ -30,6 +30,7 @@ from sdgrad.optimize.strips import strips_of_products
 from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.triangles import split_triangles
 from sdgrad.optimize.uniform import compute_once
+from sdgrad.optimize.unread import drop_unread
 from sdgrad.program.custom import expanded
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
@@ -84,6 +85,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("results", write_results),
     ("beside", _beside),
     ("fusion", fuse),
+    ("unread", drop_unread),
     ("gather", gather_neighbours),
     ("sums", _sums),
     ("strips", _strips),
