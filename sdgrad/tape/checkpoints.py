@@ -85,7 +85,7 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
         return None
     count = int(trips.count)
     each = max(1, sum(guess(c) for c in state)) / max(1, bytes_in(path, plan))  # a state over all of the tape
-    length = min(max(2, round(count * math.sqrt(each))), count // 2)
+    length = min(max(2, round(count * math.sqrt(each))), -(-count // 2))
     segments = -(-count // length)
     saved = tuple((c, _room(c, (segments,), names)) for c in state)
     return Checkpoint(names.fresh(f"segment_{loop.symbol}"), trips, length, segments, saved, fixed)
@@ -97,11 +97,15 @@ def _room(container: Container, segments: tuple[int, ...], names: Names) -> Cont
     return Container(names.fresh(f"checkpoint_{container.name}"), desc)
 
 
-def pays(after: TapePlan, before: TapePlan, path: Path, program: Program) -> bool:
-    """Whether a plan with a checkpointed loop is what was hoped for: of known size, and at most half as large."""
-    sizes = (n for where, k in after.kept_at() if where[: len(path)] == path for n in k.tape.shape)
-    known = all(n.is_number for n in sizes) and not any(p[: len(path)] == path for p in after.counters)
-    return known and 2 * bytes_of(after, program) <= bytes_of(before, program)
+def is_known(plan: TapePlan, path: Path) -> bool:
+    """Whether the tapes in a loop have sizes that are numbers."""
+    sizes = (n for where, k in plan.kept_at() if where[: len(path)] == path for n in k.tape.shape)
+    return all(n.is_number for n in sizes) and not any(p[: len(path)] == path for p in plan.counters)
+
+
+def pays(after: TapePlan, before: TapePlan, program: Program) -> bool:
+    """Whether a plan with one more checkpointed loop is what was hoped for: at most half as large."""
+    return 2 * bytes_of(after, program) <= bytes_of(before, program)
 
 
 def touched(program: Program, plan: TapePlan) -> set[str]:

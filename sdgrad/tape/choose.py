@@ -98,7 +98,7 @@ def plan_tape(
         if made is None:
             continue
         found = trial(undone, redone, {**best.checkpoints, path: made})
-        if found is not None and checkpoints.pays(found[0], best, path, program):
+        if found is not None and checkpoints.is_known(found[0], path) and checkpoints.pays(found[0], best, program):
             best = found[0]
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
