@@ -9,6 +9,7 @@ from functools import cached_property
 import sympy
 
 from sdgrad.analysis.paths import Path
+from sdgrad.analysis.ranges import extreme
 from sdgrad.analysis.relations import loop_param, value_expr
 from sdgrad.program.tree import Block, Loop, Node, Param, Scope, children, local_names
 
@@ -77,7 +78,10 @@ def places(block: Block, path: Path = (), outer: tuple[tuple[Path, Node], ...] =
 
 
 def extent(params: tuple[Param, ...], k: int) -> tuple[sympy.Expr, sympy.Expr]:
-    """The least and greatest value parameter ``k`` takes over all values of the parameters before it."""
+    """The least and greatest value parameter ``k`` takes over all values of the parameters before it.
+
+    :raises Unbounded: its range holds a function of these that may have any value.
+    """
     p = params[k]
     low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)
     for j in range(k - 1, -1, -1):
@@ -87,15 +91,3 @@ def extent(params: tuple[Param, ...], k: int) -> tuple[sympy.Expr, sympy.Expr]:
             extreme(high, params[j].name, q_low, q_high, True),
         )
     return low, high
-
-
-def extreme(expr: sympy.Expr, name: str, low: sympy.Expr, high: sympy.Expr, largest: bool) -> sympy.Expr:
-    """The extreme of an expression, monotone in one parameter, over that parameter's range."""
-    symbol = next((s for s in expr.free_symbols if s.name == name), None)
-    if symbol is None:
-        return expr
-    slope = sympy.diff(expr, symbol)
-    if slope.is_number:
-        return expr.subs(symbol, high if (slope > 0) == largest else low)
-    pick = sympy.Max if largest else sympy.Min
-    return pick(expr.subs(symbol, low), expr.subs(symbol, high))

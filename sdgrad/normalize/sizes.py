@@ -9,7 +9,7 @@ from dataclasses import replace
 import sympy
 from dace import data as dt
 
-from sdgrad.analysis.places import extreme
+from sdgrad.analysis.ranges import Unbounded, extreme
 from sdgrad.analysis.relations import loop_param
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.program.tree import (
@@ -75,7 +75,10 @@ def largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
         if not p.step.is_number:
             return size
         low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)
-        size = extreme(size, inner, low, high, True)
+        try:
+            size = extreme(size, inner, low, high, True)
+        except Unbounded:
+            return size
     return size
 
 

@@ -25,7 +25,7 @@ def _block(block: Block, temporary: frozenset[str]) -> Block:
     for node in reversed(block):
         node = with_children(node, tuple(_block(b, temporary) for b in children(node)))
         if isinstance(node, Leaf) and (unread := _unread(node, temporary - later)):
-            node = drop_stores(node, lambda s, unread=unread: s.container in unread)  # type: ignore[misc]
+            node = drop_stores(node, lambda s, unread=unread: s.container in unread)
             if not node.stores:
                 continue
         later |= reads(node)

@@ -8,6 +8,7 @@ import sympy
 
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.places import dims_of, extent
+from sdgrad.analysis.ranges import Unbounded
 from sdgrad.program.tree import Block, Container, Leaf, Loop, Param, Program, children
 from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.plan import TapePlan
@@ -56,7 +57,10 @@ def _instances(params: tuple[Param, ...]) -> int:
     """The product of the greatest extents, each over all values of the parameters before it."""
     size = sympy.Integer(1)
     for k, p in enumerate(params):
-        low, high = extent(params, k)
+        try:
+            low, high = extent(params, k)
+        except Unbounded:
+            low, high = sympy.Integer(1), sympy.Integer(SYMBOL_GUESS)
         size *= sympy.Max(1, (high - low) / abs(p.step) + 1)
     return int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols}))
 

@@ -17,7 +17,8 @@ from dace import symbolic
 
 from sdgrad.analysis.memory import Memory
 from sdgrad.analysis.paths import Path
-from sdgrad.analysis.places import Place, dims_of, extent, extreme
+from sdgrad.analysis.places import Place, dims_of, extent
+from sdgrad.analysis.ranges import Unbounded, extreme
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
 from sdgrad.program.leaves import params_of
@@ -68,7 +69,10 @@ class Keeper:
             return None
         box, index, read = [], list(load.index), list(load.index)
         for k in axes:
-            low, high = (spread(load.index[k], own, largest) for largest in (False, True))
+            try:
+                low, high = (spread(load.index[k], own, largest) for largest in (False, True))
+            except Unbounded:
+                return None
             size = self.program.containers[load.container].shape[k]
             if not all(n.is_number for n in (low, high, size)) or low < 0 or high >= size or low > high:
                 return None
@@ -152,9 +156,13 @@ class Keeper:
 
     def is_known(self, p: Param, known: Sequence[Param]) -> bool:
         """Whether the extent of a parameter is an expression of symbols that never change."""
-        if not p.step.is_number:
+        if not p.step.is_number or (free_names(p.start, p.stop) & self.memory.varying) - {q.name for q in known}:
             return False
-        return not (free_names(p.start, p.stop) & self.memory.varying) - {q.name for q in known}
+        try:
+            extent((*known, p), len(known))
+        except Unbounded:
+            return False
+        return True
 
     def may_stop(self, node: object) -> bool:
         """Whether a loop can end long before its last trip, so that room for all trips would be a waste."""

@@ -1,0 +1,40 @@
+"""Tapes that were too small for what they keep."""
+
+import numpy as np
+from programs._base import program, signed
+
+
+def _arguments(*shapes):
+    return lambda rng: tuple(signed(rng, s) for s in shapes)
+
+
+# The last trip's remainder was taken for the largest one, and rows of the tape ran into each other.
+@program(_arguments(12, 12), "corpus")
+def rows_as_long_as_a_remainder(X, Z):
+    for t in range(23):
+        Z += X * X
+        for i in range(t % 5):
+            Z[i] = np.sin(Z[i])
+    return np.sum(Z)
+
+
+# The same for what lies within a loop as an array, and for a product that is largest in the middle.
+@program(_arguments(20, 20), "corpus")
+def arrays_as_long_as_a_remainder_or_a_product(X, Z):
+    for t in range(9):
+        v = np.sin(Z[: t % 4] * X[: t % 4])
+        Z[: t % 4] = v * Z[: t % 4]
+        w = np.cos(Z[: t * (8 - t)])
+        Z[: t * (8 - t)] = w * w
+    return np.sum(Z * X)
+
+
+# Fewer elements than instances: the first and the last instance read the same one.
+@program(_arguments(5, (4, 4)), "corpus")
+def a_window_that_wraps(X, Z):
+    s = 0.0
+    for i in range(4):
+        for j in range(4):
+            s += np.sin(X[(i + j) % 5]) * Z[i, j]
+    X[:] = X * X * s
+    return np.sum(X)
