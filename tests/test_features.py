@@ -223,6 +223,22 @@ def test_undo_instead_of_store():
     assert any(v.how == "put back" for s in sdgrad.explain(f, X).statements for v in s.values)
 
 
+def test_checkpointing_of_loops():
+    """A loop with a long tape keeps its state now and then, and runs again piece by piece on the way back."""
+
+    def steps(x):
+        y = np.copy(x)
+        for _ in range(1200):
+            y[:] = y - 0.001 * y * y
+        return np.sum(y * y)
+
+    x = np.linspace(0.2, 0.8, 600)
+    kept = sdgrad.explain(steps, x).bytes_kept
+    with sdgrad.config.override(without=("checkpoints",)):
+        assert sdgrad.explain(steps, np.copy(x[:599])).bytes_kept > 10 * kept
+    right(steps, x)
+
+
 def test_user_can_read_which_values_are_kept_and_why():
     """``explain``: by source line, with bytes; as a page as well."""
 
