@@ -110,6 +110,13 @@ PACKED = {
 LEFT = {f.__name__: f for f in (whole, halves)}
 
 
+@pytest.fixture(autouse=True)
+def whole_tapes():
+    """Tapes of all trips."""
+    with config.override(without=("checkpoints",)):
+        yield
+
+
 def arguments():
     r = np.random.default_rng(0)
     return r.standard_normal(N), r.standard_normal((N, N)) / 8
@@ -127,7 +134,7 @@ def tapes(f):
 @pytest.mark.parametrize("name", PACKED)
 def test_packed(name):
     packed = tapes(PACKED[name])
-    with config.override(without=("packed",)):
+    with config.override(without=("checkpoints", "packed")):
         plain = tapes(PACKED[name])
     assert len(packed) == len(plain) >= 1
     assert all(dims == 1 for dims, _ in packed)
@@ -136,7 +143,7 @@ def test_packed(name):
 
 @pytest.mark.parametrize("name", LEFT)
 def test_left_as_they_are(name):
-    with config.override(without=("packed",)):
+    with config.override(without=("checkpoints", "packed")):
         plain = tapes(LEFT[name])
     assert tapes(LEFT[name]) == plain
     assert any(dims == 2 for dims, _ in plain)

@@ -7,7 +7,8 @@ import sdgrad
 from sdgrad.config import STEPS, config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize.passes import PASSES, optimize
-from sdgrad.program.tree import Leaf, Loop, NodeCall, Scope, walk
+from sdgrad.program.tree import Leaf, Loop, NodeCall, Scope, Store, walk
+from sdgrad.tape import checkpoints
 
 N = 130
 
@@ -58,7 +59,10 @@ def everything(x, A):
     w = np.copy(x)
     for i in range(1, N):
         w[:i] = np.sin(w[:i] + x[i])
-    total = np.sum(r) + np.sum(w) + np.sum(U) + np.sum(J * J) + np.sum(S * S)
+    u = np.copy(x)
+    for i in range(1, N):
+        u[:i] += 0.01 * np.tanh(np.dot(np.flip(x[:i]), u[:i])) * np.flip(u[:i])
+    total = np.sum(r) + np.sum(w) + np.sum(u) + np.sum(U) + np.sum(J * J) + np.sum(S * S)
     return total + np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
 
 
@@ -78,6 +82,12 @@ def results():
 REFERENCE = []
 
 
+@pytest.fixture(autouse=True)
+def short_tapes(monkeypatch):
+    """Checkpoints, although the tapes are short."""
+    monkeypatch.setattr(checkpoints, "LEAST_BYTES", 0)
+
+
 def reference():
     if not REFERENCE:
         REFERENCE.append(results())
@@ -85,6 +95,8 @@ def reference():
 
 
 def count(program, kind):
+    if kind is Store:
+        return sum(len(n.stores) for n in walk(program.body) if isinstance(n, Leaf))
     return sum(isinstance(n, kind) for n in walk(program.body))
 
 
@@ -95,12 +107,14 @@ def size(program):
 CHANGES = {
     "hoist": lambda own, other: str(other) != str(own),
     "nests": lambda own, other: count(other, Loop) > count(own, Loop),
+    "checkpoints": lambda own, other: count(other, Loop) < count(own, Loop),
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
     "clears": lambda own, other: str(other) != str(own),
     "originals": lambda own, other: str(other) != str(own),
     "results": lambda own, other: str(other) != str(own),
     "uniform": lambda own, other: str(other) != str(own),
     "beside": lambda own, other: str(other) != str(own),
+    "unread": lambda own, other: count(other, Store) > count(own, Store),
     "gather": lambda own, other: str(other) != str(own),
     "pairs": lambda own, other: str(other) != str(own),
     "layout": lambda own, other: (
@@ -144,4 +158,4 @@ def test_all_left_out():
 
 def test_every_name_is_a_step():
     named = {name for name, _ in PASSES if name is not None}
-    assert named | {"hoist", "nests", "lanes"} == set(STEPS) == set(CHANGES)
+    assert named | {"hoist", "nests", "checkpoints", "lanes"} == set(STEPS) == set(CHANGES)

@@ -103,9 +103,9 @@ def is_known(plan: TapePlan, path: Path) -> bool:
     return all(n.is_number for n in sizes) and not any(p[: len(path)] == path for p in plan.counters)
 
 
-def pays(after: TapePlan, before: TapePlan, program: Program) -> bool:
-    """Whether a plan with one more checkpointed loop is what was hoped for: at most half as large."""
-    return 2 * bytes_of(after, program) <= bytes_of(before, program)
+def pays(after: TapePlan, before: TapePlan, path: Path, program: Program) -> bool:
+    """Whether a plan with one more checkpointed loop keeps less by half of that loop's tape at least."""
+    return 2 * (bytes_of(before, program) - bytes_of(after, program)) >= bytes_in(path, before)
 
 
 def touched(program: Program, plan: TapePlan) -> set[str]:
