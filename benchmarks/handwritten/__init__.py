@@ -1,0 +1,1 @@
+"""Value and gradient of four kernels, written in C by hand."""
