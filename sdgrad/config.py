@@ -29,7 +29,7 @@ from sdgrad.runtime.blas import BlasKind, use_blas
 PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
-    *("hoist", "nests", "checkpoints", "fusion", "clears", "originals", "uniform", "results", "beside"),
+    *("hoist", "nests", "sink", "checkpoints", "fusion", "clears", "originals", "uniform", "results", "beside"),
     *("unread", "gather", "sums", "strips", "triangles", "blas", "rows", "layout", "order", "pairs", "threads"),
     *("packed", "memory", "lanes"),
 )

@@ -33,6 +33,7 @@ from sdgrad.normalize import (
     stop_at,
 )
 from sdgrad.normalize.factors import factor_first
+from sdgrad.normalize.sink import sink_shadows
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import all_names
@@ -116,7 +117,10 @@ def with_nests(program: Program) -> Program:
         if nested.body == program.body:
             break
         program = fuse(start_fresh(fuse(nested)))
-    return program
+    if "sink" in config.without:
+        return program
+    sunk = sink_shadows(program, all_names(program))
+    return program if sunk is program else fuse(sunk)
 
 
 def normalize_again(program: Program) -> Program:

@@ -12,7 +12,7 @@ import sdgrad
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import optimize
+from sdgrad.optimize import gather, optimize
 from sdgrad.program.tree import Leaf
 
 STEP = 1e-20
@@ -131,6 +131,25 @@ def stores(f, shape, into):
     program = optimize(signature.gradient(request).result.program)
     leaves = [n for _, n in nodes_with_paths(program.body) if isinstance(n, Leaf)]
     return [n for n in leaves if any(s.container == into for s in n.stores)]
+
+
+@pytest.mark.parametrize("seed", range(100, 118))
+def test_slabs_with_a_core(seed, monkeypatch):
+    """What lies around the middle, in parts of which most ask for no condition."""
+    monkeypatch.setattr(gather, "LEAST_CORE", 1)
+    assert stencils.failure(stencils.sample(seed), seed) is None
+
+
+def asked(shape):
+    """How many elements of the gradient are in nests with conditions."""
+    guarded = [n for n in stores(seven_points, shape, "gradient_x") if any(x.guard is not None for x in n.loads)]
+    return sum(int(np.prod([int(p.count) for p in n.params])) for n in guarded)
+
+
+def test_conditions_are_at_edges_only(monkeypatch):
+    found = asked((44, 44, 44))
+    monkeypatch.setattr(gather, "LEAST_CORE", 1 << 60)
+    assert 0 < 1.4 * found < asked((44, 44, 43))
 
 
 def test_the_middle_is_one_pass():

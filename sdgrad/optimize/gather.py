@@ -50,6 +50,7 @@ Range = tuple[Expr, Expr]
 MOST_CUTS = 4
 WIDEST = 16  # elements between the outermost neighbours in one dimension
 MOST_TERMS = 32
+LEAST_CORE = 1000
 
 
 def gather_neighbours(program: Program) -> Program:
@@ -184,8 +185,27 @@ class Gatherer:
         zero = self.zeroed(leaf, group, middle, out)
         if zero is not None:
             whole = [_hull(w, z) for w, z in zip(whole, zero, strict=True)]
-        nests = (self.nest(leaf, group, box, zero) for box in (middle, *around(middle, whole, walked(leaf, group))))
+        slabs = around(middle, whole, walked(leaf, group))
+        boxes = (middle, *(part for slab in slabs for part in self.parts(leaf, group, slab, zero)))
+        nests = (self.nest(leaf, group, box, zero) for box in boxes)
         return [n for n in nests if n is not None]
+
+    def parts(self, leaf: Leaf, group: Group, slab: list[Range], zero: list[Range] | None) -> Iterator[list[Range]]:
+        """A slab as a core in which no term asks whether its instance exists, and strips around; or as a whole."""
+        core = slab
+        inside = [[(p.start + t.offset[p.name], p.stop + t.offset[p.name]) for p in leaf.params] for t in group.terms]
+        for box in (*inside, *([zero] if zero is not None else [])):
+            meeting = [_meeting(a, b) for a, b in zip(core, box, strict=True)]
+            if not any(_outside(a, b) for a, b in zip(slab, box, strict=True)):
+                core = meeting
+        if core == slab or not _is_large(core):
+            yield slab
+            return
+        yield core
+        for d, ((begin, end), (low, high)) in enumerate(zip(slab, core, strict=True)):
+            for part in ((begin, low - 1), (high + 1, end)):
+                if part[0] <= part[1]:
+                    yield [*core[:d], part, *slab[d + 1 :]]
 
     def zeroed(self, leaf: Leaf, group: Group, middle: list[Range], out: list[Node]) -> list[Range] | None:
         """Where the elements have just been set to zero, if the middle is among them; it is done here instead."""
@@ -350,6 +370,16 @@ def _within(inner: Range, outer: Range) -> bool:
 def _outside(first: Range, second: Range) -> bool:
     """Whether two ranges certainly have nothing in common."""
     return bool((first[0] - second[1]).is_positive or (second[0] - first[1]).is_positive)
+
+
+def _meeting(a: Range, b: Range) -> Range:
+    return _largest(a[0], b[0]), _smallest(a[1], b[1])
+
+
+def _is_large(box: Sequence[Range]) -> bool:
+    """Whether a box is known to have so many elements that conditions cost more than nests."""
+    counts = [b - a + 1 for a, b in box]
+    return all(n.is_number and n > 0 for n in counts) and sympy.Mul(*counts) >= LEAST_CORE
 
 
 def _hull(a: Range, b: Range) -> Range:

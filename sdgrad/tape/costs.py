@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from functools import cache
 
 import sympy
@@ -9,11 +10,12 @@ import sympy
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.places import dims_of, extent
 from sdgrad.analysis.ranges import Unbounded
-from sdgrad.program.tree import Block, Container, Leaf, Loop, Param, Program, children
+from sdgrad.program.tree import Block, Container, Instr, Leaf, Let, Loop, Param, Program, children
 from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.plan import TapePlan
 
 SYMBOL_GUESS = 64  # what a size that is not known is taken to be when tapes are compared
+FUNCTION = 20  # instructions of a sine, a root, ..
 LONG_SUM = 32  # terms; a number is written and read back sooner than so many are added up
 
 
@@ -48,9 +50,14 @@ def instructions(block: Block, outer: tuple[Param, ...]) -> int:
         params = outer
         for p in getattr(node, "params", ()) if not isinstance(node, Loop) else [d.param for d in dims_of(node)]:
             params = (*params, p or Param("?", sympy.Integer(1), sympy.Integer(SYMBOL_GUESS), sympy.Integer(1)))
-        total += len(node.body) * _instances(params) if isinstance(node, Leaf) else 0
+        total += sum(map(_cost, node.body)) * _instances(params) if isinstance(node, Leaf) else 0
         total += sum(instructions(inner, params) for inner in children(node))
     return total
+
+
+def _cost(instr: Instr) -> int:
+    functions = isinstance(instr, Let) and any(isinstance(n, ast.Call) for n in ast.walk(instr.expr))
+    return FUNCTION if functions else 1
 
 
 def _instances(params: tuple[Param, ...]) -> int:
