@@ -22,6 +22,7 @@ from sdgrad.program.naming import is_returned, own_arguments, plain_names, retur
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
+from sdgrad.runtime import header
 from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import Library, compile_together
 from sdgrad.runtime.memory import keep_memory
@@ -141,6 +142,7 @@ class Signature:
 
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
+        header.begin()  # it is there when the program is, rather than after it
         if isinstance(f, Derived):
             _making.append([])
             try:

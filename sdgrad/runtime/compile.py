@@ -20,8 +20,10 @@ from sdgrad.config import config
 from sdgrad.errors import DeviceError
 from sdgrad.runtime import cuda
 from sdgrad.runtime.address import address
-from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, is_device, locked
+from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, is_device
+from sdgrad.runtime.compiler import compiler_name, flags
 from sdgrad.runtime.loading import load_library
+from sdgrad.runtime.lock import locked
 from sdgrad.runtime.progress import working
 
 _loaded: dict[str, Library] = {}
