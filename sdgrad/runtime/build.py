@@ -23,6 +23,7 @@ from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import cuda
 from sdgrad.runtime.compiler import DACE_INCLUDE, INCLUDE, compiler_name, flags, run
+from sdgrad.runtime.dominators import dominators_once
 from sdgrad.runtime.header import Header, without_parts
 from sdgrad.runtime.pointers import local_pointers
 from sdgrad.runtime.simd import in_lanes
@@ -97,7 +98,8 @@ def generate(job: Job) -> Needs:
     with config.compiling():
         if is_device(job.sdfg):
             cuda.configure()
-        objects = codegen.generate_code(job.sdfg, validate=config.debug)
+        with dominators_once():
+            objects = codegen.generate_code(job.sdfg, validate=config.debug)
         for made in objects if "lanes" not in config.without and not is_device(job.sdfg) else ():
             made.code = in_lanes(local_pointers(made.clean_code))
         write_sources(job.sdfg, objects, job.folder)
