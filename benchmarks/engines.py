@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import time
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ class Engine(ABC):
 
     compiles_when_called = False
     differentiates = True
+    preparation: float | None = None
+    """Seconds of what is made once for a machine, before the first gradient."""
 
     def __init__(self, kernel: Kernel, args: Sequence[Any]) -> None:
         self.kernel, self.args = kernel, list(args)
@@ -43,9 +46,12 @@ class Sdgrad(Engine):
     """This library."""
 
     def __init__(self, kernel: Kernel, args: Sequence[Any]) -> None:
-        import sdgrad  # noqa: F401  (which takes seconds, as JAX does)
+        import sdgrad  # which takes seconds, as JAX does
 
         super().__init__(kernel, args)
+        start = time.perf_counter()
+        sdgrad.prepare()
+        self.preparation = time.perf_counter() - start
 
     def build_forward(self) -> None:
         import sdgrad

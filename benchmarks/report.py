@@ -28,6 +28,7 @@ class Row:
     gradient: Times = field(default_factory=dict)
     first: Times = field(default_factory=dict)
     memory: Times = field(default_factory=dict)
+    preparation: Times = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
 
     def cost(self, engine: str = OWN) -> float | None:
@@ -95,6 +96,15 @@ def table(rows: Sequence[Row], engines: Sequence[str]) -> str:
     return "\n".join([body[0], "|---|---" + "|---:" * len(shown) + "|", *body[1:]])
 
 
+def preparations(rows: Sequence[Row]) -> list[str]:
+    """What engines make once for a machine, which is no part of the times to the first gradient."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        for engine, seconds in row.preparation.items():
+            found.setdefault(engine, []).append(seconds)
+    return [f"Once for a machine, {e} takes {statistics.median(s):.1f} s before that." for e, s in found.items()]
+
+
 def machine() -> dict[str, Any]:
     """What the numbers depend on."""
 
@@ -120,7 +130,7 @@ def save(rows: Sequence[Row], options: Mapping[str, Any], folder: Path) -> None:
     told = "; ".join(f"{n} {v}" for n, v in machine().items())
     head = f"Measured with {options.get('threads')} thread(s), {options.get('reps')} repetitions; {told}.\n"
     errors = [f"- {r.kernel} ({r.size}), {e}: {' '.join(m.split())[:200]}" for r in rows for e, m in r.errors.items()]
-    text = "\n".join([head, table(rows, options["engines"]), "", *errors])
+    text = "\n".join([head, table(rows, options["engines"]), "", *preparations(rows), "", *errors])
     (folder / "results.md").write_text(text.rstrip() + "\n")
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.engines import ENGINES
 from benchmarks.kernels import ALL, load
-from benchmarks.report import Row, plots, save, table
+from benchmarks.report import Row, plots, preparations, save, table
 
 TOLERANCE = 1e-9
 PATIENCE = 600
@@ -127,8 +127,9 @@ def run_kernel(name: str, size: str, engines: Sequence[str], options: argparse.N
                     continue
                 if "first" in reply:
                     row.first[engine] = reply["first"]
-                if reply.get("memory") is not None:
-                    row.memory[engine] = reply["memory"]
+                for what in ("memory", "preparation"):
+                    if reply.get(what) is not None:
+                        getattr(row, what)[engine] = reply[what]
             samples: dict[tuple[str, str], list[float]] = {}
             for _ in range(options.reps):
                 for engine, process in processes.items():
@@ -185,6 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.out is not None:
                 save(rows, vars(options), options.out)  # what there is, should this be interrupted
     print(table(rows, options.engines))
+    print("\n".join(preparations(rows)))
     for row in rows:
         for engine, error in row.errors.items():
             print(f"- {row.kernel} ({row.size}), {engine}: {' '.join(error.split())[:200]}")

@@ -42,7 +42,7 @@ class Worker:
         value, gradients = kept[0]
         named = {f"of_{n}": np.asarray(g) for n, g in zip(self.made.kernel.wrt, gradients, strict=True)}
         np.savez(results, value=np.asarray(value).reshape(-1)[0], **named)
-        return {"first": first, "memory": memory}
+        return {"first": first, "memory": memory, "preparation": self.made.preparation}
 
     def forward(self) -> dict[str, Any]:
         """The value, and the seconds to it."""

@@ -25,6 +25,7 @@ from sdgrad.explain import explain
 from sdgrad.graph_api import add_backward_pass, add_forward_tangent
 from sdgrad.halves import Tape, zero_grad
 from sdgrad.matrices import hessian, jacobian
+from sdgrad.runtime.header import prepare
 from sdgrad.runtime.pool import free_memory
 from sdgrad.saved import compile_gradient, export_c, load
 from sdgrad.sparse import sparse_hessian, sparse_jacobian
@@ -74,6 +75,7 @@ __all__ = [
     "jvp",
     "linearize",
     "load",
+    "prepare",
     "register_backward",
     "register_scalar_rule",
     "select_backward",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from sdgrad.config import config
 from sdgrad.errors import SdgradError
 
 LARGEST_ERROR = 1e-3
@@ -18,7 +20,20 @@ LARGEST_ERROR = 1e-3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status is 0 if all is well."""
     parser = argparse.ArgumentParser(prog="sdgrad", description="Gradients as generated code.")
-    groups = parser.add_subparsers(required=True, metavar="onnx")
+    groups = parser.add_subparsers(required=True, metavar="onnx | prepare")
+    add_onnx(groups)
+    text = "compile the C++ header that all programs include, so that the first gradient need not wait for it"
+    groups.add_parser("prepare", help=text, description=text).set_defaults(run=prepare)
+    options = parser.parse_args(arguments)
+    try:
+        return options.run(options)
+    except SdgradError as error:
+        Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False)
+        return 1
+
+
+def add_onnx(groups: argparse._SubParsersAction) -> None:
+    """The commands for models."""
     onnx = groups.add_parser("onnx", help="look at, check and differentiate ONNX models")
     commands = onnx.add_subparsers(required=True, metavar="info | check | grad")
     for name, function, text in (
@@ -33,12 +48,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name == "grad":
             command.add_argument("--wrt", nargs="+", help="inputs and weights; all inputs unless given")
             command.add_argument("--out", default="gradient", help="the folder that is written")
-    options = parser.parse_args(arguments)
-    try:
-        return options.run(options)
-    except SdgradError as error:
-        Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False)
-        return 1
+
+
+def prepare(options: argparse.Namespace) -> int:
+    from sdgrad.runtime.header import preparations
+
+    console = Console()
+    for what, header in preparations():
+        there = header.target.exists()
+        with console.status(f"compiling the header for {what}"):
+            start = time.perf_counter()
+            header.make()
+        took = "is there already" if there else f"compiled in {time.perf_counter() - start:.1f} s"
+        console.print(f"header for {what}: {took}", highlight=False)
+    console.print(f"kept in {config.cache_folder}", highlight=False, soft_wrap=True)
+    return 0
 
 
 def info(options: argparse.Namespace) -> int:

@@ -15,13 +15,14 @@ from sdgrad.config import config
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, TapeError
 from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.gradients import gradient_name, seed_name
+from sdgrad.making import making
 from sdgrad.program.naming import is_returned
 from sdgrad.program.tree import Block, writes
 from sdgrad.request import Request
 from sdgrad.runtime.arrays import as_array, like
 from sdgrad.runtime.program import CompiledProgram
 from sdgrad.runtime.resident import Memory, is_resident, matching, placed, run
-from sdgrad.signature import Ready, Signature, Watching, compiled, making
+from sdgrad.signature import Ready, Signature, Watching, compiled
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
 from sdgrad.tape.split import Halves, split

@@ -9,6 +9,7 @@ import numpy as np
 
 from sdgrad.gradients import gradient_name, seed_name
 from sdgrad.halves import Tape
+from sdgrad.making import making
 from sdgrad.pipeline import differentiate_program, normalize_again
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import all_names, result_names, without_results
@@ -16,7 +17,7 @@ from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.request import Request
 from sdgrad.runtime.program import CompiledProgram
-from sdgrad.signature import compiled_program, making
+from sdgrad.signature import compiled_program
 from sdgrad.tape.split import Halves
 
 

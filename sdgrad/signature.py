@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
@@ -15,6 +14,7 @@ from sdgrad.config import config, device
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.gradients import gradient_name
+from sdgrad.making import making
 from sdgrad.optimize import optimize
 from sdgrad.pipeline import Differentiated, differentiate_program, normalize, normalize_again, push_tangents
 from sdgrad.program.emit import emit
@@ -22,15 +22,13 @@ from sdgrad.program.naming import is_returned, own_arguments, plain_names, retur
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.request import Request
+from sdgrad.runtime import header
 from sdgrad.runtime.arrays import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import Library, compile_together
 from sdgrad.runtime.memory import keep_memory
 from sdgrad.runtime.program import CompiledProgram, Slot
 from sdgrad.runtime.resident import Memory, is_resident, run
 from sdgrad.symbolic.kinds import kind_of
-
-making = threading.RLock()
-"""Held while a program is made: DaCe's frontend and its settings are one for the whole process."""
 
 
 @runtime_checkable
@@ -141,6 +139,7 @@ class Signature:
 
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
+        header.begin()  # it is there when the program is, rather than after it
         if isinstance(f, Derived):
             _making.append([])
             try:

@@ -12,7 +12,7 @@ import torch
 
 from benchmarks import growth
 from benchmarks.kernels import ALL, load
-from benchmarks.report import Row, table
+from benchmarks.report import Row, preparations, table
 from benchmarks.run import Refused, compare, options_of
 
 
@@ -57,6 +57,11 @@ def test_the_table_has_ratios_and_their_geometric_means():
     assert means["forward / jax"] == "0.50 (2)"
     assert (two["jax peak, MB"], one["jax peak, MB"]) == ("3.0", "-")
     assert three["sdgrad gradient, ms"] == "-"
+
+
+def test_what_is_made_once_is_told_beside_the_table():
+    rows = [Row(str(k), "small", preparation={"sdgrad": seconds}) for k, seconds in enumerate((1.0, 2.0, 6.0))]
+    assert preparations([*rows, Row("none", "small")]) == ["Once for a machine, sdgrad takes 2.0 s before that."]
 
 
 def test_a_wrong_option_names_the_right_ones(capsys):

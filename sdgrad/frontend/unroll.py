@@ -19,8 +19,11 @@ MOST_TRIPS = 64
 
 def unroll_shaping_loops(function: ast.FunctionDef) -> None:
     """Rewrite a function so that no shape is made of a loop variable."""
+    shaping = shaping_names(function)
+    if not any(isinstance(n, ast.For) and _variable(n) in shaping for n in ast.walk(function)):
+        return
     bound = {a.arg for a in function.args.args}
-    function.body = _block(function.body, shaping_names(function), bound, {})
+    function.body = _block(function.body, shaping, bound, {})
 
 
 def _block(block: list[ast.stmt], shaping: set[str], bound: set[str], renamed: dict[str, ast.Name]) -> list[ast.stmt]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from dace.symbolic import int_floor
@@ -37,10 +37,10 @@ def set_scalar(container: str, value: Value, name: str, source: Source) -> Leaf:
     return Leaf((), (*value.loads, Let(name, value.expr), Store(container, SCALAR, name)), source)
 
 
-def mentioned(instr: Instr) -> set[str]:
+def mentioned(instr: Instr) -> Set[str]:
     """Local names and symbols an instruction uses."""
     if isinstance(instr, Let):
-        return code.names_in(instr.expr)
+        return instr.names
     names = free_names(*instr.index) | ({instr.guard} if instr.guard else set())
     return names | {instr.value} if isinstance(instr, Store) else names
 

@@ -11,11 +11,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import dace
 import sympy
 from dace import data as dt
+
+from sdgrad.symbolic.code import names_in
 
 Expr: TypeAlias = "sympy.Expr"
 Index: TypeAlias = "tuple[sympy.Expr, ...]"
@@ -116,6 +119,11 @@ class Let:
     name: str
     expr: ast.expr
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What the expression mentions."""
+        return frozenset(names_in(self.expr))
+
     def __str__(self) -> str:
         return f"{self.name} = {ast.unparse(self.expr)}"
 
@@ -159,19 +167,19 @@ class Leaf:
     sequential: bool = False
     schedule: dace.ScheduleType = dace.ScheduleType.Default
 
-    @property
+    @cached_property
     def loads(self) -> tuple[Load, ...]:
         return tuple(i for i in self.body if isinstance(i, Load))
 
-    @property
+    @cached_property
     def stores(self) -> tuple[Store, ...]:
         return tuple(i for i in self.body if isinstance(i, Store))
 
-    @property
+    @cached_property
     def lets(self) -> tuple[Let, ...]:
         return tuple(i for i in self.body if isinstance(i, Let))
 
-    @property
+    @cached_property
     def defined(self) -> frozenset[str]:
         """Names of the values that loads and lets define."""
         return frozenset(i.name for i in self.body if not isinstance(i, Store))

@@ -1,21 +1,16 @@
-"""From generated C++ to a shared library: one compiler call, with DaCe's header precompiled.
+"""From generated C++ to a shared library: one compiler call, with DaCe's header precompiled (``header.py``).
 
 DaCe builds through CMake, whose configuration takes longer than most compilations here. The flags are DaCe's own.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import functools
-import hashlib
 import json
 import os
 import re
-import shlex
 import shutil
-import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,56 +18,28 @@ import dace
 from dace import data as dt
 from dace import library
 from dace.codegen import codegen, compiler
-from dace.config import Config as DaceConfig
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import cuda
+from sdgrad.runtime.compiler import DACE_INCLUDE, INCLUDE, compiler_name, flags, run
+from sdgrad.runtime.dominators import dominators_once
+from sdgrad.runtime.header import Header, without_parts
 from sdgrad.runtime.pointers import local_pointers
 from sdgrad.runtime.simd import in_lanes
 
 NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
-INCLUDE = Path(__file__).parent / "include"
-HEADER = INCLUDE / "sdgrad_dace.h"  # what is precompiled as <dace/dace.h>
 MOST_ARGUMENTS = 1000  # ctypes passes no more than 1024; programs with more take the addresses of them
-AGAIN = f'#include "{HEADER.name}"\n'  # what a file that includes <dace/dace.h> once more gets
-DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
-# Guards of headers of DaCe's runtime that most programs need nothing of: without them a compilation takes a third less
-STREAMS, INSTRUMENTS = ("__DACE_STREAM_H",), ("__DACE_PERF_REPORTING_H", "__DACE_SERIALIZATION_H", "__DACE_COMM_H")
-NO_SPECIAL = "SDGRAD_NO_SPECIAL_FUNCTIONS"  # see sdgrad_dace.h
 SPECIAL = re.compile(
     r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
 )
 
 
-def flags() -> list[str]:
-    """Compiler flags of all programs."""
-    level = ["-O0", "-g"] if config.debug else [f"-O{config.optimization_level}", "-DNDEBUG"]
-    warnings_off = [f for f in shlex.split(DaceConfig.get("compiler", "cpu", "args")) if not f.startswith("-W")]
-    return [*warnings_off, *level, *complex_rules(), "-w", "-fPIC", "-fopenmp", "-std=c++20"]
-
-
-@functools.cache
-def complex_rules() -> tuple[str, ...]:
-    """Products and quotients of complex numbers as NumPy computes them: C++ looks for NaN after each product."""
-    told = subprocess.run([compiler_name(), "--version"], capture_output=True, text=True, check=False).stdout
-    return () if "clang" in told.lower() else ("-fcx-fortran-rules", "--param=vect-max-version-for-alias-checks=200")
-
-
 def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:
     """Flags that leave out the headers, and parts of them, that a graph and its generated code have no use for."""
     streams = any(isinstance(desc, dt.Stream) for _, _, desc in sdfg.arrays_recursive())
-    guards = (() if streams else STREAMS) + (() if sdfg.is_instrumented() else INSTRUMENTS)
     special = any(SPECIAL.search(code) for code in codes)
-    return [f"-D{name}" for name in (*guards, *(() if special else (NO_SPECIAL,)))]
-
-
-def compiler_name() -> str:
-    """The C++ compiler: ``$CXX``, what DaCe is told, or ``c++``."""
-    name = os.environ.get("CXX") or DaceConfig.get("compiler", "cpu", "executable") or "c++"
-    if shutil.which(name) is None:
-        raise CompilationFailed(f"no C++ compiler: '{name}' is not on PATH. Install g++, or set CXX")
-    return name
+    return without_parts(streams, sdfg.is_instrumented(), special)
 
 
 @functools.cache
@@ -80,55 +47,6 @@ def linker() -> tuple[str, ...]:
     """The flag for a linker that is faster than the usual one, where there is one: a fifth of a small compilation."""
     found = [name for name in ("gold", "lld") if shutil.which(f"ld.{name}")]
     return (f"-fuse-ld={found[0]}",) if found else ()
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """One process at a time; the others wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{path}.lock", "w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-def precompiled_header(options: list[str]) -> list[str]:
-    """An include flag that makes the compiler take ``dace.h`` precompiled; made once for each set of flags."""
-    own = [h.read_text() for h in sorted(INCLUDE.glob("*.h"))]
-    what = [compiler_name(), dace.__version__, AGAIN, *own, *options]
-    key = hashlib.sha256(" ".join(what).encode()).hexdigest()[:16]
-    folder = config.cache_folder / f"header_{key}"
-    target = folder / "dace" / "dace.h.gch"
-    if not target.exists():
-        with locked(folder):
-            if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.with_suffix("").write_text(AGAIN)
-                part = target.with_suffix(".part")
-                run(
-                    [
-                        compiler_name(),
-                        *options,
-                        f"-I{DACE_INCLUDE}",
-                        "-x",
-                        "c++-header",
-                        str(HEADER),
-                        "-o",
-                        str(part),
-                    ],
-                    "dace.h",
-                )
-                part.replace(target)
-    return [f"-I{folder}"]
-
-
-def run(command: list[str], what: str) -> None:
-    """One compiler call; its errors, shortened to the lines that say what is wrong, become ours."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
-        raise CompilationFailed(
-            f"cannot compile {what}:\n" + "\n".join(lines[:10]) + f"\ncommand: {shlex.join(command)}"
-        )
 
 
 @dataclass(frozen=True)
@@ -180,7 +98,8 @@ def generate(job: Job) -> Needs:
     with config.compiling():
         if is_device(job.sdfg):
             cuda.configure()
-        objects = codegen.generate_code(job.sdfg, validate=config.debug)
+        with dominators_once():
+            objects = codegen.generate_code(job.sdfg, validate=config.debug)
         for made in objects if "lanes" not in config.without and not is_device(job.sdfg) else ():
             made.code = in_lanes(local_pointers(made.clean_code))
         write_sources(job.sdfg, objects, job.folder)
@@ -211,7 +130,9 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         given += cuda.host_flags()
         needs = replace(needs, links=[*needs.links, *cuda.links()])
     else:
-        given = [*precompiled_header([*flags(), *needs.spared]), *given]
+        header = Header.of(needs.spared)
+        header.make()
+        given = [header.include, *given]
     run(link_command(given, sources, part, needs.links), first.sdfg.name)
     for job in jobs[1:]:
         job.target.unlink(missing_ok=True)

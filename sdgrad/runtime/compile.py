@@ -20,8 +20,10 @@ from sdgrad.config import config
 from sdgrad.errors import DeviceError
 from sdgrad.runtime import cuda
 from sdgrad.runtime.address import address
-from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, compiler_name, flags, is_device, locked
+from sdgrad.runtime.build import MOST_ARGUMENTS, Job, build, is_device
+from sdgrad.runtime.compiler import compiler_name, flags
 from sdgrad.runtime.loading import load_library
+from sdgrad.runtime.lock import locked
 from sdgrad.runtime.progress import working
 
 _loaded: dict[str, Library] = {}
@@ -129,5 +131,6 @@ def job_of(sdfg: dace.SDFG, key: str) -> Job:
     """What is to be compiled for a graph; it is given the name of its program."""
     sdfg.name = f"{sdfg.name[:40]}_{key}"
     folder = config.cache_folder / sdfg.name
-    arguments, free = sdfg.arglist(), sdfg.free_symbols
+    free = sdfg.used_symbols(all_symbols=False)
+    arguments = sdfg.arglist(free_symbols=free)
     return Job(sdfg, arguments, [n for n in arguments if n in free], folder, folder / f"{sdfg.name}.so")

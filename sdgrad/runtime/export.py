@@ -10,8 +10,9 @@ import dace
 from dace import data as dt
 
 from sdgrad.errors import ArgumentError
-from sdgrad.runtime.build import NEEDS, link_command, run, sources_of
+from sdgrad.runtime.build import NEEDS, link_command, sources_of
 from sdgrad.runtime.compile import Library
+from sdgrad.runtime.compiler import run
 
 C_TYPES = {
     dace.float64: "double",

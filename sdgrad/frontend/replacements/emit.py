@@ -122,7 +122,11 @@ class Emitter:
             if f"__i{k}" in used or not same_size(size, 1)
         }
         if ranges:
-            state.add_mapped_tasklet(f"_{label}_", ranges, reads, code, writes, external_edges=True)
+            made = state.add_mapped_tasklet(
+                f"_{label}_", ranges, reads, code, writes, external_edges=True, propagate=False
+            )
+            for edge in (*state.in_edges(made[1]), *state.out_edges(made[2])):  # which nobody asks how much they move
+                edge.data = Memlet.from_array(edge.data.data, state.sdfg.arrays[edge.data.data])
             return
         tasklet = state.add_tasklet(f"_{label}_", dict.fromkeys(reads), dict.fromkeys(writes), code)
         for connector, memlet in reads.items():

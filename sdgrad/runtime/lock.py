@@ -1,0 +1,35 @@
+"""One process at a time: what they share on disk is made by the first of them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+_held: set[IO[str]] = set()
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One process, and one thread of it, at a time; the others wait."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{path}.lock", "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        _held.add(handle)
+        try:
+            yield
+        finally:
+            _held.discard(handle)
+
+
+def _let_go() -> None:
+    """A forked process has the parent's handles, but not the thread that would close them: it would wait for itself."""
+    for handle in _held:
+        handle.close()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
