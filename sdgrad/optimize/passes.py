@@ -26,6 +26,7 @@ from sdgrad.optimize.powers import part_sines, take_roots
 from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.share import share_memory
+from sdgrad.optimize.streams import stream_results
 from sdgrad.optimize.strips import strips_of_products
 from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.triangles import split_triangles
@@ -101,11 +102,12 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("threads", choose_threads),
     ("packed", pack_triangles),
     ("memory", share_memory),
+    ("streams", stream_results),
 )
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
-OF_HOSTS = frozenset({"strips", "triangles", "rows", "layout", "threads", "packed", "memory"})
+OF_HOSTS = frozenset({"strips", "triangles", "rows", "layout", "threads", "packed", "memory", "streams"})
 """Passes about libraries, caches and threads of a CPU."""
 
 

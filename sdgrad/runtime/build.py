@@ -30,6 +30,7 @@ from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import cuda
 from sdgrad.runtime.pointers import local_pointers
 from sdgrad.runtime.simd import in_lanes
+from sdgrad.runtime.streams import around_caches
 
 NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
 INCLUDE = Path(__file__).parent / "include"
@@ -182,7 +183,7 @@ def generate(job: Job) -> Needs:
             cuda.configure()
         objects = codegen.generate_code(job.sdfg, validate=config.debug)
         for made in objects if "lanes" not in config.without and not is_device(job.sdfg) else ():
-            made.code = in_lanes(local_pointers(made.clean_code))
+            made.code = in_lanes(around_caches(local_pointers(made.clean_code)))
         write_sources(job.sdfg, objects, job.folder)
     if len(job.arguments) > MOST_ARGUMENTS:
         entry = entry_by_addresses(job.sdfg.name, job.arguments)
