@@ -30,7 +30,7 @@ PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
     *("hoist", "nests", "fusion", "clears", "originals", "uniform", "results", "beside", "gather", "sums"),
-    *("strips", "triangles", "blas", "rows", "layout", "order", "pairs", "threads", "packed", "memory"),
+    *("strips", "triangles", "sweeps", "blas", "rows", "layout", "order", "pairs", "threads", "packed", "memory"),
     *("streams", "lanes"),
 )
 """Steps of the optimization that can be left out."""

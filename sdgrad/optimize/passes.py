@@ -29,6 +29,7 @@ from sdgrad.optimize.share import share_memory
 from sdgrad.optimize.streams import stream_results
 from sdgrad.optimize.strips import strips_of_products
 from sdgrad.optimize.sums import sums_behind_loops
+from sdgrad.optimize.sweeps import sweep_matrices
 from sdgrad.optimize.triangles import split_triangles
 from sdgrad.optimize.uniform import compute_once
 from sdgrad.program.custom import expanded
@@ -56,6 +57,10 @@ def _strips(program: Program) -> Program:
 
 def _triangles(program: Program) -> Program:
     return split_triangles(program, all_names(program)) if config.blas != "none" else program
+
+
+def _sweeps(program: Program) -> Program:
+    return sweep_matrices(program, all_names(program)) if config.blas != "none" else program
 
 
 def _products(program: Program) -> Program:
@@ -89,6 +94,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("sums", _sums),
     ("strips", _strips),
     ("triangles", _triangles),
+    ("sweeps", _sweeps),
     ("blas", _products),
     ("rows", fuse_rows),
     (None, _shared),
@@ -107,7 +113,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
-OF_HOSTS = frozenset({"strips", "triangles", "rows", "layout", "threads", "packed", "memory", "streams"})
+OF_HOSTS = frozenset({"strips", "triangles", "sweeps", "rows", "layout", "threads", "packed", "memory", "streams"})
 """Passes about libraries, caches and threads of a CPU."""
 
 
