@@ -103,6 +103,7 @@ CHANGES = {
     "beside": lambda own, other: str(other) != str(own),
     "gather": lambda own, other: str(other) != str(own),
     "pairs": lambda own, other: str(other) != str(own),
+    "turned": lambda own, other: str(other) == str(own),  # of larger arguments
     "layout": lambda own, other: (
         {n: c.desc.strides for n, c in own.containers.items() if len(c.shape) > 1}
         != {n: c.desc.strides for n, c in other.containers.items() if len(c.shape) > 1}

@@ -31,6 +31,7 @@ from sdgrad.optimize.strips import strips_of_products
 from sdgrad.optimize.sums import sums_behind_loops
 from sdgrad.optimize.sweeps import sweep_matrices
 from sdgrad.optimize.triangles import split_triangles
+from sdgrad.optimize.turned import turn_arguments
 from sdgrad.optimize.uniform import compute_once
 from sdgrad.program.custom import expanded
 from sdgrad.program.naming import all_names
@@ -67,6 +68,10 @@ def _products(program: Program) -> Program:
     return use_blas(program, all_names(program), dots=device() == "cpu") if _calls_blas() else program
 
 
+def _turned(program: Program) -> Program:
+    return turn_arguments(program, all_names(program))
+
+
 def _sines(program: Program) -> Program:
     return part_sines(program) if device() == "cpu" else program
 
@@ -99,6 +104,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("rows", fuse_rows),
     (None, _shared),
     (None, schedule_accumulations),  # every other accumulation gets an order
+    ("turned", _turned),
     ("layout", arrange_temporaries),
     ("order", walk_memory),
     (None, take_roots),
@@ -113,7 +119,9 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
-OF_HOSTS = frozenset({"strips", "triangles", "sweeps", "rows", "layout", "threads", "packed", "memory", "streams"})
+OF_HOSTS = frozenset(
+    {"strips", "triangles", "sweeps", "rows", "turned", "layout", "threads", "packed", "memory", "streams"}
+)
 """Passes about libraries, caches and threads of a CPU."""
 
 

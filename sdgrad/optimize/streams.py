@@ -21,7 +21,7 @@ from sdgrad.symbolic.expr import free_names
 
 LAST_CACHE = 2**25
 """Bytes of the cache that cores share, on machines of today."""
-SMALLEST = 2**22
+SMALLEST = 2**24
 """Bytes of a result for which that is worth it."""
 SHORTEST_ROW = 256
 """Elements that lie side by side, for one loop to write."""
@@ -103,4 +103,5 @@ def _fits(store: Store, leaf: Leaf, targets: set[str], program: Program) -> bool
         and steps(store, along, program) == 1
         and not free_names(*store.index) & leaf.defined
         and sum(s.container == store.container for s in leaf.stores) == 1
+        and any(along.name in free_names(*x.index) for x in leaf.loads)  # processors see what only writes
     )
