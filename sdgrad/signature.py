@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import dace
 import numpy as np
 
+from sdgrad.analysis.filled import filled_in_parts
 from sdgrad.analysis.private import defined_first
 from sdgrad.config import config, device
 from sdgrad.errors import ParseError
@@ -241,6 +242,7 @@ class Ready:
         own = {s: n for n, s in self.spelled.items()}
         known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
         defined = defined_first(self.program.body, self.program, self.program.arguments)
+        defined |= filled_in_parts(self.program, set(self.program.arguments) & written - defined)
         slots = tuple(Slot.of(own.get(n, n), d, n in written, n in defined) for n, d in known)
         return CompiledProgram(frozenset(self.sdfg.symbols), library, slots, self.spelled)
 

@@ -122,6 +122,7 @@ CHANGES = {
     "unread": lambda own, other: count(other, Store) > count(own, Store),
     "gather": lambda own, other: str(other) != str(own),
     "pairs": lambda own, other: str(other) != str(own),
+    "turned": lambda own, other: str(other) == str(own),  # of larger arguments
     "layout": lambda own, other: (
         {n: c.desc.strides for n, c in own.containers.items() if len(c.shape) > 1}
         != {n: c.desc.strides for n, c in other.containers.items() if len(c.shape) > 1}
@@ -129,6 +130,7 @@ CHANGES = {
     "sums": lambda own, other: str(other) != str(own),
     "strips": lambda own, other: str(other) != str(own),
     "triangles": lambda own, other: count(other, NodeCall) < count(own, NodeCall),
+    "sweeps": lambda own, other: str(other) == str(own),  # over large matrices
     "blas": lambda own, other: count(own, NodeCall) > count(other, NodeCall) == 0,
     "rows": lambda own, other: str(other) != str(own),
     "order": lambda own, other: str(other) != str(own),
@@ -138,6 +140,7 @@ CHANGES = {
     ),
     "packed": lambda own, other: size(other) > size(own),
     "memory": lambda own, other: len(other.containers) > len(own.containers),
+    "streams": lambda own, other: str(other) == str(own),  # of large results
     "lanes": lambda own, other: str(other) == str(own),  # only the generated code is another
 }
 

@@ -7,7 +7,7 @@ program sees a temporary, so it may lie the other way round.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import sympy
@@ -27,7 +27,7 @@ def arrange_temporaries(program: Program) -> Program:
     """The program with its temporaries as its nests walk through them."""
     arranger = Arranger.of(program)
     changed = arranger.choose()
-    containers = {n: _along(program.containers[n], d) for n, d in changed.items()}
+    containers = {n: along(program.containers[n], d) for n, d in changed.items()}
     return replace(program, containers={**program.containers, **containers}) if containers else program
 
 
@@ -92,8 +92,8 @@ class Arranger:
                 found[name] = self.last[name] = best
         return found
 
-    def cost(self, name: str, along: int) -> int:
-        last = {**self.last, name: along}
+    def cost(self, name: str, dimension: int) -> int:
+        last = {**self.last, name: dimension}
         return sum(nest.cost(last) for nest in self.nests[name])
 
 
@@ -120,11 +120,17 @@ def _contiguous(container: Container) -> int | None:
 
 def _free(program: Program) -> set[str]:
     """Temporaries that only the elements of nests are taken from."""
+    return only_elements(program, (n for n, c in program.containers.items() if c.transient))
+
+
+def only_elements(program: Program, names: Iterable[str]) -> set[str]:
+    """Those of some containers, in the usual order, that only the elements of nests are taken from."""
     viewed = {c.view_of for c in program.containers.values() if c.view_of is not None}
+    own = {n: c for n in names if (c := program.containers[n]).view_of is None and n not in viewed}
     found = {
         n
-        for n, c in program.containers.items()
-        if type(c.desc) is dt.Array and c.transient and c.view_of is None and n not in viewed and len(c.shape) > 1
+        for n, c in own.items()
+        if type(c.desc) is dt.Array and len(c.shape) > 1
         if sum(size != 1 for size in c.shape) > 1 and _contiguous(c) == len(c.shape) - 1
     }
     for node in walk(program.body):
@@ -133,7 +139,7 @@ def _free(program: Program) -> set[str]:
     return found
 
 
-def _along(container: Container, last: int) -> Container:
+def along(container: Container, last: int) -> Container:
     """The container with another dimension contiguous; the order of the others stays."""
     shape = container.desc.shape
     strides = [0] * len(shape)

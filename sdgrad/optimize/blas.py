@@ -153,11 +153,12 @@ class Matcher:
             matrix, transposed = self.operand(factors[0], (column, row)), True
         if matrix is None or vector is None or not self.unit_rows(matrix):
             return None
-        node = Gemv("matvec", transA=transposed)
-        if c.store.fresh and c.scale is None:
-            out = self.operand(c.store, (row,))
-            return [self.call(matrix, vector, out, c, node)] if out is not None else None
-        return self.added(c, matrix, vector, (row,), node)
+        alpha, out = known_scale(c.scale), self.operand(c.store, (row,))
+        if alpha is None or out is None:
+            return self.added(c, matrix, vector, (row,), Gemv("matvec", transA=transposed))
+        given = {"_A": matrix, "_x": vector} if c.store.fresh else {"_A": matrix, "_x": vector, "_y": out}
+        node = Gemv("matvec", transA=transposed, alpha=alpha, beta=0 if c.store.fresh else 1)
+        return [NodeCall(node, given, {"_y": out}, c.leaf.source)]
 
     def unit_rows(self, region: Region) -> bool:
         """Whether the last dimension of an operand is contiguous."""

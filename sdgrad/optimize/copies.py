@@ -1,4 +1,4 @@
-"""Arrays that are copies of others, element by element, are not made: who reads them reads the original."""
+"""Arrays that are others, element by element, are not made: who reads them reads the original, or its twin."""
 
 from __future__ import annotations
 
@@ -58,11 +58,13 @@ def _without_identities(node: Node, program: Program) -> Block:
 def _block(block: Block, program: Program, copies: set[str], whole: set[str]) -> Block:
     nodes = [with_children(n, tuple(_block(b, program, copies, whole) for b in children(n))) for n in block]
     for k, node in enumerate(nodes):
-        for target, original in _copied(node, program, copies, whole):
+        pairs = [(False, p) for p in _copied(node, program, copies, whole)]
+        pairs += [(True, p) for p in _twins(node, program, copies, whole)]
+        for twin, (target, original) in pairs:
             users = [j for j, n in enumerate(nodes) if target in reads(n)]
             if not users or users[0] <= k or _elsewhere(target, block, program):
                 continue
-            if any(original in writes(n) for n in nodes[k : users[-1] + 1]):
+            if any(original in writes(n) for n in nodes[k + twin : users[-1] + 1]):
                 continue
             for j in users:
                 (nodes[j],) = renamed((nodes[j],), {target: original}, {})
@@ -85,7 +87,23 @@ def _copied(node: Node, program: Program, copies: set[str], whole: set[str]) -> 
     ]
 
 
-def same_element(store: Store, load: Load, leaf: Leaf, program: Program) -> bool:
+def _twins(node: Node, program: Program, copies: set[str], whole: set[str]) -> list[tuple[str, str]]:
+    """Containers that a leaf sets to what it sets others to, which come first."""
+    if not isinstance(node, Leaf):
+        return []
+    found: list[tuple[str, str]] = []
+    count = Counter(program.root(s.container) for s in node.stores)
+    first: dict[str, Store] = {}
+    for s in node.stores:
+        if s.mode != "set" or s.container not in whole or count[s.container] > 1:
+            continue
+        original = first.setdefault(s.value, s)
+        if original.container != s.container and s.container in copies and original.guard is None:
+            found += [(s.container, original.container)] if same_element(s, original, node, program) else []
+    return found
+
+
+def same_element(store: Store, load: Load | Store, leaf: Leaf, program: Program) -> bool:
     """Whether a store writes all of a container, each element from the same one of another of its layout."""
     own, original = program.containers[store.container].desc, program.containers[load.container].desc
     return (

@@ -26,9 +26,12 @@ from sdgrad.optimize.powers import part_sines, take_roots
 from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.share import share_memory
+from sdgrad.optimize.streams import stream_results
 from sdgrad.optimize.strips import strips_of_products
 from sdgrad.optimize.sums import sums_behind_loops
+from sdgrad.optimize.sweeps import sweep_matrices
 from sdgrad.optimize.triangles import split_triangles
+from sdgrad.optimize.turned import turn_arguments
 from sdgrad.optimize.uniform import compute_once
 from sdgrad.optimize.unread import drop_unread
 from sdgrad.program.custom import expanded
@@ -58,8 +61,16 @@ def _triangles(program: Program) -> Program:
     return split_triangles(program, all_names(program)) if config.blas != "none" else program
 
 
+def _sweeps(program: Program) -> Program:
+    return sweep_matrices(program, all_names(program)) if config.blas != "none" else program
+
+
 def _products(program: Program) -> Program:
     return use_blas(program, all_names(program), dots=device() == "cpu") if _calls_blas() else program
+
+
+def _turned(program: Program) -> Program:
+    return turn_arguments(program, all_names(program))
 
 
 def _sines(program: Program) -> Program:
@@ -90,10 +101,12 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("sums", _sums),
     ("strips", _strips),
     ("triangles", _triangles),
+    ("sweeps", _sweeps),
     ("blas", _products),
     ("rows", fuse_rows),
     (None, _shared),
     (None, schedule_accumulations),  # every other accumulation gets an order
+    ("turned", _turned),
     ("layout", arrange_temporaries),
     ("order", walk_memory),
     (None, take_roots),
@@ -103,11 +116,14 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("threads", choose_threads),
     ("packed", pack_triangles),
     ("memory", share_memory),
+    ("streams", stream_results),
 )
 """Passes in order; those with a name can be left out (``config.without``)."""
 
 
-OF_HOSTS = frozenset({"strips", "triangles", "rows", "layout", "threads", "packed", "memory"})
+OF_HOSTS = frozenset(
+    {"strips", "triangles", "sweeps", "rows", "turned", "layout", "threads", "packed", "memory", "streams"}
+)
 """Passes about libraries, caches and threads of a CPU."""
 
 

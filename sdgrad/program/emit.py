@@ -15,7 +15,7 @@ from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
 from sdgrad.program.distinct import distinct_names
-from sdgrad.program.naming import APART
+from sdgrad.program.naming import APART, STREAMED
 from sdgrad.program.prelude import CHUNK, is_vectorized, prelude
 from sdgrad.program.tree import (
     Block,
@@ -491,7 +491,8 @@ class LeafWriter:
             target = f"{connector}[{_subscript(instr.index)}]"
             memlet.dynamic = True
         else:
-            memlet, connector = self.element(instr.container, instr.index), self.free(f"out{len(self.outputs)}")
+            stem = STREAMED if instr.streamed else "out"
+            memlet, connector = self.element(instr.container, instr.index), self.free(f"{stem}{len(self.outputs)}")
             target = connector
         memlet.wcr, memlet.wcr_nonatomic = wcr, wcr is not None
         if instr.guard:

@@ -26,6 +26,9 @@ RESERVED = frozenset({
 APART = "_apart"
 """How the names of tasklets end whose instances do not meet."""
 
+STREAMED = "streamed"
+"""How the connectors of stores begin that go around the cache."""
+
 RETURN = "__return"  # what DaCe calls a function's result; __return_0, __return_1, ... for several
 
 

@@ -133,7 +133,8 @@ class Store:
     """``container[index] <mode> value``, where ``guard`` holds.
 
     ``mode`` is ``set`` or a reduction (``sum``, ``prod``, ``max``, ``min``, ``and``, ``or``, ...). With ``fresh`` a
-    reduction starts from its identity: the leaf *defines* the elements it writes.
+    reduction starts from its identity: the leaf *defines* the elements it writes. ``streamed`` elements go around the
+    cache.
     """
 
     container: str
@@ -142,11 +143,12 @@ class Store:
     mode: str = "set"
     guard: str | None = None
     fresh: bool = False
+    streamed: bool = False
 
     def __str__(self) -> str:
         op = {"set": "=", "sum": "+=", "prod": "*="}.get(self.mode, f"{self.mode}=")
         guard = f" if {self.guard}" if self.guard else ""
-        fresh = " (fresh)" if self.fresh else ""
+        fresh = " (fresh)" if self.fresh else " (streamed)" if self.streamed else ""
         return f"{self.container}[{', '.join(map(str, self.index))}] {op} {self.value}{guard}{fresh}"
 
 

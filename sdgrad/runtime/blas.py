@@ -237,9 +237,8 @@ class _Product(_Expansion):
         return there if there is not None else super().expansion(node, state, sdfg, *args, **kwargs)
 
 
-@dace.library.register_expansion(gemm.Gemm, IMPLEMENTATION)
-class ExpandGemm(_Product):
-    call, otherwise, fits = gemm.ExpandGemmOpenBLAS, gemm.ExpandGemmPure, staticmethod(_gemm_fits)
+class _Update(_Product):
+    """Products that may be added to what is there."""
 
     @classmethod
     def expansion(cls, node, state, sdfg, *args, **kwargs):
@@ -247,8 +246,13 @@ class ExpandGemm(_Product):
         return name_addend(expanded, node, state) if isinstance(expanded, dace.nodes.Tasklet) else expanded
 
 
+@dace.library.register_expansion(gemm.Gemm, IMPLEMENTATION)
+class ExpandGemm(_Update):
+    call, otherwise, fits = gemm.ExpandGemmOpenBLAS, gemm.ExpandGemmPure, staticmethod(_gemm_fits)
+
+
 @dace.library.register_expansion(gemv.Gemv, IMPLEMENTATION)
-class ExpandGemv(_Product):
+class ExpandGemv(_Update):
     call, otherwise = gemv.ExpandGemvOpenBLAS, gemv.ExpandGemvPure
 
 

@@ -27,6 +27,7 @@ from sdgrad.runtime.dominators import dominators_once
 from sdgrad.runtime.header import Header, without_parts
 from sdgrad.runtime.pointers import local_pointers
 from sdgrad.runtime.simd import in_lanes
+from sdgrad.runtime.streams import around_caches
 
 NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
 MOST_ARGUMENTS = 1000  # ctypes passes no more than 1024; programs with more take the addresses of them
@@ -101,7 +102,7 @@ def generate(job: Job) -> Needs:
         with dominators_once():
             objects = codegen.generate_code(job.sdfg, validate=config.debug)
         for made in objects if "lanes" not in config.without and not is_device(job.sdfg) else ():
-            made.code = in_lanes(local_pointers(made.clean_code))
+            made.code = in_lanes(around_caches(local_pointers(made.clean_code)))
         write_sources(job.sdfg, objects, job.folder)
     if len(job.arguments) > MOST_ARGUMENTS:
         entry = entry_by_addresses(job.sdfg.name, job.arguments)

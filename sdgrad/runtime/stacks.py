@@ -142,10 +142,10 @@ def stacked_products(node: Any, state: Any, sdfg: Any) -> str | None:
 
 def name_addend(tasklet: nd.Tasklet, node: nd.LibraryNode, state: dace.SDFGState) -> nd.Tasklet:
     """What comes in as ``_c`` is called ``_cin``: one name for what comes in and what goes out is declared twice."""
-    if "_c" in tasklet.in_connectors:
-        tasklet.in_connectors = {("_cin" if n == "_c" else n): t for n, t in tasklet.in_connectors.items()}
-        for edge in state.in_edges_by_connector(node, "_c"):
-            edge.dst_conn = "_cin"
+    for name in set(tasklet.in_connectors) & set(tasklet.out_connectors):
+        tasklet.in_connectors = {(f"{n}in" if n == name else n): t for n, t in tasklet.in_connectors.items()}
+        for edge in state.in_edges_by_connector(node, name):
+            edge.dst_conn = f"{name}in"
         node.in_connectors = dict(tasklet.in_connectors)
     return tasklet
 

@@ -222,25 +222,6 @@ static inline std::complex<double> cblas_zdot(int n, const void *x, int incx, co
     return result;
 }
 
-// Matrix times vector, where the matrix may have no columns: OpenBLAS leaves the result as it was, instead of beta * y.
-template <typename T, typename S, typename F>
-static inline void sdgrad_gemv(F call, CBLAS_TRANSPOSE trans, int m, int n, S beta, T *y, int incy) {
-    const int rows = trans == CblasNoTrans ? m : n;
-    if (m > 0 && n > 0) return call();
-    for (int k = 0; k < rows; ++k) y[k * incy] = beta == S(0) ? T(0) : T(beta * y[k * incy]);
-}
-#define SDGRAD_GEMV(letter, T, S, number)                                                                              \
-    static inline void sdgrad_cblas_##letter##gemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int m, int n, S alpha,    \
-                                                   const T *a, int lda, const T *x, int incx, S beta, T *y, int incy) { \
-        auto call = [&] { scipy_cblas_##letter##gemv(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); };    \
-        sdgrad_gemv(call, trans, m, n, number, y, incy);                                                               \
-    }
-SDGRAD_GEMV(s, float, float, beta)
-SDGRAD_GEMV(d, double, double, beta)
-SDGRAD_GEMV(c, std::complex<float>, const void *, *static_cast<const std::complex<float> *>(beta))
-SDGRAD_GEMV(z, std::complex<double>, const void *, *static_cast<const std::complex<double> *>(beta))
-#undef SDGRAD_GEMV
-
 // One of OpenBLAS's threads, where asked for, until the end of the scope. How many there are is the number of the process: who
 // finds it at one leaves it there for the one who set it.
 class sdgrad_one_thread {
@@ -255,6 +236,33 @@ class sdgrad_one_thread {
         if (before > 1) scipy_openblas_set_num_threads(before);
     }
 };
+
+// Matrix times vector, where the matrix may have no columns: OpenBLAS leaves the result as it was, instead of beta * y.
+// Of matrices that are in the cache of a core, as blocks of rows of larger ones are, each is read by one thread.
+constexpr double SDGRAD_SHARED_MATRIX = 1 << 17;  // elements
+
+template <typename T, typename S, typename F>
+static inline void sdgrad_gemv(F call, CBLAS_TRANSPOSE trans, int m, int n, S beta, T *y, int incy) {
+    const int rows = trans == CblasNoTrans ? m : n;
+    if (m > 0 && n > 0) {
+#ifdef _OPENMP
+        const sdgrad_one_thread now(double(m) * n < SDGRAD_SHARED_MATRIX && omp_get_max_threads() > 1);
+#endif
+        return call();
+    }
+    for (int k = 0; k < rows; ++k) y[k * incy] = beta == S(0) ? T(0) : T(beta * y[k * incy]);
+}
+#define SDGRAD_GEMV(letter, T, S, number)                                                                              \
+    static inline void sdgrad_cblas_##letter##gemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int m, int n, S alpha,    \
+                                                   const T *a, int lda, const T *x, int incx, S beta, T *y, int incy) { \
+        auto call = [&] { scipy_cblas_##letter##gemv(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); };    \
+        sdgrad_gemv(call, trans, m, n, number, y, incy);                                                               \
+    }
+SDGRAD_GEMV(s, float, float, beta)
+SDGRAD_GEMV(d, double, double, beta)
+SDGRAD_GEMV(c, std::complex<float>, const void *, *static_cast<const std::complex<float> *>(beta))
+SDGRAD_GEMV(z, std::complex<double>, const void *, *static_cast<const std::complex<double> *>(beta))
+#undef SDGRAD_GEMV
 
 // Products of matrices on the threads of OpenMP, which wait for the next map anyway, each computing a part of the result.
 // OpenBLAS's own threads sleep in between, and are hindered by those of OpenMP on the same cores.

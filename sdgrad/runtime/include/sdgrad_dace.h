@@ -9,5 +9,6 @@
 #endif
 
 #include "sdgrad_memory.h"
+#include "sdgrad_stream.h"
 
 #include <dace/dace.h>

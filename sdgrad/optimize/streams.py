@@ -1,0 +1,107 @@
+"""Large results are written around the cache.
+
+To write an element the processor first reads the line it lies in, unless it is told that nobody wants the line soon:
+what a program only writes then moves through memory once and not twice, and does not displace what is still read. That
+is so for results that are larger than a cache together with what the program is called with; smaller ones are sooner
+read from it by who gets them. The stores are made in :mod:`sdgrad.runtime.streams`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import dace
+import sympy
+from dace import data as dt
+
+from sdgrad.optimize.layout import known_trips, steps
+from sdgrad.program.tree import Leaf, Load, Node, NodeCall, Program, Store, rewritten, walk
+from sdgrad.symbolic.expr import free_names
+
+LAST_CACHE = 2**25
+"""Bytes of the cache that cores share, on machines of today."""
+SMALLEST = 2**24
+"""Bytes of a result for which that is worth it."""
+SHORTEST_ROW = 256
+"""Elements that lie side by side, for one loop to write."""
+SELDOM = 64
+"""What is used again of at most one in so many elements may lie in memory."""
+TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
+
+
+def stream_results(program: Program) -> Program:
+    """The program with stores marked that go around the cache."""
+    walked = sum(_bytes(program, name) for name in program.arguments)
+    large = {n for n in program.arguments if _bytes(program, n) >= SMALLEST} if walked > LAST_CACHE else set()
+    targets = {n for n in large if _only_written(n, program)}
+    if not targets:
+        return program
+    return replace(program, body=rewritten(program.body, lambda n: (_streamed(n, targets, program),)))
+
+
+def _bytes(program: Program, name: str) -> int:
+    """The size of an array; 0 where it is no number."""
+    desc = program.containers[name].desc
+    size = sympy.sympify(desc.total_size) * desc.dtype.bytes
+    return int(size) if isinstance(desc, dt.Array) and size.is_Integer else 0
+
+
+def _only_written(name: str, program: Program) -> bool:
+    """Whether a program writes nearly all of an array once, and uses hardly any of what it wrote."""
+    seldom = sympy.sympify(program.containers[name].desc.total_size) / SELDOM
+    own = {c for c in program.containers if program.root(c) == name}
+    if own != {name}:
+        return False
+    stores = 0
+    for node in walk(program.body):
+        if isinstance(node, NodeCall) and any(r.container == name for r in node.regions.values()):
+            return False
+        for access in _accesses(node):
+            if access.container != name:
+                continue
+            if isinstance(access, Store) and access.mode == "set":
+                stores += 1
+            elif not isinstance(node, Leaf) or not 0 < _instances(node) <= seldom:
+                return False
+    return stores > 0
+
+
+def _accesses(node: Node) -> Iterator[Load | Store]:
+    if isinstance(node, Leaf):
+        yield from node.loads
+        yield from node.stores
+
+
+def _instances(leaf: Leaf) -> int:
+    """How many instances a leaf has; 0 where it is no number."""
+    found = 1
+    for p in leaf.params:
+        found *= known_trips(p)
+    return found
+
+
+def _streamed(node: Node, targets: set[str], program: Program) -> Node:
+    if not isinstance(node, Leaf) or node.sequential or not node.params:
+        return node
+    body = tuple(
+        replace(i, streamed=True) if isinstance(i, Store) and _fits(i, node, targets, program) else i for i in node.body
+    )
+    return replace(node, body=body)
+
+
+def _fits(store: Store, leaf: Leaf, targets: set[str], program: Program) -> bool:
+    """Whether a store is made in every instance, and neighbouring ones of the innermost loop write side by side."""
+    along = leaf.params[-1]
+    return (
+        store.container in targets
+        and store.mode == "set"
+        and store.guard is None
+        and program.containers[store.container].dtype in TYPES
+        and along.step == 1
+        and known_trips(along) >= SHORTEST_ROW
+        and steps(store, along, program) == 1
+        and not free_names(*store.index) & leaf.defined
+        and sum(s.container == store.container for s in leaf.stores) == 1
+        and any(along.name in free_names(*x.index) for x in leaf.loads)  # processors see what only writes
+    )
