@@ -193,7 +193,7 @@ def covers(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
     if _covers_by_position(access, leaf, shape):
         return True
     rel = leaf_relation(access, leaf, len(shape))
-    whole = _elements(shape) if rel.exact else None
+    whole = elements(shape) if rel.exact else None
     return whole is not None and bool(whole.is_subset(rel.elements))
 
 
@@ -203,7 +203,7 @@ def partition(stores: Sequence[Store], leaf: Leaf, shape: Sequence[Expr]) -> boo
         return False
     if len(stores) == 1:
         return covers(stores[0], leaf, shape)
-    found, whole = [leaf_relation(s, leaf, len(shape)) for s in stores], _elements(shape)
+    found, whole = [leaf_relation(s, leaf, len(shape)) for s in stores], elements(shape)
     if whole is None or not all(rel.exact for rel in found):
         return False
     together = found[0].elements
@@ -214,7 +214,7 @@ def partition(stores: Sequence[Store], leaf: Leaf, shape: Sequence[Expr]) -> boo
     return bool(whole.is_subset(together))
 
 
-def _elements(shape: Sequence[Expr]) -> isl.Set | None:
+def elements(shape: Sequence[Expr]) -> isl.Set | None:
     """All indices of a container; None where a size is not affine."""
     try:
         box = " and ".join(f"0 <= e{k} < {isl_text(n)}" for k, n in enumerate(shape))
