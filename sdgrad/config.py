@@ -29,8 +29,9 @@ from sdgrad.runtime.blas import BlasKind, use_blas
 PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
-    *("hoist", "nests", "fusion", "clears", "originals", "uniform", "results", "beside", "gather", "sums"),
-    *("strips", "triangles", "blas", "rows", "layout", "order", "pairs", "threads", "packed", "memory", "lanes"),
+    *("hoist", "nests", "fusion", "clears", "originals", "uniform", "results", "beside", "short", "gather", "sums"),
+    *("strips", "triangles", "blas", "rows", "layout", "order", "reshaped", "pairs", "threads", "packed"),
+    *("memory", "lanes"),
 )
 """Steps of the optimization that can be left out."""
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

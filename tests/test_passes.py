@@ -55,10 +55,13 @@ def everything(x, A):
         first = max(i - 9, 0)
         near = np.sin(A[first : i + 1] @ A[i])
         r[i] += np.sum(near @ A[first : i + 1])
+    M = np.sin(np.reshape(x[:4], (2, 2)) @ np.reshape(A[0], (2, N // 2)))
+    m = np.zeros(N)
+    m[:] = np.reshape(M, (N,))
     w = np.copy(x)
     for i in range(1, N):
         w[:i] = np.sin(w[:i] + x[i])
-    total = np.sum(r) + np.sum(w) + np.sum(U) + np.sum(J * J) + np.sum(S * S)
+    total = np.sum(r) + np.sum(w) + np.sum(U) + np.sum(J * J) + np.sum(S * S) + m @ (m * x)
     return total + np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
 
 
@@ -101,7 +104,9 @@ CHANGES = {
     "results": lambda own, other: str(other) != str(own),
     "uniform": lambda own, other: str(other) != str(own),
     "beside": lambda own, other: str(other) != str(own),
+    "short": lambda own, other: str(other) != str(own),
     "gather": lambda own, other: str(other) != str(own),
+    "reshaped": lambda own, other: str(other) != str(own),
     "pairs": lambda own, other: str(other) != str(own),
     "layout": lambda own, other: (
         {n: c.desc.strides for n, c in own.containers.items() if len(c.shape) > 1}

@@ -173,6 +173,8 @@ class Writer:
         if CASTS.get(function) == "complex" and not any(map(self.is_complex, expr.args)):
             parts = [self.floating(a) for a in expr.args]
             return parts[0], parts[1] if len(parts) > 1 else ZERO
+        if function == "exp":
+            return self.exponential(*map(self.atom, self.pair(expr.args[0])))
         if function == STRONG:
             (a, b), g = (tuple(map(self.atom, self.pair(x))) for x in expr.args)
             moves: list[ast.expr] = [ast.Compare(left=x, ops=[ast.NotEq()], comparators=[ZERO]) for x in g]
@@ -180,6 +182,15 @@ class Writer:
             kept = self.atom(ast.BoolOp(op=ast.Or(), values=[*moves, ast.BoolOp(op=ast.And(), values=finite)]), "c")
             return code.choose(kept, a, ZERO), code.choose(kept, b, ZERO)
         raise Whole
+
+    def exponential(self, a: ast.expr, b: ast.expr) -> Pair:
+        """exp(a) (cos(b) + i sin(b)), in functions that there are lanes of; where exp(a) or b is zero, as in C."""
+        size = self.atom(code.call("exp", a))
+        if _is_zero(b):
+            return size, ZERO
+        none, flat = (self.atom(ast.Compare(left=x, ops=[ast.Eq()], comparators=[ZERO]), "c") for x in (size, b))
+        re, im = (self.atom(code.binary(ast.Mult, size, code.call(f, b))) for f in ("sdgrad_cos", "sdgrad_sin"))
+        return code.choose(none, size, re), code.choose(flat, b, code.choose(none, size, im))
 
     def floating(self, expr: ast.expr) -> ast.expr:
         """A part that was an integer would be divided as one."""
