@@ -184,13 +184,17 @@ class Writer:
         raise Whole
 
     def exponential(self, a: ast.expr, b: ast.expr) -> Pair:
-        """exp(a) (cos(b) + i sin(b)), in functions that there are lanes of; where exp(a) or b is zero, as in C."""
+        """exp(a) (cos(b) + i sin(b)), in functions that there are lanes of; zero where exp(a) or sin(b) is, as in C.
+
+        What is chosen is what they are called with: calls that are chosen themselves the compiler makes one by one.
+        """
         size = self.atom(code.call("exp", a))
         if _is_zero(b):
             return size, ZERO
-        none, flat = (self.atom(ast.Compare(left=x, ops=[ast.Eq()], comparators=[ZERO]), "c") for x in (size, b))
-        re, im = (self.atom(code.binary(ast.Mult, size, code.call(f, b))) for f in ("sdgrad_cos", "sdgrad_sin"))
-        return code.choose(none, size, re), code.choose(flat, b, code.choose(none, size, im))
+        turn = self.atom(code.choose(_equal(size, 0), ZERO, b))
+        scale = self.atom(code.choose(_equal(turn, 0), code.constant(1), size))
+        cosine, sine = (code.call(f, turn) for f in ("sdgrad_cos", "sdgrad_sin"))
+        return code.binary(ast.Mult, size, cosine), code.binary(ast.Mult, scale, sine)
 
     def floating(self, expr: ast.expr) -> ast.expr:
         """A part that was an integer would be divided as one."""
@@ -223,6 +227,10 @@ def _negative(value: ast.expr) -> ast.expr:
 def _sum(op: type[ast.operator], a: ast.expr, b: ast.expr) -> ast.expr:
     """A sum or difference, of which the second term may be nothing."""
     return a if _is_zero(b) else code.binary(op, a, b)
+
+
+def _equal(value: ast.expr, number: int) -> ast.expr:
+    return ast.Compare(left=value, ops=[ast.Eq()], comparators=[code.constant(number)])
 
 
 def _is_zero(value: ast.expr) -> bool:
