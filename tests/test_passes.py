@@ -56,17 +56,20 @@ def everything(x, A):
         first = max(i - 9, 0)
         near = np.sin(A[first : i + 1] @ A[i])
         r[i] += np.sum(near @ A[first : i + 1])
+    M = np.sin(np.reshape(x[:4], (2, 2)) @ np.reshape(A[0], (2, N // 2)))
+    m = np.zeros(N)
+    m[:] = np.reshape(M, (N,))
     w = np.copy(x)
     for i in range(1, N):
         w[:i] = np.sin(w[:i] + x[i])
     u = np.copy(x)
     for i in range(1, N):
         u[:i] += 0.01 * np.tanh(np.dot(np.flip(x[:i]), u[:i])) * np.flip(u[:i])
-    m = np.tanh(x)
-    m2 = 2.0 * m
+    d = np.tanh(x)
+    d2 = 2.0 * d
     f = np.zeros(N)
-    f[1:] = m2[:-1] * m[1:]
-    total = np.sum(f) + np.sum(r) + np.sum(w) + np.sum(u) + np.sum(U) + np.sum(J * J) + np.sum(S * S)
+    f[1:] = d2[:-1] * d[1:]
+    total = np.sum(f) + np.sum(r) + np.sum(w) + np.sum(u) + np.sum(U) + np.sum(J * J) + np.sum(S * S) + m @ (m * x)
     return total + np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
 
 
@@ -120,7 +123,9 @@ CHANGES = {
     "uniform": lambda own, other: str(other) != str(own),
     "beside": lambda own, other: str(other) != str(own),
     "unread": lambda own, other: count(other, Store) > count(own, Store),
+    "short": lambda own, other: str(other) != str(own),
     "gather": lambda own, other: str(other) != str(own),
+    "reshaped": lambda own, other: str(other) != str(own),
     "pairs": lambda own, other: str(other) != str(own),
     "turned": lambda own, other: str(other) == str(own),  # of larger arguments
     "layout": lambda own, other: (

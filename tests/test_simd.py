@@ -82,3 +82,20 @@ def test_single_precision_and_the_same_in_every_run():
     f = sdgrad.compile_forward(total)
     assert f(x) == pytest.approx(x.astype(np.float64).sum(), rel=2e-6)
     assert len({float(f(x)) for _ in range(20)}) == 1
+
+
+PARALLEL = """\
+    #pragma omp parallel for
+    for (int i = 0; i < n; i += 1) {
+        {
+            double v = x[i];
+            // Tasklet code (scaled_apart)
+            y[i] = v;
+        }
+    }"""
+
+
+def test_parallel_loops_are_marked_unless_they_hold_complex_numbers():
+    """For which GCC would have an array with one for each lane, and compute them one by one."""
+    assert "parallel for simd" in in_lanes(PARALLEL)
+    assert "simd" not in in_lanes(PARALLEL.replace("double v", "dace::complex128 v"))

@@ -173,6 +173,8 @@ class Writer:
         if CASTS.get(function) == "complex" and not any(map(self.is_complex, expr.args)):
             parts = [self.floating(a) for a in expr.args]
             return parts[0], parts[1] if len(parts) > 1 else ZERO
+        if function == "exp":
+            return self.exponential(*map(self.atom, self.pair(expr.args[0])))
         if function == STRONG:
             (a, b), g = (tuple(map(self.atom, self.pair(x))) for x in expr.args)
             moves: list[ast.expr] = [ast.Compare(left=x, ops=[ast.NotEq()], comparators=[ZERO]) for x in g]
@@ -180,6 +182,19 @@ class Writer:
             kept = self.atom(ast.BoolOp(op=ast.Or(), values=[*moves, ast.BoolOp(op=ast.And(), values=finite)]), "c")
             return code.choose(kept, a, ZERO), code.choose(kept, b, ZERO)
         raise Whole
+
+    def exponential(self, a: ast.expr, b: ast.expr) -> Pair:
+        """exp(a) (cos(b) + i sin(b)), in functions that there are lanes of; zero where exp(a) or sin(b) is, as in C.
+
+        What is chosen is what they are called with: calls that are chosen themselves the compiler makes one by one.
+        """
+        size = self.atom(code.call("exp", a))
+        if _is_zero(b):
+            return size, ZERO
+        turn = self.atom(code.choose(_equal(size, 0), ZERO, b))
+        scale = self.atom(code.choose(_equal(turn, 0), code.constant(1), size))
+        cosine, sine = (code.call(f, turn) for f in ("sdgrad_cos", "sdgrad_sin"))
+        return code.binary(ast.Mult, size, cosine), code.binary(ast.Mult, scale, sine)
 
     def floating(self, expr: ast.expr) -> ast.expr:
         """A part that was an integer would be divided as one."""
@@ -212,6 +227,10 @@ def _negative(value: ast.expr) -> ast.expr:
 def _sum(op: type[ast.operator], a: ast.expr, b: ast.expr) -> ast.expr:
     """A sum or difference, of which the second term may be nothing."""
     return a if _is_zero(b) else code.binary(op, a, b)
+
+
+def _equal(value: ast.expr, number: int) -> ast.expr:
+    return ast.Compare(left=value, ops=[ast.Eq()], comparators=[code.constant(number)])
 
 
 def _is_zero(value: ast.expr) -> bool:

@@ -23,9 +23,11 @@ from sdgrad.optimize.pairs import complex_as_pairs
 from sdgrad.optimize.parallel import choose_threads
 from sdgrad.optimize.partial import share_sums
 from sdgrad.optimize.powers import part_sines, take_roots
+from sdgrad.optimize.reshaped import view_reshaped
 from sdgrad.optimize.results import write_results
 from sdgrad.optimize.rows import fuse_rows
 from sdgrad.optimize.share import share_memory
+from sdgrad.optimize.short import write_out_short_sums
 from sdgrad.optimize.streams import stream_results
 from sdgrad.optimize.strips import strips_of_products
 from sdgrad.optimize.sums import sums_behind_loops
@@ -95,6 +97,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("uniform", compute_once),
     ("results", write_results),
     ("beside", _beside),
+    ("short", write_out_short_sums),
     ("fusion", fuse),
     ("unread", drop_unread),
     ("gather", gather_neighbours),
@@ -109,6 +112,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     ("turned", _turned),
     ("layout", arrange_temporaries),
     ("order", walk_memory),
+    ("reshaped", view_reshaped),
     (None, take_roots),
     (None, _sines),
     ("pairs", complex_as_pairs),

@@ -82,9 +82,7 @@ def _is_rectangle(leaf: Leaf) -> bool:
 def _is_product(leaf: Leaf) -> bool:
     """Whether a leaf multiplies a matrix by a vector, or one of them by a number."""
     found = recognise(leaf)
-    return (
-        found is not None and {_rank(found.a, leaf), _rank(found.b, leaf)} == {1, 2} and _places(found.store, leaf)
-    )
+    return found is not None and {_rank(found.a, leaf), _rank(found.b, leaf)} == {1, 2} and _places(found.store, leaf)
 
 
 def _rank(access: Load | Store, leaf: Leaf) -> int:

@@ -7,6 +7,7 @@ arrays that nobody else reads shrink to one row.
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import dataclass, replace
 
@@ -37,12 +38,14 @@ from sdgrad.program.tree import (
     walk,
     with_children,
 )
+from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 
 FEWEST_ROWS = 16  # fewer would leave threads without work
 SMALLEST_ROW = 64  # elements; shorter loops are better off as one long one
 LARGEST_ROW = 65536  # elements of an array that a row of its own is made for
 ON_STACK = 2048  # elements of a row that lies on the stack
+IN_LANES = {"exp", "log", "sin", "cos", "sdgrad_sin", "sdgrad_cos", "tan", "tanh", "pow"}
 
 
 def fuse_rows(program: Program) -> Program:
@@ -108,6 +111,8 @@ class Fusion:
             return False
         if any(x.sequential or overwrites_itself(x) for x in leaves):
             return False
+        if len(leaves[0].params) == depth and _calls_functions(leaves[0]):
+            return False  # computed for several rows at once before
         if any(s.mode != "set" and _row_axes(s, x, depth) is None for x in leaves for s in x.stores):
             return False
         if any(len(x.params) > depth and contiguous(x, self.program) in x.params[:depth] for x in leaves):
@@ -187,6 +192,10 @@ class Fusion:
             return None
         storage = dace.StorageType.Register if size <= ON_STACK else dace.StorageType.Default
         return Container(name, dt.Array(container.dtype, shape, transient=True, storage=storage))
+
+
+def _calls_functions(leaf: Leaf) -> bool:
+    return any(isinstance(x, ast.Call) and code.callee(x) in IN_LANES for i in leaf.lets for x in ast.walk(i.expr))
 
 
 def _defines(leaf: Leaf, container: Container) -> bool:

@@ -17,11 +17,24 @@ from dace import data as dt
 
 from sdgrad.analysis.relations import covers
 from sdgrad.names import Names
-from sdgrad.normalize.fuse import drop_stores
+from sdgrad.normalize.fuse import drop_stores, fuse
+from sdgrad.optimize.repeats import (
+    Copy,
+    copied_elements,
+    from_original,
+    holds_for,
+    left_of,
+    peeled,
+    sees_copies,
+    shifted,
+    spelled_out,
+    window_of,
+)
 from sdgrad.optimize.running import Running, running
-from sdgrad.program.leaves import live, mentioned, rename_instr, slice_for
+from sdgrad.optimize.terms import addends, each_sum, factors, range_without, upright
+from sdgrad.optimize.work import instances
+from sdgrad.program.leaves import live, mentioned, slice_for
 from sdgrad.program.naming import all_names
-from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -35,6 +48,7 @@ from sdgrad.program.tree import (
     Param,
     Program,
     Store,
+    SymbolAssign,
     children,
     reads,
     rewritten,
@@ -42,15 +56,34 @@ from sdgrad.program.tree import (
     with_children,
     writes,
 )
-from sdgrad.program.window import Axis, Window
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import free_names
 
 ONE = sympy.Integer(1)
 
 
+MOST_ROUNDS = 4
+
+
 def compute_once(program: Program) -> Program:
-    """The program with arrays of equal rows, columns or elements read as what they repeat."""
+    """The program with arrays of equal rows, columns or elements read as what they repeat.
+
+    Where some elements are changed in between, nests are cut to read the others, if that leaves less to do.
+    """
+    once, more = _round(program, parts=False)
+    if not more:
+        return once
+    cut = program
+    for _ in range(MOST_ROUNDS):
+        before, (cut, _) = cut, _round(cut, parts=True)
+        if cut.body == before.body:
+            break
+        cut = fuse(cut)
+    return cut if instances(cut) < instances(fuse(once)) else once
+
+
+def _round(program: Program, parts: bool) -> tuple[Program, bool]:
+    """The program, and whether there were arrays that are uniform in part."""
     viewed = {c.view_of for c in program.containers.values()}
     whole = {n for n, c in program.containers.items() if c.view_of is None and n not in viewed}
     summed = {
@@ -59,10 +92,11 @@ def compute_once(program: Program) -> Program:
         if isinstance(n, Leaf) and any(s.mode == "sum" for s in n.stores)
         for x in n.loads
     }
-    worker = Worker(program, all_names(program), whole, summed)
+    assigned = {n.symbol for n in walk(program.body) if isinstance(n, (SymbolAssign, Loop))}
+    worker = Worker(program, all_names(program), whole, summed, assigned, parts)
     body = worker.block(program.body)
     containers, symbols = {**program.containers, **worker.made}, {**program.symbols, **worker.symbols}
-    return replace(program, body=body, containers=containers, symbols=symbols)
+    return replace(program, body=body, containers=containers, symbols=symbols), worker.more
 
 
 @dataclass
@@ -71,18 +105,23 @@ class Worker:
 
     :param whole: containers with memory of their own, of which there are no views.
     :param summed: what nests with sums read.
+    :param assigned: symbols that change.
+    :param parts: look at arrays that are uniform in part as well.
     """
 
     program: Program
     names: Names
     whole: set[str]
     summed: set[str]
+    assigned: set[str]
+    parts: bool
+    more: bool = False  # where there are such arrays
     made: dict[str, Container] = field(default_factory=dict)
     symbols: dict[str, dace.typeclass] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
         out: list[Node] = []
-        todo = list(block)
+        todo = [x for node in block for x in self.alone(node)]
         while todo:
             node = todo.pop(0)
             parts = self.narrowed(node) if isinstance(node, Leaf) else [self.inside(node)]
@@ -91,6 +130,10 @@ class Worker:
                 for copy in self.repeated(leaf) if isinstance(leaf, Leaf) else ():
                     self.forward(copy, todo)
         return tuple(out)
+
+    def alone(self, node: Node) -> Block:
+        """Sums in one array each by itself, since it takes that to tell what repeats."""
+        return each_sum(node) if self.parts and isinstance(node, Leaf) else (node,)
 
     def inside(self, node: Node) -> Node:
         return with_children(node, tuple(self.block(b) for b in children(node)))
@@ -125,7 +168,7 @@ class Worker:
     def repetition(self, store: Store, leaf: Leaf, value: ast.expr) -> Repetition | None:
         """What of a term does not depend on parameters of its element, where it pays to know."""
         names = {p.name for p in leaf.params}
-        index = set(_shifted(store.index))
+        index = set(shifted(store.index))
         if store.container not in self.whole or store.guard is not None or not index or not index <= names:
             return None
         inner = names - index
@@ -196,7 +239,7 @@ class Worker:
         loads = {i.name: i for i in leaf.body if isinstance(i, Load) and i.guard is None}
         found = []
         for store in leaf.stores:
-            index, load = _plain(store.index), loads.get(store.value)
+            index, load = shifted(store.index), loads.get(store.value)
             if store.mode != "set" or store.guard is not None or load is None or not index:
                 continue
             written = [s.container for s in leaf.stores]
@@ -204,29 +247,58 @@ class Worker:
                 continue
             if written.count(store.container) > 1:
                 continue
-            window = _window(load, index, {p.name for p in leaf.params})
+            window = window_of(load, store.index, {p.name for p in leaf.params})
             whole = self.container(store.container)
             if window is None or whole.dtype != self.container(load.container).dtype:
                 continue
             if covers(store, leaf, whole.shape):
                 found.append(Copy(store.container, window))
+            elif self.parts and (part := copied_elements(store, leaf, len(whole.shape), self.assigned)) is not None:
+                found.append(Copy(store.container, window, part))
+            self.more = True
         return found
 
     def forward(self, copy: Copy, todo: list[Node]) -> None:
         """Let nodes that follow read what is repeated, until that is overwritten."""
 
+        j = 0
+        while j < len(todo):
+            node = todo[j]
+            if copy.window.container in writes(node):
+                return
+            if copy.target in writes(node):
+                left = self.written(copy, node, todo, j)
+                if left is None:
+                    return
+                copy = left
+            elif copy.target in reads(node):
+                todo[j : j + 1] = new = self.reading(copy, node)
+                j += len(new) - 1
+            j += 1
+
+    def reading(self, copy: Copy, node: Node) -> Block:
+        """A node that reads what is repeated where that is copied from; a leaf in two, if only one of them can."""
+
         def moved(node: Node) -> Block:
-            if not isinstance(node, Leaf) or copy.target not in reads(node):
+            if not isinstance(node, Leaf) or copy.target not in reads(node) or not holds_for(copy, node, self.assigned):
                 return (node,)
-            (leaf,) = renamed((node,), {copy.target: copy.window}, {})
-            assert isinstance(leaf, Leaf)
+            leaf = from_original(copy, node)
             return (leaf if self.pays(leaf, copy.window.container) else node,)
 
-        for j, node in enumerate(todo):
-            if {copy.window.container, copy.target} & writes(node):
-                return
-            if copy.target in reads(node):
-                (todo[j],) = rewritten((node,), moved)
+        if copy.part is not None and isinstance(node, Leaf) and not holds_for(copy, node, self.assigned):
+            two = peeled(copy, node, self.assigned)
+            return (two[0], *rest) if two is not None and (rest := moved(two[1])) != two[1:] else (node,)
+        return rewritten((node,), moved)
+
+    def written(self, copy: Copy, node: Node, todo: list[Node], j: int) -> Copy | None:
+        """What is still a copy behind a node that writes to some elements; what it reads of them is a copy, too."""
+        self.more = self.more or isinstance(node, Leaf)
+        if not self.parts or not isinstance(node, Leaf):
+            return None
+        leaf = spelled_out(copy, node, self.names)
+        if sees_copies(copy, leaf, self.assigned):
+            todo[j] = from_original(copy, leaf)
+        return left_of(copy, node, self.container(copy.target).shape, self.assigned)
 
     def pays(self, leaf: Leaf, container: str) -> bool:
         """Whether sums over what is read from a container will be taken apart: else they are better as products."""
@@ -239,14 +311,6 @@ class Worker:
                     if uses & names and self.repetition(store, leaf, term) is None:
                         return False
         return True
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A container, and where its elements are copied from."""
-
-    target: str
-    window: Window
 
 
 @dataclass(frozen=True)
@@ -266,46 +330,6 @@ class Repetition:
     running: Running | None = None
 
 
-def upright(leaf: Leaf) -> Leaf:
-    """The leaf with parameters that are only used as distances from others as places: ``p + q`` becomes ``p``."""
-    pairs = ((p, q) for p in leaf.params for q in leaf.params if p is not q)
-    return next((moved for p, q in pairs if (moved := _from(p, q, leaf)) is not None), leaf)
-
-
-def _from(p: Param, q: Param, leaf: Leaf) -> Leaf | None:
-    by, origin = sym(p.name), sym(q.name)
-    if any(p.name in mentioned(i) for i in leaf.lets) or free_names(q.start, q.stop) & {p.name}:
-        return None
-    seen = [sympy.expand(e) for i in leaf.body if not isinstance(i, Let) for e in i.index if p.name in free_names(e)]
-    if not seen or any(e.coeff(by) != 1 or e.coeff(origin) != 1 or (e - by - origin).has(by, origin) for e in seen):
-        return None
-    if any(p.name in free_names(o.start, o.stop) for o in leaf.params):
-        return None
-    moved = (rename_instr(i, {}, {p.name: by - origin}) for i in leaf.body)
-    body = tuple(i if isinstance(i, Let) else replace(i, index=tuple(map(sympy.expand, i.index))) for i in moved)
-    params = (*(o for o in leaf.params if o is not p), replace(p, start=p.start + origin, stop=p.stop + origin))
-    return replace(leaf, params=params, body=body)
-
-
-def range_without(param: Param, gone: set[str], params: Sequence[Param]) -> Param | None:
-    """A parameter with all the values that it takes for any of other parameters; None where that is no plain range."""
-    starts, stops = (free_names(e) & gone for e in (param.start, param.stop))
-    if not starts and not stops:
-        return param
-    if (starts and stops) or len(starts | stops) > 1 or param.step != 1:
-        return None
-    other = next(p for p in params if p.name in starts | stops)
-    if free_names(other.start, other.stop) & {p.name for p in params} or other.step != 1:
-        return None
-    bound = sympy.expand(param.start if starts else param.stop)
-    by = sym(other.name)
-    slope = bound.coeff(by)
-    if slope not in (1, -1) or (bound - slope * by).has(by):
-        return None
-    end = other.start if (slope == 1) == bool(starts) else other.stop
-    return replace(param, **{"start" if starts else "stop": bound.subs(by, end)})
-
-
 @dataclass
 class Dependence:
     """Which parameters the values of a leaf depend on."""
@@ -319,30 +343,6 @@ class Dependence:
 
     def loads(self, name: str) -> bool:
         return any(isinstance(i, Load) for i in slice_for(self.leaf.body, {name}))
-
-
-def factors(leaf: Leaf, value: ast.expr) -> list[ast.expr]:
-    """A value as a product, as far as it is written as one."""
-    return _operands(leaf, value, ast.Mult)
-
-
-def addends(leaf: Leaf, name: str) -> list[ast.expr]:
-    """A value as a sum, as far as it is written as one."""
-    return _operands(leaf, code.name(name), ast.Add)
-
-
-def _operands(leaf: Leaf, value: ast.expr, op: type[ast.operator]) -> list[ast.expr]:
-    lets = {i.name: i.expr for i in leaf.lets}
-
-    def taken_apart(expr: ast.expr) -> list[ast.expr]:
-        if isinstance(expr, ast.Name) and isinstance(lets.get(expr.id), (ast.Name, ast.BinOp)):
-            inner = taken_apart(lets[expr.id])
-            return inner if len(inner) > 1 or isinstance(inner[0], ast.Name) else [expr]
-        if isinstance(expr, ast.BinOp) and isinstance(expr.op, op):
-            return [*taken_apart(expr.left), *taken_apart(expr.right)]
-        return [expr]
-
-    return taken_apart(value)
 
 
 def with_value(leaf: Leaf, store: Store, terms: Sequence[ast.expr], names: Names) -> Leaf:
@@ -360,36 +360,3 @@ def with_value(leaf: Leaf, store: Store, terms: Sequence[ast.expr], names: Names
 def needed(leaf: Leaf, exprs: Sequence[ast.expr]) -> tuple[Instr, ...]:
     """The loads and lets that expressions need."""
     return slice_for(leaf.body, {n for e in exprs for n in code.names_in(e)})
-
-
-def _plain(index: Sequence[sympy.Expr]) -> list[str]:
-    """The names that an index consists of; empty where it is anything but names, each once."""
-    names = [str(e) for e in index if isinstance(e, sympy.Symbol)]
-    return names if len(set(names)) == len(index) else []
-
-
-def _shifted(index: Sequence[sympy.Expr]) -> list[str]:
-    """The same where numbers are added to the names."""
-    return _plain([next(iter(e.free_symbols)) if len(e.free_symbols) == 1 and _is_shift(e) else e for e in index])
-
-
-def _is_shift(e: sympy.Expr) -> bool:
-    (symbol,) = e.free_symbols
-    return bool((e - symbol).is_Integer)
-
-
-def _window(load: Load, index: Sequence[str], params: set[str]) -> Window | None:
-    """A container's elements by the parameters of a larger one; None where none of these is left out."""
-    axes: list[Axis | None] = [None] * len(index)
-    base = list(load.index)
-    for d, e in enumerate(load.index):
-        if isinstance(e, sympy.Symbol) and str(e) in index:
-            j = index.index(str(e))
-            if axes[j] is not None:
-                return None
-            axes[j], base[d] = Axis(d, ONE), sympy.Integer(0)
-        elif not e.is_Integer:
-            return None
-    if all(a is not None for a in axes) or not set(index) <= params:
-        return None
-    return Window(load.container, tuple(base), tuple(axes))

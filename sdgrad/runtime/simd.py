@@ -26,6 +26,8 @@ ASSIGNED = re.compile(r"^\s*(\w+) = ")
 DECLARED = re.compile(r"^\s*(?:[\w:]+ )+(\w+)(?: = .*)?;$")
 FORBIDDEN = re.compile(r"\b(for|while|do|if|goto|break|return|continue)\b|#pragma|__state|reduce\w*\(")
 PARALLEL = re.compile(r"^(\s*#pragma omp parallel for)(?! simd)\b")
+OBJECT = re.compile(r"^\s*dace::complex\w+ \w+(?: = .*)?;$")
+"""A number of two parts: in a loop that is told to have lanes, GCC keeps one for each lane in memory."""
 IVDEP = "#pragma GCC ivdep"
 TASKLET = re.compile(rf"^\s*// Tasklet code \(\w+{APART}\)$")
 OPERATORS = {"Sum": "+", "Product": "*", "Max": "max", "Min": "min"}
@@ -43,6 +45,8 @@ def in_lanes(code: str) -> str:
     for k in [k for k, line in enumerate(lines) if TASKLET.match(line)]:
         start = _loop_around(lines, k)
         if start is not None and PARALLEL.match(lines[start - 1]):
+            if any(map(OBJECT.match, lines[start : _end(lines, start)])):
+                continue
             lines[start - 1] = PARALLEL.sub(r"\1 simd", lines[start - 1])
         elif start is not None and not lines[start - 1].lstrip().startswith("#"):
             lines[start] = f"{LOOP.match(lines[start])[1]}{IVDEP}\n{lines[start]}"  # type: ignore[index]
