@@ -50,9 +50,11 @@ class Keeper:
         place = self.memory.places[path]
         owner = self.owner(place, load.container)
         own, inline = varying(load, leaf)
-        if not inline and (boxed := self.boxed(load, own)) is not None:
+        constant = self.constant_in(load, own, place)
+        once = all(path in constant for path, _ in place.outer)
+        if once and not inline and (boxed := self.boxed(load, own)) is not None:
             return replace(boxed, owner=owner)
-        dims = self.dimensions(place, owner, own, leaf, self.constant_in(load, own, place))
+        dims = self.dimensions(place, owner, own, leaf, constant)
         desc = self.program.containers[load.container].desc
         tape, index = self.container(load.container, desc.dtype, dims)
         return Kept(load.name, load, tape, index, owner, tuple(own), inline)
@@ -60,8 +62,8 @@ class Keeper:
     def boxed(self, load: Load, own: Sequence[Param]) -> Kept | None:
         """A tape for the elements that a load reads, where these are fewer than the instances that do so.
 
-        ``x[i + j]`` has one element for all ``i`` and ``j`` of one sum. Only for nests outside of loops, whose elements
-        are a box of known size.
+        ``x[i + j]`` has one element for all ``i`` and ``j`` of one sum. Only for nests that find the same elements
+        whenever they run; these are a box of known size.
         """
         names = {p.name for p in own}
         axes = [k for k, e in enumerate(load.index) if free_names(e) & names]

@@ -38,3 +38,15 @@ def a_window_that_wraps(X, Z):
             s += np.sin(X[(i + j) % 5]) * Z[i, j]
     X[:] = X * X * s
     return np.sum(X)
+
+
+# The same elements are others in each trip: all trips had one place for them.
+@program(_arguments(7, (4, 4)), "corpus")
+def a_window_in_each_trip(X, Z):
+    s = 0.0
+    for t in range(5):
+        for i in range(4):
+            for j in range(4):
+                s += np.sin(X[i + j]) * Z[i, j]
+        X[:] = np.cos(X * s)
+    return s + np.sum(X)
