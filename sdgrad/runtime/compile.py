@@ -131,6 +131,5 @@ def job_of(sdfg: dace.SDFG, key: str) -> Job:
     """What is to be compiled for a graph; it is given the name of its program."""
     sdfg.name = f"{sdfg.name[:40]}_{key}"
     folder = config.cache_folder / sdfg.name
-    free = sdfg.used_symbols(all_symbols=False)
-    arguments = sdfg.arglist(free_symbols=free)
+    arguments, free = sdfg.arglist(), sdfg.free_symbols
     return Job(sdfg, arguments, [n for n in arguments if n in free], folder, folder / f"{sdfg.name}.so")
