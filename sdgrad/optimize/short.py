@@ -50,6 +50,8 @@ def _few(leaf: Leaf) -> list[Param]:
     (store,) = leaf.stores
     if store.mode != "sum" or store.guard is not None or store.container in {x.container for x in leaf.loads}:
         return []
+    if free_names(*store.index) & leaf.defined:  # data choose the element, term by term
+        return []
     own = params_of(store, leaf)
     summed = [p for p in leaf.params if p not in own]
     names = {p.name for p in leaf.params}
