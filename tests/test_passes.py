@@ -56,7 +56,7 @@ def everything(x, A):
         first = max(i - 9, 0)
         near = np.sin(A[first : i + 1] @ A[i])
         r[i] += np.sum(near @ A[first : i + 1])
-    M = np.sin(np.reshape(x[:4], (2, 2)) @ np.reshape(D[0], (2, N // 2)))
+    M = np.sin(np.reshape(2.0 * x[:4], (2, 2)) @ np.reshape(0.5 * A[0], (2, N // 2)))
     m = np.zeros(N)
     m[:] = np.reshape(M, (N,))
     w = np.copy(x)

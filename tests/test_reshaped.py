@@ -1,14 +1,23 @@
 """Copies of arrays in another shape are views, and sums of few terms assignments; where they may not be, too."""
 
+import ast
+
+import dace
 import numpy as np
 import pytest
+import sympy
+from dace import data as dt
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.program.tree import Leaf, NodeCall, walk
+from sdgrad.optimize.short import write_out_short_sums
+from sdgrad.program.tree import Container, Leaf, Let, Load, NodeCall, Param, Program, Store, walk
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym
 
+I, J, K = map(sym, "ijk")
 RNG = np.random.default_rng(5)
 N = 96
 
@@ -83,6 +92,27 @@ def few_columns(x, M):
     return np.sum((A @ M) ** 2) + np.sum(np.sin(A @ M[0]))
 
 
+def places_from_data(x, M):
+    """Which elements the terms go to is read from an array."""
+    places = np.array([2, 0, 2], dtype=np.int64)
+    y = np.zeros((4, N))
+    for i in range(3):
+        for j in range(N):
+            y[places[i], j] += x[j] * M[0, i % 2]
+    return np.sum(y * y * x)
+
+
+def along_diagonals(x, M):
+    """Short sums of which several go to one element."""
+    A, B = np.reshape(x, (N // 2, 2)), np.reshape(np.sin(x), (N // 2, 2))
+    y = np.zeros(N)
+    for i in range(N // 2):
+        for j in range(N // 2):
+            for k in range(2):
+                y[i + j] += A[i, k] * B[j, k]
+    return np.sum(y * y) * M[0, 1]
+
+
 def complex_stages(x, M):
     z = np.exp(1j * x) + np.exp(x - 0.5j)
     p = (M + 1j * M.T) @ np.reshape(z, (2, N // 2))
@@ -100,7 +130,7 @@ PROGRAMS = [
     three_terms,
     few_columns,
 ]
-PROGRAMS += [complex_stages]
+PROGRAMS += [complex_stages, places_from_data, along_diagonals]
 
 
 def arguments():
@@ -148,3 +178,18 @@ def test_complex_exponentials_at_their_ends(number):
     np.testing.assert_allclose(sdgrad.compile_forward(powers)(z), np.exp(z), rtol=1e-14)
     if np.isfinite(np.exp(number)) and np.isfinite(number):
         assert np.isfinite(sdgrad.grad(total, wrt=("z",))(z)[0]).all()
+
+
+@pytest.mark.parametrize(("place", "mode"), [((I + J,), "sum"), ((I, J), "set")], ids=["diagonals", "elements"])
+def test_what_several_sums_go_to_is_not_set(place, mode):
+    A, B = Load("a", "A", (I, K)), Load("b", "B", (K, J))
+    product = Let("v", code.binary(ast.Mult, code.name("a"), code.name("b")))
+    ends = {"i": 7, "j": 7, "k": 1}
+    params = tuple(Param(n, sympy.Integer(0), sympy.Integer(end), sympy.Integer(1)) for n, end in ends.items())
+    leaf = Leaf(params, (A, B, product, Store("C", place, "v", "sum", None, True)))
+    arrays = {"A": (8, 2), "B": (2, 8), "C": (15,) if len(place) == 1 else (8, 8)}
+    containers = {n: Container(n, dt.Array(dace.float64, shape)) for n, shape in arrays.items()}
+    (found,) = write_out_short_sums(Program("short", containers, {}, {}, (leaf,), tuple(arrays))).body
+    (store,) = found.stores
+    assert len(found.params) == 2
+    assert (store.mode, store.fresh) == (mode, mode == "sum")

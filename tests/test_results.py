@@ -199,3 +199,23 @@ def test_zeros_are_zeros():
     dirty[:] = 7.0
     del dirty
     assert not pool.fresh((30_000,), np.float64, True).any()
+
+
+def overwriting(x):
+    x[1:] = np.sin(x[1:]) * x[:-1]
+    return np.sum(x * x)
+
+
+def test_copies_of_arguments_use_memory_again(monkeypatch):
+    """Their number does not grow from call to call, and arguments stay as they were."""
+    x = RNG.standard_normal(1 << 14)
+    before, gradient = x.copy(), sdgrad.grad(overwriting, wrt=("x",))
+    first = gradient(x)[0].copy()
+    gradient(x)
+    taken = []
+    empty = np.empty
+    monkeypatch.setattr(pool.np, "empty", lambda size, *rest: taken.append(size) or empty(size, *rest))
+    for _ in range(3):
+        np.testing.assert_array_equal(gradient(x)[0], first)
+    assert not taken
+    np.testing.assert_array_equal(x, before)

@@ -13,6 +13,7 @@ from functools import reduce
 
 import sympy
 
+from sdgrad.analysis.relations import injective
 from sdgrad.names import Names
 from sdgrad.program.leaves import live, params_of, rename_instr
 from sdgrad.program.naming import all_names
@@ -50,11 +51,11 @@ def _few(leaf: Leaf) -> list[Param]:
     (store,) = leaf.stores
     if store.mode != "sum" or store.guard is not None or store.container in {x.container for x in leaf.loads}:
         return []
-    if free_names(*store.index) & leaf.defined:  # data choose the element, term by term
-        return []
     own = params_of(store, leaf)
     summed = [p for p in leaf.params if p not in own]
     names = {p.name for p in leaf.params}
+    if free_names(*store.index) & leaf.defined:  # data choose the element
+        return []
     if not own or not summed or any(free_names(p.start, p.stop) & names for p in leaf.params):
         return []
     terms = sympy.prod([sympy.sympify(p.count) for p in summed])
@@ -76,6 +77,8 @@ def _written_out(leaf: Leaf, summed: Sequence[Param], names: Names) -> Leaf:
         terms.append(code.name(own[store.value]))
     total = names.fresh(store.value)
     body.append(Let(total, reduce(lambda a, b: code.binary(ast.Add, a, b), terms)))
-    body.append(replace(store, value=total, mode="set" if store.fresh else "sum", fresh=False))
     params = tuple(p for p in leaf.params if p not in summed)
+    if store.fresh and injective(store, leaf, len(store.index), params):
+        store = replace(store, mode="set", fresh=False)  # the sum was all of it
+    body.append(replace(store, value=total))
     return replace(leaf, params=params, body=live(body, set()))

@@ -15,7 +15,7 @@ from dace import data as dt
 
 from sdgrad.runtime.address import address
 from sdgrad.runtime.compile import Library
-from sdgrad.runtime.pool import fresh
+from sdgrad.runtime.pool import copy_of, fresh
 from sdgrad.runtime.program import CompiledProgram
 
 NUMBERS = (float, int, complex, bool)
@@ -128,7 +128,7 @@ class Direct:
                     values.append(value)
                     continue
                 if step.copied:
-                    value = value.copy()
+                    value = copy_of(value)
             values.append(value)
             pointers.append(address(value))
         self.library.at(pointers)

@@ -72,3 +72,10 @@ def fresh(shape: Sequence[int], dtype: Any, zero: bool) -> np.ndarray:
     if zero:
         array.fill(0)
     return array
+
+
+def copy_of(array: np.ndarray) -> np.ndarray:
+    """A copy, in memory that is used again."""
+    copy = fresh(array.shape, array.dtype, False)
+    np.copyto(copy, array)
+    return copy

@@ -12,7 +12,7 @@ from dace import data as dt
 
 from sdgrad.runtime.arrays import check, evaluate_shape, solve_symbols
 from sdgrad.runtime.compile import Library
-from sdgrad.runtime.pool import fresh
+from sdgrad.runtime.pool import copy_of, fresh
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class CompiledProgram:
                 continue
             value = slot.accept(given[slot.name])
             copied = slot.copied and not inplace and isinstance(value, np.ndarray)
-            call[slot.name] = value.copy() if copied else value
+            call[slot.name] = copy_of(value) if copied else value
         extra = {k: v for k, v in {**symbols, **given}.items() if k in self.symbols}
         passed = {self.spelled.get(n, n): v for n, v in call.items()} if self.spelled else call
         self.library({**passed, **extra})
