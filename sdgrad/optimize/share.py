@@ -24,7 +24,7 @@ def share_memory(program: Program) -> Program:
     spans: dict[str, tuple[int, int]] = {}
     for k, node in enumerate(program.body):
         inside = (c for n in walk((node,)) for c in reads(n) | writes(n) | own_reads(n))
-        for name in {program.root(c) for c in inside}:
+        for name in sorted({program.root(c) for c in inside}):
             spans[name] = (spans.get(name, (k, k))[0], k)
     free: dict[tuple, list[tuple[int, str]]] = {}  # by what they look like: when last used, and the name
     places: dict[str, str] = {}
