@@ -90,9 +90,10 @@ def _shadows(leaf: Leaf, program: Program, own: set[str]) -> Iterator[Shadow]:
         if s.container not in own or not known:
             continue
         original = originals[known[-1]]
-        lets = tuple(i for i in _after(steps, known[-1], s.value) if isinstance(i, Let))
+        rest = _after(steps, known[-1], s.value)
+        lets = tuple(i for i in rest if isinstance(i, Let))
         same = program.containers[s.container].dtype == program.containers[original.container].dtype
-        if same and len(lets) <= MOST_STEPS and len(lets) == len(_after(steps, known[-1], s.value)):
+        if same and len(lets) == len(rest) <= MOST_STEPS:
             yield Shadow(s.container, original.container, places[s], original.index, s.value, known[-1], lets)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy
 from dace import data as dt
 
-from sdgrad.program.tree import Leaf, Load, Param, Program, Store
+from sdgrad.program.tree import Container, Leaf, Load, Param, Program, Store
 from sdgrad.symbolic.expr import Expr, sym
 
 
@@ -29,3 +29,9 @@ def known_trips(param: Param) -> int:
     """The number of values of a parameter; 0 where it is no number."""
     count = sympy.sympify(param.count)
     return int(count) if count.is_Integer else 0
+
+
+def known_bytes(container: Container) -> int:
+    """The size of an array; 0 where it is no number."""
+    size = sympy.sympify(container.desc.total_size)
+    return int(size) * container.dtype.bytes if size.is_Integer and isinstance(container.desc, dt.Array) else 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import dace
 from dace import data as dt
 
-from sdgrad.analysis.private import used, users
+from sdgrad.analysis.private import used
 from sdgrad.analysis.relations import covers
 from sdgrad.normalize.fuse import drop_stores
 from sdgrad.program.tree import Block, Container, Leaf, Load, Node, Program, Store, walk, writes
@@ -20,7 +20,7 @@ from sdgrad.symbolic.expr import same
 
 def view_reshaped(program: Program) -> Program:
     """The program without copies of whole arrays into others of another shape."""
-    worker = Worker(program, users(program.body, program))
+    worker = Worker(program)
     k = 0
     while k < len(worker.body):
         if not worker.joined(k):
@@ -30,13 +30,9 @@ def view_reshaped(program: Program) -> Program:
 
 @dataclass
 class Worker:
-    """A program, changed from copy to copy.
-
-    :param everywhere: how many nodes use each container that has memory of its own.
-    """
+    """A program, changed from copy to copy."""
 
     program: Program
-    everywhere: Counter[str]
 
     @property
     def body(self) -> Block:
@@ -110,7 +106,6 @@ class Worker:
         rest = drop_stores(leaf, lambda s: s is copy)
         body = (*self.body[:k], *([rest] if rest.stores else []), *self.body[k + 1 :])
         self.program = replace(self.program, body=body, containers=containers)
-        self.everywhere = users(body, self.program)
 
 
 def as_view(container: Container, whole: Container) -> Container:

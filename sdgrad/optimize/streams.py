@@ -13,9 +13,8 @@ from dataclasses import replace
 
 import dace
 import sympy
-from dace import data as dt
 
-from sdgrad.optimize.layout import known_trips, steps
+from sdgrad.optimize.layout import known_bytes, known_trips, steps
 from sdgrad.program.tree import Leaf, Load, Node, NodeCall, Program, Store, rewritten, walk
 from sdgrad.symbolic.expr import free_names
 
@@ -32,19 +31,16 @@ TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
 
 def stream_results(program: Program) -> Program:
     """The program with stores marked that go around the cache."""
-    walked = sum(_bytes(program, name) for name in program.arguments)
-    large = {n for n in program.arguments if _bytes(program, n) >= SMALLEST} if walked > LAST_CACHE else set()
+    walked = sum(known_bytes(program.containers[name]) for name in program.arguments)
+    large = (
+        {n for n in program.arguments if known_bytes(program.containers[n]) >= SMALLEST}
+        if walked > LAST_CACHE
+        else set()
+    )
     targets = {n for n in large if _only_written(n, program)}
     if not targets:
         return program
     return replace(program, body=rewritten(program.body, lambda n: (_streamed(n, targets, program),)))
-
-
-def _bytes(program: Program, name: str) -> int:
-    """The size of an array; 0 where it is no number."""
-    desc = program.containers[name].desc
-    size = sympy.sympify(desc.total_size) * desc.dtype.bytes
-    return int(size) if isinstance(desc, dt.Array) and size.is_Integer else 0
 
 
 def _only_written(name: str, program: Program) -> bool:

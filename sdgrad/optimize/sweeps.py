@@ -15,7 +15,7 @@ import sympy
 
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import LOOKBACK, depends, fusable, fuse_block, merge
-from sdgrad.optimize.layout import known_trips
+from sdgrad.optimize.layout import known_bytes, known_trips
 from sdgrad.optimize.pieces import Piece, accesses, pieces, same_range, separated
 from sdgrad.program.leaves import as_loops, begin, rename_params
 from sdgrad.program.tree import (
@@ -158,9 +158,7 @@ class Sweeper:
         return any(sum(c in u for u in used) > 1 for c in large) and any(m.product for m in members)
 
     def bytes(self, name: str) -> int:
-        desc = self.program.containers[name].desc
-        size = sympy.sympify(desc.total_size)
-        return int(size) * desc.dtype.bytes if size.is_Integer else 0
+        return known_bytes(self.program.containers[name])
 
     def blocks(self, members: list[Piece]) -> list[Node]:
         row = replace(members[0].row, name=self.names.fresh(members[0].row.name))

@@ -11,31 +11,28 @@ from collections import Counter
 from dataclasses import replace
 
 import sympy
-from dace import data as dt
 
 from sdgrad.analysis.filled import filled_in_parts
 from sdgrad.analysis.private import defined_first
 from sdgrad.analysis.relations import loop_param
 from sdgrad.names import Names
 from sdgrad.optimize.arrange import FAR, LOOP_GUESS, along, only_elements
-from sdgrad.optimize.layout import known_trips, steps
+from sdgrad.optimize.layout import known_bytes, known_trips, steps
+from sdgrad.program.arrays import assign
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     Block,
-    Container,
     Leaf,
     Let,
-    Load,
     Loop,
     Node,
     Param,
     Program,
-    Store,
     children,
     reads,
     writes,
 )
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.costs import trips
 
 SMALLEST = 2**17
@@ -48,7 +45,7 @@ COPY = 6
 
 def turn_arguments(program: Program, names: Names) -> Program:
     """The program with copies of such arguments, which it reads first and writes back last."""
-    able = {n for n in only_elements(program, program.arguments) if _size(program.containers[n]) >= SMALLEST}
+    able = {n for n in only_elements(program, program.arguments) if known_bytes(program.containers[n]) >= SMALLEST}
     if not able or not any(isinstance(n, Loop) for n in program.body):
         return program
     written = {program.root(w) for n in program.body for w in writes(n)}
@@ -61,16 +58,11 @@ def turn_arguments(program: Program, names: Names) -> Program:
         return program
     twins = {n: along(program.containers[n].local(names.fresh(f"turned_{n}")), turned[n]) for n in sorted(turned)}
     body = (
-        *(_copy(twins[n], program.containers[n], names) for n in twins if n in kept),
+        *(assign(twins[n], program.containers[n], "set", names, twins[n].name) for n in twins if n in kept),
         *renamed(program.body, {n: c.name for n, c in twins.items()}),
-        *(_copy(program.containers[n], twins[n], names) for n in twins if n in written),
+        *(assign(program.containers[n], twins[n], "set", names, n) for n in twins if n in written),
     )
     return replace(program, body=body, containers={**program.containers, **{c.name: c for c in twins.values()}})
-
-
-def _size(container: Container) -> int:
-    size = sympy.sympify(container.desc.total_size)
-    return int(size) * container.dtype.bytes if size.is_Integer and isinstance(container.desc, dt.Array) else 0
 
 
 def _worth(program: Program, able: set[str], copies: dict[str, int]) -> dict[str, int]:
@@ -83,7 +75,7 @@ def _worth(program: Program, able: set[str], copies: dict[str, int]) -> dict[str
         best = max(range(last + 1), key=lambda d: votes[name, d])
         spared = (votes[name, best] - votes[name, last]) * (FAR - 1)
         near = sympy.prod(container.shape[best:]) * container.dtype.bytes <= LARGEST
-        if near and spared > COPY * copies[name] * _size(container) // container.dtype.bytes:
+        if near and spared > COPY * copies[name] * known_bytes(container) // container.dtype.bytes:
             found[name] = best
     return found
 
@@ -113,11 +105,3 @@ def _trips(node: Node) -> int:
         return 1
     found = loop_param(node)
     return (known_trips(found) if found is not None else 0) or LOOP_GUESS
-
-
-def _copy(target: Container, source: Container, names: Names) -> Leaf:
-    zero, one = sympy.Integer(0), sympy.Integer(1)
-    params = tuple(Param(names.fresh(f"i{d}"), zero, n - 1, one) for d, n in enumerate(target.shape))
-    index = tuple(sym(p.name) for p in params)
-    value = names.fresh("v")
-    return Leaf(params, (Load(value, source.name, index), Store(target.name, index, value)))
