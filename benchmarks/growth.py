@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from benchmarks.clock import limit_threads, medians, peak_memory
 
 FACTORS = (1, 2, 4, 8, 16)
-SIZES: dict[str, Any] = {  # by the factor
-    "jacobi_2d": lambda k: (20, 50 * k),
-    "seidel_2d": lambda k: (8, 25 * k),
-    "cholesky": lambda k: (40 * k,),
-    "durbin": lambda k: (200 * k,),
-    "nbody": lambda k: (16 * k, 10),
+SIZES: dict[str, Sequence[Callable[[int], tuple]]] = {  # by the factor; each is a row
+    "jacobi_2d": [lambda k: (20, 50 * k)],
+    "seidel_2d": [lambda k: (8, 25 * k)],
+    "cholesky": [lambda k: (40 * k,)],
+    "durbin": [lambda k: (200 * k,), lambda k: (1600 * k,)],
+    "nbody": [lambda k: (16 * k, 10)],
 }
 
 
@@ -32,8 +32,15 @@ def slope(values: Sequence[float]) -> float:
     return float(np.polyfit(np.log(FACTORS), np.log(np.maximum(values, 1.0)), 1)[0])
 
 
-def measure(name: str, reps: int) -> dict[str, list[float]]:
-    """Nanoseconds and bytes, of function and gradient, for each size."""
+class Row(NamedTuple):
+    """Nanoseconds and bytes, of function and gradient, for each of some sizes."""
+
+    name: str
+    sizes: Callable[[int], tuple]
+    found: dict[str, list[float]]
+
+
+def measure(name: str, sizes: Callable[[int], tuple], reps: int) -> Row:
     import numpy as np
 
     import sdgrad
@@ -42,7 +49,7 @@ def measure(name: str, reps: int) -> dict[str, list[float]]:
     kernel = load(name)
     found: dict[str, list[float]] = {n: [] for n in ("forward", "gradient", "forward_memory", "gradient_memory")}
     for factor in FACTORS:
-        arguments = kernel.inputs(SIZES[name](factor), np.random.default_rng(0))
+        arguments = kernel.inputs(sizes(factor), np.random.default_rng(0))
         calls = {
             "forward": sdgrad.compile_forward(kernel.numpy_version),
             "gradient": sdgrad.value_and_grad(kernel.numpy_version, wrt=kernel.wrt),
@@ -54,15 +61,15 @@ def measure(name: str, reps: int) -> dict[str, list[float]]:
             found[f"{what}_memory"].append(float(peak_memory(call) or 0))
         for what, seconds in medians(ready, reps).items():
             found[what].append(1e9 * seconds)
-    return found
+    return Row(name, sizes, found)
 
 
-def table(rows: dict[str, dict[str, list[float]]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Exponents, and the ratio of gradient to function at the smallest and at the largest size."""
     head = "| kernel | sizes | exponent of time: function | gradient | ratio, smallest | largest "
     lines = [head + "| exponent of memory: function | gradient | MB, largest |", "|---|---|" + "---:|" * 7]
-    for name, r in rows.items():
-        sizes = " to ".join(str(SIZES[name](k)) for k in (FACTORS[0], FACTORS[-1]))
+    for name, of, r in rows:
+        sizes = " to ".join(str(of(k)) for k in (FACTORS[0], FACTORS[-1]))
         ratios = [r["gradient"][k] / r["forward"][k] for k in (0, -1)]
         numbers = [slope(r["forward"]), slope(r["gradient"]), *ratios]
         numbers += [slope(r["forward_memory"]), slope(r["gradient_memory"]), r["gradient_memory"][-1] / 1e6]
@@ -78,10 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="a folder for the table")
     options = parser.parse_args(arguments)
     limit_threads(options.threads)
-    rows = {}
+    rows = []
     for name in options.kernels.split(","):
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        rows[name] = measure(name, options.reps)
+        for sizes in SIZES[name]:
+            print(f"{name} {sizes(FACTORS[-1])} ...", file=sys.stderr, flush=True)
+            rows.append(measure(name, sizes, options.reps))
     text = table(rows)
     print(text)
     if options.out is not None:

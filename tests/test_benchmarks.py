@@ -92,11 +92,10 @@ def test_wrong_results_of_an_engine_are_told():
         compare({"value": np.asarray(np.nan), "of_A": np.array([1.0, 2.0])}, right)
 
 
-def test_growth(monkeypatch):
+def test_growth():
     """Exponents of known values, and a table of what was measured."""
     assert growth.slope([3.0 * k**2 for k in growth.FACTORS]) == pytest.approx(2)
     assert growth.slope([0.0] * len(growth.FACTORS)) == 0
-    monkeypatch.setitem(growth.SIZES, "durbin", lambda k: (4 * k,))
-    found = growth.measure("durbin", 1)
-    assert all(len(v) == len(growth.FACTORS) for v in found.values()) and min(found["gradient"]) > 0
-    assert growth.table({"durbin": found}).splitlines()[-1].startswith("| durbin | (4,) to (64,) | ")
+    row = growth.measure("durbin", lambda k: (4 * k,), 1)
+    assert all(len(v) == len(growth.FACTORS) for v in row.found.values()) and min(row.found["gradient"]) > 0
+    assert growth.table([row]).splitlines()[-1].startswith("| durbin | (4,) to (64,) | ")

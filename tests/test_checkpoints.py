@@ -1,5 +1,7 @@
 """Loops with long tapes run in segments: the same gradients from a state now and then, in less memory."""
 
+import itertools
+
 import dace
 import numpy as np
 import pytest
@@ -186,6 +188,12 @@ WHOLE = (by_threes, in_two_places, until, left_early)
 
 
 @pytest.fixture
+def deep(monkeypatch):
+    """Segments of eight trips, of four, and of two: the last ones have none."""
+    monkeypatch.setattr(checkpoints, "cut", lambda count, *bytes: [(8, -(-count // 8)), (4, 2), (2, 2)])
+
+
+@pytest.fixture
 def always(monkeypatch):
     """Loops are cut into segments wherever that is possible."""
     monkeypatch.setattr(checkpoints, "FEWEST_TRIPS", 4)
@@ -236,6 +244,23 @@ def test_gradients(f, always):
     for after, before in zip(args, vectors(), strict=True):
         np.testing.assert_array_equal(after, before)
     check_grads(own, args, wrt=("x", "w"))
+
+
+@pytest.mark.parametrize("f", CUT, ids=lambda f: f.__name__)
+def test_levels(f, always, deep):
+    """Segments of segments: the same to the bit."""
+    args = vectors()
+    own = fresh(f)
+    value, gradients = sdgrad.value_and_grad(own, wrt=("x", "w"))(*args)
+    assert all(len(c.levels) == 3 for c in plan_of(own, *args).checkpoints.values())
+    wanted, whole = stored(f, *args)
+    assert value == wanted
+    for found, right in zip(gradients, whole, strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+def test_levels_again(always, deep):
+    check_grads(fresh(growing), vectors(), wrt=("x", "w"), order=2, modes=("fwd", "rev"))
 
 
 @pytest.mark.parametrize("f", [recurrence, growing, branches, overwritten_later], ids=lambda f: f.__name__)
@@ -304,7 +329,8 @@ def test_chosen_by_size():
     x, w = np.linspace(0.1, 0.9, 1000), np.linspace(0.2, 0.4, 1000)
     plan = plan_of(long, x, w)
     (found,) = plan.checkpoints.values()
-    assert found.length * found.count >= 2000
+    (level,) = found.levels
+    assert level.length * level.count >= 2000
     assert plan.numbers() < 2 * 1000 * (2 * 2000**0.5 + 3)
     assert not plan_of(heavy, x, w).checkpoints
     assert not plan_of(fresh(long), x[:50], w[:50]).checkpoints
@@ -315,8 +341,37 @@ def test_chosen_by_size():
         np.testing.assert_array_equal(a, b)
 
 
+def longer(x, w):
+    y = np.copy(x)
+    for t in range(30_000):
+        y[:] = y - 0.0001 * y * y * w
+    return np.sum(y * y)
+
+
+def test_chosen_depth():
+    """More levels where they save a third of much memory: 30,000 trips keep less than 60 states."""
+    x, w = np.linspace(0.1, 0.9, 10_000), np.linspace(0.2, 0.4, 10_000)
+    plan = plan_of(longer, x, w)
+    (found,) = plan.checkpoints.values()
+    assert len(found.levels) == 3
+    assert plan.numbers() + sum(level.count for level in found.levels) * 10_000 < 60 * 10_000
+
+
+@pytest.mark.parametrize("count", [16, 17, 1000, 99_991])
+@pytest.mark.parametrize("state", [1, 80, 1 << 20])
+def test_cut(count, state):
+    """Segments of each level have room for all of the level before, and not a whole segment is empty at the top."""
+    for each in (state / 100, state, 30 * state):
+        found = list(checkpoints.cut(count, state, int(each * count)))
+        assert found[0][0] * found[0][1] >= count > found[0][0] * (found[0][1] - 1)
+        for (longer, _), (shorter, segments) in itertools.pairwise(found):
+            assert longer == shorter * segments and shorter >= 2
+        whole, kept = each * count, found[-1][0] * each + sum(n for _, n in found) * state
+        assert kept <= max(whole, 0) + 3 * state + 2 * each
+
+
 def test_printed():
     """The plan says what is kept where, and so does the explanation."""
     x, w = np.linspace(0.1, 0.9, 1000), np.linspace(0.2, 0.4, 1000)
-    assert "checkpoints of y, one before each" in str(plan_of(long, x, w))
+    assert "45 segments of 45 trips" in str(plan_of(long, x, w))
     assert "checkpoint_y" in str(sdgrad.explain(long, x, w))

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 import sympy
 from dace import data as dt
 
+from sdgrad.analysis.cost import trips
 from sdgrad.analysis.private import used
 from sdgrad.program.tree import Block, Container, Expr, Leaf, Load, Loop, Program, Store, children, local_names, walk
 from sdgrad.symbolic.expr import free_names, sym
-from sdgrad.tape.costs import trips
 
 FAR = 8  # what an access in another cache line costs beside one to the next number
 LEAST_GAIN = 1.05  # of all accesses in the nests that use an array

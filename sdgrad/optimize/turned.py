@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import sympy
 
+from sdgrad.analysis.cost import trips
 from sdgrad.analysis.filled import filled_in_parts
 from sdgrad.analysis.private import defined_first
 from sdgrad.analysis.relations import loop_param
@@ -33,7 +34,6 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.symbolic.expr import free_names
-from sdgrad.tape.costs import trips
 
 SMALLEST = 2**17
 """Bytes of an array that lines are not read of for long."""

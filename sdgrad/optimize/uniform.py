@@ -15,6 +15,7 @@ import dace
 import sympy
 from dace import data as dt
 
+from sdgrad.analysis.cost import instances
 from sdgrad.analysis.relations import covers
 from sdgrad.names import Names
 from sdgrad.normalize.fuse import drop_stores, fuse
@@ -32,7 +33,6 @@ from sdgrad.optimize.repeats import (
 )
 from sdgrad.optimize.running import Running, running
 from sdgrad.optimize.terms import addends, each_sum, factors, range_without, upright
-from sdgrad.optimize.work import instances
 from sdgrad.program.leaves import live, mentioned, slice_for
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
@@ -79,7 +79,7 @@ def compute_once(program: Program) -> Program:
         if cut.body == before.body:
             break
         cut = fuse(cut)
-    return cut if instances(cut) < instances(fuse(once)) else once
+    return cut if instances(cut.body) < instances(fuse(once).body) else once
 
 
 def _round(program: Program, parts: bool) -> tuple[Program, bool]:

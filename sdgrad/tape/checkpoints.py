@@ -2,7 +2,8 @@
 
 A loop of ``T`` trips is cut into segments. On the way forward only what a segment starts from is kept. On the way back
 each segment starts from there, runs again with a tape for its own trips, and then runs backwards: about ``sqrt(T)``
-states and ``sqrt(T)`` trips of tape are in memory instead of ``T``, and the loop runs once more.
+states and ``sqrt(T)`` trips of tape are in memory instead of ``T``, and the loop runs once more. Where that is much
+still, segments are cut in turn: with ``k`` levels about ``T**(1 / (k + 1))`` states for each, and ``k`` more runs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator
 import sympy
 from dace import data as dt
 
+from sdgrad.analysis.cost import instructions
 from sdgrad.analysis.memory import Access, Memory
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.places import dims_of
@@ -41,8 +43,8 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.symbolic.expr import sym, to_ast
-from sdgrad.tape.costs import bytes_in, bytes_of, guess, instructions
-from sdgrad.tape.plan import Checkpoint, TapePlan
+from sdgrad.tape.costs import bytes_in, bytes_of, guess
+from sdgrad.tape.plan import Checkpoint, Level, TapePlan
 
 LEAST_BYTES = 4 << 20
 """A tape of a loop from which on it may be cut into segments: what is less stays in a cache by itself."""
@@ -50,15 +52,17 @@ MOST_WORK = 16
 """Instructions that a loop may take for each number on its tape to run again rather than keep that: a number that goes
 to memory, and comes back, costs about as much."""
 FEWEST_TRIPS = 16
+LESS = 2 / 3
+"""What one more level may leave of the memory: for less than a third the loop does not run once more."""
 
 
 def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
     """The loops that run again sooner than their tapes are written to memory and read back."""
     for k, node in enumerate(program.body):
-        if not isinstance(node, Loop) or (trips := countable(node)) is None or (k,) in plan.checkpoints:
+        if not isinstance(node, Loop) or countable(node) is None or (k,) in plan.checkpoints:
             continue
         kept = bytes_in((k,), plan)
-        cheap = instructions(node.body, (trips,)) * 8 <= MOST_WORK * kept
+        cheap = instructions((node,)) * 8 <= MOST_WORK * kept
         if kept >= LEAST_BYTES and cheap and not any(isinstance(n, NodeCall) for n in walk(node.body)):
             yield (k,)
 
@@ -83,12 +87,34 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
     if trips is None or not plain or unbound_symbols(loop.body, program) & assigned:
         return None
-    count = int(trips.count)
-    each = max(1, sum(guess(c) for c in state)) / max(1, bytes_in(path, plan))  # a state over all of the tape
-    length = min(max(2, round(count * math.sqrt(each))), -(-count // 2))
-    segments = -(-count // length)
-    saved = tuple((c, _room(c, (segments,), names)) for c in state)
-    return Checkpoint(names.fresh(f"segment_{loop.symbol}"), trips, length, segments, saved, fixed)
+    size = max(1, sum(guess(c) for c in state))
+    levels = []
+    for k, (length, segments) in enumerate(cut(int(trips.count), size, bytes_in(path, plan))):
+        saved = tuple((c, _room(c, (segments,), names)) for c in state)
+        levels.append(Level(names.fresh(f"segment_{loop.symbol}" + f"_{k}" * (k > 0)), length, segments, saved))
+    return Checkpoint(trips, tuple(levels), fixed)
+
+
+def cut(count: int, state: int, tape: int) -> Iterator[tuple[int, int]]:
+    """The length of segments and how many there are, for each level.
+
+    :param count: trips of the loop.
+    :param state: bytes of what a segment starts from.
+    :param tape: bytes of the tapes of all trips.
+    """
+    each = max(1.0, tape / state)  # states that the whole tape has room for
+
+    def kept(levels: int) -> float:
+        return (levels + 1) * each ** (1 / (levels + 1)) * state
+
+    levels = 1
+    while kept(levels) >= LEAST_BYTES and kept(levels + 1) <= LESS * kept(levels):
+        levels += 1
+    branching = each ** (1 / (levels + 1))
+    shortest = min(max(2, round(count * branching / each)), -(-count // 2))
+    inner = [max(2, round(branching))] * (levels - 1)
+    lengths = [shortest * math.prod(inner[k:]) for k in range(levels)]
+    yield from zip(lengths, [-(-count // lengths[0]), *inner], strict=True)
 
 
 def _room(container: Container, segments: tuple[int, ...], names: Names) -> Container:
@@ -111,7 +137,7 @@ def pays(after: TapePlan, before: TapePlan, path: Path, program: Program) -> boo
 def touched(program: Program, plan: TapePlan) -> set[str]:
     """Memory that is not what the primal program left, once loops have run again in segments."""
     written = {program.root(w) for (k,) in plan.checkpoints for w in writes(program.body[k])}
-    return written.union(*({c.name for c, _ in (*p.saved, *p.fixed)} for p in plan.checkpoints.values()))
+    return written.union(*({c.name for c, _ in p.kept} for p in plan.checkpoints.values()))
 
 
 def carried(program: Program, memory: Memory, path: Path, undone: Iterable[str]) -> set[str]:
@@ -148,9 +174,10 @@ def read_by(node: Node, memory: Memory, path: Path) -> list[Access]:
 # --- how a loop with checkpoints runs -----------------------------------------------------------------------------
 def forward(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
     """The loop, which keeps its state before each segment."""
+    level = found.levels[0]
     once = [_copy(kept, state, None, names) for state, kept in found.fixed]
-    saves = tuple(_copy(kept, state, found, names) for state, kept in found.saved)
-    return [*once, _segments(found, (*saves, _segment(loop, loop.body, found)), 1, loop.source)]
+    body = (*_save(level, sym(level.symbol), names), _segment(loop, loop.body, found, 1))
+    return [*once, _count(level, 0, level.count - 1, body, loop.source)]
 
 
 def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names: Names) -> list[Node]:
@@ -160,35 +187,56 @@ def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names:
     :param reverse: the adjoint of the loop's body.
     """
     once = [_copy(state, kept, None, names) for state, kept in found.fixed]
-    restores = tuple(_copy(state, kept, found, names) for state, kept in found.saved)
-    body: Block = (*restores, _segment(loop, again, found), _segment(loop, reverse, found, backwards=True))
-    return [*once, _segments(found, body, -1, loop.source)]
+    return [*once, _backwards(loop, found, 1, again, reverse, names)]
 
 
-def _segment(loop: Loop, body: Block, found: Checkpoint, backwards: bool = False) -> Loop:
+def _backwards(loop: Loop, found: Checkpoint, depth: int, again: Block, reverse: Block, names: Names) -> Loop:
+    """The segments of a level, the last first."""
+    level = found.levels[depth - 1]
+    restored = [_copy(state, kept, sym(level.symbol), names) for state, kept in level.saved]
+    if depth == len(found.levels):
+        body: list[Node] = [_segment(loop, b, found, depth, back) for b, back in ((again, False), (reverse, True))]
+    else:
+        inner = _backwards(loop, found, depth + 1, again, reverse, names)
+        body = [*_states(loop, found, depth + 1, names), inner]
+    return _count(level, level.count - 1, 0, (*restored, *body), loop.source)
+
+
+def _states(loop: Loop, found: Checkpoint, depth: int, names: Names) -> list[Node]:
+    """A segment, which keeps its state before each shorter one; the last of these need not run."""
+    level = found.levels[depth - 1]
+    runs = _segment(loop, loop.body, found, depth)
+    next_one = _save(level, sym(level.symbol) + 1, names)
+    return [*_save(level, sympy.Integer(0), names), _count(level, 0, level.count - 2, (runs, *next_one), loop.source)]
+
+
+def _segment(loop: Loop, body: Block, found: Checkpoint, depth: int, backwards: bool = False) -> Loop:
     """The trips of one segment."""
-    first, last, step = found.first, found.last, found.trips.step
+    first, last, step = found.first(depth), found.last(depth), found.trips.step
     start, stop, by = (last, first, -step) if backwards else (first, last, step)
     return Loop(loop.symbol, _value(start), _value(stop), _value(by), body, loop.source)
 
 
-def _segments(found: Checkpoint, body: Block, step: int, source: Source) -> Loop:
-    first, last = (0, found.count - 1) if step > 0 else (found.count - 1, 0)
-    return Loop(found.symbol, _value(first), _value(last), _value(step), body, source)
+def _count(level: Level, first: int, last: int, body: Block, source: Source) -> Loop:
+    """The segments of a level, one by one."""
+    return Loop(level.symbol, _value(first), _value(last), _value(1 if first <= last else -1), body, source)
 
 
 def _value(expr: Expr | int) -> Value:
     return Value((), to_ast(sympy.sympify(expr)))
 
 
-def _copy(target: Container, source: Container, found: Checkpoint | None, names: Names) -> Leaf:
+def _save(level: Level, segment: Expr, names: Names) -> list[Node]:
+    return [_copy(kept, state, segment, names) for state, kept in level.saved]
+
+
+def _copy(target: Container, source: Container, segment: Expr | None, names: Names) -> Leaf:
     """A container's content to where it is kept, or back; in the place of a segment where there are such."""
     params, index = over(min(target, source, key=lambda c: len(c.shape)), names)
     v = names.fresh("v")
 
     def place(container: Container) -> Index:
-        kept = found is not None and any(container is k for _, k in found.saved)
-        return (sym(found.symbol), *index) if kept else index  # type: ignore[union-attr]
+        return (segment, *index) if segment is not None and len(container.shape) > len(index) else index
 
     body = (Load(v, source.name, place(source)), Store(target.name, place(target), v))
     return Leaf(params, body, Source(label=target.name))

@@ -116,41 +116,59 @@ class Counter:
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """A loop that keeps its state where segments of its trips begin, and runs each segment again on the way back.
-
-    The tapes inside of it have room for one segment. (Griewank and Walther, *Evaluating Derivatives*, chapter 12: one
-    level of uniform checkpoints.)
-    """
+class Level:
+    """Segments of one length: of the whole loop, or of a segment of the level before."""
 
     symbol: str  # counts segments
-    trips: Param  # the loop's variable
     length: int  # trips of a segment
     count: int  # segments
     saved: tuple[tuple[Container, Container], ...]  # what a segment starts from, and where it is kept for each
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loop that keeps its state where segments of its trips begin, and runs each segment again on the way back.
+
+    Segments may be cut into shorter ones in turn, which keep their state as their segment runs again. The tapes inside
+    of the loop have room for one of the shortest. (Griewank and Walther, *Evaluating Derivatives*, chapter 12: uniform
+    checkpoints, of several levels.)
+    """
+
+    trips: Param  # the loop's variable
+    levels: tuple[Level, ...]  # the longest segments first; each is a multiple of the next
     fixed: tuple[tuple[Container, Container], ...]  # what all segments find as it is, and later nodes overwrite
 
     @property
-    def first(self) -> sympy.Expr:
-        """The loop's variable in the first trip of a segment."""
-        return sympy.expand(self.trips.start + self.trips.step * self.length * sym(self.symbol))
+    def length(self) -> int:
+        """Trips of the shortest segments."""
+        return self.levels[-1].length
 
     @property
-    def last(self) -> sympy.Expr:
-        """The loop's variable in the last trip of a segment."""
-        end = sympy.expand(self.first + self.trips.step * (self.length - 1))
-        if self.trips.count == self.length * self.count:
+    def kept(self) -> tuple[tuple[Container, Container], ...]:
+        """What is kept outside of tapes, and where."""
+        return (*(pair for level in self.levels for pair in level.saved), *self.fixed)
+
+    def first(self, depth: int) -> sympy.Expr:
+        """The loop's variable in the first trip of a segment of so many levels."""
+        before = sum(level.length * sym(level.symbol) for level in self.levels[:depth])
+        return sympy.expand(self.trips.start + self.trips.step * before)
+
+    def last(self, depth: int) -> sympy.Expr:
+        """The loop's variable in the last trip of a segment of so many levels; before the first where it has none."""
+        end = sympy.expand(self.first(depth) + self.trips.step * (self.levels[depth - 1].length - 1))
+        if self.trips.count == self.levels[0].length * self.levels[0].count:
             return end
         return sympy.Min(end, self.trips.stop) if self.trips.step > 0 else sympy.Max(end, self.trips.stop)
 
     @property
     def place(self) -> sympy.Expr:
-        """Where the loop's variable stands in its segment, from 0."""
-        return sympy.expand((sym(self.trips.name) - self.first) * self.trips.step)
+        """Where the loop's variable stands in its shortest segment, from 0."""
+        return sympy.expand((sym(self.trips.name) - self.first(len(self.levels))) * self.trips.step)
 
     def __str__(self) -> str:
-        state = ", ".join(c.name for c, _ in (*self.saved, *self.fixed))
-        return f"{self.count} checkpoints of {state}, one before each {self.length} trips of {self.trips.name}"
+        state = ", ".join(dict.fromkeys(c.name for c, _ in self.kept))
+        levels = ", in each ".join(f"{level.count} segments of {level.length} trips" for level in self.levels)
+        return f"checkpoints of {state} along {self.trips.name}: {levels}"
 
 
 @dataclass(frozen=True)
@@ -197,7 +215,7 @@ class TapePlan:
         """Every container that lives from the primal to its adjoint."""
         found = [k.tape for k in self.all_kept()]
         found += [k.tape for k in (*self.decisions.values(), *self.symbols.values())]
-        found += [kept for c in self.checkpoints.values() for _, kept in (*c.saved, *c.fixed)]
+        found += [kept for c in self.checkpoints.values() for _, kept in c.kept]
         return tuple({c.name: c for c in found}.values())
 
     def numbers(self) -> sympy.Expr:

@@ -16,6 +16,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.cost import trips
 from sdgrad.analysis.memory import Access, Memory
 from sdgrad.analysis.needs import leaf_needs, reduces
 from sdgrad.analysis.paths import Path, nodes_with_paths
@@ -47,7 +48,6 @@ from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.expr import free_names, substitute, sym
 from sdgrad.tape import undo
 from sdgrad.tape.available import Available
-from sdgrad.tape.costs import trips
 from sdgrad.tape.cut import cheapest_cut
 from sdgrad.tape.keep import Dimension, Keeper, varying
 from sdgrad.tape.plan import Checkpoint, Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
