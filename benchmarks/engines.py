@@ -55,8 +55,12 @@ class Sdgrad(Engine):
 
     def build_forward(self) -> None:
         import sdgrad
+        from sdgrad.frontend.parse import bind_arguments
+        from sdgrad.signature import Signature
 
-        self.compiled = sdgrad.compile_forward(self.kernel.numpy_version)
+        function = self.kernel.numpy_version
+        Signature.of(function, bind_arguments(function, tuple(self.args), {}), False).primal()
+        self.compiled = sdgrad.compile_forward(function)
 
     def forward(self) -> Any:
         return self.compiled(*self.args)

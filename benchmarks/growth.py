@@ -2,26 +2,28 @@
 
 ``python -m benchmarks.growth --kernels cholesky,nbody --reps 5 --out benchmarks/results``
 
-Exponents are slopes of least squares in logarithms. Memory is what the process grows by during a call, at most.
+Exponents are slopes of least squares in logarithms. Memory is what the process grows by during the first call, at most:
+results, temporaries and tapes, those included that programs keep for their next call.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.clock import limit_threads, medians, peak_memory
 
 FACTORS = (1, 2, 4, 8, 16)
-SIZES: dict[str, Sequence[Callable[[int], tuple]]] = {  # by the factor; each is a row
-    "jacobi_2d": [lambda k: (20, 50 * k)],
-    "seidel_2d": [lambda k: (8, 25 * k)],
-    "cholesky": [lambda k: (40 * k,)],
-    "durbin": [lambda k: (200 * k,), lambda k: (1600 * k,)],
-    "nbody": [lambda k: (16 * k, 10)],
+SIZES: dict[str, Sequence[Sequence[tuple]]] = {  # each is a row
+    "jacobi_2d": [[(20, 50 * k) for k in FACTORS]],
+    "seidel_2d": [[(8, 25 * k) for k in FACTORS]],
+    "cholesky": [[(40 * k,) for k in FACTORS]],
+    "durbin": [[(200 * k,) for k in FACTORS], [(1600 * k,) for k in FACTORS]],
+    "nbody": [[(16 * k, 10) for k in FACTORS], [(64 * k, 10) for k in FACTORS]],
 }
 
 
@@ -36,28 +38,24 @@ class Row(NamedTuple):
     """Nanoseconds and bytes, of function and gradient, for each of some sizes."""
 
     name: str
-    sizes: Callable[[int], tuple]
+    sizes: Sequence[tuple]
     found: dict[str, list[float]]
 
 
-def measure(name: str, sizes: Callable[[int], tuple], reps: int) -> Row:
+def measure(name: str, sizes: Sequence[tuple], reps: int) -> Row:
     import numpy as np
 
-    import sdgrad
+    from benchmarks.engines import Sdgrad
     from benchmarks.kernels import load
 
     kernel = load(name)
     found: dict[str, list[float]] = {n: [] for n in ("forward", "gradient", "forward_memory", "gradient_memory")}
-    for factor in FACTORS:
-        arguments = kernel.inputs(sizes(factor), np.random.default_rng(0))
-        calls = {
-            "forward": sdgrad.compile_forward(kernel.numpy_version),
-            "gradient": sdgrad.value_and_grad(kernel.numpy_version, wrt=kernel.wrt),
-        }
-        ready = {n: (lambda f=f, a=arguments: f(*a)) for n, f in calls.items()}
+    for size in sizes:
+        engine = Sdgrad(kernel, kernel.inputs(size, np.random.default_rng(0)))
+        engine.build_forward()
+        engine.build_gradient()
+        ready = {"forward": engine.forward, "gradient": engine.gradient}
         for what, call in ready.items():
-            call()
-            sdgrad.free_memory()
             found[f"{what}_memory"].append(float(peak_memory(call) or 0))
         for what, seconds in medians(ready, reps).items():
             found[what].append(1e9 * seconds)
@@ -69,7 +67,7 @@ def table(rows: Sequence[Row]) -> str:
     head = "| kernel | sizes | exponent of time: function | gradient | ratio, smallest | largest "
     lines = [head + "| exponent of memory: function | gradient | MB, largest |", "|---|---|" + "---:|" * 7]
     for name, of, r in rows:
-        sizes = " to ".join(str(of(k)) for k in (FACTORS[0], FACTORS[-1]))
+        sizes = f"{of[0]} to {of[-1]}"
         ratios = [r["gradient"][k] / r["forward"][k] for k in (0, -1)]
         numbers = [slope(r["forward"]), slope(r["gradient"]), *ratios]
         numbers += [slope(r["forward_memory"]), slope(r["gradient_memory"]), r["gradient_memory"][-1] / 1e6]
@@ -88,8 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     for name in options.kernels.split(","):
         for sizes in SIZES[name]:
-            print(f"{name} {sizes(FACTORS[-1])} ...", file=sys.stderr, flush=True)
-            rows.append(measure(name, sizes, options.reps))
+            print(f"{name} {sizes[0]} to {sizes[-1]} ...", file=sys.stderr, flush=True)
+            with get_context("spawn").Pool(1) as process:  # without memory that another row has left behind
+                rows.append(process.apply(measure, (name, sizes, options.reps)))
     text = table(rows)
     print(text)
     if options.out is not None:

@@ -96,6 +96,6 @@ def test_growth():
     """Exponents of known values, and a table of what was measured."""
     assert growth.slope([3.0 * k**2 for k in growth.FACTORS]) == pytest.approx(2)
     assert growth.slope([0.0] * len(growth.FACTORS)) == 0
-    row = growth.measure("durbin", lambda k: (4 * k,), 1)
+    row = growth.measure("durbin", [(4 * k,) for k in growth.FACTORS], 1)
     assert all(len(v) == len(growth.FACTORS) for v in row.found.values()) and min(row.found["gradient"]) > 0
     assert growth.table([row]).splitlines()[-1].startswith("| durbin | (4,) to (64,) | ")

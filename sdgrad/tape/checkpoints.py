@@ -52,8 +52,8 @@ MOST_WORK = 16
 """Instructions that a loop may take for each number on its tape to run again rather than keep that: a number that goes
 to memory, and comes back, costs about as much."""
 FEWEST_TRIPS = 16
-LESS = 2 / 3
-"""What one more level may leave of the memory: for less than a third the loop does not run once more."""
+LESS = 1 / 2
+"""What one more level may leave of the memory: for less than half of it the loop does not run once more."""
 
 
 def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
