@@ -21,7 +21,7 @@ FACTORS = (1, 2, 4, 8, 16)
 SIZES: dict[str, Sequence[Sequence[tuple]]] = {  # each is a row
     "jacobi_2d": [[(20, 50 * k) for k in FACTORS]],
     "seidel_2d": [[(8, 25 * k) for k in FACTORS]],
-    "cholesky": [[(40 * k,) for k in FACTORS]],
+    "cholesky": [[(40 * k,) for k in FACTORS], [(160 * k,) for k in FACTORS]],
     "durbin": [[(200 * k,) for k in FACTORS], [(1600 * k,) for k in FACTORS]],
     "nbody": [[(16 * k, 10) for k in FACTORS], [(64 * k, 10) for k in FACTORS]],
 }
