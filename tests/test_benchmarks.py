@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import growth
+from benchmarks import growth, limits
 from benchmarks.kernels import ALL, load
 from benchmarks.report import Row, preparations, table
 from benchmarks.run import Refused, compare, options_of
@@ -99,3 +99,14 @@ def test_growth():
     row = growth.measure("durbin", [(4 * k,) for k in growth.FACTORS], 1)
     assert all(len(v) == len(growth.FACTORS) for v in row.found.values()) and min(row.found["gradient"]) > 0
     assert growth.table([row]).splitlines()[-1].startswith("| durbin | (4,) to (64,) | ")
+
+
+def test_limits(monkeypatch, tmp_path):
+    """What was written by hand computes the same, and stands in the table beside ours."""
+    few = {"cholesky": (9,), "seidel_2d": (2, 7), "heat_3d": (3, 6), "jacobi_2d": (3, 7)}
+    monkeypatch.setattr(limits, "SIZES", few)
+    library = limits.compiled(tmp_path)
+    rows = {name: limits.measure(name, library, 1) for name in few}
+    assert all(seconds > 0 for times in rows.values() for seconds in times.values())
+    rows = {"cholesky": {"sdgrad": 3e-3, "by hand": 2e-3}}
+    assert limits.table(rows).splitlines()[-1] == "| cholesky | (9,) | 2.000 | 3.000 | 1.50 |"

@@ -45,7 +45,7 @@ def in_lanes(code: str) -> str:
     for k in [k for k, line in enumerate(lines) if TASKLET.match(line)]:
         start = _loop_around(lines, k)
         if start is not None and PARALLEL.match(lines[start - 1]):
-            if any(map(OBJECT.match, lines[start : _end(lines, start)])):
+            if any(map(OBJECT.match, lines[start : closing_line(lines, start)])):
                 continue
             lines[start - 1] = PARALLEL.sub(r"\1 simd", lines[start - 1])
         elif start is not None and not lines[start - 1].lstrip().startswith("#"):
@@ -55,7 +55,7 @@ def in_lanes(code: str) -> str:
         start = _loop_around(lines, k)
         pragma = "" if start is None else lines[start - 1].strip()
         if start is not None and REDUCE.match(lines[k]) and (pragma == IVDEP or not pragma.startswith("#")):
-            _mark(lines, start, _end(lines, start), pragma == IVDEP)
+            _mark(lines, start, closing_line(lines, start), pragma == IVDEP)
     return "\n".join(lines)
 
 
@@ -73,7 +73,7 @@ def _loop_around(lines: Sequence[str], at: int) -> int | None:
     return None
 
 
-def _end(lines: Sequence[str], start: int) -> int:
+def closing_line(lines: Sequence[str], start: int) -> int:
     """The line that closes what another one opens."""
     depth = 0
     for k in range(start, len(lines)):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from sdgrad.program.naming import STREAMED
+from sdgrad.runtime.simd import closing_line
 
 PART = 128
 """Elements of a part: as many as stay in the first cache beside what the loop reads."""
@@ -23,21 +24,11 @@ def around_caches(code: str) -> str:
     """Generated C++ with marked stores as such, where they stand in a simple loop."""
     lines = code.split("\n")
     for k in reversed([k for k, line in enumerate(lines) if LOOP.match(line)]):
-        end = _end(lines, k)
+        end = closing_line(lines, k)
         body = lines[k + 1 : end]
         if any(STORE.match(line) for line in body) and not any(LOOP.match(line) for line in body):
             lines[k : end + 1] = _in_parts(lines[k : end + 1], k > 0 and PRAGMA.match(lines[k - 1]) is not None)
     return "\n".join(lines)
-
-
-def _end(lines: Sequence[str], start: int) -> int:
-    """The line that closes what another one opens."""
-    depth = 0
-    for k in range(start, len(lines)):
-        depth += lines[k].count("{") - lines[k].count("}")
-        if depth == 0:
-            return k
-    return len(lines) - 1
 
 
 def _in_parts(loop: Sequence[str], shared: bool) -> list[str]:
