@@ -48,7 +48,7 @@ from sdgrad.tape.plan import Checkpoint, Level, TapePlan
 
 LEAST_BYTES = 4 << 20
 """A tape of a loop from which on it may be cut into segments: what is less stays in a cache by itself."""
-MOST_WORK = 16
+MOST_WORK = 10
 """Instructions that a loop may take for each number on its tape to run again rather than keep that: a number that goes
 to memory, and comes back, costs about as much."""
 FEWEST_TRIPS = 16
