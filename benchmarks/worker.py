@@ -13,6 +13,10 @@ from typing import Any
 from benchmarks.clock import enough, limit_threads, peak_memory, seconds
 
 
+SETTLE = 0.1
+"""Seconds before a sample: threads of the engine that ran before may look for work for a while, on the same cores."""
+
+
 class Worker:
     """The requests, as methods."""
 
@@ -58,6 +62,7 @@ class Worker:
         call = self.calls[what]
         if what not in self.times:
             self.times[what] = enough(call)
+        time.sleep(SETTLE)
         return {"seconds": seconds(call, self.times[what])}
 
 
