@@ -12,7 +12,6 @@ from typing import Any
 
 from benchmarks.clock import enough, limit_threads, peak_memory, seconds
 
-
 SETTLE = 0.1
 """Seconds before a sample: threads of the engine that ran before may look for work for a while, on the same cores."""
 
