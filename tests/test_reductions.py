@@ -169,3 +169,24 @@ def rows_and_columns_of_jax(x, w):
     for k in range(3):
         y += jnp.sin(jnp.add(x[:, k][:, None], x[k + 1, :][None, :]) * x) * w
     return jnp.sum(y * y)
+
+
+def of_all(x, w):
+    """Sums to single numbers of what is costly for each element, as the vertices of a picture's triangles have."""
+    return np.sum(np.exp(-w[0] * x) * np.sin(w[1] * x + w[2]))
+
+
+@pytest.mark.parametrize("shape", [(50, 1100), (1103, 53), (40_001,), (7, 8)])
+def test_total_sums_are_shared_out(shape):
+    """Chunk by chunk where there is much to do, along an axis that is long enough; the gradient is JAX's."""
+    x, w = np.linspace(0.0, 2.0, int(np.prod(shape))).reshape(shape), np.array([0.5, 3.0, 0.1])
+    f = sdgrad.value_and_grad(of_all, wrt="w")
+    signature, _, _, request = f.question(bind_arguments(of_all, (x, w), {}))
+    nests = list(walk(optimize(signature.differentiated(request).program).body))
+    chunks = [n for n in nests if isinstance(n, Scope) and [p.name for p in n.params] == ["chunk"] and not n.sequential]
+    assert bool(chunks) == (shape != (7, 8))
+    value, gradient = f(x, w)
+    with_jax = types.FunctionType(of_all.__code__, {**of_all.__globals__, "np": jnp})
+    wanted, right = jax.value_and_grad(with_jax, argnums=1)(x, w)
+    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    np.testing.assert_allclose(gradient, right, rtol=1e-11)

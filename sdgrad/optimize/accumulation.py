@@ -186,6 +186,8 @@ class Scheduler:
         along = self.along(leaf, kept, reduced) if not narrow and device() == "cpu" else None
         if along in kept and along.name not in free_names(*(b for p in reduced for b in (p.start, p.stop, p.step))):
             return self.nests.outer(leaf, kept, (*reduced, along))
+        if not kept and not outer and not narrow and device() == "cpu" and (parts := self.nests.chunked(leaf)):
+            return parts
         return [self.nests.inner(leaf, kept, reduced)]
 
     def by_rows(self, leaf: Leaf) -> Leaf:

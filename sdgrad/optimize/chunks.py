@@ -17,13 +17,14 @@ from sdgrad.program.tree import Container, Leaf, Load, Param, Program, Store
 from sdgrad.symbolic.expr import free_names, sym
 
 CHUNKS = 16
-LEAST_TURNS = 8  # of a chunk, so that the second step is small beside the first
+LEAST_TURNS = 2  # of a chunk
+SMALL = 8  # by how much the second step has to be smaller than the first
 LARGEST = 2**20  # elements of what the chunks add to
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 def in_chunks(
-    leaf: Leaf, row: Param, program: Program, names: Names
+    leaf: Leaf, row: Param | None, program: Program, names: Names
 ) -> tuple[Leaf, list[Leaf], list[Container]] | None:
     """A leaf with a chunk as its first parameter, what adds up its sums, and memory; None where that does not pay.
 
@@ -60,5 +61,7 @@ def in_chunks(
         body.append(Store(part.name, index, i.value, i.mode, None, True))
         value = names.fresh("v")
         ends.append(Leaf((chunk, *own), (Load(value, part.name, index), replace(i, value=value)), leaf.source))
+    if SMALL * sum(work(end, {}, program) or 0 for end in ends) > amount:
+        return None
     params = (chunk, *(Param(turn, ZERO, stop, ONE) if p is split else p for p in leaf.params))
     return replace(leaf, params=params, body=tuple(body)), ends, made

@@ -92,6 +92,15 @@ class Nests:
         body, own = self.collected(leaf, leaf.stores, replace(leaf, params=reduced, sequential=True))
         return Scope(kept, body, own, leaf.source, schedule=leaf.schedule)
 
+    def chunked(self, leaf: Leaf) -> list[Node]:
+        """Sums of all instances, by parallel chunks of one parameter; nothing where that does not pay."""
+        found = in_chunks(leaf, None, self.program, self.names)
+        if found is None:
+            return []
+        first, second, made = found
+        self.made |= {c.name: c for c in made}
+        return [self.inner(first, first.params[:1], first.params[1:]), *(self.inner(e, (), e.params) for e in second)]
+
     def scattered(self, leaf: Leaf) -> Node:
         """``for all: target[chosen] += value``, in order."""
         found = in_blocks(leaf, self.program, self.names) if device() == "cpu" else None
