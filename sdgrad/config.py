@@ -29,9 +29,9 @@ from sdgrad.runtime.blas import BlasKind, use_blas
 PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
-    *("hoist", "nests", "sink", "checkpoints", "fusion", "clears", "originals", "uniform", "results", "beside"),
-    *("short", "unread", "gather", "sums", "strips", "triangles", "sweeps", "blas", "rows", "turned", "layout"),
-    *("order", "reshaped", "pairs", "threads", "packed", "memory", "streams", "lanes"),
+    *("hoist", "nests", "sink", "checkpoints", "fusion", "clears", "fills", "originals", "uniform", "results"),
+    *("beside", "short", "unread", "gather", "sums", "strips", "triangles", "sweeps", "blas", "rows", "turned"),
+    *("layout", "order", "reshaped", "pairs", "threads", "packed", "memory", "streams", "lanes"),
 )
 """Steps of the optimization that can be left out."""
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

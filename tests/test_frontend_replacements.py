@@ -211,6 +211,8 @@ TABLE = {
         "A[..., ::-1]", "v[:, None][:, ::-1]", "A[::-1, :1]"],
     "slices of one element": ["A[:, :1]", "A[1:2, 1:2]", "A[1:2, 1]", "A[1:2]", "A[:, 1:2, None]", "c[1:3]", "c[2]", "A[:, :1] + A",
         "A[:, :1] @ r", "A[2:3].T", "T[:1, :, 1:2]", "v[2:3]", "A[-1]", "A[1:-1, 1:-1]"],
+    "slices of no element": ["np.sum(v[:0])", "A[:0].sum(axis=0)", "A[:, :0].sum(axis=1)", "A[:, :0] @ B[:0]", "np.prod(v[2:1])",
+        "np.concatenate((v[:0], w[3:9]))", "np.sum(v[-2:1]) + s", "np.sum(A[7:9, 1:])", "np.sum(v[:-9])", "np.sum(v[0:0:2] * v[3:3])"],
     "products": ["np.outer(v, w)", "np.inner(A, B)", "np.vdot(A, B)", "np.kron(A, S)", "np.kron(v, A)", "np.dot(v, v)", "np.dot(A, 2.0)",
         "np.dot(T, v)", "np.dot(A, U)", "A.dot(P)", "v @ v", "A @ v", "w @ A", "A @ P", "T @ v", "T @ U", "T @ P", "A @ U", "w @ T",
         "F @ F.T", "I @ v", "A[:, :3] @ u", "np.cross(u, x)", "np.cross(A[:, :3], u)", "np.linalg.matrix_power(S, 3)",

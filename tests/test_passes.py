@@ -118,6 +118,7 @@ CHANGES = {
     "checkpoints": lambda own, other: count(other, Loop) < count(own, Loop),
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
     "clears": lambda own, other: str(other) != str(own),
+    "fills": lambda own, other: str(other) == str(own),  # of large arrays
     "originals": lambda own, other: str(other) != str(own),
     "results": lambda own, other: str(other) != str(own),
     "uniform": lambda own, other: str(other) != str(own),

@@ -48,18 +48,19 @@ def _of_block(block: Block, around: Middle, each: Callable[[Leaf], int]) -> floa
 
 def _of_node(node: Node, around: Middle, each: Callable[[Leaf], int]) -> float:
     if isinstance(node, Leaf):
-        return _trips(node.params, around)[0] * each(node)
+        return counted(node.params, around)[0] * each(node)
     if isinstance(node, Scope):
-        count, around = _trips(node.params, around)
+        count, around = counted(node.params, around)
     elif isinstance(node, Loop):
         param = loop_param(node)
-        count, around = _trips((param,), around) if param is not None else (float(SYMBOL_GUESS), around)
+        count, around = counted((param,), around) if param is not None else (float(SYMBOL_GUESS), around)
     else:
         count = 1.0
     return count * sum(_of_block(b, around, each) for b in children(node))
 
 
-def _trips(params: tuple[Param, ...], around: Middle) -> tuple[float, Middle]:
+def counted(params: tuple[Param, ...], around: Middle) -> tuple[float, Middle]:
+    """How many instances parameters have, and the middle of their ranges beside what is ``around``."""
     middle, total = dict(around), 1.0
     for p in params:
         count, start, stop = (_value(e, middle) for e in (p.count, p.start, p.stop))

@@ -154,6 +154,7 @@ def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Plac
     local = leaf.defined
     if not (used | ranges) - own or used & local:
         return expr
+    expr = _without_remainders(expr, leaf, place)
     found = _values(expr, leaf, place, True) if size.is_number else None
     if found is None:  # bounds that only a run knows: those of a loop are taken to be no negative ones by themselves
         plain = isinstance(expr, sympy.Symbol) or used & own or is_positive(expr, leaf, place)
@@ -168,6 +169,17 @@ def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Plac
         f"{leaf.source}: a slice or an index of '{access.container}' reaches beyond its array, of {size} elements, "
         "in some trip of a loop. Slices are not cut off there: write min(.., the array's size) for their end"
     )
+
+
+def _without_remainders(expr: Expr, leaf: Leaf, place: Place) -> Expr:
+    """An expression without remainders of what lies between zero and the divisor: a place that was counted from an
+    end before it was known."""
+    for found in expr.atoms(sympy.Mod):
+        inner, size = found.args
+        values = _values(inner, leaf, place, True) if size.is_Integer and size > 0 else None
+        if values is not None and values.is_subset(_interval(0, int(size))):
+            expr = expr.subs(found, inner)
+    return expr
 
 
 def is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:

@@ -14,6 +14,7 @@ from sdgrad.optimize.beside import sum_beside
 from sdgrad.optimize.blas import use_blas
 from sdgrad.optimize.clears import drop_clears
 from sdgrad.optimize.copies import read_originals
+from sdgrad.optimize.fills import fill_late
 from sdgrad.optimize.gather import gather_neighbours
 from sdgrad.optimize.half import compute_in_single
 from sdgrad.optimize.kernels import run_on_device
@@ -92,6 +93,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
     (None, _factored),  # of what is not differentiated
     ("fusion", fuse),  # what reversal separated
     ("clears", drop_clears),
+    ("fills", fill_late),
     (None, start_fresh),
     ("originals", read_originals),
     ("uniform", compute_once),
@@ -126,7 +128,7 @@ PASSES: tuple[tuple[str | None, Callable[[Program], Program]], ...] = (
 
 
 OF_HOSTS = frozenset(
-    {"strips", "triangles", "sweeps", "rows", "turned", "layout", "threads", "packed", "memory", "streams"}
+    {"fills", "strips", "triangles", "sweeps", "rows", "turned", "layout", "threads", "packed", "memory", "streams"}
 )
 """Passes about libraries, caches and threads of a CPU."""
 

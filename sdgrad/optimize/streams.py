@@ -14,8 +14,24 @@ from dataclasses import replace
 import dace
 import sympy
 
+from sdgrad.analysis.cost import Middle, counted
+from sdgrad.analysis.relations import loop_param
 from sdgrad.optimize.layout import known_bytes, known_trips, steps
-from sdgrad.program.tree import Leaf, Load, Node, NodeCall, Program, Store, rewritten, walk
+from sdgrad.program.tree import (
+    Block,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Param,
+    Program,
+    Scope,
+    Store,
+    children,
+    walk,
+    with_children,
+)
 from sdgrad.symbolic.expr import free_names
 
 LAST_CACHE = 2**25
@@ -24,6 +40,8 @@ SMALLEST = 2**24
 """Bytes of a result for which that is worth it."""
 SHORTEST_ROW = 256
 """Elements that lie side by side, for one loop to write."""
+CLEARED = 2**20
+"""Bytes set to a constant and nothing else from which on processors see by themselves that they are only written."""
 SELDOM = 64
 """What is used again of at most one in so many elements may lie in memory."""
 TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
@@ -40,7 +58,7 @@ def stream_results(program: Program) -> Program:
     targets = {n for n in large if _only_written(n, program)}
     if not targets:
         return program
-    return replace(program, body=rewritten(program.body, lambda n: (_streamed(n, targets, program),)))
+    return replace(program, body=_block(program.body, {}, targets, program))
 
 
 def _only_written(name: str, program: Program) -> bool:
@@ -77,27 +95,46 @@ def _instances(leaf: Leaf) -> int:
     return found
 
 
-def _streamed(node: Node, targets: set[str], program: Program) -> Node:
-    if not isinstance(node, Leaf) or node.sequential or not node.params:
-        return node
+def _block(block: Block, around: Middle, targets: set[str], program: Program) -> Block:
+    """:param around: where loops around a block are, in the middle of their trips."""
+    out: list[Node] = []
+    for node in block:
+        if isinstance(node, Leaf):
+            out.append(_streamed(node, around, targets, program))
+            continue
+        params: tuple[Param, ...] = node.params if isinstance(node, Scope) else ()
+        if isinstance(node, Loop) and (trips := loop_param(node)) is not None:
+            params = (trips,)
+        inner = counted(params, around)[1]
+        out.append(with_children(node, tuple(_block(b, inner, targets, program) for b in children(node))))
+    return tuple(out)
+
+
+def _streamed(leaf: Leaf, around: Middle, targets: set[str], program: Program) -> Leaf:
+    if leaf.sequential or not leaf.params:
+        return leaf
     body = tuple(
-        replace(i, streamed=True) if isinstance(i, Store) and _fits(i, node, targets, program) else i for i in node.body
+        replace(i, streamed=True) if isinstance(i, Store) and _fits(i, leaf, around, targets, program) else i
+        for i in leaf.body
     )
-    return replace(node, body=body)
+    return replace(leaf, body=body)
 
 
-def _fits(store: Store, leaf: Leaf, targets: set[str], program: Program) -> bool:
+def _fits(store: Store, leaf: Leaf, around: Middle, targets: set[str], program: Program) -> bool:
     """Whether a store is made in every instance, and neighbouring ones of the innermost loop write side by side."""
     along = leaf.params[-1]
+    rows, middle = counted(leaf.params[:-1], around)
+    row = counted((along,), middle)[0]
+    seen = rows * row * program.containers[store.container].dtype.bytes >= CLEARED
     return (
         store.container in targets
         and store.mode == "set"
         and store.guard is None
         and program.containers[store.container].dtype in TYPES
         and along.step == 1
-        and known_trips(along) >= SHORTEST_ROW
+        and row >= SHORTEST_ROW
         and steps(store, along, program) == 1
         and not free_names(*store.index) & leaf.defined
         and sum(s.container == store.container for s in leaf.stores) == 1
-        and any(along.name in free_names(*x.index) for x in leaf.loads)  # processors see what only writes
+        and (not seen or any(along.name in free_names(*x.index) for x in leaf.loads))
     )

@@ -442,3 +442,16 @@ def a_return_in_a_loop_without_trips(X, Z):
                 return np.sum(X) + q
             X[2 - i] = np.tanh(np.max(Z[: 4 - i]))
     return np.sum(Z * Z) + np.sum(np.sin(X))
+
+
+# ``x[:0]`` was all of an array, since its last element, -1, was counted from the end.
+@program(lambda rng: (signed(rng, (3, 4)), signed(rng, 4), 2), "corpus", wrt=("A", "x"))
+def slices_without_elements(A, x, k):
+    total = np.sum(A[: k + 1, : 2 - k]) + np.sum(A[: k - 2, 1:4]) + np.sum(x[:0] * x[1:1]) + x[:0] @ x[2:1]
+    total += np.sum(x[-2:1]) + np.sum(x[:-7]) + np.sum(x[6:9]) + np.sum(x[3:0]) + np.sum(x[0:0:2]) + np.prod(x[:0])
+    x[: 2 - k] = 7.0
+    A[:, : 2 - k] *= 5.0
+    for i in range(3):
+        for j in range(3):
+            total += np.sum(x[i:j] * x[i:j]) * A[i, j]
+    return total + np.sum(A * A)

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 
 from dace import Memlet, data, subsets, symbolic
-from dace.frontend.python import newast
+from dace.frontend.python import memlet_parser, newast
 
 from sdgrad.frontend.replacements.emit import Emitter
 from sdgrad.frontend.replacements.indexing import text
@@ -286,12 +286,52 @@ def _as_numpy_has_it(parse):
 def _cut_off(first, last, step, size) -> tuple:
     """A slice whose bounds are numbers ends where its array does; an index is left as it is."""
     numbers = all(getattr(n, "is_Integer", isinstance(n, int)) for n in (first, last, step, size))
-    if not numbers or first == last or step < 1 or first >= size or last < 0:
+    if not numbers or first == last or step < 1 or last < 0:
         return first, last, step
+    if first >= size:
+        return size, size - 1, 1  # nothing
     return max(first, 0), min(last, size - 1), step
+
+
+def _with_empty_slices(fill):
+    """``x[:0]`` is all of an array to the parser: the last element of the slice is -1, which it counts from the end."""
+
+    @functools.wraps(fill)
+    def _fill_missing_slices(known, dimensions, array, indices):
+        stated = [(1, 1, 1) if isinstance(d, tuple) and _ends_at_start(known, d[1]) else d for d in dimensions]
+        slices, *others = fill(known, stated, array, indices)
+        return [_no_negative_size(s) for s in slices], *others
+
+    return _fill_missing_slices
+
+
+def _ends_at_start(known, end) -> bool:
+    return end is not None and (memlet_parser._parse_dim_atom(known, end) == 0) is True
+
+
+def _no_negative_size(entry):
+    if not isinstance(entry, tuple) or not all(getattr(n, "is_Integer", isinstance(n, int)) for n in entry):
+        return entry
+    first, last, step = entry
+    return (first, first - 1, 1) if last < first and step > 0 else entry
+
+
+def _with_empty_views(init):
+    """A slice of a matrix without rows has less than no elements, by the steps between them."""
+
+    @functools.wraps(init)
+    def __init__(self, dtype, shape, *args, **kwargs):
+        if kwargs.get("strides") is not None and kwargs.get("total_size") is None and any(n == 0 for n in shape):
+            kwargs["total_size"] = 0
+        init(self, dtype, shape, *args, **kwargs)
+
+    return __init__
 
 
 if not hasattr(newast.ParseMemlet, "__wrapped__"):
     newast.ParseMemlet = _as_numpy_has_it(newast.ParseMemlet)
+    data.Array.__init__ = _with_empty_views(data.Array.__init__)
+    data.ArrayView.__init__ = _with_empty_views(data.ArrayView.__init__)  # a copy of the other, taken at its definition
+    memlet_parser._fill_missing_slices = _with_empty_slices(memlet_parser._fill_missing_slices)
 wrap_visitor("visit_Subscript", _wrap_visit)
 wrap_visitor("_visit_assign", _wrap_assign)
