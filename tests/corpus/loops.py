@@ -455,3 +455,19 @@ def slices_without_elements(A, x, k):
         for j in range(3):
             total += np.sum(x[i:j] * x[i:j]) * A[i, j]
     return total + np.sum(A * A)
+
+
+# Refused: ``k`` and ``k + 1 - 1`` elements were not the same number, where ``k`` is data.
+@program(lambda rng: (signed(rng, 6), signed(rng, 6), np.array([2, 0, 1])), "corpus", wrt=("Y", "Z"))
+def slices_between_sums_of_data(Y, Z, idx):
+    c = 0
+    while c < 3:
+        Z[: c + 1] = np.tanh(Y[1 : c + 2]) * Z[: c + 1]
+        Z[1 : c + 1] += Y[:c]
+        c += 1
+    for i in range(3):
+        k = idx[i]
+        Z[: k + 1] *= Y[1 : k + 2]
+        Z[k + i : k + i + 2] += Y[idx[i] + 1 : idx[i] + 3]
+        Z[k:] += Y[: Y.shape[0] - k]
+    return np.sum(Z * Z)

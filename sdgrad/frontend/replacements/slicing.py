@@ -236,7 +236,8 @@ def keep_unit_axes(visitor, entries, node: ast.Subscript, name):
     container, memlet = visitor.views[name]
     sizes, steps = memlet.subset.size(), [step for _, _, step in memlet.subset.ndrange()]
     shape = [1 if k is None else sizes[k] for k in axes]
-    desc.set_shape(shape, strides=[1 if k is None else source.strides[k] * steps[k] for k in axes])
+    strides = [1 if k is None else source.strides[k] * steps[k] for k in axes]
+    desc.set_shape(shape, strides=strides, total_size=0 if 0 in shape else None)
     seen = subsets.Range.from_array(desc)
     visitor.views[name] = (container, Memlet(data=container, subset=memlet.subset, other_subset=seen))
     return name
