@@ -17,8 +17,11 @@ if _made_here:
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+import races  # noqa: E402
 
 from sdgrad.config import config  # noqa: E402
+
+races.watch()
 
 OWN_SETTINGS = {"test_config"}  # modules that test the settings themselves
 

@@ -159,6 +159,32 @@ def apart(first: Load | Store, second: Load | Store, leaf: Leaf, rank: int) -> b
     return bool(pairs.is_subset(isl.Map.identity(pairs.get_space())))
 
 
+@dataclass(frozen=True)
+class Inside:
+    """An access within instances of some parameters: what else runs there, and names that stand for any number.
+
+    A dimension without a parameter may have any value.
+    """
+
+    access: Load | Store
+    dims: tuple[tuple[str, Param | None], ...]
+    unknown: Set[str] = frozenset()
+
+    def elements(self, params: Sequence[Param]) -> isl.Map:
+        """``{ [params] -> [element] }``, and perhaps more."""
+        own = [(p.name, p) for p in params]
+        found = access_relation(self.access.index, [*own, *self.dims], self.unknown, len(self.access.index)).map
+        return found.project_out(isl.dim_type.in_, len(own), len(self.dims))
+
+
+def apart_over(first: Inside, second: Inside, params: Sequence[Param]) -> bool:
+    """Whether instances that differ in ``params`` touch different elements, one by each access. False where unknown."""
+    if first.access.container != second.access.container:
+        return False
+    pairs = first.elements(params).apply_range(second.elements(params).reverse())
+    return bool(pairs.is_subset(isl.Map.identity(pairs.get_space())))
+
+
 def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence[Param], local: frozenset[str]) -> bool:
     """Whether instances that differ in ``params`` touch different elements. False where unknown."""
     if _alone(access, params, local.union(p.name for p in inner)):

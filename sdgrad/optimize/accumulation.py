@@ -7,10 +7,12 @@ reduction inside (where the reduced parameters are the innermost), or a sequenti
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from sdgrad.analysis.relations import apart, injective
+from sdgrad.analysis.places import dims_of
+from sdgrad.analysis.relations import Inside, apart, apart_over, injective
 from sdgrad.config import device
 from sdgrad.optimize.layout import contiguous, steps
 from sdgrad.optimize.order import cost, reduced_last
@@ -26,6 +28,7 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
+    SymbolAssign,
     children,
     local_names,
     walk,
@@ -67,16 +70,16 @@ class Scheduler:
         assert isinstance(inner, Scope)
         if scope_overwrites_itself(node):
             return replace(inner, sequential=True)
-        for n in walk(node.body):
-            if isinstance(n, Leaf):
-                for s in n.stores:
-                    if s.container not in local and s.mode != "set" and not self.safe(s, n, node.params):
-                        return replace(inner, sequential=True)
-        return inner
-
-    def safe(self, store: Store, leaf: Leaf, outer: tuple[Param, ...]) -> bool:
-        """Whether different instances of the enclosing map accumulate into different elements."""
-        return {p.name for p in outer} <= _alone(store, outer)
+        changing = frozenset(n.symbol for n in walk(node.body) if isinstance(n, SymbolAssign))
+        stores = [(i, s) for i, s in _stores(node.body, (), changing) if s.container not in local]
+        sums = [(i, s) for i, s in stores if s.mode != "set"]
+        if all(_alone(s, node.params) >= {p.name for p in node.params} for _, s in sums) and not any(
+            self.program.root(a.container) == self.program.root(b.container) and not apart_over(i, j, node.params)
+            for (i, a), (j, b) in combinations(stores, 2)
+            if (a.mode, b.mode) != ("set", "set")
+        ):
+            return inner
+        return replace(inner, sequential=True)
 
     def leaf(self, leaf: Leaf, outer: tuple[Param, ...]) -> list[Node]:
         if overwrites_itself(leaf):
@@ -254,6 +257,22 @@ class Scheduler:
 def _only(leaf: Leaf, stores: list[Store]) -> Leaf:
     """What of a leaf some of its stores need."""
     return replace(leaf, body=live((i for i in leaf.body if not isinstance(i, Store) or i in stores), set()))
+
+
+def _stores(
+    block: Block, dims: tuple[tuple[str, Param | None], ...], changing: frozenset[str]
+) -> Iterator[tuple[Inside, Store]]:
+    """The stores of leaves in a block.
+
+    :param changing: symbols that are assigned on the way.
+    """
+    for node in block:
+        own = (*dims, *((d.name, d.param) for d in dims_of(node)))
+        if isinstance(node, Leaf):
+            own = (*dims, *((p.name, p) for p in node.params))
+            yield from ((Inside(s, own, changing | node.defined), s) for s in node.stores)
+        for inner in children(node):
+            yield from _stores(inner, own, changing)
 
 
 def _alone(store: Store, params: tuple[Param, ...]) -> set[str]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import dace
 from dace import data as dt
 
-from sdgrad.analysis.relations import distinct_over, injective
+from sdgrad.analysis.relations import Inside, apart_over, distinct_over, injective
 from sdgrad.config import device
 from sdgrad.names import Names
 from sdgrad.optimize.chunks import in_chunks
@@ -144,13 +145,21 @@ class Nests:
         inits = self.inits(replace(leaf, body=tuple(i for i in leaf.body if not isinstance(i, Store) or i in begun)))
         return [*inits, Scope(apart, (nest,), (), leaf.source, schedule=leaf.schedule) if apart else nest]
 
-    @staticmethod
-    def _apart(leaf: Leaf, row: Param) -> tuple[Param, ...]:
+    def _apart(self, leaf: Leaf, row: Param) -> tuple[Param, ...]:
         """The parameters along which no two sums of a leaf meet."""
+        pairs = [
+            (a, b)
+            for a, b in combinations(leaf.stores, 2)
+            if self.program.root(a.container) == self.program.root(b.container)
+        ]
 
         def alone(p: Param) -> bool:
             inner = tuple(q for q in leaf.params if q != p)
-            return p != row and all(distinct_over(s, (p,), inner, leaf.defined) for s in leaf.stores)
+            if p == row or not all(distinct_over(s, (p,), inner, leaf.defined) for s in leaf.stores):
+                return False
+            dims = tuple((q.name, q) for q in inner)
+            inside = ((Inside(a, dims, leaf.defined), Inside(b, dims, leaf.defined)) for a, b in pairs)
+            return all(apart_over(a, b, (p,)) for a, b in inside)
 
         found = tuple(p for p in leaf.params if alone(p))
         others = {p.name for p in leaf.params if p not in found}

@@ -245,3 +245,9 @@ def bump(p):
 
 def twice(p, q):
     return blend(bump(p), q)
+
+
+# Two threads added to one element: each sum was compared with itself, and not with the other one.
+@program(lambda rng: (signed(rng, (5, 4)), signed(rng, (5, 4))), "corpus")
+def elements_read_at_two_places_of_a_row(A, B):
+    return np.sum(np.tanh(np.where(A[::-1, ::-1] > 0.1, B, B[:, ::-1])) * A)

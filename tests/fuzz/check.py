@@ -17,8 +17,11 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import races
 
 import sdgrad
+
+races.watch()
 
 STEP = np.longdouble(1e-6)
 RELATIVE, FLOOR = 1e-6, 1e-3

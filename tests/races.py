@@ -1,0 +1,96 @@
+"""Races in optimised programs: instances of a parallel map that touch one element, where one of them changes it.
+
+The check is of the program that is about to be compiled, by integer relations, and asks nothing of the steps that made
+it. What these cannot tell (indices that are data) is left out: no instance is accused without an example.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+
+import islpy as isl
+from dace import ScheduleType
+
+from sdgrad.analysis.places import dims_of
+from sdgrad.analysis.relations import access_relation
+from sdgrad.optimize import passes
+from sdgrad.program.tree import Leaf, Load, Scope, Store, SymbolAssign, children, local_names, walk
+
+
+class Race(Exception):
+    """An optimised program whose result depends on the order of what has none."""
+
+
+def watch() -> None:
+    """Look for races in every program that this process optimises from now on."""
+
+    def refuse(program):
+        if found := races(program):
+            raise Race("\n".join(found))
+        return program
+
+    steps = [(name, step) for name, step in passes.PASSES if step.__name__ != refuse.__name__]
+    after = next(k for k, (_, step) in enumerate(steps) if step is passes.schedule_accumulations)
+    passes.PASSES = (*steps[: after + 1], (None, refuse), *steps[after + 1 :])
+
+
+def races(program) -> list[str]:
+    """A line for each pair of accesses that may meet in two instances of a map that have no order."""
+    return [line for node, outer in _nodes(program.body, ()) for line in _of(node, outer, program)]
+
+
+def _nodes(block, outer) -> Iterator:
+    for node in block:
+        yield node, outer
+        for inner in children(node):
+            yield from _nodes(inner, (*outer, *((d.name, d.param) for d in dims_of(node))))
+
+
+def _of(node, outer, program) -> Iterator[str]:
+    ordered = not isinstance(node, (Leaf, Scope)) or node.sequential or node.schedule == ScheduleType.Sequential
+    if ordered or not node.params:
+        return
+    changing = {n.symbol for n in walk((node,)) if isinstance(n, SymbolAssign)}
+    own = {name for n in walk((node,)) for name in local_names(n)}
+    params = tuple((p.name, p) for p in node.params)
+    found = [
+        (access, _map(access, (*outer, *params), inner, changing | leaf.defined, len(outer)))
+        for leaf, inner in _leaves(node)
+        for access in leaf.body
+        if isinstance(access, (Load, Store)) and access.container not in own and access.guard is None
+    ]
+    found = [(a, m) for a, m in found if m is not None]
+    for (a, ours), (b, theirs) in combinations_with_replacement(found, 2):
+        if isinstance(a, Load) and isinstance(b, Load) or a.container != b.container:
+            continue
+        met = ours.apply_range(theirs.reverse())
+        different = met.subtract(_same(met, range(met.dim(isl.dim_type.in_))))
+        # of the same trips of the loops around: those of others have an order
+        here = different.intersect(_same(met, range(len(outer))))
+        if not here.is_empty():
+            yield f"{node.source}: {a} and {b}, {here}"
+
+
+def _leaves(node) -> Iterator:
+    """The leaves in a node, with the dimensions of their instances besides the node's own."""
+    if isinstance(node, Leaf):
+        yield node, ()
+        return
+    for inner, dims in _nodes(node.body, ()):
+        if isinstance(inner, Leaf):
+            yield inner, (*dims, *((p.name, p) for p in inner.params))
+
+
+def _map(access, dims, inner, unknown, given):
+    """``{ [instance] -> [element] }``; None where it is not known exactly."""
+    found = access_relation(access.index, (*dims, *inner), unknown, len(access.index), given)
+    if not found.exact:
+        return None
+    return found.map.project_out(isl.dim_type.in_, len(dims), len(inner))
+
+
+def _same(of: isl.Map, dims) -> isl.Map:
+    """Pairs of instances that are equal in some dimensions."""
+    found = isl.Map.universe(of.get_space())
+    for d in dims:
+        found = found.equate(isl.dim_type.in_, d, isl.dim_type.out, d)
+    return found
