@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 import islpy as isl
+import sympy
 from dace import ScheduleType
 
 from sdgrad.analysis.places import dims_of
 from sdgrad.analysis.relations import access_relation
+from sdgrad.normalize.fresh import number
 from sdgrad.optimize import passes
-from sdgrad.program.tree import Leaf, Load, Scope, Store, SymbolAssign, children, local_names, walk
+from sdgrad.program.tree import Leaf, Load, NodeCall, Param, Scope, Store, SymbolAssign, children, local_names, walk
+from sdgrad.symbolic.expr import sym
 
 
 class Race(Exception):
@@ -52,15 +55,18 @@ def _of(node, outer, program) -> Iterator[str]:
     changing = {n.symbol for n in walk((node,)) if isinstance(n, SymbolAssign)}
     own = {name for n in walk((node,)) for name in local_names(n)}
     params = tuple((p.name, p) for p in node.params)
+    leaves = [n for n in walk((node,)) if isinstance(n, Leaf)]
+    constant = {id(s) for n in leaves for s in n.stores if s.mode == "set" and number(s, n) is not None}
     found = [
-        (access, _map(access, (*outer, *params), inner, changing | leaf.defined, len(outer)))
-        for leaf, inner in _leaves(node)
-        for access in leaf.body
-        if isinstance(access, (Load, Store)) and access.container not in own and access.guard is None
+        (access, _map(access, (*outer, *params), inner, changing | unknown, len(outer)))
+        for access, inner, unknown in _accesses(node, program)
+        if access.container not in own
     ]
     found = [(a, m) for a, m in found if m is not None]
     for (a, ours), (b, theirs) in combinations_with_replacement(found, 2):
         if isinstance(a, Load) and isinstance(b, Load) or a.container != b.container:
+            continue
+        if a is b and id(a) in constant:  # the same number, whoever comes last
             continue
         met = ours.apply_range(theirs.reverse())
         different = met.subtract(_same(met, range(met.dim(isl.dim_type.in_))))
@@ -70,14 +76,37 @@ def _of(node, outer, program) -> Iterator[str]:
             yield f"{node.source}: {a} and {b}, {here}"
 
 
-def _leaves(node) -> Iterator:
-    """The leaves in a node, with the dimensions of their instances besides the node's own."""
+def _accesses(node, program) -> Iterator:
+    """What a node does to elements, the dimensions of its instances besides the node's own, and names of data."""
     if isinstance(node, Leaf):
-        yield node, ()
+        yield from ((x, (), node.defined) for x in _of_leaf(node))
         return
     for inner, dims in _nodes(node.body, ()):
         if isinstance(inner, Leaf):
-            yield inner, (*dims, *((p.name, p) for p in inner.params))
+            params = (*dims, *((p.name, p) for p in inner.params))
+            yield from ((x, params, inner.defined) for x in _of_leaf(inner))
+        elif isinstance(inner, NodeCall):
+            for made, regions in ((Load, inner.inputs), (Store, inner.outputs)):
+                for region in regions.values():
+                    access, ranges = _of_region(made, region, program)
+                    yield access, (*dims, *ranges), frozenset()
+
+
+def _of_leaf(leaf: Leaf) -> list:
+    return [i for i in leaf.body if isinstance(i, (Load, Store)) and i.guard is None]
+
+
+def _of_region(made, region, program):
+    """All elements of an operand, or of what it is a view of, as an access with a dimension for each of the array's."""
+    container, subset = program.containers[region.container], region.subset
+    name = container.name
+    if container.view_of is not None and program.root(name) == container.view_of:
+        name, subset = container.view_of, container.view_subset
+    one = sympy.Integer(1)
+    ranges = [Param(f"r{d}", first, last, one) for d, (first, last, _) in enumerate(subset.ranges)]
+    index = tuple(sym(p.name) for p in ranges)
+    access = Load("x", name, index) if made is Load else Store(name, index, "x")
+    return access, tuple((p.name, p) for p in ranges)
 
 
 def _map(access, dims, inner, unknown, given):

@@ -11,7 +11,8 @@ import sdgrad
 from sdgrad.analysis.relations import Inside, apart_over
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import accumulation, optimize, passes, reductions
-from sdgrad.program.tree import Container, Leaf, Load, Param, Program, Scope, Store, walk
+from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Program, Scope, Store, walk
+from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 from sdgrad.testing import check_grads
 
@@ -41,6 +42,7 @@ def copy(to, source, mode="set", at="x"):
         (copy((I, J), (I, J), "sum", at="y"), False),
         ((*copy((I, J), (I, J), "sum"), Store("y", (I, 3 - J), "v", "sum")), True),
         ((*copy((I, 2 * J), (I, J), "sum"), Store("y", (I, 2 * J + 1), "v", "sum")), False),
+        ((Let("v", code.constant(0)), Store("y", (I, sympy.Integer(0)), "v")), False),  # the same number
         (copy((I, sympy.Mod(J * J, 3)), (I, J)), False),  # not known, and nobody is accused
     ],
 )

@@ -7,12 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import sympy
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.program.tree import Leaf, Scope, walk
+from sdgrad.program.leaves import begin
+from sdgrad.program.tree import Leaf, Load, Param, Scope, Store, walk
+from sdgrad.symbolic.expr import sym
 
 N = 24
 LARGE = 300  # work that is shared out in chunks
@@ -190,3 +193,31 @@ def test_total_sums_are_shared_out(shape):
     wanted, right = jax.value_and_grad(with_jax, argnums=1)(x, w)
     np.testing.assert_allclose(value, wanted, rtol=1e-12)
     np.testing.assert_allclose(gradient, right, rtol=1e-11)
+
+
+def param(name, low, high):
+    return Param(name, *map(sympy.sympify, (low, high, 1)))
+
+
+I, J = sym("i"), sym("j")
+
+
+@pytest.mark.parametrize(
+    ("params", "index", "ranges"),
+    [
+        ((param("i", 0, 9), param("j", 0, I)), (J,), [(0, 9)]),
+        ((param("i", 0, 7), param("j", 2, 4)), (I + J, sympy.Integer(1)), [(2, 11), (1, 1)]),
+        ((param("i", 0, 9), param("j", 0, I)), (I, J), None),  # each element has one instance
+        ((param("i", 0, 4), param("j", 0, 4)), (2 * I,), None),  # no box
+        ((param("i", 0, sym("N")), param("j", 0, I)), (J,), None),  # of a size that only a run knows
+    ],
+)
+def test_elements_begin_once(params, index, ranges):
+    """The start of a sum that each element gets from one instance, where there is a box of elements."""
+    store = Store("y", index, "v", "sum", fresh=True)
+    started = begin(store, Leaf(params, (Load("v", "x", index), store)), ast.Constant(0), "zero")
+    if ranges is None:
+        assert started.stores[0].index == index
+    else:
+        assert [(p.start, p.stop) for p in started.params] == ranges
+        assert [e.name for e in started.stores[0].index] == [p.name for p in started.params]

@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
+import islpy as isl
+import sympy
 from dace.symbolic import int_floor
 
-from sdgrad.analysis.relations import distinct_over, injective
+from sdgrad.analysis.relations import access_relation, distinct_over, injective, leaf_relation
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -75,7 +77,26 @@ def params_of(access: Load | Store, leaf: Leaf) -> tuple[Param, ...]:
 
 def begin(store: Store, leaf: Leaf, value: ast.expr, name: str) -> Leaf:
     """A leaf that gives the elements of a leaf's reduction a value to start from, under a local name."""
-    return Leaf(params_of(store, leaf), (Let(name, value), Store(store.container, store.index, name)), leaf.source)
+    params, index = params_of(store, leaf), store.index
+    if not injective(store, leaf, len(index), params) and (box := _box(store, leaf, name)) is not None:
+        params, index = box
+    return Leaf(params, (Let(name, value), Store(store.container, index, name)), leaf.source)
+
+
+def _box(store: Store, leaf: Leaf, name: str) -> tuple[tuple[Param, ...], tuple[Expr, ...]] | None:
+    """Parameters that go through the elements of a store once, where these are a box between numbers."""
+    rank = len(store.index)
+    found = leaf_relation(store, leaf, rank)
+    if not found.exact or found.map.dim(isl.dim_type.param) or found.elements.is_empty():
+        return None
+    ends = [
+        [int(e.to_python()) for e in (found.elements.dim_min_val(d), found.elements.dim_max_val(d))]
+        for d in range(rank)
+    ]
+    params = tuple(Param(f"{name}_{d}", *map(sympy.Integer, (*end, 1))) for d, end in enumerate(ends))
+    index = tuple(sym(p.name) for p in params)
+    box = access_relation(index, [(p.name, p) for p in params], frozenset(), rank).elements
+    return (params, index) if box.is_subset(found.elements) else None
 
 
 def overwrites_itself(leaf: Leaf) -> bool:
