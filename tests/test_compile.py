@@ -1,5 +1,10 @@
 """Several graphs by one call of the compiler."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import dace
 import numpy as np
 import pytest
@@ -69,3 +74,29 @@ def test_the_wrong_one_is_named(commands):
 def test_special_functions_are_there_for_those_who_call_them(commands):
     (found,) = results([doubled("bessel", 1.0, "", "y = std::cyl_bessel_j(0, x);")])
     assert np.isclose(found, 0.7651976865579666)
+
+
+SAME = """
+import numpy as np
+from benchmarks.kernels import load
+from sdgrad import value_and_grad
+from sdgrad.frontend.parse import bind_arguments
+from sdgrad.optimize import optimize
+
+for name in ("durbin", "channel_flow"):
+    kernel = load(name)
+    f, arguments = kernel.numpy_version, kernel.inputs(kernel.sizes["medium"], np.random.default_rng(0))
+    signature, _, _, request = value_and_grad(f, wrt=kernel.wrt).question(bind_arguments(f, arguments, {}))
+    print(optimize(signature.differentiated(request).program))
+"""
+
+
+def test_the_next_process_makes_the_same_program():
+    """Sets of names have another order in each process; programs are found on disk by what they are."""
+    texts = []
+    for seed in "123":
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent.parent)}
+        command = [sys.executable, "-W", "ignore", "-c", SAME]
+        texts.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert "tape_" in texts[0]
+    assert texts[0] == texts[1] == texts[2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import dace
 import sympy
@@ -22,7 +23,20 @@ from sdgrad.analysis.ranges import Unbounded, extreme
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.names import Names
 from sdgrad.program.leaves import params_of
-from sdgrad.program.tree import SCALAR, Container, Leaf, Load, Loop, Param, Program, Source, Store
+from sdgrad.program.tree import (
+    SCALAR,
+    Container,
+    Leaf,
+    Load,
+    Loop,
+    Param,
+    Program,
+    Source,
+    Store,
+    SymbolAssign,
+    children,
+    walk,
+)
 from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.plan import Checkpoint, Counter, Kept, KeptSymbol
 
@@ -156,9 +170,15 @@ class Keeper:
                 found.append(self.by_element(p, leaf, place))
         return found
 
+    @cached_property
+    def late(self) -> frozenset[str]:
+        """Symbols without one value that is known before the node of the program's body around them."""
+        inner = (b for node in self.program.body for b in children(node))
+        return self.memory.varying | {n.symbol for b in inner for n in walk(b) if isinstance(n, SymbolAssign)}
+
     def is_known(self, p: Param, known: Sequence[Param]) -> bool:
-        """Whether the extent of a parameter is an expression of symbols that never change."""
-        if not p.step.is_number or (free_names(p.start, p.stop) & self.memory.varying) - {q.name for q in known}:
+        """Whether the extent of a parameter is an expression of symbols that have their values when a tape is made."""
+        if not p.step.is_number or (free_names(p.start, p.stop) & self.late) - {q.name for q in known}:
             return False
         try:
             extent((*known, p), len(known))
@@ -195,7 +215,7 @@ class Keeper:
             for k, expr in enumerate(access.index):
                 shape = self.program.containers[access.container].shape[k]
                 alone = p is not None and not (free_names(expr) & own) - {p.name}
-                constant = not free_names(shape) & self.memory.varying
+                constant = not free_names(shape) & self.late
                 if alone and constant and expr.coeff(sym(p.name)) in (1, -1):  # type: ignore[union-attr]
                     return shape, expr
         name = p.name if p is not None else "?"

@@ -258,8 +258,9 @@ class Planner:
         if place.loops and needed & tainted:
             gone = {x.container for x in leaf.loads if x.name in lost}
             self.lost |= {n for n in gone if self.program.containers[n].view_of is None}
-        for name in self.cut(leaf, path, needed, definitions, tainted, stored):
-            if name not in stored:
+        cut = self.cut(leaf, path, needed, definitions, tainted, stored)
+        for name in definitions:  # in this order: a set has another one in each process
+            if name in cut and name not in stored:
                 tape[name] = self.keep(name, definitions, leaf, path)
         chosen: dict[str, Instr] = {}
 

@@ -50,3 +50,14 @@ def a_window_in_each_trip(X, Z):
                 s += np.sin(X[i + j]) * Z[i, j]
         X[:] = np.cos(X * s)
     return s + np.sum(X)
+
+
+# A tape was made before a branch, as large as a number that is computed in one of its arms.
+@program(lambda rng: (signed(rng, (5, 4)), np.array([-1.0, 1.0]), np.array([0, 1])), "corpus", wrt=("C",))
+def a_tape_of_a_size_that_an_arm_computes(C, Y, idx):
+    k = 0
+    if Y[idx[0]] > 0.2:
+        return 0.0
+    k = (k + idx[1]) % 5
+    C[k:, :] += C[k:, :] * C[k:, :]
+    return np.sum(C)
