@@ -141,7 +141,7 @@ def plots(rows: Sequence[Row], engines: Sequence[str], folder: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    others = [e for e in engines if e != OWN]
+    others = [e for e in engines if e != OWN and any(e in r.gradient for r in rows)]
     shown = [r for r in rows if OWN in r.gradient and any(e in r.gradient for e in others)]
     if not shown:
         return
