@@ -134,6 +134,12 @@ def save(rows: Sequence[Row], options: Mapping[str, Any], folder: Path) -> None:
     (folder / "results.md").write_text(text.rstrip() + "\n")
 
 
+def measured(folder: Path) -> list[Row]:
+    """The rows that were saved in a folder; none where there is no such file."""
+    file = folder / "results.json"
+    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
+
+
 def plots(rows: Sequence[Row], engines: Sequence[str], folder: Path) -> None:
     """How many times as long each engine's gradient takes as this library's, as ``gradients.png``."""
     import matplotlib

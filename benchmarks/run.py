@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,9 @@ import numpy as np
 
 from benchmarks.engines import ENGINES
 from benchmarks.kernels import ALL, load
-from benchmarks.report import Row, plots, preparations, save, table
+from benchmarks.report import Row, measured, plots, preparations, save, table
 
+SIZES = ("small", "medium", "large")
 TOLERANCE = 1e-9
 PATIENCE = 600
 """Seconds that an engine has for one kernel's first gradient."""
@@ -164,27 +165,30 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=list(ENGINES),
         help=f"of {', '.join(ENGINES)}",
     )
-    sizes = ("small", "medium", "large")
-    parser.add_argument("--sizes", type=_choices(sizes), default=["medium"], help=f"of {', '.join(sizes)}")
+    parser.add_argument("--sizes", type=_choices(SIZES), default=["medium"], help=f"of {', '.join(SIZES)}")
     parser.add_argument("--threads", type=int, default=1, help="cores and threads for each engine")
     parser.add_argument("--reps", type=int, default=9, help="repetitions, of which the median is taken")
     parser.add_argument("--out", type=Path, help="a folder for numbers, table and plots")
+    parser.add_argument(
+        "--add", action="store_true", help="to those in the folder: kernels not measured now stay there"
+    )
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = options_of(arguments)
-    rows: list[Row] = []
+    found = {(r.size, r.kernel): r for r in measured(options.out)} if options.add and options.out is not None else {}
     for size in options.sizes:
         for name in options.kernels:
             print(f"{name} ({size}) ...", end=" ", file=sys.stderr, flush=True)
             start = time.perf_counter()
             engines = [e for e in options.engines if not e.startswith("torch") or load(name).torch_version]
-            rows.append(run_kernel(name, size, engines, options))
-            failed = f", not by {', '.join(rows[-1].errors)}" if rows[-1].errors else ""
+            row = found[size, name] = run_kernel(name, size, engines, options)
+            failed = f", not by {', '.join(row.errors)}" if row.errors else ""
             print(f"{time.perf_counter() - start:.0f} s{failed}", file=sys.stderr)
             if options.out is not None:
-                save(rows, vars(options), options.out)  # what there is, should this be interrupted
+                save(in_order(found), vars(options), options.out)  # what there is, should this be interrupted
+    rows = in_order(found)
     print(table(rows, options.engines))
     print("\n".join(preparations(rows)))
     for row in rows:
@@ -194,6 +198,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plots(rows, options.engines, options.out)
         print(f"\nwritten to {options.out}")
     return int(any("sdgrad" in row.errors for row in rows))
+
+
+def in_order(found: Mapping[tuple[str, str], Row]) -> list[Row]:
+    """Rows by size and kernel, in the order of these."""
+    return [found[size, name] for size in SIZES for name in ALL if (size, name) in found]
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import growth, limits
+from benchmarks import growth, limits, run
 from benchmarks.kernels import ALL, load
-from benchmarks.report import Row, preparations, table
+from benchmarks.report import Row, measured, preparations, table
 from benchmarks.run import Refused, compare, options_of
 
 
@@ -81,6 +81,19 @@ def test_the_command_measures_and_writes_its_numbers(tmp_path):
     assert row["memory"]["jax"] >= 0 < row["first"]["jax"]
     assert content["options"]["threads"] == 1 and content["machine"]["jax"]
     assert "| bicg | small |" in (tmp_path / "results.md").read_text()
+
+
+def test_rows_are_added_to_those_of_a_run_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "run_kernel", lambda name, size, engines, options: Row(name, size, {"jax": options.reps}))
+
+    def measure(reps, kernels, *more):
+        run.main(["--engines", "jax", "--reps", str(reps), "--kernels", kernels, "--out", str(tmp_path), *more])
+        return [(r.kernel, r.forward["jax"]) for r in measured(tmp_path)]
+
+    measure(1, "gemm,atax")
+    measure(2, "mlp,atax", "--add")
+    assert measure(3, "bicg", "--add") == [("atax", 2), ("bicg", 3), ("gemm", 1), ("mlp", 2)]
+    assert measure(4, "mlp") == [("mlp", 4)]
 
 
 def test_wrong_results_of_an_engine_are_told():
