@@ -49,14 +49,18 @@ def _of_block(block: Block, around: Middle, each: Callable[[Leaf], int]) -> floa
 def _of_node(node: Node, around: Middle, each: Callable[[Leaf], int]) -> float:
     if isinstance(node, Leaf):
         return counted(node.params, around)[0] * each(node)
+    count, inner = entered(node, around)
+    return count * sum(_of_block(b, inner, each) for b in children(node))
+
+
+def entered(node: Node, around: Middle) -> tuple[float, Middle]:
+    """How often what a node holds runs, and the middle of the node's ranges beside what is ``around``."""
     if isinstance(node, Scope):
-        count, around = counted(node.params, around)
-    elif isinstance(node, Loop):
+        return counted(node.params, around)
+    if isinstance(node, Loop):
         param = loop_param(node)
-        count, around = counted((param,), around) if param is not None else (float(SYMBOL_GUESS), around)
-    else:
-        count = 1.0
-    return count * sum(_of_block(b, around, each) for b in children(node))
+        return counted((param,), around) if param is not None else (float(SYMBOL_GUESS), around)
+    return 1.0, around
 
 
 def counted(params: tuple[Param, ...], around: Middle) -> tuple[float, Middle]:

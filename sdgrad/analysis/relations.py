@@ -149,14 +149,11 @@ def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Para
     return rel.exact and bool(rel.map.is_injective()) and not rel.map.is_empty()
 
 
-def apart(first: Load | Store, second: Load | Store, leaf: Leaf, rank: int) -> bool:
+def apart(first: Load | Store, second: Load | Store, leaf: Leaf) -> bool:
     """Whether no two different instances of the leaf touch one element, one by each access. False where unknown."""
-    if first.container != second.container or free_names(*first.index, *second.index) & leaf.defined:
+    if free_names(*first.index, *second.index) & leaf.defined:
         return False
-    plain = [Load("x", x.container, x.index) for x in (first, second)]
-    ours, theirs = (relation(x, leaf.params, frozenset(), rank).map for x in plain)
-    pairs = ours.apply_range(theirs.reverse())
-    return bool(pairs.is_subset(isl.Map.identity(pairs.get_space())))
+    return apart_over(Inside(first), Inside(second), leaf.params)
 
 
 @dataclass(frozen=True)
@@ -167,7 +164,7 @@ class Inside:
     """
 
     access: Load | Store
-    dims: tuple[tuple[str, Param | None], ...]
+    dims: tuple[tuple[str, Param | None], ...] = ()
     unknown: Set[str] = frozenset()
 
     def elements(self, params: Sequence[Param]) -> isl.Map:

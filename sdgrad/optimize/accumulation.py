@@ -170,7 +170,7 @@ class Scheduler:
         """Whether two instances may store to one element, each by one of two stores."""
         if self.program.root(first.container) != self.program.root(second.container):
             return False
-        return first.mode != second.mode or not apart(first, second, leaf, len(first.index))
+        return first.mode != second.mode or not apart(first, second, leaf)
 
     def is_injective(self, store: Store, leaf: Leaf) -> bool:
         return injective(store, leaf, len(store.index))

@@ -18,6 +18,7 @@ from sdgrad.analysis.relations import access_relation, injective, leaf_relation,
 from sdgrad.normalize.copies import is_identity
 from sdgrad.normalize.fresh import changed, number, uses
 from sdgrad.normalize.fuse import drop_stores
+from sdgrad.normalize.indices import assigned_symbols
 from sdgrad.optimize.layout import known_bytes
 from sdgrad.program.leaves import rename_instr
 from sdgrad.program.tree import (
@@ -31,7 +32,6 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
-    SymbolAssign,
     children,
     walk,
     with_children,
@@ -174,13 +174,8 @@ def _place(loop: Loop, fill: Fill, program: Program) -> Expr | None:
 
 def _changing(block: Block) -> set[str]:
     """Names that stand for different numbers in a block."""
-    found: set[str] = set()
-    for node in walk(block):
-        if isinstance(node, (Leaf, Scope)):
-            found |= {p.name for p in node.params}
-        elif isinstance(node, (SymbolAssign, Loop)):
-            found.add(node.symbol)
-    return found
+    params = {p.name for n in walk(block) if isinstance(n, (Leaf, Scope)) for p in n.params}
+    return params | assigned_symbols(block).keys()
 
 
 def _accesses(leaf: Leaf, name: str, program: Program) -> Iterator[Load | Store]:
@@ -219,7 +214,7 @@ def _begun(
     for j in using:
         leaf = nodes[j]
         between = tuple(n for n in nodes[k : j + 1] if n is not None)
-        if not isinstance(leaf, Leaf) or _rebound(between) & _mentioned(fill, leaf):
+        if not isinstance(leaf, Leaf) or _mentioned(fill, leaf) & assigned_symbols(between).keys():
             break
         mine = [x for x in _accesses(leaf, fill.name, program)]
         reached = [_reached(x, leaf, fill, program) for x in mine]
@@ -246,10 +241,6 @@ def _known(around: Sequence[Param]) -> isl.Set:
     for d in reversed(range(len(around))):
         one = one.move_dims(isl.dim_type.param, 0, isl.dim_type.set, d, 1)
     return one.params()
-
-
-def _rebound(nodes: Sequence[Node]) -> set[str]:
-    return {n.symbol for n in walk(tuple(nodes)) if isinstance(n, (SymbolAssign, Loop))}
 
 
 def _mentioned(fill: Fill, leaf: Leaf) -> set[str]:

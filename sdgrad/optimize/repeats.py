@@ -75,7 +75,7 @@ def sees_copies(copy: Copy, leaf: Leaf, assigned: Set[str]) -> bool:
     return (
         not leaf.sequential
         and holds_for(copy, leaf, assigned)
-        and all(leaf.body.index(x) < first and apart(x, s, leaf, len(s.index)) for x in loads for s in stores)
+        and all(leaf.body.index(x) < first and apart(x, s, leaf) for x in loads for s in stores)
     )
 
 
@@ -98,7 +98,7 @@ def spelled_out(copy: Copy, leaf: Leaf, names: Names) -> Leaf:
     (store, *others) = stores
     if others or store.mode != "sum" or store.fresh or store.guard or not injective(store, leaf, len(store.index)):
         return leaf
-    if not all(apart(x, store, leaf, len(store.index)) for x in loads):
+    if not all(apart(x, store, leaf) for x in loads):
         return leaf
     old, new = names.fresh("v"), names.fresh("v")
     let = Let(new, code.binary(ast.Add, code.name(old), code.name(store.value)))

@@ -14,19 +14,15 @@ from dataclasses import replace
 import dace
 import sympy
 
-from sdgrad.analysis.cost import Middle, counted
-from sdgrad.analysis.relations import loop_param
+from sdgrad.analysis.cost import Middle, counted, entered
 from sdgrad.optimize.layout import known_bytes, known_trips, steps
 from sdgrad.program.tree import (
     Block,
     Leaf,
     Load,
-    Loop,
     Node,
     NodeCall,
-    Param,
     Program,
-    Scope,
     Store,
     children,
     walk,
@@ -102,10 +98,7 @@ def _block(block: Block, around: Middle, targets: set[str], program: Program) ->
         if isinstance(node, Leaf):
             out.append(_streamed(node, around, targets, program))
             continue
-        params: tuple[Param, ...] = node.params if isinstance(node, Scope) else ()
-        if isinstance(node, Loop) and (trips := loop_param(node)) is not None:
-            params = (trips,)
-        inner = counted(params, around)[1]
+        _, inner = entered(node, around)
         out.append(with_children(node, tuple(_block(b, inner, targets, program) for b in children(node))))
     return tuple(out)
 
