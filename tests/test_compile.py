@@ -83,7 +83,7 @@ from sdgrad import value_and_grad
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
 
-for name in ("durbin", "channel_flow"):
+for name in ("durbin", "channel_flow", "longformer"):
     kernel = load(name)
     f, arguments = kernel.numpy_version, kernel.inputs(kernel.sizes["medium"], np.random.default_rng(0))
     signature, _, _, request = value_and_grad(f, wrt=kernel.wrt).question(bind_arguments(f, arguments, {}))

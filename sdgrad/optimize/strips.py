@@ -290,7 +290,7 @@ class Body:
                     where.setdefault(name, set()).update((-1, -2))
         crossing = [n for n, places in where.items() if len(places) > 1]
         count = sympy.Integer(self.strip)
-        found = {n: wider(self.program.containers[n], count, LEAST_SHARE, self.names) for n in crossing}
+        found = {n: wider(self.program.containers[n], count, LEAST_SHARE, self.names) for n in sorted(crossing)}
         if None in found.values():
             return False
         self.wide = {n: c for n, c in found.items() if c is not None}

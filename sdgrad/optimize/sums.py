@@ -121,7 +121,7 @@ class Body:
             return None
         wanted: set[str] = set()
         moved = [self.product(k, alone, wanted) for alone in terms(leaf, store)]
-        wide = {n: self.wider(n) for n in wanted - self.wide.keys()}
+        wide = {n: self.wider(n) for n in sorted(wanted - self.wide.keys())}
         if None in moved or None in wide.values():
             return None
         self.wide |= {n: c for n, c in wide.items() if c is not None}
