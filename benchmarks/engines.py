@@ -56,7 +56,7 @@ class Sdgrad(Engine):
     def build_forward(self) -> None:
         import sdgrad
         from sdgrad.frontend.parse import bind_arguments
-        from sdgrad.signature import Signature
+        from sdgrad.specialize.signature import Signature
 
         function = self.kernel.numpy_version
         Signature.of(function, bind_arguments(function, tuple(self.args), {}), False).primal()

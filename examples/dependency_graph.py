@@ -8,7 +8,7 @@ import numpy as np
 import sdgrad
 from sdgrad.analysis.activity import leaf_facts
 from sdgrad.program.tree import Leaf, Load, Store, walk
-from sdgrad.signature import Signature
+from sdgrad.specialize.signature import Signature
 
 
 def f(x):

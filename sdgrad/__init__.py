@@ -8,28 +8,28 @@ import sdgrad.backward_impls.custom
 import sdgrad.backward_impls.fft
 import sdgrad.backward_impls.linalg  # noqa: F401
 from sdgrad import errors, testing
-from sdgrad.api import compile_forward, grad, value_and_grad, vjp
-from sdgrad.backward import (
+from sdgrad.api.backward_implementation import (
     BackwardContext,
     BackwardImplementation,
     register_backward,
     select_backward,
     unregister_backward,
 )
-from sdgrad.batching import vmap
+from sdgrad.api.explain import explain
+from sdgrad.api.export import compile_gradient, export_c, load
+from sdgrad.api.gradient import compile_forward, grad, value_and_grad, vjp
+from sdgrad.api.graphs import add_backward_pass, add_forward_tangent
+from sdgrad.api.jacobian import hessian, jacobian
+from sdgrad.api.jvp import hvp, jvp, linearize
+from sdgrad.api.sparse import sparse_hessian, sparse_jacobian
+from sdgrad.api.vmap import vmap
 from sdgrad.config import config
-from sdgrad.custom import custom_jvp, custom_region, custom_vjp
-from sdgrad.directional import hvp, jvp, linearize
 from sdgrad.errors import DifferentiationError, SdgradError
-from sdgrad.explain import explain
-from sdgrad.graph_api import add_backward_pass, add_forward_tangent
-from sdgrad.halves import Tape, zero_grad
-from sdgrad.matrices import hessian, jacobian
-from sdgrad.runtime.header import prepare
-from sdgrad.runtime.pool import free_memory
-from sdgrad.saved import compile_gradient, export_c, load
-from sdgrad.sparse import sparse_hessian, sparse_jacobian
-from sdgrad.stop import detach, stop_gradient
+from sdgrad.frontend.stop_gradient import detach, stop_gradient
+from sdgrad.program.custom_rule import custom_jvp, custom_region, custom_vjp
+from sdgrad.runtime.call.result_pool import free_memory
+from sdgrad.runtime.compile.precompiled_header import prepare
+from sdgrad.specialize.forward_backward import Tape, zero_grad
 from sdgrad.symbolic.scalar_rules import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
 

@@ -51,7 +51,7 @@ def add_onnx(groups: argparse._SubParsersAction) -> None:
 
 
 def prepare(options: argparse.Namespace) -> int:
-    from sdgrad.runtime.header import preparations
+    from sdgrad.runtime.compile.precompiled_header import preparations
 
     console = Console()
     for what, header in preparations():
@@ -102,11 +102,11 @@ def against(output, cotangent):
 
 
 def grad(options: argparse.Namespace) -> int:
+    from sdgrad.api.export import export_c
     from sdgrad.errors import NameNotFound, NotScalarError
     from sdgrad.onnx.checking import example_inputs
     from sdgrad.onnx.losses import WithLoss
     from sdgrad.onnx.model import load
-    from sdgrad.saved import export_c
 
     console = Console()
     model = load(options.model)

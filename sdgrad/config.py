@@ -5,7 +5,7 @@ value at the start: ``SDGRAD_BLAS=none python program.py`` is ``sdgrad.config.bl
 line. ``print(sdgrad.config)`` shows all of them.
 
 Threads are not a setting. DaCe's parallel maps take ``OMP_NUM_THREADS`` and OpenBLAS takes
-``OPENBLAS_NUM_THREADS``, both read when the process starts; :func:`sdgrad.runtime.blas.set_blas_threads`
+``OPENBLAS_NUM_THREADS``, both read when the process starts; :func:`sdgrad.runtime.libraries.blas.set_blas_threads`
 changes the second one later.
 """
 
@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args
 from dace.config import Config as DaceConfig
 from dace.config import temporary_config
 
-from sdgrad.runtime.blas import BlasKind, use_blas
+from sdgrad.runtime.libraries.blas import BlasKind, use_blas
 
 PREFIX = "SDGRAD_"
 DeviceKind = Literal["cpu", "gpu"]

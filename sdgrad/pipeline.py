@@ -7,44 +7,40 @@ from dataclasses import dataclass
 
 import dace
 
-from sdgrad import fence, gradients
 from sdgrad.analysis.activity import Activity, activity
-from sdgrad.analysis.overruns import within_arrays
-from sdgrad.analysis.parts import within_parts
+from sdgrad.autodiff import fence, seeds
+from sdgrad.autodiff.contexts import find_tangent_rule
+from sdgrad.autodiff.forward import with_tangents
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.reverse import Reversal
+from sdgrad.canonicalize.bounding_sizes import bound_sizes
+from sdgrad.canonicalize.compound_updates import spell_out_updates
+from sdgrad.canonicalize.constant_propagation import known_integers
+from sdgrad.canonicalize.integer_truncation import refuse_truncation
+from sdgrad.canonicalize.last_trip import remember_trips
+from sdgrad.canonicalize.loop_bounds import read_bounds_once
+from sdgrad.canonicalize.loop_distribution import loops_as_nests
+from sdgrad.canonicalize.loop_invariants import hoist_common
+from sdgrad.canonicalize.negative_indices import within_arrays
+from sdgrad.canonicalize.negative_indices_in_views import within_parts
+from sdgrad.canonicalize.python_arithmetic import as_python_computes, divide_truly
+from sdgrad.canonicalize.rematerialize import sink_shadows
+from sdgrad.canonicalize.stop_gradient import stop_at
 from sdgrad.config import config
-from sdgrad.forward import with_tangents
-from sdgrad.normalize import (
-    as_python_computes,
-    bound_sizes,
-    close_calls,
-    divide_truly,
-    elementary,
-    fuse,
-    hoist_common,
-    known_integers,
-    lift_sdfg,
-    loops_as_nests,
-    prepare,
-    read_bounds_once,
-    refuse_truncation,
-    remember_trips,
-    spell_out_updates,
-    start_fresh,
-    stop_at,
-)
-from sdgrad.normalize.factors import factor_first
-from sdgrad.normalize.sink import sink_shadows
+from sdgrad.lift import elementary, prepare
+from sdgrad.lift.control_flow import lift_sdfg
+from sdgrad.lift.custom_regions import close_calls
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Block, Program
-from sdgrad.request import Request
-from sdgrad.reverse import Reversal
-from sdgrad.rules import find_tangent_rule
-from sdgrad.tape.choose import plan_tape
-from sdgrad.tape.conditions import with_conditions, with_kept
+from sdgrad.rewrite import fusion
+from sdgrad.rewrite.reduction_init import start_fresh
+from sdgrad.rewrite.solve_factorization import factor_first
+from sdgrad.tape.guards import with_conditions, with_kept
 from sdgrad.tape.plan import TapePlan
-from sdgrad.tape.record import Recorder
+from sdgrad.tape.recorder import Recorder
+from sdgrad.tape.search import plan_tape
 from sdgrad.tape.split import split
 
 DEEPEST = 6
@@ -104,28 +100,28 @@ def own_form(program: Program) -> Program:
 def plain_form(program: Program, form: Callable[[Program], Program]) -> Program:
     """The normal form with the loops that the program has."""
     program = read_bounds_once(spell_out_updates(divide_truly(close_calls(program, form))))
-    return fuse(start_fresh(bound_sizes(fuse(remember_trips(known_integers(program))))))
+    return fusion(start_fresh(bound_sizes(fusion(remember_trips(known_integers(program))))))
 
 
 def with_nests(program: Program) -> Program:
     """Loops as nests where that can be, and fused with what is beside them."""
     if "hoist" not in config.without:
         hoisted = hoist_common(program, all_names(program))
-        program = program if hoisted is program else fuse(hoisted)
+        program = program if hoisted is program else fusion(hoisted)
     for _ in range(DEEPEST if "nests" not in config.without else 0):
         nested = loops_as_nests(program, all_names(program))
         if nested.body == program.body:
             break
-        program = fuse(start_fresh(fuse(nested)))
+        program = fusion(start_fresh(fusion(nested)))
     if "sink" in config.without:
         return program
     sunk = sink_shadows(program, all_names(program))
-    return program if sunk is program else fuse(sunk)
+    return program if sunk is program else fusion(sunk)
 
 
 def normalize_again(program: Program) -> Program:
     """A program that differentiation made, in the form that is differentiated."""
-    return start_fresh(fuse(remember_trips(elementary(program))))
+    return start_fresh(fusion(remember_trips(elementary(program))))
 
 
 def differentiate(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ()) -> Differentiated:
@@ -143,13 +139,13 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     program, named = with_conditions(program, found, names)
     plan = plan_tape(program, named, fence.operand_needs(program, found), names, request.rerun)
     found = with_kept(named, found, plan)
-    adjoints = gradients.seed(program, request, names)
+    adjoints = seeds.seed(program, request, names)
     recorder = Recorder(program, plan, names)
     reversal = Reversal(program, found, plan, adjoints, names, recorder, request.strong_zero)
     forward = recorder.record(program.body)
     first, last = reversal.spare_arguments()
-    backward = (*first, *reversal.block(program.body), *last, *gradients.deliver(program, request, adjoints, names))
-    whole = gradients.assemble(program, request, adjoints, plan, recorder.scratch, (*forward, *backward))
+    backward = (*first, *reversal.block(program.body), *last, *seeds.deliver(program, request, adjoints, names))
+    whole = seeds.assemble(program, request, adjoints, plan, recorder.scratch, (*forward, *backward))
     return Differentiated(request, program, found, plan, whole, forward, backward)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 import dace
 import numpy as np
 
-from sdgrad.runtime.arrays import evaluate_shape
-from sdgrad.runtime.compile import compile_sdfg
+from sdgrad.runtime.call.marshalling import evaluate_shape
+from sdgrad.runtime.compile.cache import compile_sdfg
 
 Values = dict[str, np.ndarray | int | float]
 

@@ -11,11 +11,11 @@ import islpy as isl
 import sympy
 from dace import ScheduleType
 
-from sdgrad.analysis.places import dims_of
-from sdgrad.analysis.relations import access_relation
-from sdgrad.normalize.fresh import number
+from sdgrad.analysis.access_relations import access_relation
+from sdgrad.analysis.enclosing import dims_of
 from sdgrad.optimize import passes
 from sdgrad.program.tree import Leaf, Load, NodeCall, Param, Scope, Store, SymbolAssign, children, local_names, walk
+from sdgrad.rewrite.reduction_init import number
 from sdgrad.symbolic.expr import sym
 
 

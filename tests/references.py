@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from programs import Program, flat
 
-from sdgrad.forward import tangent_name
-from sdgrad.gradients import gradient_name, seed_name
-from sdgrad.request import Request
-from sdgrad.signature import CompiledGradient, Signature, compile_gradients, compile_tangents
+from sdgrad.autodiff.forward import tangent_name
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.specialize.signature import CompiledGradient, Signature, compile_gradients, compile_tangents
 
 TOLERANCES = {2: 2e-2, 4: 1e-4, 8: 1e-9}
 """Relative error of an element, by the bytes of the least precise number in a program."""

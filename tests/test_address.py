@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sdgrad.runtime.address import _from_interface, address
+from sdgrad.runtime.compile.array_address import _from_interface, address
 
 BASE = np.arange(24.0)
 READ_ONLY = BASE.copy()

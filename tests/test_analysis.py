@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks.kernels import load
-from sdgrad.analysis.memory import Memory
 from sdgrad.analysis.paths import nodes_with_paths
+from sdgrad.analysis.survival import Memory
 from sdgrad.frontend.parse import parse
 from sdgrad.pipeline import normalize
 from sdgrad.program.tree import Leaf, Program

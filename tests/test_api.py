@@ -72,7 +72,7 @@ def test_integers_are_arguments(power):
 @pytest.fixture
 def compilations(monkeypatch):
     """The graphs that are compiled or loaded during a test."""
-    from sdgrad import signature
+    from sdgrad.specialize import signature
 
     seen, original = [], signature.compile_together
     monkeypatch.setattr(signature, "compile_together", lambda sdfgs: seen.extend(sdfgs) or original(sdfgs))

@@ -7,7 +7,8 @@ from test_gather import by_complex_step
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import blas, optimize
+from sdgrad.optimize import optimize
+from sdgrad.optimize.contractions import blas_calls
 from sdgrad.program.tree import Leaf, walk
 
 N, M = 9, 7
@@ -108,7 +109,7 @@ def lies(f, name="p"):
 def test_temporaries_lie_as_they_are_walked_through(monkeypatch):
     assert lies(columns) == (1, N)
     assert lies(rows) == (M, 1)
-    monkeypatch.setattr(blas, "SMALLEST_WORK", 0)
+    monkeypatch.setattr(blas_calls, "SMALLEST_WORK", 0)
     assert lies(multiplied) == (N, 1), "an operand of a product stays as it is"
     assert all(c.desc.strides[-1] == 1 for n, c in program_of(columns).containers.items() if not c.transient)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sdgrad.config import config
-from sdgrad.runtime import blas
+from sdgrad.runtime.libraries import blas
 
 N, M, K = 37, 29, 53
 TOLERANCE = {

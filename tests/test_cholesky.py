@@ -8,7 +8,7 @@ import pytest
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.runtime.cholesky import CholeskyAdjoint
+from sdgrad.runtime.libraries.cholesky import CholeskyAdjoint
 
 RNG = np.random.default_rng(3)
 

@@ -11,8 +11,8 @@ import pytest
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
-from sdgrad.runtime import build
-from sdgrad.runtime.compile import compile_together
+from sdgrad.runtime.compile import build
+from sdgrad.runtime.compile.cache import compile_together
 
 
 def doubled(name: str, factor: float, code: str = "", text: str | None = None) -> dace.SDFG:

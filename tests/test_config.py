@@ -9,7 +9,7 @@ import pytest
 from dace.config import Config as DaceConfig
 
 from sdgrad.config import Config, ConfigError, config, device, on_device
-from sdgrad.runtime import blas
+from sdgrad.runtime.libraries import blas
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from onnx import helper
 
 import sdgrad
 import sdgrad.onnx
-from sdgrad.runtime import onednn
+from sdgrad.runtime.libraries import onednn
 from sdgrad.torch.function import apply
 
 CASES = {  # shapes of image and weights, strides, padding at both ends, dilations, groups

@@ -208,9 +208,9 @@ def test_the_same_text_with_another_rule():
 
 def test_a_region_keeps_only_what_its_rule_reads():
     """One row of ``y`` in a trip, which is not overwritten later: no tape at all."""
+    from sdgrad.autodiff.request import Request
     from sdgrad.pipeline import differentiate_program
-    from sdgrad.request import Request
-    from sdgrad.signature import Signature
+    from sdgrad.specialize.signature import Signature
 
     program = Signature.of(rows, {"x": X, "w": W}).program
     plan = differentiate_program(program, Request(("x",), program.arguments[-1:], accumulate=False)).plan

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.api import GradFunction
+from sdgrad.api.gradient import GradFunction
 
 SCALE = np.array([1.0, 2.0, 3.0])
 

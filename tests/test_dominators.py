@@ -5,7 +5,7 @@ import pytest
 from dace.sdfg import utils
 from dace.sdfg.state import LoopRegion
 
-from sdgrad.runtime.dominators import dominators_once
+from sdgrad.runtime.compile.dominators import dominators_once
 
 
 def looped() -> dace.SDFG:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sdgrad
+from sdgrad.api.explain import AGAIN, FREE, STORED, UNDONE
 from sdgrad.errors import NotScalarError
-from sdgrad.explain import AGAIN, FREE, STORED, UNDONE
 
 X = np.linspace(0.1, 1.0, 6)
 

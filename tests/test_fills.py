@@ -7,7 +7,9 @@ import pytest
 
 import sdgrad
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import fills, optimize, streams
+from sdgrad.optimize import optimize
+from sdgrad.optimize.dataflow import initialization_sinking
+from sdgrad.optimize.locality import nontemporal_stores
 from sdgrad.program.tree import Leaf, Loop, walk
 
 jax.config.update("jax_enable_x64", True)
@@ -16,10 +18,10 @@ N = 300
 
 @pytest.fixture(autouse=True)
 def small_arrays(monkeypatch):
-    monkeypatch.setattr(fills, "SMALLEST", 1)
-    monkeypatch.setattr(streams, "LAST_CACHE", 1 << 12)
-    monkeypatch.setattr(streams, "SMALLEST", 1 << 10)
-    monkeypatch.setattr(streams, "SHORTEST_ROW", 32)
+    monkeypatch.setattr(initialization_sinking, "SMALLEST", 1)
+    monkeypatch.setattr(nontemporal_stores, "LAST_CACHE", 1 << 12)
+    monkeypatch.setattr(nontemporal_stores, "SMALLEST", 1 << 10)
+    monkeypatch.setattr(nontemporal_stores, "SHORTEST_ROW", 32)
 
 
 def made(f, args, wrt):

@@ -9,7 +9,7 @@ from programs import PROGRAMS, RAW_PROGRAMS
 from references import Parts, assert_close, check_forward
 
 import sdgrad
-from sdgrad.signature import Signature
+from sdgrad.specialize.signature import Signature
 
 EVERY_TIME = {"while", "break", "loop", "max", "min", "prod", "call"}
 CHOSEN = [p for k, p in enumerate(PROGRAMS) if k % 16 == 0 or p.tags & EVERY_TIME]

@@ -9,9 +9,9 @@ import pytest
 
 import sdgrad
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.normalize.fresh import number
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, walk
+from sdgrad.rewrite.reduction_init import number
 
 T, B, N = 4, 3, 5
 

@@ -12,7 +12,8 @@ import sdgrad
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import gather, optimize
+from sdgrad.optimize import optimize
+from sdgrad.optimize.reductions import scatter_to_gather
 from sdgrad.program.tree import Leaf
 
 STEP = 1e-20
@@ -136,7 +137,7 @@ def stores(f, shape, into):
 @pytest.mark.parametrize("seed", range(100, 118))
 def test_slabs_with_a_core(seed, monkeypatch):
     """What lies around the middle, in parts of which most ask for no condition."""
-    monkeypatch.setattr(gather, "LEAST_CORE", 1)
+    monkeypatch.setattr(scatter_to_gather, "LEAST_CORE", 1)
     assert stencils.failure(stencils.sample(seed), seed) is None
 
 
@@ -148,7 +149,7 @@ def asked(shape):
 
 def test_conditions_are_at_edges_only(monkeypatch):
     found = asked((44, 44, 44))
-    monkeypatch.setattr(gather, "LEAST_CORE", 1 << 60)
+    monkeypatch.setattr(scatter_to_gather, "LEAST_CORE", 1 << 60)
     assert 0 < 1.4 * found < asked((44, 44, 43))
 
 

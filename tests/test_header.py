@@ -10,8 +10,8 @@ import sdgrad
 from sdgrad import cli
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
-from sdgrad.runtime import header
-from sdgrad.runtime.lock import locked
+from sdgrad.runtime.compile import precompiled_header
+from sdgrad.runtime.compile.file_lock import locked
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def compiled(monkeypatch, tmp_path):
         seen.append(command)
         open(command[-1], "w").close()
 
-    monkeypatch.setattr(header, "run", run)
-    monkeypatch.setattr(header, "_begun", set())
+    monkeypatch.setattr(precompiled_header, "run", run)
+    monkeypatch.setattr(precompiled_header, "_begun", set())
     with config.override(cache_dir=tmp_path):
         yield seen
 
@@ -39,7 +39,7 @@ def finish():
 def test_prepared_once_for_each_set_of_parts_and_flags(compiled):
     sdgrad.prepare()
     sdgrad.prepare()
-    special = [f"-D{header.NO_SPECIAL}" in command for command in compiled]
+    special = [f"-D{precompiled_header.NO_SPECIAL}" in command for command in compiled]
     assert special == [True, False]
     with config.override(optimization_level=1):
         sdgrad.prepare()
@@ -55,23 +55,23 @@ def test_the_command_says_what_it_did(compiled, capsys):
 
 
 def test_begun_beside_other_work_where_there_is_a_core_for_it(compiled, monkeypatch):
-    monkeypatch.setattr(header, "_cores", lambda: 1)
-    header.begin()
+    monkeypatch.setattr(precompiled_header, "_cores", lambda: 1)
+    precompiled_header.begin()
     finish()
     assert not compiled
-    monkeypatch.setattr(header, "_cores", lambda: 2)
-    header.begin()
-    header.begin()
+    monkeypatch.setattr(precompiled_header, "_cores", lambda: 2)
+    precompiled_header.begin()
+    precompiled_header.begin()
     finish()
     assert len(compiled) == 1
-    header.Header.of(header.without_parts()).make()
+    precompiled_header.Header.of(precompiled_header.without_parts()).make()
     assert len(compiled) == 1
 
 
 def test_nothing_is_begun_for_a_gpu(compiled, monkeypatch):
-    monkeypatch.setattr(header, "_cores", lambda: 2)
+    monkeypatch.setattr(precompiled_header, "_cores", lambda: 2)
     with config.override(device="gpu"):
-        header.begin()
+        precompiled_header.begin()
         sdgrad.prepare()
     assert not compiled
 
@@ -80,16 +80,16 @@ def test_an_error_is_told_where_the_header_is_needed(compiled, monkeypatch):
     def wrong(command, what):
         raise CompilationFailed(f"cannot compile {what}")
 
-    monkeypatch.setattr(header, "run", wrong)
-    monkeypatch.setattr(header, "_cores", lambda: 2)
-    header.begin()
+    monkeypatch.setattr(precompiled_header, "run", wrong)
+    monkeypatch.setattr(precompiled_header, "_cores", lambda: 2)
+    precompiled_header.begin()
     finish()
     with pytest.raises(CompilationFailed, match=r"dace\.h"):
         sdgrad.prepare()
 
 
 def test_what_an_ended_process_left_is_removed(compiled):
-    made = header.Header.of(header.without_parts())
+    made = precompiled_header.Header.of(precompiled_header.without_parts())
     made.target.parent.mkdir(parents=True)
     left = made.target.with_suffix(".1.part")
     left.touch()
@@ -120,7 +120,7 @@ def test_a_forked_process_does_not_wait_for_itself(tmp_path):
 
 def test_a_gradient_begins_it(monkeypatch):
     begun = []
-    monkeypatch.setattr(header, "begin", lambda: begun.append(1))
+    monkeypatch.setattr(precompiled_header, "begin", lambda: begun.append(1))
 
     def square(x):
         return np.sum(x * x)

@@ -7,7 +7,7 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.program.tree import Leaf, Loop, children
-from sdgrad.signature import Signature
+from sdgrad.specialize.signature import Signature
 
 K, Q, J, A, N = 2, 3, 4, 3, 5
 

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from sdgrad.making import SELDOM, Making
+from sdgrad.specialize.compile_lock import SELDOM, Making
 
 
 @pytest.fixture(autouse=True)

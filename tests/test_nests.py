@@ -6,7 +6,7 @@ import pytest
 import sdgrad
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.program.tree import Leaf, Loop, walk
-from sdgrad.signature import Signature
+from sdgrad.specialize.signature import Signature
 
 N = 6
 

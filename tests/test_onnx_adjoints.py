@@ -13,9 +13,9 @@ from references import assert_close
 import sdgrad
 import sdgrad.onnx
 from sdgrad import onnx_ops as operators
+from sdgrad.autodiff.request import Request
 from sdgrad.onnx_ops.registry import ADJOINTS
 from sdgrad.pipeline import differentiate
-from sdgrad.request import Request
 
 torch = pytest.importorskip("torch")
 from recurrent_reference import batch_first, gru, lstm  # noqa: E402

@@ -13,7 +13,7 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.powers import LARGEST
+from sdgrad.optimize.scalars.strength_reduction import LARGEST
 from sdgrad.program.tree import Leaf, NodeCall, Scope, walk
 from sdgrad.symbolic.kinds import infer
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import sdgrad
-from sdgrad.runtime.pointers import local_pointers
+from sdgrad.runtime.compile.restrict_pointers import local_pointers
 
 CODE = """struct f_state_t {
     double * __restrict__ __0_x;

@@ -10,7 +10,7 @@ import pytest
 import sdgrad
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import NodeCall, walk
-from sdgrad.signature import Signature
+from sdgrad.specialize.signature import Signature
 
 
 def matmul(A, B):

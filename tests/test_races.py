@@ -8,9 +8,10 @@ from dace import data as dt
 from races import Race, races, watch
 
 import sdgrad
-from sdgrad.analysis.relations import Inside, apart_over
+from sdgrad.analysis.access_relations import Inside, apart_over
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import accumulation, optimize, passes, reductions
+from sdgrad.optimize import optimize, passes
+from sdgrad.optimize.reductions import nests, schedule
 from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Program, Scope, Store, walk
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
@@ -104,7 +105,7 @@ def test_sums_at_two_places(f):
 
 def test_what_was_wrong(monkeypatch):
     """Each store was compared with itself alone."""
-    for module in (reductions, accumulation):
+    for module in (nests, schedule):
         monkeypatch.setattr(module, "apart_over", lambda first, second, params: True)
     with pytest.raises(Race, match="gradient_B"):
         optimize(made(mirrored, *arguments()))

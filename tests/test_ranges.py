@@ -4,7 +4,7 @@ import dace
 import pytest
 import sympy
 
-from sdgrad.analysis.ranges import Unbounded, extreme
+from sdgrad.analysis.value_ranges import Unbounded, extreme
 from sdgrad.symbolic.expr import sym
 
 K = sym("k")

@@ -7,12 +7,12 @@ import pytest
 
 import sdgrad
 from benchmarks.kernels import load
-from sdgrad.analysis.cost import instances
+from sdgrad.analysis.cost_model import instances
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.normalize.fuse import fuse
-from sdgrad.optimize.uniform import compute_once
-from sdgrad.program.custom import expanded
+from sdgrad.optimize.dataflow.broadcast_elimination import compute_once
+from sdgrad.program.custom_call import expanded
+from sdgrad.rewrite.fusion import fuse
 
 RNG = np.random.default_rng(31)
 M, K, N = 30, 18, 22

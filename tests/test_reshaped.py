@@ -12,7 +12,7 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.short import write_out_short_sums
+from sdgrad.optimize.reductions.unrolled_sums import write_out_short_sums
 from sdgrad.program.tree import Container, Leaf, Let, Load, NodeCall, Param, Program, Store, walk
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym

@@ -11,8 +11,8 @@ from sdgrad import onnx_ops as operators
 from sdgrad.config import config
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import walk
-from sdgrad.runtime import pool
-from sdgrad.signature import Signature
+from sdgrad.runtime.call import result_pool
+from sdgrad.specialize.signature import Signature
 
 N = 40
 RNG = np.random.default_rng(3)
@@ -155,7 +155,7 @@ def half_written(x):
 @pytest.mark.parametrize("f", [doubled, half_written], ids=lambda f: f.__name__)
 def test_memory_is_used_again(f):
     """And only when nobody can see it any more, views included."""
-    pool._free.clear()
+    result_pool._free.clear()
     x = RNG.standard_normal(20_000)
     _, pullback = sdgrad.vjp(f, x)
     (first,) = pullback(x)
@@ -184,21 +184,21 @@ def test_results_are_ordinary_arrays():
 
 
 def test_free_memory_is_bounded():
-    pool._free.clear()
-    size = pool.MOST // 4
-    arrays = [pool.fresh((size,), np.uint8, False) for _ in range(6)]
-    assert not pool._free
+    result_pool._free.clear()
+    size = result_pool.MOST // 4
+    arrays = [result_pool.fresh((size,), np.uint8, False) for _ in range(6)]
+    assert not result_pool._free
     del arrays
-    assert 0 < sum(n * len(blocks) for n, blocks in pool._free.items()) <= pool.MOST
-    pool._free.clear()
+    assert 0 < sum(n * len(blocks) for n, blocks in result_pool._free.items()) <= result_pool.MOST
+    result_pool._free.clear()
 
 
 def test_zeros_are_zeros():
-    pool._free.clear()
-    dirty = pool.fresh((30_000,), np.float64, False)
+    result_pool._free.clear()
+    dirty = result_pool.fresh((30_000,), np.float64, False)
     dirty[:] = 7.0
     del dirty
-    assert not pool.fresh((30_000,), np.float64, True).any()
+    assert not result_pool.fresh((30_000,), np.float64, True).any()
 
 
 def overwriting(x):
@@ -214,7 +214,7 @@ def test_copies_of_arguments_use_memory_again(monkeypatch):
     gradient(x)
     taken = []
     empty = np.empty
-    monkeypatch.setattr(pool.np, "empty", lambda size, *rest: taken.append(size) or empty(size, *rest))
+    monkeypatch.setattr(result_pool.np, "empty", lambda size, *rest: taken.append(size) or empty(size, *rest))
     for _ in range(3):
         np.testing.assert_array_equal(gradient(x)[0], first)
     assert not taken

@@ -10,7 +10,7 @@ import pytest
 import sdgrad
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.share import share_memory
+from sdgrad.optimize.dataflow.buffer_sharing import share_memory
 
 N = 80  # squares of it are large enough to be shared
 

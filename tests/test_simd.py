@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.runtime.simd import in_lanes
+from sdgrad.runtime.compile.simd import in_lanes
 
 LOOP = """\
     double acc;

@@ -6,9 +6,10 @@ import pytest
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import optimize, streams
+from sdgrad.optimize import optimize
+from sdgrad.optimize.locality import nontemporal_stores
 from sdgrad.program.tree import Leaf, walk
-from sdgrad.runtime.streams import around_caches
+from sdgrad.runtime.compile.nontemporal_stores import around_caches
 
 LOOP = """\
     for (int i = 0; i < n; i += 1) {
@@ -23,8 +24,8 @@ LOOP = """\
 
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch):
-    monkeypatch.setattr(streams, "LAST_CACHE", 1 << 12)
-    monkeypatch.setattr(streams, "SMALLEST", 1 << 10)
+    monkeypatch.setattr(nontemporal_stores, "LAST_CACHE", 1 << 12)
+    monkeypatch.setattr(nontemporal_stores, "SMALLEST", 1 << 10)
 
 
 def made(f, args, wrt):

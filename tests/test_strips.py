@@ -9,7 +9,7 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.windows import Trips
+from sdgrad.optimize.contractions.sliding_windows import Trips
 from sdgrad.program.tree import Container, Leaf, Let, Load, Loop, Param, Program, Store, walk
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym

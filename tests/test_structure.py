@@ -9,12 +9,12 @@ from dace import Memlet
 from dace.config import set_temporary
 
 import sdgrad
+from sdgrad.autodiff.request import Request
 from sdgrad.optimize import optimize
 from sdgrad.pipeline import Differentiated, differentiate, differentiate_program
 from sdgrad.program.emit import emit
 from sdgrad.program.tree import NodeCall, walk
-from sdgrad.request import Request
-from sdgrad.signature import Signature
+from sdgrad.specialize.signature import Signature
 
 
 def differentiated(function, *args) -> Differentiated:

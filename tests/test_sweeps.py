@@ -9,7 +9,8 @@ from dace.libraries.blas import Gemv
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import optimize, pieces, sweeps
+from sdgrad.optimize import optimize
+from sdgrad.optimize.contractions import matrix_passes, sweep_fusion
 from sdgrad.program.tree import Loop, NodeCall, walk
 
 jax.config.update("jax_enable_x64", True)
@@ -17,9 +18,9 @@ jax.config.update("jax_enable_x64", True)
 
 @pytest.fixture(autouse=True)
 def small_matrices(monkeypatch):
-    monkeypatch.setattr(sweeps, "SMALLEST", 1 << 10)
-    monkeypatch.setattr(pieces, "SHORTEST", 8)
-    monkeypatch.setattr("sdgrad.optimize.blas.SMALLEST_WORK", 16)
+    monkeypatch.setattr(sweep_fusion, "SMALLEST", 1 << 10)
+    monkeypatch.setattr(matrix_passes, "SHORTEST", 8)
+    monkeypatch.setattr("sdgrad.optimize.contractions.blas_calls.SMALLEST_WORK", 16)
 
 
 def atax(np, A, x):
@@ -130,7 +131,7 @@ def test_what_shares_a_sweep(f, least):
 
 
 def test_large_matrices_only(monkeypatch):
-    monkeypatch.setattr(sweeps, "SMALLEST", 1 << 22)
+    monkeypatch.setattr(sweep_fusion, "SMALLEST", 1 << 22)
     names, args = arguments(atax, (67, 40))
     assert swept(numpy_version(atax), args, names) == 0
 

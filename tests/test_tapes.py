@@ -8,9 +8,9 @@ import pytest
 
 import sdgrad
 from benchmarks.kernels import load
+from sdgrad.autodiff.request import Request
 from sdgrad.frontend.parse import parse
 from sdgrad.pipeline import differentiate_program, normalize
-from sdgrad.request import Request
 from sdgrad.tape.plan import TapePlan
 
 N = 8

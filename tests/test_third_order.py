@@ -9,11 +9,11 @@ import pytest
 from programs import PROGRAMS, flat
 from references import Run, assert_close, direction, floats_of
 
-from sdgrad.forward import tangent_name
-from sdgrad.gradients import gradient_name, seed_name
+from sdgrad.autodiff.forward import tangent_name
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.pipeline import differentiate_program, normalize_again, push_tangents
-from sdgrad.request import Request
-from sdgrad.signature import Signature, compiled_program
+from sdgrad.specialize.signature import Signature, compiled_program
 
 WITH_JAX = [p for p in PROGRAMS if p.jax is not None and p.expected is None]
 CHOSEN = [p for k, p in enumerate(WITH_JAX) if k % 60 == 7]

@@ -21,7 +21,7 @@ import sys
 
 import numpy as np
 
-import sdgrad.optimize.parallel as parallel
+import sdgrad.optimize.locality.threads as parallel
 from programs import select
 from references import Parts, Run, engine
 from sdgrad.config import config

@@ -6,7 +6,7 @@ import pytest
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.runtime.triangular import TriangularSolve
+from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
 
 ORDER, WIDTH = 5, 3
 SHAPES = {"left": (ORDER, WIDTH), "right": (WIDTH, ORDER)}

@@ -6,12 +6,13 @@ import pytest
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import optimize, turned
+from sdgrad.optimize import optimize
+from sdgrad.optimize.locality import transposed_arguments
 
 
 @pytest.fixture(autouse=True)
 def small_arrays(monkeypatch):
-    monkeypatch.setattr(turned, "SMALLEST", 1 << 8)
+    monkeypatch.setattr(transposed_arguments, "SMALLEST", 1 << 8)
 
 
 def swept(x, w):
@@ -86,5 +87,5 @@ def test_what_is_copied(f, least):
 
 def test_what_is_not(monkeypatch):
     assert not copies(known)
-    monkeypatch.setattr(turned, "SMALLEST", 1 << 17)
+    monkeypatch.setattr(transposed_arguments, "SMALLEST", 1 << 17)
     assert not copies(swept)

@@ -6,11 +6,11 @@ import pytest
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.normalize.fuse import fuse
 from sdgrad.optimize import optimize
-from sdgrad.optimize.uniform import compute_once
-from sdgrad.program.custom import expanded
+from sdgrad.optimize.dataflow.broadcast_elimination import compute_once
+from sdgrad.program.custom_call import expanded
 from sdgrad.program.tree import Leaf, NodeCall, walk, writes
+from sdgrad.rewrite.fusion import fuse
 
 RNG = np.random.default_rng(12)
 M, K, N = 70, 40, 50

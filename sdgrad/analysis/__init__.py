@@ -1,0 +1,1 @@
+"""Facts about program trees; nothing here changes one."""

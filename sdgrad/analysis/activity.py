@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.paths import nodes_with_paths
-from sdgrad.analysis.relations import covers
 from sdgrad.errors import Problem
-from sdgrad.program.tree import (
-    Block,
-    Leaf,
-    Let,
-    Load,
-    Loop,
-    NodeCall,
-    Program,
-    Scope,
-    Store,
-    children,
-    local_names,
-)
+from sdgrad.program.tree import Block, Leaf, Let, Load, Loop, NodeCall, Program, Scope, Store, children, local_names
 from sdgrad.symbolic import kinds
 from sdgrad.symbolic.derivatives import NoDerivative, Partial, partials
 

@@ -5,10 +5,10 @@ For ``f(x, w, y) = sum of y (x * w)``: the result is ``df/dy``, and ``df/dx``, `
 
 from __future__ import annotations
 
-from sdgrad.backward_impls.building import Builder, spent
+from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext, register_rule
+from sdgrad.autodiff.rule_builder import Builder, spent
 from sdgrad.program.tree import Node, NodeCall, Program, Region
-from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
-from sdgrad.runtime.onednn import Convolution
+from sdgrad.runtime.libraries.onednn import Convolution
 
 
 def _other(node: Convolution, operand: str) -> str:

@@ -12,29 +12,21 @@ from typing import cast
 
 from dace import data as dt
 
-from sdgrad.analysis.extents import box, reads_of
-from sdgrad.backward_impls.building import Builder, spent
-from sdgrad.custom import COTANGENT, TANGENT, AdjointProgram, CustomRule, names_of, stem
+from sdgrad.analysis.footprint import box, reads_of
+from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext, register_rule
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.rule_builder import Builder, spent
+from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.frontend.parse import parse_for_descriptors
-from sdgrad.gradients import gradient_name, seed_name
-from sdgrad.names import Names
 from sdgrad.program.arrays import cleared, moved
-from sdgrad.program.custom import CustomCall, Operand
+from sdgrad.program.custom_call import CustomCall, Operand
+from sdgrad.program.custom_rule import COTANGENT, TANGENT, AdjointProgram, CustomRule, names_of, stem
 from sdgrad.program.inline import inline
+from sdgrad.program.names import Names
 from sdgrad.program.naming import returned
-from sdgrad.program.tree import (
-    Container,
-    Node,
-    NodeCall,
-    Program,
-    Region,
-    reads,
-    writes,
-)
+from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, reads, writes
 from sdgrad.program.window import Window, whole_window
-from sdgrad.request import Request
-from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
 from sdgrad.symbolic.expr import same
 from sdgrad.symbolic.kinds import kind_of
 

@@ -7,9 +7,9 @@ import copy
 import dace
 from dace.libraries.fft import FFT, IFFT
 
-from sdgrad.backward_impls.building import Builder, extents, spent
+from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext, register_rule
+from sdgrad.autodiff.rule_builder import Builder, extents, spent
 from sdgrad.program.tree import Node, NodeCall
-from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
 from sdgrad.symbolic.expr import sym
 
 

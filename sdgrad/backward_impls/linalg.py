@@ -3,9 +3,9 @@
 ``X = A^-1 B``: ``B' = A^-H X'``, ``A' = -B' X^H``. ``Y = A^-1``: ``A' = -Y^H Y' Y^H``. ``A = L L^H``:
 ``S = L^-H phi(L^H L') L^-1``, with ``phi`` the lower triangle with half the diagonal. The factorization reads the lower
 triangle of ``A`` only, as NumPy's does, so the gradient is ``S + S^H`` below the diagonal, ``S`` on it and zero above.
-Real matrices have that from a node of its own (:mod:`sdgrad.runtime.cholesky`), which has derivatives as well.
+Real matrices have that from a node of its own (:mod:`sdgrad.runtime.libraries.cholesky`), which has derivatives too.
 Triangular systems are those of ``Solve``, with the lower triangle of ``A'``. Where systems are differentiated, they are
-solved in two steps (:mod:`sdgrad.normalize.factors`): the factors serve the adjoint as well.
+solved in two steps (:mod:`sdgrad.rewrite.solve_factorization`): the factors serve the adjoint as well.
 Forward: ``dX = A^-1 (dB - dA X)``, ``dY = -Y dA Y``, ``dL = L phi(L^-1 dA L^-H)``.
 """
 
@@ -14,12 +14,12 @@ from __future__ import annotations
 import dace
 from dace.libraries.linalg import Solve
 
-from sdgrad.backward_impls.building import Builder, extents, spent
+from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext, register_rule
+from sdgrad.autodiff.rule_builder import Builder, extents, spent
 from sdgrad.program.tree import Node, NodeCall, Program, Region
-from sdgrad.rules import CallContext, Rule, TangentContext, register_rule
-from sdgrad.runtime.cholesky import CholeskyAdjoint
-from sdgrad.runtime.factors import FactoredSolve
-from sdgrad.runtime.triangular import TriangularSolve
+from sdgrad.runtime.libraries.cholesky import CholeskyAdjoint
+from sdgrad.runtime.libraries.lu import FactoredSolve
+from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
 from sdgrad.symbolic.expr import sym
 
 COMPLEX = (dace.complex64, dace.complex128)

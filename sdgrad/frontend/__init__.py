@@ -1,0 +1,1 @@
+"""Read Python functions through DaCe's parser."""

@@ -29,9 +29,9 @@ from sdgrad.frontend.returns import single_return
 from sdgrad.frontend.rewrite import Rewriter
 from sdgrad.frontend.sizes import fix_arguments, inline_sizes
 from sdgrad.frontend.steps import plain_steps
+from sdgrad.frontend.stop_gradient import stop_gradient
 from sdgrad.frontend.unroll import unroll_shaping_loops
 from sdgrad.frontend.views import keep_indices
-from sdgrad.stop import stop_gradient
 from sdgrad.symbolic.expr import Expr
 
 _patching = threading.RLock()

@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sdgrad.custom import ATTRIBUTE, CustomRule, Marker, custom_region
 from sdgrad.errors import ParseError
 from sdgrad.frontend.syntax import statement
+from sdgrad.program.custom_rule import ATTRIBUTE, CustomRule, Marker, custom_region
 
 # By function and line: a function is read more than once, and one text may be several functions with rules of their own
 _regions: weakref.WeakKeyDictionary[Callable, dict[int, CustomRule]] = weakref.WeakKeyDictionary()

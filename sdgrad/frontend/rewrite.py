@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from sdgrad.errors import ParseError
 from sdgrad.frontend.bindings import VIEWS, shared_with
 from sdgrad.frontend.ranks import rank
-from sdgrad.names import Names
+from sdgrad.program.names import Names
 from sdgrad.symbolic import code
 
 SAME_TYPE = {"abs", "absolute", "square", "negative", "positive", "sign", "conj", "conjugate"}

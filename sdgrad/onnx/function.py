@@ -15,12 +15,12 @@ from sdgrad.frontend.parse import bind_arguments
 from sdgrad.onnx.importing import Imported, Importer
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx.statics import evaluate
-from sdgrad.onnx_ops.elements import Dim, Unknown
 from sdgrad.onnx_ops.session import failure
 from sdgrad.pipeline import normalize
 from sdgrad.program.tree import Program
-from sdgrad.runtime.arrays import as_array, is_tensor, like
-from sdgrad.signature import Signature
+from sdgrad.record.elements import Dim, Unknown
+from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
+from sdgrad.specialize.signature import Signature
 
 
 def alike(results: Iterable[np.ndarray], arguments: Mapping[str, Any]) -> Any:

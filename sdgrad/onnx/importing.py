@@ -14,16 +14,16 @@ from dace import data as dt
 from dace.config import set_temporary
 
 from sdgrad.errors import UnsupportedOperator
-from sdgrad.names import Names
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx_ops import session
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Unknown, typeclass
 from sdgrad.onnx_ops.families.elementwise import NUMBERS
 from sdgrad.onnx_ops.fold import folded
 from sdgrad.onnx_ops.nodes import ONNXOp, captures, connectors
 from sdgrad.onnx_ops.registry import Operation
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.program.names import Names
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Dim, Unknown, typeclass
+from sdgrad.record.tensors import Tensor
 from sdgrad.symbolic.expr import free_names
 
 WRITTEN_OUT = 16  # elements of a constant up to which it is part of the code

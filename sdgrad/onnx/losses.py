@@ -9,18 +9,18 @@ from typing import Any
 
 from dace import data as dt
 
-from sdgrad.api import compile_forward
+from sdgrad.api.gradient import compile_forward
 from sdgrad.errors import ArgumentError
 from sdgrad.frontend.parse import parse_for_descriptors, python_function
-from sdgrad.names import Names
 from sdgrad.onnx.function import ModelFunction, without_source
 from sdgrad.pipeline import normal_form, normalize
 from sdgrad.program.inline import inline
+from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names, own_arguments, returned
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Container, Program, lasting
-from sdgrad.runtime.arrays import as_value
-from sdgrad.signature import identity
+from sdgrad.runtime.call.marshalling import as_value
+from sdgrad.specialize.signature import identity
 
 
 @dataclass(eq=False)

@@ -10,18 +10,18 @@ import dace
 import numpy as np
 import onnx
 
-from sdgrad.api import value_and_grad
+from sdgrad.api.gradient import value_and_grad
 from sdgrad.errors import ArgumentError, DifferentiationError, NameNotFound, Problem, UnsupportedOperator
-from sdgrad.halves import Backward, Forward
-from sdgrad.names import Names
 from sdgrad.onnx.function import ModelFunction, alike
 from sdgrad.onnx.importing import Imported, Importer, identifier
 from sdgrad.onnx.losses import WithLoss
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
-from sdgrad.onnx_ops.elements import Unknown
-from sdgrad.runtime.arrays import as_array, is_tensor, like, matching
-from sdgrad.wrt import several
+from sdgrad.program.names import Names
+from sdgrad.record.elements import Unknown
+from sdgrad.runtime.call.marshalling import as_array, is_tensor, like, matching
+from sdgrad.specialize.argnums import several
+from sdgrad.specialize.forward_backward import Backward, Forward
 
 
 class Model:

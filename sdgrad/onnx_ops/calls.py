@@ -14,11 +14,11 @@ from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.onnx_ops import session
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined
 from sdgrad.onnx_ops.registry import Operation
-from sdgrad.onnx_ops.tensors import Tensor
 from sdgrad.program.tree import lasting
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined
+from sdgrad.record.tensors import Tensor
 
 DRAWS_SINCE = 13
 """The operator set in which random numbers are drawn: they are the same in newer ones, which onnxruntime lacks."""

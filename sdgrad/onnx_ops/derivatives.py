@@ -9,14 +9,14 @@ from typing import TypeAlias
 import sympy
 from dace import nodes as nd
 
-from sdgrad.custom import COTANGENT, AdjointProgram, CustomRule
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined
 from sdgrad.onnx_ops.registry import Adjoint, Operation, Reversed
-from sdgrad.onnx_ops.tensors import Tensor
-from sdgrad.program.custom import CustomCall, Operand
+from sdgrad.program.custom_call import CustomCall, Operand
+from sdgrad.program.custom_rule import COTANGENT, AdjointProgram, CustomRule
 from sdgrad.program.tree import Program, lasting, reads, writes
 from sdgrad.program.window import whole_window
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined
+from sdgrad.record.tensors import Tensor
 
 Results: TypeAlias = "list[Tensor | None]"
 

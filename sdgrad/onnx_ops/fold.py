@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from sdgrad.onnx_ops.elements import dim, divided, product
 from sdgrad.onnx_ops.registry import Operation
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.elements import dim, divided, product
+from sdgrad.record.tensors import Tensor
 from sdgrad.symbolic.expr import to_expr
 
 RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}

@@ -11,12 +11,12 @@ import numpy as np
 import onnx
 
 from sdgrad.onnx_ops import families  # noqa: F401  (registers the lowerings)
-from sdgrad.onnx_ops.builder import LARGEST_CONSTANT, Builder, is_uniform
 from sdgrad.onnx_ops.derivatives import with_adjoint
-from sdgrad.onnx_ops.elements import Declined, Unknown
 from sdgrad.onnx_ops.fold import folded
 from sdgrad.onnx_ops.registry import Operation, find_adjoint, find_lowering, plain_domain
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import LARGEST_CONSTANT, Builder, is_uniform
+from sdgrad.record.elements import Declined, Unknown
+from sdgrad.record.tensors import Tensor
 
 
 def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:

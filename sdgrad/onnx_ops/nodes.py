@@ -27,16 +27,16 @@ from onnx import defs
 from sdgrad.backward_impls import onnx as adjoints  # noqa: F401  (registers them)
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx_ops import session
-from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.calls import calling
-from sdgrad.onnx_ops.elements import Declined, dim
 from sdgrad.onnx_ops.lower import lower
 from sdgrad.onnx_ops.registry import Operation, plain_domain
-from sdgrad.onnx_ops.tensors import Tensor
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, Source, lasting
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, dim
+from sdgrad.record.tensors import Tensor
 from sdgrad.symbolic.expr import free_names as symbols_of
 from sdgrad.symbolic.expr import to_expr
 

@@ -12,8 +12,8 @@ from dace.frontend.common import op_repository
 from onnx import defs
 
 from sdgrad.errors import ParseError
-from sdgrad.onnx_ops.elements import Declined, typeclass
 from sdgrad.onnx_ops.nodes import NODES, ONNXOp, connectors, described, newest_opsets
+from sdgrad.record.elements import Declined, typeclass
 
 
 def _callable(kind: type[ONNXOp]) -> Callable:

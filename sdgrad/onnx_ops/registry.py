@@ -11,9 +11,9 @@ import numpy as np
 import onnx
 from onnx import defs
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Unknown, dim
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Dim, Unknown, dim
+from sdgrad.record.tensors import Tensor
 
 F = TypeVar("F", "Lowering", "Adjoint")
 ONNX = ""

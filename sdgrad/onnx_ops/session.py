@@ -18,8 +18,8 @@ import onnx
 import onnxruntime
 from onnx import shape_inference
 
-from sdgrad.onnx_ops.elements import Declined
 from sdgrad.onnx_ops.registry import Operation
+from sdgrad.record.elements import Declined
 
 CALL = r"""
 struct sdgrad_python {{

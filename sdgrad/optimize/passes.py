@@ -5,42 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sdgrad.config import config, device
-from sdgrad.normalize.factors import factor_first
-from sdgrad.normalize.fresh import start_fresh
-from sdgrad.normalize.fuse import fuse
-from sdgrad.optimize.accumulation import schedule_accumulations
-from sdgrad.optimize.arrange import arrange_temporaries
-from sdgrad.optimize.beside import sum_beside
-from sdgrad.optimize.blas import use_blas
-from sdgrad.optimize.clears import drop_clears
-from sdgrad.optimize.copies import read_originals
-from sdgrad.optimize.fills import fill_late
-from sdgrad.optimize.gather import gather_neighbours
-from sdgrad.optimize.half import compute_in_single
-from sdgrad.optimize.kernels import run_on_device
-from sdgrad.optimize.order import walk_memory
-from sdgrad.optimize.packing import pack_triangles
-from sdgrad.optimize.pairs import complex_as_pairs
-from sdgrad.optimize.parallel import choose_threads
-from sdgrad.optimize.partial import share_sums
-from sdgrad.optimize.powers import part_sines, take_roots
-from sdgrad.optimize.reshaped import view_reshaped
-from sdgrad.optimize.results import write_results
-from sdgrad.optimize.rows import fuse_rows
-from sdgrad.optimize.share import share_memory
-from sdgrad.optimize.short import write_out_short_sums
-from sdgrad.optimize.streams import stream_results
-from sdgrad.optimize.strips import strips_of_products
-from sdgrad.optimize.sums import sums_behind_loops
-from sdgrad.optimize.sweeps import sweep_matrices
-from sdgrad.optimize.triangles import split_triangles
-from sdgrad.optimize.turned import turn_arguments
-from sdgrad.optimize.uniform import compute_once
-from sdgrad.optimize.unread import drop_unread
-from sdgrad.program.custom import expanded
+from sdgrad.optimize.contractions.blas_calls import use_blas
+from sdgrad.optimize.contractions.loop_contraction import sums_behind_loops
+from sdgrad.optimize.contractions.strip_mining import strips_of_products
+from sdgrad.optimize.contractions.sweep_fusion import sweep_matrices
+from sdgrad.optimize.contractions.triangular_tiling import split_triangles
+from sdgrad.optimize.dataflow.broadcast_elimination import compute_once
+from sdgrad.optimize.dataflow.buffer_sharing import share_memory
+from sdgrad.optimize.dataflow.copy_propagation import read_originals
+from sdgrad.optimize.dataflow.dead_clears import drop_clears
+from sdgrad.optimize.dataflow.dead_stores import drop_unread
+from sdgrad.optimize.dataflow.destination_forwarding import write_results
+from sdgrad.optimize.dataflow.initialization_sinking import fill_late
+from sdgrad.optimize.dataflow.reshape_views import view_reshaped
+from sdgrad.optimize.gpu.kernels import run_on_device
+from sdgrad.optimize.gpu.partial_sums import share_sums
+from sdgrad.optimize.locality.data_layout import arrange_temporaries
+from sdgrad.optimize.locality.loop_interchange import walk_memory
+from sdgrad.optimize.locality.nontemporal_stores import stream_results
+from sdgrad.optimize.locality.row_fusion import fuse_rows
+from sdgrad.optimize.locality.threads import choose_threads
+from sdgrad.optimize.locality.transposed_arguments import turn_arguments
+from sdgrad.optimize.locality.triangular_packing import pack_triangles
+from sdgrad.optimize.reductions.scatter_to_gather import gather_neighbours
+from sdgrad.optimize.reductions.schedule import schedule_accumulations
+from sdgrad.optimize.reductions.split_sums import sum_beside
+from sdgrad.optimize.reductions.unrolled_sums import write_out_short_sums
+from sdgrad.optimize.scalars.complex_pairs import complex_as_pairs
+from sdgrad.optimize.scalars.half_precision import compute_in_single
+from sdgrad.optimize.scalars.strength_reduction import part_sines, take_roots
+from sdgrad.program.custom_call import expanded
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Program
-from sdgrad.runtime import cublas
+from sdgrad.rewrite.fusion import fuse
+from sdgrad.rewrite.reduction_init import start_fresh
+from sdgrad.rewrite.solve_factorization import factor_first
+from sdgrad.runtime.libraries import cublas
 
 
 def _beside(program: Program) -> Program:

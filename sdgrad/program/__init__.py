@@ -1,1 +1,1 @@
-"""The program tree: the structured form of an SDFG on which every analysis and transformation works."""
+"""The program tree, its printing, and its emission as an SDFG."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sympy
 
-from sdgrad.names import Names
+from sdgrad.program.names import Names
 from sdgrad.program.tree import Container, Expr, Leaf, Let, Load, Param, Source, Store
 from sdgrad.program.window import Window
 from sdgrad.symbolic import code

@@ -9,9 +9,9 @@ from dataclasses import replace
 import sympy
 from dace import data as dt
 
-from sdgrad.names import Names
 from sdgrad.program.arrays import assign, over
 from sdgrad.program.leaves import as_loops
+from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names, result_names, without_results
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdgrad.names import Names
 from sdgrad.program.leaves import rename_instr
+from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.rename import renamed, renamed_container
 from sdgrad.program.tree import (

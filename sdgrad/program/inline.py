@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sdgrad.names import Names
+from sdgrad.program.names import Names
 from sdgrad.program.rename import renamed, renamed_container
 from sdgrad.program.tree import Block, Container, Loop, Program, SymbolAssign, walk
 from sdgrad.program.window import Window

@@ -10,7 +10,7 @@ import islpy as isl
 import sympy
 from dace.symbolic import int_floor
 
-from sdgrad.analysis.relations import access_relation, distinct_over, injective, leaf_relation
+from sdgrad.analysis.access_relations import access_relation, distinct_over, injective, leaf_relation
 from sdgrad.program.tree import (
     SCALAR,
     Block,

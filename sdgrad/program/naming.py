@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sdgrad.names import Names
-from sdgrad.program.custom import CustomCall
+from sdgrad.program.custom_call import CustomCall
+from sdgrad.program.names import Names
 from sdgrad.program.tree import Block, Loop, Program, SymbolAssign, local_names, walk
 
 RESERVED = frozenset({

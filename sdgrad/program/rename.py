@@ -9,7 +9,7 @@ from functools import partial
 
 from dace import data as dt
 
-from sdgrad.program.custom import CustomCall
+from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.leaves import rename_instr
 from sdgrad.program.tree import (
     Block,

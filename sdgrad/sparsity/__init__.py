@@ -1,1 +1,1 @@
-"""Sparse derivatives: their pattern, groups of columns or rows that can share a direction, and their entries."""
+"""Sparsity patterns of Jacobians, and their colouring."""

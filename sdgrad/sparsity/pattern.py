@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from dace import data as dt
 
 from sdgrad.analysis.activity import leaf_facts
-from sdgrad.program.custom import expanded
+from sdgrad.program.custom_call import expanded
 from sdgrad.program.tree import (
     Block,
     Branch,

@@ -1,0 +1,1 @@
+"""Scalar expressions, their derivatives, and the table of scalar rules."""

@@ -1,0 +1,1 @@
+"""Decide what the backward pass keeps, recomputes or restores."""

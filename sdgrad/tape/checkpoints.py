@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 import sympy
 from dace import data as dt
 
-from sdgrad.analysis.cost import instructions
-from sdgrad.analysis.memory import Access, Memory
+from sdgrad.analysis.cost_model import instructions
+from sdgrad.analysis.enclosing import dims_of
+from sdgrad.analysis.loop_private import region_locals, users
 from sdgrad.analysis.paths import Path, nodes_with_paths
-from sdgrad.analysis.places import dims_of
-from sdgrad.analysis.private import region_locals, users
-from sdgrad.names import Names
+from sdgrad.analysis.survival import Access, Memory
 from sdgrad.program.arrays import over
+from sdgrad.program.names import Names
 from sdgrad.program.symbols import unbound_symbols
 from sdgrad.program.tree import (
     Block,
@@ -43,7 +43,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.symbolic.expr import sym, to_ast
-from sdgrad.tape.costs import bytes_in, bytes_of, guess
+from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
 from sdgrad.tape.plan import Checkpoint, Level, TapePlan
 
 LEAST_BYTES = 4 << 20

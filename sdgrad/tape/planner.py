@@ -15,14 +15,14 @@ import dace
 import sympy
 from dace import data as dt
 
+from sdgrad.analysis.access_relations import injective
 from sdgrad.analysis.activity import Activity
-from sdgrad.analysis.cost import trips
-from sdgrad.analysis.memory import Access, Memory
+from sdgrad.analysis.cost_model import trips
 from sdgrad.analysis.needs import leaf_needs, reduces
 from sdgrad.analysis.paths import Path, nodes_with_paths
-from sdgrad.analysis.relations import injective
-from sdgrad.names import Names
+from sdgrad.analysis.survival import Access, Memory
 from sdgrad.program.leaves import mentioned
+from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     SCALAR,
     Branch,
@@ -46,11 +46,11 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.expr import free_names, substitute, sym
-from sdgrad.tape import undo
-from sdgrad.tape.available import Available
-from sdgrad.tape.cut import cheapest_cut
-from sdgrad.tape.keep import Dimension, Keeper, varying
+from sdgrad.tape import restoring
+from sdgrad.tape.min_cut import cheapest_cut
 from sdgrad.tape.plan import Checkpoint, Kept, KeptRegion, KeptSymbol, LeafPlan, Replay, TapePlan
+from sdgrad.tape.recomputation import Available
+from sdgrad.tape.storage import Dimension, Keeper, varying
 
 
 @dataclass
@@ -129,7 +129,7 @@ class Planner:
     # -- undone writes and nodes that run again
     def undo(self) -> tuple[dict[Path, tuple[Kept, ...]], dict[Path, tuple[Kept, ...]], dict[Path, Leaf]]:
         """What writes to be undone destroy, and what those to be redone leave; leaves that undo without a tape."""
-        inverses = undo.inverses(self.available, self.activity)
+        inverses = restoring.inverses(self.available, self.activity)
         destroyed: dict[Path, tuple[Kept, ...]] = {}
         redone: dict[Path, tuple[Kept, ...]] = {}
         for write in self.available.clobbering.values():

@@ -8,23 +8,11 @@ from functools import cached_property
 
 from dace import data as dt
 
-from sdgrad.gradients import boundary
-from sdgrad.names import Names
+from sdgrad.autodiff.seeds import boundary
 from sdgrad.program.leaves import set_scalar
+from sdgrad.program.names import Names
 from sdgrad.program.symbols import used_symbols
-from sdgrad.program.tree import (
-    SCALAR,
-    Block,
-    Container,
-    Load,
-    Node,
-    Program,
-    SymbolAssign,
-    Value,
-    reads,
-    walk,
-    writes,
-)
+from sdgrad.program.tree import SCALAR, Block, Container, Load, Node, Program, SymbolAssign, Value, reads, walk, writes
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 

@@ -23,7 +23,7 @@ from torch.utils import _pytree as pytree
 from sdgrad.errors import CaptureError, Problem
 from sdgrad.onnx.function import ModelFunction
 from sdgrad.onnx.importing import identifier
-from sdgrad.onnx_ops.elements import Dim
+from sdgrad.record.elements import Dim
 from sdgrad.torch.call import Call
 from sdgrad.torch.decompositions import table
 from sdgrad.torch.draws import Make

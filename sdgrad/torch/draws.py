@@ -10,7 +10,7 @@ import sympy
 import torch
 from torch.utils import _pytree as pytree
 
-from sdgrad.onnx_ops.elements import Dim, product
+from sdgrad.record.elements import Dim, product
 from sdgrad.torch.sizes import Sizes, evaluated, shape_of, size_of, value
 
 Shape = tuple[Dim, ...]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from sdgrad.api import checked
+from sdgrad.api.gradient import checked
 from sdgrad.errors import NotScalarError
 from sdgrad.frontend.parse import bind_arguments, python_function
-from sdgrad.halves import Backward, Forward
-from sdgrad.pullback import Pullback
-from sdgrad.runtime.arrays import as_array, like
-from sdgrad.signature import Signature
+from sdgrad.runtime.call.marshalling import as_array, like
+from sdgrad.specialize.forward_backward import Backward, Forward
+from sdgrad.specialize.pullback import Pullback
+from sdgrad.specialize.signature import Signature
 
 
 def function(f: Callable) -> Callable:
@@ -43,7 +43,8 @@ def apply(
 ) -> tuple[torch.Tensor, ...]:
     """One call, as a node of torch's graph.
 
-    :param provides: the outputs that have a derivative, as :class:`~sdgrad.halves.Forward` names them.
+    :param provides: the outputs that have a derivative, as
+        :class:`~sdgrad.specialize.forward_backward.Forward` names them.
     """
     if not torch.is_grad_enabled():
         arguments = {n: v.detach() if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}

@@ -11,9 +11,9 @@ import onnx
 import sympy
 import torch
 
-from sdgrad.names import Names
-from sdgrad.onnx_ops.elements import Dim, product
 from sdgrad.onnx_ops.fold import OWN
+from sdgrad.program.names import Names
+from sdgrad.record.elements import Dim, product
 
 OPSET = 23
 

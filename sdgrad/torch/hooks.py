@@ -9,7 +9,7 @@ from typing import Any
 import dace
 
 from sdgrad.errors import ArgumentError
-from sdgrad.names import Names
+from sdgrad.program.names import Names
 
 STAGES = ("post_onnx", "post_autodiff", "post_compile")
 

@@ -16,7 +16,7 @@ from torch import nn
 
 from sdgrad.config import on_device
 from sdgrad.errors import ArgumentError, CaptureError
-from sdgrad.runtime.progress import working
+from sdgrad.runtime.compile.progress import working
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, capturing, refuse, uncompiled
 from sdgrad.torch.embedded import Embedded, embed

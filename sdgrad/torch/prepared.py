@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from dace import data as dt
 
-from sdgrad.gradients import gradient_name, seed_name
-from sdgrad.halves import Forward, output_names
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.program.tree import Program
-from sdgrad.request import Request
-from sdgrad.runtime.arrays import evaluate_shape
-from sdgrad.runtime.program import CompiledProgram
-from sdgrad.signature import Signature
+from sdgrad.runtime.call.compiled_program import CompiledProgram
+from sdgrad.runtime.call.marshalling import evaluate_shape
+from sdgrad.specialize.forward_backward import Forward, output_names
+from sdgrad.specialize.signature import Signature
 from sdgrad.torch.graph import TENSOR_TYPES
 
 Tensors = dict[str, torch.Tensor]

@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._sympy import functions as f
 
 from sdgrad.errors import ArgumentError
-from sdgrad.onnx_ops.elements import Dim, dim, divided
+from sdgrad.record.elements import Dim, dim, divided
 from sdgrad.symbolic.expr import free_names, substitute, sym
 from sdgrad.torch.call import Call
 from sdgrad.torch.graph import Unsupported

@@ -11,8 +11,8 @@ import torch
 from torch import fx
 
 from sdgrad.onnx.function import ModelFunction
-from sdgrad.onnx_ops.elements import Dim
-from sdgrad.runtime.progress import working
+from sdgrad.record.elements import Dim
+from sdgrad.runtime.compile.progress import working
 from sdgrad.torch.draws import Draw
 from sdgrad.torch.function import PreparedCall, apply
 from sdgrad.torch.hooks import Hooks

@@ -15,9 +15,9 @@ from torch.fx import Node
 
 from sdgrad.errors import Problem
 from sdgrad.onnx.reading import Reading
-from sdgrad.onnx_ops.elements import Dim
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.onnx_ops.families.extra import VERSION
+from sdgrad.record.elements import Dim
 from sdgrad.torch.aten import RULES
 from sdgrad.torch.draws import BY_SHAPE, Draw, Make, contiguous, drawn_by, dropout_mask, stand_in
 from sdgrad.torch.graph import DTYPES, OPSET, Graph, Type, Unsupported, Value

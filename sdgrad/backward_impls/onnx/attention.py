@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Element, call, element, where
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Dim, Element, call, element, where
+from sdgrad.record.tensors import Tensor
 
 MASK, CACHES = 3, (4, 5, 6)
 

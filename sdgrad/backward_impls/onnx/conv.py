@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined
 from sdgrad.onnx_ops.families.conv import (
     as_product,
     is_product,
@@ -16,7 +14,9 @@ from sdgrad.onnx_ops.families.conv import (
     without_padding,
 )
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined
+from sdgrad.record.tensors import Tensor
 
 
 @adjoint("Conv")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Index
 from sdgrad.onnx_ops.families.indexing import deep_index, wrapped
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Index
+from sdgrad.record.tensors import Tensor
 
 Place = Callable[..., "tuple[Index, ...]"]
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Element, call, dim, element, product
 from sdgrad.onnx_ops.families.normalization import moments, per_channel, standardized, widened
 from sdgrad.onnx_ops.families.reduction import mean
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Element, call, dim, element, product
+from sdgrad.record.tensors import Tensor
 
 
 def through_moments(seed: Tensor, unit: Tensor, inverse: Tensor, axes: Sequence[int]) -> Tensor:

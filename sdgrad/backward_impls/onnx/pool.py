@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Element, bounds, element, product, where
 from sdgrad.onnx_ops.families.conv import padded_extents, surrounded, without_padding
 from sdgrad.onnx_ops.families.pool import placed
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Element, bounds, element, product, where
+from sdgrad.record.tensors import Tensor
 
 
 @adjoint("MaxPool")

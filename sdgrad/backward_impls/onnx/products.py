@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Dim, Element
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Dim, Element
+from sdgrad.record.tensors import Tensor
 
 Term = Callable[[Sequence[sympy.Expr], sympy.Expr, sympy.Expr, sympy.Expr], Element]
 

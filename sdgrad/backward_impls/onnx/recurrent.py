@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Element, call, element, where
 from sdgrad.onnx_ops.families.recurrent import after, before
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Element, call, element, where
+from sdgrad.record.tensors import Tensor
 
 LENGTHS, FEATURES = 4, -1
 

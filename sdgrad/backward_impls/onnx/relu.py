@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Element, where
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Element, where
+from sdgrad.record.tensors import Tensor
 
 
 def by_result(reversal: Reversed, slope: Callable[[Element], Element]) -> Tensor:

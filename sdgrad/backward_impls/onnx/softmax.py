@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Element, call, where
 from sdgrad.onnx_ops.registry import Reversed, adjoint
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Element, call, where
+from sdgrad.record.tensors import Tensor
 
 
 @adjoint("Softmax", since=13)

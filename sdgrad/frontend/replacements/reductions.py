@@ -4,13 +4,7 @@ import numpy as np
 
 from sdgrad.frontend.replacements.emit import Emitter, element_count
 from sdgrad.frontend.replacements.operands import Operand, single, static_axes, static_axis, static_bool
-from sdgrad.frontend.replacements.promotion import (
-    inexact_type,
-    loop_types,
-    numpy_dtype,
-    real_type,
-    sum_type,
-)
+from sdgrad.frontend.replacements.promotion import inexact_type, loop_types, numpy_dtype, real_type, sum_type
 from sdgrad.frontend.replacements.register import numpy_function
 from sdgrad.frontend.replacements.scans import flatten
 from sdgrad.frontend.replacements.ufuncs import as_boolean, reduce_with

@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 
 from sdgrad.errors import UnsupportedOperator
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, dim, element
 from sdgrad.onnx_ops.registry import constant_of, lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, dim, element
+from sdgrad.record.tensors import Tensor
 
 
 def graph_of(b: Builder, graph: onnx.GraphProto, operation: Any, *inputs: Tensor | None) -> list[Tensor]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, dim, divided, product
 from sdgrad.onnx_ops.families.shape import padded
 from sdgrad.onnx_ops.registry import integers, lowering
-from sdgrad.onnx_ops.tensors import Tensor
-from sdgrad.runtime.onednn import IMAGE, RESULT, WEIGHTS, Convolution, covers
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Dim, dim, divided, product
+from sdgrad.record.tensors import Tensor
+from sdgrad.runtime.libraries.onednn import IMAGE, RESULT, WEIGHTS, Convolution, covers
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import onnx
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Element, call, element, where
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Element, call, element, where
+from sdgrad.record.tensors import Tensor
 
 
 def sigmoid(x: Element) -> Element:

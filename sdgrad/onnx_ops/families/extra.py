@@ -8,13 +8,13 @@ import numpy as np
 import sympy
 from onnx import defs
 
-from sdgrad.normalize.stopping import DETACHED
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Element, call, dim, element
+from sdgrad.canonicalize.stop_gradient import DETACHED
 from sdgrad.onnx_ops.families.elementwise import named
 from sdgrad.onnx_ops.fold import EXTENTS, OWN
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Element, call, dim, element
+from sdgrad.record.tensors import Tensor
 from sdgrad.symbolic.expr import to_expr
 
 DOMAIN, VERSION = OWN, 1

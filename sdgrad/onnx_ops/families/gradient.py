@@ -8,13 +8,13 @@ from typing import Any
 
 import onnx
 
-from sdgrad.gradients import gradient_name, seed_name
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.onnx_ops.families.control import graph_of
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Tensor
-from sdgrad.request import Request
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined
+from sdgrad.record.tensors import Tensor
 
 DOMAIN = "ai.onnx.preview.training"
 BODY = "sdgrad_body"

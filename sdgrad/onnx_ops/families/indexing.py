@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Element, element, where
 from sdgrad.onnx_ops.registry import constant_of, lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Dim, Element, element, where
+from sdgrad.record.tensors import Tensor
 
 MODES = {"none": "set", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
 

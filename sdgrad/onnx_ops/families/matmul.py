@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import reduce
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Element
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Element
+from sdgrad.record.tensors import Tensor
 
 
 @lowering("MatMul")

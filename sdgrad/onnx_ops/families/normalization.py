@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Element, call, element, where
 from sdgrad.onnx_ops.families.pool import norm_of, power_of
 from sdgrad.onnx_ops.families.reduction import mean
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Element, call, element, where
+from sdgrad.record.tensors import Tensor
 
 
 def per_channel(x: Tensor, rank: int) -> Tensor:

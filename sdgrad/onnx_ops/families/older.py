@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import product
 from sdgrad.onnx_ops.families import elementwise, normalization, reduction, resize
 from sdgrad.onnx_ops.families import shape as shapes
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import product
+from sdgrad.record.tensors import Tensor
 
 
 def listed(b: Builder, values: Sequence[int] | None) -> Tensor | None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Element, bounds, call, dim, element, product, where
 from sdgrad.onnx_ops.families.conv import Windows, surrounded, windows
 from sdgrad.onnx_ops.families.reduction import root
 from sdgrad.onnx_ops.registry import integers, lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Dim, Element, bounds, call, dim, element, product, where
+from sdgrad.record.tensors import Tensor
 
 
 def enlarged(over: Windows, extents: Sequence[Dim], counts: Sequence[Dim]) -> Windows:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import onnx
 
-from sdgrad.onnx_ops.builder import Builder
 from sdgrad.onnx_ops.calls import drawn
-from sdgrad.onnx_ops.elements import where
 from sdgrad.onnx_ops.registry import Operation, constant_of, lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import where
+from sdgrad.record.tensors import Tensor
 
 FLOAT, FLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Element, call, dim, element, product, where
 from sdgrad.onnx_ops.registry import integers, lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Element, call, dim, element, product, where
+from sdgrad.record.tensors import Tensor
 
 LARGEST_SORT = 4096  # elements along the axis; TopK compares every two of them
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, where
 from sdgrad.onnx_ops.registry import constant_of, extents, integers, lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, where
+from sdgrad.record.tensors import Tensor
 
 
 def coordinates(n: int, m: int, scale: float, mode: str, roi: tuple[float, float]) -> np.ndarray:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Element, Index, call, element, every, where
 from sdgrad.onnx_ops.families.conv import windows
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Dim, Element, Index, call, element, every, where
+from sdgrad.record.tensors import Tensor
 
 CUBIC = -0.75  # Keys 1981
 

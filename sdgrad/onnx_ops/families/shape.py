@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Dim, Element, call, dim, divided, element, product, where
 from sdgrad.onnx_ops.registry import extents, integers, lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Dim, Element, call, dim, divided, element, product, where
+from sdgrad.record.tensors import Tensor
 
 
 @lowering("Reshape", since=5)

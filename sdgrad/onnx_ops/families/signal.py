@@ -8,11 +8,11 @@ import numpy as np
 import onnx
 import sympy
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Declined, Element, call, element, where
 from sdgrad.onnx_ops.families.elementwise import PLAIN_TYPES
 from sdgrad.onnx_ops.registry import integers, lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Declined, Element, call, element, where
+from sdgrad.record.tensors import Tensor
 
 LARGEST_DETERMINANT = 5  # rows; by the sum over permutations
 

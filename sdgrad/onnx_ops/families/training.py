@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sdgrad.onnx_ops.builder import Builder
-from sdgrad.onnx_ops.elements import Element, call, where
 from sdgrad.onnx_ops.registry import lowering
-from sdgrad.onnx_ops.tensors import Tensor
+from sdgrad.record.builder import Builder
+from sdgrad.record.elements import Element, call, where
+from sdgrad.record.tensors import Tensor
 
 DOMAIN = "ai.onnx.preview.training"
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
-from sdgrad.onnx_ops.tensors import broadcast_shape
+from sdgrad.record.tensors import broadcast_shape
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.aten.shapes import filled
 from sdgrad.torch.graph import Graph, Type, Unsupported, Value

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from sdgrad.onnx_ops.elements import product
+from sdgrad.record.elements import product
 from sdgrad.torch.aten.reductions import variance
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Value, numbers

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from sdgrad.onnx_ops.elements import product
+from sdgrad.record.elements import product
 from sdgrad.torch.aten.registry import aten
 from sdgrad.torch.graph import Graph, Type, Value
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sdgrad.onnx_ops.elements import Dim
+from sdgrad.record.elements import Dim
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Value, numbers
 

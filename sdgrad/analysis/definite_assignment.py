@@ -1,0 +1,64 @@
+"""Arrays that loops set part by part, all of them, before anybody reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import islpy as isl
+
+from sdgrad.analysis.access_relations import all_elements, leaf_relation, loop_param
+from sdgrad.analysis.loop_private import used
+from sdgrad.program.tree import Block, Leaf, Loop, Node, Param, Program, Store, walk
+
+
+def filled_in_parts(program: Program, names: Iterable[str]) -> frozenset[str]:
+    """Those of some containers that leaves, in loops that run all their trips, set as a whole before any other use."""
+    viewed = {program.root(c.name) for c in program.containers.values() if c.view_of is not None}
+    return frozenset(n for n in names if n not in viewed and _is_filled(n, program))
+
+
+def _is_filled(name: str, program: Program) -> bool:
+    shape = program.containers[name].shape
+    whole = all_elements(shape)
+    if whole is None or whole.dim(isl.dim_type.param):
+        return False
+    known: isl.Set | None = None
+    for node in program.body:
+        found = list(_stores(node, name, (), program))
+        if None in found:
+            return False
+        for part in found:
+            assert part is not None
+            store, leaf, outer = part
+            rel = leaf_relation(store, leaf, len(shape), outer)
+            if not rel.exact or rel.map.dim(isl.dim_type.param):
+                return False
+            known = rel.elements if known is None else known.union(rel.elements)
+        if known is not None and bool(whole.is_subset(known)):
+            return True
+    return False
+
+
+def _stores(
+    node: Node, name: str, outer: Sequence[Param], program: Program
+) -> Iterator[tuple[Store, Leaf, Sequence[Param]] | None]:
+    """Stores that set elements, with the loops around them; None for another use."""
+    if isinstance(node, Leaf):
+        mine = [s for s in node.stores if s.container == name]
+        if any(x.container == name for x in node.loads) or any(s.mode != "set" or s.guard for s in mine):
+            yield None
+        else:
+            yield from ((s, node, outer) for s in mine)
+    elif isinstance(node, Loop) and _uses(node.body, name, program):
+        trips = loop_param(node)
+        if trips is None or node.also is not None or node.last is not None:
+            yield None
+        else:
+            for inner in node.body:
+                yield from _stores(inner, name, (*outer, trips), program)
+    elif _uses((node,), name, program):
+        yield None
+
+
+def _uses(block: Block, name: str, program: Program) -> bool:
+    return any(name in used(node, program) for node in walk(block))

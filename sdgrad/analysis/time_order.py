@@ -1,0 +1,65 @@
+"""Time as integer sets: which instances of one node run after which instances of another."""
+
+from __future__ import annotations
+
+import functools
+
+import islpy as isl
+
+from sdgrad.analysis.enclosing import Place, dims_of
+from sdgrad.analysis.paths import Path
+
+
+def follows(first: Place, second: Place, extra: tuple[int, int], after: bool, private: Path | None) -> isl.Map | None:
+    """``{ first instance -> second instance : the second runs later }``, or None where it never does.
+
+    Instances have the dimensions of their places, and ``extra`` ones of their own leaf. Loops order instances
+    lexicographically; instances of a map have no order, so that either may be later.
+
+    :param after: the first access is made when its node is done; the node itself is not later then.
+    :param private: the map whose instances each have a container of their own: others do not meet.
+    """
+    n, m = len(first.dims) + extra[0], len(second.dims) + extra[1]
+    equal: list[str] = []
+    cases: list[str] = []
+    at = 0
+    for (path, node), (other, _) in zip(first.outer, second.outer, strict=False):
+        if path != other:
+            break
+        alone = private is not None and len(path) <= len(private)
+        for dim in dims_of(node):
+            if not alone:
+                later = {1: f"y{at} > x{at}", -1: f"y{at} < x{at}"}.get(dim.direction or 0, f"y{at} != x{at}")
+                cases.append(" and ".join([*equal, later]))
+            equal.append(f"y{at} = x{at}")
+            at += 1
+    if _in_order(first, second, after):
+        cases.append(" and ".join(equal))
+    if not cases:
+        return None
+    text = " or ".join(f"({c})" if c else "(1 = 1)" for c in cases)
+    x, y = (", ".join(f"{v}{k}" for k in range(count)) for v, count in (("x", n), ("y", m)))
+    return _map(f"{{ [{x}] -> [{y}] : {text} }}")
+
+
+@functools.lru_cache(maxsize=4096)
+def _map(text: str) -> isl.Map:
+    """There are far fewer orders than pairs of accesses, and reading them takes half of the time of an analysis."""
+    return isl.Map(text)
+
+
+def _in_order(first: Place, second: Place, after: bool) -> bool:
+    """Whether the second node runs after the first in one and the same iteration of everything around both."""
+    a, b = first.path, second.path
+    if a == b:
+        return not after
+    common = 0
+    while common < min(len(a), len(b)) and a[common] == b[common]:
+        common += 1
+    if common == len(a):  # inside the first node, whose condition or bounds were read before
+        return not after
+    if common == len(b):  # the first is inside the second: what the second does by itself came before
+        return False
+    if common % 2 == 1:  # paths alternate position, arm, position: they part in different arms of a branch
+        return False
+    return b[common:] > a[common:]

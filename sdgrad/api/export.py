@@ -1,0 +1,196 @@
+"""Gradient programs on disk: saved and loaded without compiling again, or exported for C."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import dace
+import numpy as np
+from dace import data as dt
+
+from sdgrad.api.gradient import GradFunction, value_and_grad
+from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.config import config
+from sdgrad.errors import ArgumentError
+from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
+from sdgrad.runtime.call.marshalling import as_array, like
+from sdgrad.runtime.compile.c_export import export
+from sdgrad.runtime.compile.cache import Library
+from sdgrad.specialize.argnums import Wrt, several
+from sdgrad.symbolic.expr import to_expr
+
+FORMAT = 3
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the arguments of a saved program are for, by their names in the graph."""
+
+    name: str
+    parameters: tuple[str, ...]  # of the function
+    output: str
+    seed: str
+    gradients: Mapping[str, str | None]  # by argument; None: it has no influence
+    several: bool
+
+
+@dataclass(frozen=True)
+class GradientProgram:
+    """Value and gradient of a function for arguments of certain shapes and dtypes: a compiled program by itself."""
+
+    layout: Layout
+    program: CompiledProgram
+    closure: Mapping[str, np.ndarray]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """``(value, gradient)``, as the function that was compiled returns them."""
+        layout = self.layout
+        if len(args) > len(layout.parameters) or (unknown := [n for n in kwargs if n not in layout.parameters]):
+            what = f"{len(args)} arguments" if len(args) > len(layout.parameters) else f"argument '{unknown[0]}'"
+            raise ArgumentError(f"{layout.name} takes {', '.join(layout.parameters)}, found {what}")
+        given = {**dict(zip(layout.parameters, args, strict=False)), **kwargs}
+        known = {**self.program.descs, **dict.fromkeys(self.program.symbols)}
+        if missing := [n for n in layout.parameters if n not in given and n in known]:
+            raise ArgumentError(f"{layout.name}: argument '{missing[0]}' is missing")
+        seed = {layout.seed: np.ones(1, self.program.descs[layout.seed].dtype.type)}
+        found = self.program({**{n: v for n, v in given.items() if n in known}, **self.closure, **seed})
+        gradients = tuple(self.gradient(n, found, given) for n in layout.gradients)
+        return found[layout.output].reshape(())[()], gradients if layout.several else gradients[0]
+
+    def gradient(self, name: str, found: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> Any:
+        container = self.layout.gradients[name]
+        original = np.asarray(as_array(given[name]))
+        array = np.zeros_like(original) if container is None else found[container].reshape(original.shape)
+        return like(array, given[name])
+
+    def save(self, path: str | Path) -> Path:
+        """Write the program to one file. It holds machine code for this kind of processor.
+
+        :returns: the path, for :func:`load`.
+        """
+        library = self.program.library
+        facts = {
+            "format": FORMAT,
+            "layout": {**vars(self.layout), "gradients": dict(self.layout.gradients)},
+            "library": {"name": library.name, "initial": library.initial},
+            "arguments": {n: _written(d) for n, d in library.arguments.items()},
+            "slots": [{"name": s.name, "copied": s.copied, "defined": s.defined} for s in self.program.slots],
+            "spelled": dict(self.program.spelled),
+            "symbols": sorted(self.program.symbols),
+        }
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("facts.json", json.dumps(facts))
+            archive.write(library.path, "library.so")
+            for name, array in self.closure.items():
+                content = BytesIO()
+                np.save(content, np.asarray(as_array(array)))
+                archive.writestr(f"closure/{name}.npy", content.getvalue())
+        return Path(path)
+
+
+def load(path: str | Path) -> GradientProgram:
+    """A gradient program that was saved; nothing is compiled.
+
+    :raises ArgumentError: the file is not one.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            facts = json.loads(archive.read("facts.json"))
+            code = archive.read("library.so")
+            names = [n for n in archive.namelist() if n.startswith("closure/")]
+            closure = {Path(n).stem: np.load(BytesIO(archive.read(n))) for n in names}
+    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+        raise ArgumentError(f"{path} is no saved gradient program: {error}") from error
+    if facts["format"] != FORMAT:
+        raise ArgumentError(f"{path} has format {facts['format']}, this version of sdgrad reads {FORMAT}")
+    folder = config.cache_folder / "loaded"
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{facts['library']['name']}.so"
+    if not target.exists() or target.read_bytes() != code:
+        part = target.with_suffix(".part")
+        part.write_bytes(code)
+        part.replace(target)
+    arguments: dict[str, dt.Data] = {n: _read(d) for n, d in facts["arguments"].items()}
+    library = Library(str(target), facts["library"]["name"], arguments, facts["library"]["initial"])
+    spelled = facts["spelled"]
+    slots = tuple(
+        Slot.of(s["name"], arguments[spelled.get(s["name"], s["name"])], s["copied"], s["defined"])
+        for s in facts["slots"]
+    )
+    layout = facts["layout"]
+    layout["parameters"] = tuple(layout["parameters"])
+    program = CompiledProgram(frozenset(facts["symbols"]), library, slots, spelled)
+    return GradientProgram(Layout(**layout), program, closure)
+
+
+def _written(desc: dt.Data) -> dict[str, Any]:
+    """A descriptor as plain data."""
+    shape, strides = (list(map(str, x)) for x in (desc.shape, desc.strides)) if isinstance(desc, dt.Array) else ([], [])
+    return {"dtype": np.dtype(desc.dtype.type).name, "shape": shape, "strides": strides}
+
+
+def _read(facts: Mapping[str, Any]) -> dt.Data:
+    dtype = dace.dtypes.dtype_to_typeclass(np.dtype(facts["dtype"]).type)
+    if not facts["shape"]:
+        return dt.Scalar(dtype)
+    shape, strides = ([to_expr(n) for n in facts[k]] for k in ("shape", "strides"))
+    return dt.Array(dtype, shape, strides=strides)
+
+
+def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> GradientProgram:
+    """Value and gradient of ``f`` for arguments like these, as a program that can be saved and exported.
+
+    :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
+    :param wrt: as there.
+    :returns: a callable with ``f``'s parameters, for arguments of the same shapes and dtypes.
+    """
+    question = value_and_grad(f, wrt)
+    assert isinstance(question, GradFunction)
+    arguments = bind_arguments(f, args, kwargs)
+    signature, names, output, request = question.question(arguments)
+    program = signature.gradient(request).program
+    normalized = signature.program
+    layout = Layout(
+        python_function(f).__name__,
+        tuple(inspect.signature(python_function(f)).parameters),
+        output,
+        seed_name(output, normalized, request),
+        {n: gradient_name(n, normalized) if n in request.inputs else None for n in names},
+        several(wrt),
+    )
+    closure = {n: np.asarray(as_array(v)) for n, v in signature.closure.items()}
+    return GradientProgram(layout, program, closure)
+
+
+def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Path:
+    """Write ``f`` and its gradient as a shared library and a C header, for arguments like these.
+
+    The header declares ``<f>`` and ``<f>_value_and_grad``; arrays are dense, in C order, and owned by the caller. They
+    may be called from several threads. What the library needs besides the C and C++ runtime (OpenBLAS, if there are
+    matrix products) is found where it is here.
+
+    :returns: the header.
+    :raises ArgumentError: an argument has a type that C has not (``float16``).
+    """
+    compiled = compile_gradient(f, *args, wrt=wrt, **kwargs)
+    arguments = bind_arguments(f, args, kwargs)
+    signature = value_and_grad(f, wrt).question(arguments)[0]  # type: ignore[attr-defined]
+    layout = compiled.layout
+    functions = {
+        layout.name: (signature.primal().library, layout.parameters, {layout.output: "value"}, None),
+        f"{layout.name}_value_and_grad": (
+            compiled.program.library,
+            layout.parameters,
+            {layout.output: "value", **{c: f"gradient_{n}" for n, c in layout.gradients.items() if c is not None}},
+            layout.seed,
+        ),
+    }
+    return export(layout.name, Path(folder), functions)

@@ -1,0 +1,322 @@
+"""Gradients of functions: ``grad``, ``value_and_grad``, ``vjp``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.config import DeviceKind, on_device
+from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
+from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
+from sdgrad.pipeline import differentiate_program
+from sdgrad.program.functions import returning
+from sdgrad.program.naming import own_arguments
+from sdgrad.program.tree import Program
+from sdgrad.runtime.call.device_arrays import dtype_of, is_resident, placed, run, saved
+from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
+from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
+from sdgrad.specialize.argnums import Wrt, key, names_of, several
+from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tapes
+from sdgrad.specialize.nested_calls import CalledInPrograms
+from sdgrad.specialize.signature import Derived, Signature, identity
+
+
+def value_and_grad(
+    f: Callable,
+    wrt: Wrt = 0,
+    *,
+    inplace: bool = False,
+    strong_zero: bool = True,
+    unused: str = "zero",
+    device: DeviceKind | None = None,
+) -> Callable:
+    """A function that returns ``f``'s value and its gradient, computed by one compiled program.
+
+    :param f: a NumPy-style function or a ``@dace.program`` that returns one scalar. Shapes and dtypes are those of the
+        arguments of a call; there is one compiled program for each signature.
+    :param wrt: what to differentiate by: a position, a name, or a sequence of either. The gradient is an array for one,
+        a tuple in the same order for a sequence; each has the shape and dtype of its argument.
+    :param inplace: let a program that writes its arguments write the caller's arrays instead of copies.
+    :param strong_zero: a cotangent of exactly zero passes nothing on, even through an infinite derivative.
+    :param unused: what an argument that does not influence the value has for a gradient: ``"zero"``: zeros; ``"none"``:
+        None; ``"error"``: it raises :class:`~sdgrad.errors.UnusedInputError`.
+    :param device: where it runs: ``"cpu"`` or ``"gpu"``; what :data:`sdgrad.config` says unless given.
+    :returns: a callable with ``f``'s arguments that returns ``(value, gradient)``.
+    :raises NotScalarError: ``f`` returns several values or an array (use :func:`vjp`).
+    :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
+    """
+    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device)
+
+
+def checked(f: Callable) -> Callable:
+    """The function, if it is one that can be differentiated: plain, a ``@dace.program``, or a derivative."""
+    if not isinstance(f, Derived):
+        as_program(f)
+    return f
+
+
+@overload
+def grad(
+    f: Callable,
+    wrt: Wrt = 0,
+    *,
+    inplace: bool = False,
+    strong_zero: bool = True,
+    unused: str = "zero",
+    device: DeviceKind | None = None,
+) -> Callable: ...
+
+
+@overload
+def grad(
+    f: Callable,
+    *,
+    requires: Sequence[str],
+    provides: Sequence[str] | None = None,
+    attach_backward: Literal[False] = False,
+    tapes: Tapes = "least",
+    strong_zero: bool = True,
+) -> tuple[Forward, Backward]: ...
+
+
+@overload
+def grad(
+    f: Callable,
+    *,
+    requires: Sequence[str],
+    provides: Sequence[str] | None = None,
+    attach_backward: Literal[True],
+    tapes: Tapes = "least",
+    strong_zero: bool = True,
+) -> Attached: ...
+
+
+def grad(
+    f,
+    wrt=0,
+    *,
+    inplace=False,
+    strong_zero=True,
+    unused="zero",
+    device=None,
+    requires=None,
+    provides=None,
+    attach_backward=False,
+    tapes="least",
+):
+    """A function that returns the gradient of ``f``; see :func:`value_and_grad`. It can be differentiated again.
+
+    With ``requires``, forward and backward are two functions instead (FreeTensor's ``grad``)::
+
+        forward, backward = sdgrad.grad(f, requires=["x"])
+        value, tape = forward(x)
+        gradients = backward(tape, out=cotangent)  # {"x": ...}, any number of times
+
+    :param requires: the arguments whose gradients are asked for, by name.
+    :param provides: the outputs that have cotangents: ``"out"`` is what ``f`` returns, ``"out_0"``, ``"out_1"``, .. if
+        that is several arrays, and the name of an argument the argument that it writes, if it returns nothing. None:
+        all of them.
+    :param attach_backward: return one function ``g`` with ``g.backward(out=cotangent)``, which goes back through the
+        last call in the same thread.
+    :param tapes: what forward keeps: ``"least"``: what cannot be computed again, or put back, on the way; ``"all"``:
+        every value that is needed and not there any more; ``"none"``: nothing but the arguments, forward runs again in
+        backward; or the names of variables: these, and everything else is computed again. Loops whose number of trips
+        is known only afterwards keep nothing.
+    """
+    if requires is None:
+        if provides is not None or attach_backward or tapes != "least":
+            raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
+        return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device)
+    if device is not None:
+        raise ArgumentError("forward and backward apart run where sdgrad.config.device says")
+    names = tuple([requires] if isinstance(requires, str) else requires)
+    known = list(inspect.signature(python_function(checked(f))).parameters)
+    if unknown := [n for n in names if n not in known]:
+        raise NameNotFound("argument", unknown[0], known)
+    if isinstance(tapes, str) and tapes not in ("least", "all", "none"):
+        raise ArgumentError(f"tapes is 'least', 'all', 'none' or a list of names, not {tapes!r}")
+    outputs = None if provides is None else tuple([provides] if isinstance(provides, str) else provides)
+    halves = Forward(f, names, outputs, tapes, strong_zero), Backward(f, names)
+    return Attached(*halves) if attach_backward else halves
+
+
+def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
+    """``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
+
+    :returns: ``(outputs, pullback)``. ``pullback(*cotangents)`` takes one cotangent for each output, of its shape (None
+        for integers, and where it is zero), and returns a tuple with one gradient for each positional argument (None
+        where it is not floating point). The arguments are those of this call, even if the caller changes the arrays
+        afterwards.
+    """
+    arguments = bind_arguments(f, args, kwargs)
+    names = list(arguments)[: len(args)]
+    wanted = tuple(n for n in names if dtype_of(arguments[n]).kind in "fc")
+    tape = Forward(f, wanted, None, "least", strong_zero).run({n: saved(v) for n, v in arguments.items()})
+    outputs = list(tape.outputs)
+
+    def pullback(*cotangents: Any) -> tuple:
+        if len(cotangents) != len(outputs):
+            raise ArgumentError(f"expected {len(outputs)} cotangents, one for each output, found {len(cotangents)}")
+        given = {n: c for n, c in zip(outputs, cotangents, strict=True) if c is not None}
+        found = Backward(f, wanted)(tape, **given)
+        return tuple(_in_kind_of(found[n], arguments[n]) if n in wanted else None for n in names)
+
+    kind = next((v for v in arguments.values() if is_tensor(v)), None)
+    results = tuple(_in_kind_of(v, kind) if kind is not None else v for v in tape.outputs.values())
+    return (results[0] if len(results) == 1 else results), pullback
+
+
+def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
+    """``f`` itself as generated code, from the same pipeline without a gradient: what a gradient's time is measured by.
+
+    :returns: a callable with ``f``'s arguments that returns its outputs in fresh arrays.
+    """
+
+    prepared: dict[Kinds, Direct] = {}
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        kinds = kinds_of(args) if not kwargs else None
+        if kinds in prepared:
+            results = tuple(prepared[kinds](args))
+            return results[0] if len(results) == 1 else results
+        arguments = bind_arguments(f, args, kwargs)
+        memory, models = placed(arguments)
+        signature = Signature.of(f, models, memory is not None)
+        program = signature.primal()
+        given = signature.arguments(arguments)
+        found = run(program, given, memory, inplace)
+        results = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
+        if kinds is not None and not inplace and only_kinds_matter(f, signature, args):
+            shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))
+            if (direct := Direct.of(program, list(arguments), args, (), shapes)) is not None:
+                prepared[kinds] = direct
+        return results[0] if len(results) == 1 else results
+
+    forward.__name__ = python_function(f).__name__
+    return forward
+
+
+def only_kinds_matter(f: Callable, signature: Signature, args: Sequence[Any]) -> bool:
+    """Whether calls with arguments of the same kinds run the same program, on nothing but these."""
+    if isinstance(f, Derived) or signature.called or signature.closure:
+        return False
+    order = list(inspect.signature(python_function(f)).parameters)
+    return len(order) == len(args) and not sizes(f, dict(zip(order, args, strict=True)))
+
+
+@dataclass
+class GradFunction(CalledInPrograms):
+    """``grad(f)`` or ``value_and_grad(f)``: compiled on demand, once for each signature."""
+
+    f: Callable
+    wrt: Wrt
+    with_value: bool
+    inplace: bool
+    strong_zero: bool
+    unused: str
+    device: DeviceKind | None = None
+    prepared: dict[Kinds, Direct] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.unused not in ("zero", "none", "error"):
+            raise ArgumentError(f"unused is 'zero', 'none' or 'error', not {self.unused!r}")
+        name = python_function(self.f).__name__
+        self.__name__ = f"{'value_and_' if self.with_value else ''}grad_{name}"
+        self.__signature__ = inspect.signature(python_function(self.f))
+        self.__doc__ = f"The {'value and ' if self.with_value else ''}gradient of {name}."
+
+    def identity(self) -> Hashable:
+        own = (self.with_value, self.strong_zero, self.unused, self.device)
+        return ("grad", identity(self.f), key(self.wrt), *own)
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """The differentiated program as a function: what it returns are the value, if wanted, and the gradients."""
+        signature, names, output, request = self.question(arguments)
+        program = differentiate_program(signature.program, request).program
+        gradients = {n: gradient_name(n, signature.program) for n in names}
+        zeros = {gradients[n]: np.asarray(as_array(arguments[n])) for n in names if n not in request.inputs}
+        results = [output] * self.with_value + [gradients[n] for n in names]
+        seeds = [seed_name(output, signature.program, request)]
+        return returning(program, own_arguments(signature.program), results, seeds, zeros), signature.closure
+
+    def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
+        """The shape of the gradient by its only argument: a program's own has one element where Python has none."""
+        (argument,) = names_of(self.wrt, self.f, arguments)
+        return np.shape(as_array(arguments[argument]))
+
+    def question(
+        self, arguments: Mapping[str, Any], resident: bool = False
+    ) -> tuple[Signature, list[str], str, Request]:
+        """Signature, names to differentiate by, output, and what is asked of the engine."""
+        signature = Signature.of(self.f, arguments, resident)
+        names = names_of(self.wrt, self.f, arguments)
+        output = self.scalar_output(signature)
+        present = tuple(n for n in names if n in signature.program.containers)
+        return signature, names, output, Request(present, (output,), False, self.strong_zero, self.unused)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kinds = kinds_of(args) if not kwargs else None
+        direct = self.prepared.get(kinds) if kinds is not None else None
+        if direct is not None:
+            found = direct(args)
+            gradients = tuple(found[self.with_value :]) if several(self.wrt) else found[-1]
+            return (found[0], gradients) if self.with_value else gradients
+        with on_device(self.device):
+            return self.general(args, kwargs, kinds)
+
+    def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
+        """A call of which nothing is known beforehand."""
+        arguments = bind_arguments(self.f, args, kwargs)
+        memory, models = placed(arguments)
+        signature, names, output, request = self.question(models, memory is not None)
+        present = request.inputs
+        program = signature.gradient(request)
+        seed = {
+            seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
+        }
+        found = program({**signature.arguments(arguments), **seed}, self.inplace, memory)
+        given = kinds is not None and not self.inplace and self.unused != "none" and list(present) == names
+        if kinds is not None and given and only_kinds_matter(self.f, signature, args):
+            results: dict[str, tuple[int, ...]] = {output: ()} if self.with_value else {}
+            results |= {gradient_name(n, program.normalized): np.shape(arguments[n]) for n in names}
+            direct = Direct.of(program.program, list(arguments), args, list(seed), results)
+            if direct is not None:
+                self.prepared[kinds] = direct
+        gradients = tuple(
+            program.gradient(n, found, arguments[n]) if n in present else _zero(arguments[n]) for n in names
+        )
+        if self.unused == "none":
+            matter = {n for n in present if program.normalized.root(n) in program.result.activity.useful_start}
+            gradients = tuple(g if n in matter else None for n, g in zip(names, gradients, strict=True))
+        result = gradients if several(self.wrt) else gradients[0]
+        return (signature.output_value(output, found, arguments), result) if self.with_value else result
+
+    def scalar_output(self, signature: Signature) -> str:
+        outputs = signature.outputs
+        name = python_function(self.f).__name__
+        if len(outputs) != 1:
+            raise NotScalarError(
+                f"{name} has {len(outputs)} outputs; grad needs one scalar. Use sdgrad.vjp, which takes a "
+                "cotangent for each output"
+            )
+        shape = signature.program.containers[outputs[0]].shape
+        if any(n != 1 for n in shape):
+            raise NotScalarError(
+                f"{name} returns an array of shape ({', '.join(map(str, shape))}); grad needs a scalar. Use "
+                "sdgrad.vjp with a cotangent of that shape, or sum the result"
+            )
+        return outputs[0]
+
+
+def _in_kind_of(result: Any, original: Any) -> Any:
+    return result if is_resident(result) else like(np.asarray(result), original)
+
+
+def _zero(value: Any) -> Any:
+    return like(np.zeros_like(np.asarray(as_array(value))), value)

@@ -1,0 +1,110 @@
+"""Gradients of raw graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dace
+from dace import nodes as nd
+
+from sdgrad.autodiff.request import Request
+from sdgrad.optimize import optimize
+from sdgrad.pipeline import differentiate, normalize, push_tangents
+from sdgrad.program.emit import emit
+
+Names = Sequence[str | nd.AccessNode]
+
+
+def add_backward_pass(
+    sdfg: dace.SDFG,
+    inputs: Names = (),
+    outputs: Names = (),
+    state: dace.SDFGState | None = None,
+    *,
+    separate_sdfgs: bool = False,
+    strong_zero: bool = True,
+    unused: str = "zero",
+    stop: Names = (),
+) -> dace.SDFG:
+    """Extend a graph by its backward pass.
+
+    After it, the graph also takes ``gradient_<name>`` for each input and output, of the same shape (scalars: one
+    element). Those of the outputs hold the cotangents on entry; to those of the inputs the gradients are added. A
+    container that is both is seeded in its gradient, and the gradient returns there.
+
+    :param sdfg: the graph; extended in place. If differentiation fails, it is left as it was.
+    :param inputs: containers to differentiate by, as names or access nodes. Their *initial* content is meant.
+    :param outputs: containers to differentiate. Their *final* content is meant.
+    :param state: the state that holds the program, as DaCeML's function wants it; the whole graph is differentiated.
+    :param separate_sdfgs: leave ``sdfg`` the forward pass and return the backward pass as a graph of its own; what the
+        latter needs of the former is an output of the one and an input of the other.
+    :param stop: containers that are read as constants, as :func:`sdgrad.stop_gradient` makes values of functions.
+    :returns: the graph that holds the backward pass.
+    :raises NameNotFound: an input or output names no container.
+    :raises DifferentiationError: with every reason why the graph cannot be differentiated.
+    """
+    result = differentiate(sdfg, Request(_names(inputs), _names(outputs), True, strong_zero, unused), _names(stop))
+    if separate_sdfgs:
+        forward, backward = result.halves()
+        take_over(sdfg, emit(optimize(forward)))
+        return emit(optimize(backward))
+    take_over(sdfg, emit(optimize(result.program)))
+    return sdfg
+
+
+def add_forward_tangent(
+    sdfg: dace.SDFG, inputs: Names = (), outputs: Names = (), *, unused: str = "zero", stop: Names = ()
+) -> dace.SDFG:
+    """Extend a graph by its tangents (forward mode; Griewank & Walther 2008, 3.1).
+
+    After it, the graph also takes ``tangent_<name>`` for each input and output, of the same shape (scalars: one
+    element) and dtype. Those of the inputs hold tangents on entry. Those of the outputs hold, on return, the
+    derivative of the outputs' final content in the direction of the inputs' tangents. A container that is both, or an
+    input that the graph writes, has its tangent overwritten as it is overwritten itself.
+
+    :param sdfg: the graph; extended in place. If differentiation fails, it is left as it was.
+    :param inputs: containers whose initial content is moved, as names or access nodes.
+    :param outputs: containers whose final content is asked for.
+    :param stop: containers that are read as constants.
+    :returns: the graph.
+    :raises NameNotFound: an input or output names no container.
+    :raises DifferentiationError: with every reason why the graph cannot be differentiated.
+    """
+    program = push_tangents(normalize(sdfg, stop=_names(stop)), Request(_names(inputs), _names(outputs), unused=unused))
+    take_over(sdfg, emit(optimize(program)))
+    return sdfg
+
+
+def _names(given: Names) -> tuple[str, ...]:
+    return tuple(n.data if isinstance(n, nd.AccessNode) else n for n in given)
+
+
+def take_over(sdfg: dace.SDFG, new: dace.SDFG) -> None:
+    """Give ``sdfg`` the content of ``new``; its identity and name stay."""
+    for block in list(sdfg.nodes()):
+        sdfg.remove_node(block)
+    for name in list(sdfg.arrays):
+        del sdfg._arrays[name]
+    for name, desc in new.arrays.items():
+        sdfg.add_datadesc(name, desc)
+    for name, dtype in new.symbols.items():
+        if name not in sdfg.symbols:
+            sdfg.add_symbol(name, dtype)
+    for name, (desc, value) in new.constants_prop.items():
+        sdfg.add_constant(name, value, desc)
+    for location, text in new.global_code.items():
+        sdfg.append_global_code(text.as_string, location)
+    for block in new.nodes():
+        sdfg.add_node(block, is_start_block=block is new.start_block)
+    for edge in new.edges():
+        sdfg.add_edge(edge.src, edge.dst, edge.data)
+    for inner in sdfg.all_control_flow_regions():
+        inner.sdfg = sdfg
+    for nested in sdfg.states():
+        nested.sdfg = sdfg
+    for state in sdfg.states():
+        for node in state.nodes():
+            if isinstance(node, nd.NestedSDFG):
+                node.sdfg.parent_sdfg = sdfg
+                node.sdfg.parent = state
+    sdfg.reset_cfg_list()

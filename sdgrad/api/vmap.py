@@ -1,0 +1,92 @@
+"""``vmap``: a function over one more axis of its arguments, in one compiled call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdgrad.api.gradient import checked
+from sdgrad.errors import ArgumentError, NotScalarError
+from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.program.directions import direction_name, in_given_directions
+from sdgrad.program.naming import all_names, own_arguments
+from sdgrad.program.rename import renamed_program
+from sdgrad.program.tree import Program
+from sdgrad.runtime.call.marshalling import as_array
+from sdgrad.specialize.nested_calls import CalledInPrograms
+from sdgrad.specialize.signature import Signature, identity
+
+Axes = int | None | Sequence[int | None]
+
+
+def vmap(f: Callable, in_axes: Axes = 0) -> VmapFunction:
+    """``f`` for every element along the first axis of its arguments.
+
+    :param f: a NumPy-style function, a ``@dace.program``, or a derivative: ``vmap(grad(f))``.
+    :param in_axes: 0 for arguments that have the axis, None for those that are the same for all elements: one for all
+        arguments, or one for each.
+    :returns: a callable whose results have the axis in front. It can be differentiated: ``vjp(vmap(f), ...)``.
+    """
+    function = python_function(checked(f))
+    names = list(inspect.signature(function).parameters)
+    axes = [in_axes] * len(names) if in_axes is None or isinstance(in_axes, int) else list(in_axes)
+    if len(axes) != len(names) or any(a not in (0, None) for a in axes):
+        raise ArgumentError(f"in_axes is 0 or None for each of {', '.join(names)}, not {in_axes!r}")
+    return VmapFunction(f, tuple(n for n, a in zip(names, axes, strict=True) if a == 0))
+
+
+@dataclass
+class VmapFunction(CalledInPrograms):
+    """``vmap(f)``: compiled on demand, once for each signature."""
+
+    f: Callable
+    mapped: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        function = python_function(self.f)
+        self.__name__, self.__signature__ = f"vmap_{function.__name__}", inspect.signature(function)
+
+    def identity(self) -> Hashable:
+        return ("vmap", identity(self.f), self.mapped)
+
+    def count(self, arguments: Mapping[str, Any]) -> int:
+        """How many elements there are."""
+        sizes = {n: np.shape(as_array(arguments[n]))[:1] for n in self.mapped}
+        if not sizes or len(set(sizes.values())) > 1 or () in sizes.values():
+            raise ArgumentError(f"vmap needs arguments with one common first axis, found {sizes or 'none'}")
+        return next(iter(sizes.values()))[0]
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        count = self.count(arguments)
+        if not count:
+            raise ArgumentError("vmap needs at least one element")
+        one = {n: as_array(v)[0] if n in self.mapped else v for n, v in arguments.items()}
+        signature = Signature.of(self.f, one)
+        if not signature.outputs:
+            raise NotScalarError(f"{python_function(self.f).__name__} returns nothing and writes no argument")
+        program = signature.program
+        seeds = [n for n in self.mapped if n in program.containers]
+        own = [n for n in own_arguments(program) if n not in seeds]
+        looped = in_given_directions(program, own, seeds, list(signature.outputs), count)
+        names = all_names(looped)
+        places: dict[str, str] = {n: names.fresh(f"one_{n}") for n in seeds}
+        places |= {direction_name(n): n for n in seeds}
+        return renamed_program(looped, places), signature.closure
+
+    def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
+        """The shape of the only result, the axis included."""
+        found = Signature.of(self, arguments).program
+        shape = tuple(int(n) for n in found.containers["__return"].shape)
+        return shape[:1] if shape[1:] == (1,) else shape
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        arguments = bind_arguments(self.f, args, kwargs)
+        signature = Signature.of(self, arguments)
+        found = signature.primal()(signature.arguments(arguments))
+        results = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
+        results = tuple(r.reshape(r.shape[:1]) if r.shape[1:] == (1,) else r for r in results)
+        return results[0] if len(results) == 1 else results

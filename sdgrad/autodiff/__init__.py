@@ -1,0 +1,1 @@
+"""Differentiate program trees, in reverse and in forward mode."""

@@ -1,0 +1,66 @@
+"""Adjoint containers: created on demand, known to be zero until something is added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import dace
+
+from sdgrad.autodiff.shadows import Companions
+from sdgrad.program.arrays import assign, fill
+from sdgrad.program.tree import Container, Node
+
+WIDER = {dace.float16: dace.float32}
+
+
+@dataclass
+class Adjoints(Companions):
+    """The adjoint of every container of a program.
+
+    ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and not
+    to be changed) or ``live``.
+    """
+
+    stem = "gradient"
+    wider = WIDER
+    state: dict[str, str] = field(default_factory=dict)
+    straight: frozenset[str] | None = None  # containers that may go back to known zero here; None: all
+
+    def may_forget(self, name: str) -> bool:
+        """Whether the code being reversed runs exactly once for this container: no loop, branch or map around it."""
+        return self.straight is None or self.program.root(name) in self.straight
+
+    def is_zero(self, name: str) -> bool:
+        """Whether the adjoint is known to be zero everywhere."""
+        return self.program.root(name) not in self.state
+
+    def read(self, name: str) -> Container:
+        return self.container(name)
+
+    def writable(self, name: str, zero: bool = True) -> list[Node]:
+        """Make the adjoint of ``name`` a container that may be added to; returns the nodes that prepare it.
+
+        With ``zero`` false, a known-zero adjoint is not cleared: the caller defines every element.
+        """
+        root = self.program.root(name)
+        state = self.state.get(root)
+        if state == "live":
+            return []
+        if state == "seed":
+            seed = self.container(root)
+            self._forget_views(root)
+            copied = seed.local(self.names.fresh(f"{seed.name}_work"))
+            self.register(root, copied)
+            self.state[root] = "live"
+            return [assign(copied, seed, "set", self.names, f"copy_{seed.name}")]
+        target = self.container(root)
+        self.state[root] = "live"
+        return [fill(target, "0", self.names, f"zero_{target.name}")] if zero else []
+
+    def _forget_views(self, root: str) -> None:
+        for name in [n for n in self.of if n != root and self.program.root(n) == root]:
+            del self.of[name]
+
+    def forget(self, name: str) -> None:
+        """The adjoint is known to be zero again: its container was overwritten as a whole."""
+        self.state.pop(self.program.root(name), None)

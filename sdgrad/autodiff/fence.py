@@ -1,0 +1,90 @@
+"""The fence: everything that cannot be differentiated is found and reported before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
+from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.autodiff.contexts import find_rule
+from sdgrad.autodiff.request import Request
+from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInputError
+from sdgrad.program.tree import Leaf, Loop, NodeCall, Program, Region
+from sdgrad.symbolic.kinds import kind_of
+from sdgrad.tape.plan import TapePlan
+
+
+def check_request(program: Program, request: Request) -> None:
+    """Names exist, and what is differentiated is floating point."""
+    problems = []
+    for role, names in (("input", request.inputs), ("output", request.outputs)):
+        for name in names:
+            if name not in program.containers:
+                raise NameNotFound(role, name, program.containers)
+            dtype = program.containers[name].dtype
+            if kind_of(dtype) in ("int", "bool"):
+                problems.append(
+                    Problem(
+                        f"{role} '{name}'",
+                        f"is {dtype.to_string()}; gradients exist for floating-point containers only",
+                        hint="convert it to float64, or leave it out",
+                    )
+                )
+    if problems:
+        raise DifferentiationError(problems)
+
+
+def check_program(
+    program: Program, request: Request, found: Activity, find: Callable[[NodeCall, Program], object] = find_rule
+) -> None:
+    """Every active construct has a derivative; every input that must matter does. ``find`` finds a call's rule."""
+    problems = unknown_functions(program, found)
+    for path, node in nodes_with_paths(program.body):
+        if isinstance(node, Leaf):
+            for store in node.stores:
+                if found.active(path, store.value) and store.mode not in DIFFERENTIABLE_MODES:
+                    problems.append(
+                        Problem(
+                            f"write-conflict resolution '{store.mode}'",
+                            f"into {store.container}",
+                            str(node.source),
+                            "use sum, product, min or max",
+                        )
+                    )
+        elif isinstance(node, NodeCall) and is_active(node, path, found):
+            try:
+                find(node, program)
+            except DifferentiationError as error:
+                problems += error.problems
+    if problems:
+        raise DifferentiationError(problems)
+    if request.unused == "error":
+        unused = [n for n in request.inputs if program.root(n) not in found.useful_start]
+        if unused:
+            raise UnusedInputError(f"no output depends on {', '.join(repr(n) for n in unused)}")
+
+
+def check_halves(program: Program, plan: TapePlan) -> None:
+    """Raise for loops whose tape has no size before the forward pass has run: it cannot go from graph to graph."""
+    loops = [node for path, node in nodes_with_paths(program.body) if path in plan.counters and isinstance(node, Loop)]
+    message = "how often it runs is known only after the forward pass, and so is the size of what it keeps"
+    hint = "leave both passes in one graph (separate_sdfgs=False), or write it as 'for' with bounds and 'if'"
+    if loops:
+        raise DifferentiationError([Problem("loop", message, str(loop.source), hint) for loop in loops])
+
+
+def is_active(node: NodeCall, path: Path, found: Activity) -> bool:
+    return any(found.active(path, r.container) for r in node.outputs.values()) and any(
+        found.active(path, r.container) for r in node.inputs.values()
+    )
+
+
+def operand_needs(program: Program, found: Activity) -> Mapping[Path, Mapping[str, Region]]:
+    """The operands of calls, or the parts of them, whose primal values their rules mention."""
+    needs = {}
+    for path, node in nodes_with_paths(program.body):
+        if isinstance(node, NodeCall) and is_active(node, path, found):
+            wanted = tuple(c for c, r in node.inputs.items() if found.active(path, r.container))
+            names = find_rule(node, program).needs(node, program, wanted)
+            needs[path] = names if isinstance(names, Mapping) else {n: node.regions[n] for n in names}
+    return needs

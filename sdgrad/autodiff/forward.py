@@ -1,0 +1,146 @@
+"""Forward mode: a program that computes tangents beside its values, in the same order and without a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, replace
+
+from sdgrad.analysis.access_relations import covers
+from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.paths import Path
+from sdgrad.autodiff.contexts import TangentContext, find_tangent_rule
+from sdgrad.autodiff.leaf_tangent import LeafTangent
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.rule_builder import Builder
+from sdgrad.autodiff.seeds import boundary, free_name
+from sdgrad.autodiff.shadows import Tangents
+from sdgrad.errors import DifferentiationError, Problem
+from sdgrad.program.arrays import fill
+from sdgrad.program.custom_call import CustomCall
+from sdgrad.program.names import Names
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Leaf,
+    Node,
+    NodeCall,
+    Program,
+    Scope,
+    SymbolAssign,
+    children,
+    local_names,
+    reads,
+    walk,
+    with_children,
+    writes,
+)
+
+
+def tangent_name(name: str, program: Program) -> str:
+    """``tangent_X``, or the first free name after it."""
+    return free_name(f"tangent_{name}", program)
+
+
+def with_tangents(program: Program, request: Request, activity: Activity, names: Names) -> Program:
+    """The program with its tangents: ``tangent_<name>`` of the inputs comes in, that of the outputs goes out."""
+    tangents = Tangents(program, names)
+    given: dict[str, Container] = {}
+    for name in dict.fromkeys((*request.inputs, *request.outputs)):
+        given[name] = boundary(tangent_name(name, program), program.containers[name])
+        names.add([given[name].name])
+        tangents.register(name, given[name])
+    forward = Forward(program, activity, tangents)
+    body = forward.block(program.body, ())
+    set_before = {given[n].name for n in request.inputs}
+    inside = {c for node in walk(body) for c in local_names(node)}
+    start = [c for c in tangents.made.values() if c.view_of is None and c.name not in set_before | inside]
+    body = started(start, body, tangents)
+    containers = {**program.containers, **tangents.made}
+    arguments = (*program.arguments, *(c.name for c in given.values()))
+    return replace(program, name=f"{program.name}_jvp", containers=containers, body=body, arguments=arguments)
+
+
+@dataclass
+class Forward:
+    """Walks the program in its own order."""
+
+    program: Program
+    activity: Activity
+    tangents: Tangents
+
+    def block(self, block: Block, path: Path) -> Block:
+        return tuple(n for k, node in enumerate(block) for n in self.node(node, (*path, k)))
+
+    def node(self, node: Node, path: Path) -> list[Node]:
+        if isinstance(node, Leaf):
+            return LeafTangent(node, path, self.activity, self.tangents).build()
+        if isinstance(node, NodeCall):
+            return self.call(node, path)
+        arms = tuple(self.block(b, (*path, k)) for k, b in enumerate(children(node)))
+        if isinstance(node, Scope):
+            return [self.scope(node, arms[0])]
+        return [with_children(node, arms) if arms else node]
+
+    def scope(self, node: Scope, body: Block) -> Scope:
+        """A map with a structured body: the tangents of its locals are its own."""
+        mine = [self.tangents.made[self.tangents.of[c.name]] for c in node.locals if c.name in self.tangents.of]
+        known = {c.name for c in node.locals}
+        mine += [self.tangents.made[h] for h, served in self.tangents.helpers.items() if served in known]
+        roots = [c for c in mine if c.view_of is None]
+        body = started(roots, body, self.tangents)
+        return replace(node, body=body, locals=(*node.locals, *mine))
+
+    def call(self, node: NodeCall, path: Path) -> list[Node]:
+        given = tuple(c for c, r in node.inputs.items() if self.activity.active(path, r.container))
+        wanted = tuple(c for c, r in node.outputs.items() if self.activity.active(path, r.container))
+        context = TangentContext(node, path, self.program, self.tangents, self.tangents.names, given, wanted)
+        if given and wanted:
+            if not isinstance(node, CustomCall):  # whose rules read what it leaves
+                self.refuse_in_place(node)
+            return find_tangent_rule(node, self.program)(context)
+        gone = self.activity.overwritten.get(path, frozenset())
+        lost = [c for c, r in node.outputs.items() if self.program.root(r.container) in gone]
+        build = Builder(context, [node])
+        for connector in lost:
+            build.elementwise(context.tangent(connector), "0")
+        return build.nodes
+
+    def refuse_in_place(self, node: NodeCall) -> None:
+        """Rules read operands after the call."""
+        inputs, outputs = ({self.program.root(r.container) for r in x.values()} for x in (node.inputs, node.outputs))
+        if both := sorted(inputs & outputs):
+            message = f"works in place on {', '.join(both)}, and its tangent needs what was there"
+            hint = "give it an array of its own for the result"
+            raise DifferentiationError([Problem(f"{node.kind} '{node.node.label}'", message, str(node.source), hint)])
+
+
+def started(containers: list[Container], body: Block, tangents: Tangents) -> Block:
+    """The body with every container zero before its first use, under any name, unless that defines all of it."""
+    assigned = {n.symbol for n in walk(body) if isinstance(n, SymbolAssign)}
+    out = list(body)
+    for container in containers:
+        same = {container.name} | {n for n in tangents.made if _root(n, tangents) == container.name}
+        first = next((k for k, n in enumerate(out) if same & (reads(n) | writes(n))), None)
+        if first is not None and _defines(out[first], container, same):
+            continue
+        position = 0
+        needed = {str(s) for s in container.desc.free_symbols} & assigned
+        for k, n in enumerate(out):
+            if needed & {x.symbol for x in walk((n,)) if isinstance(x, SymbolAssign)}:
+                position = k + 1
+        out.insert(position, fill(container, "0", tangents.names, f"zero_{container.name}"))
+    return tuple(out)
+
+
+def _root(name: str, tangents: Tangents) -> str:
+    while (base := tangents.made[name].view_of) is not None:
+        name = base
+    return name
+
+
+def _defines(node: Node, container: Container, same: Set[str]) -> bool:
+    """Whether a node assigns every element of a container, and reads none under any of its names."""
+    if not isinstance(node, Leaf) or any(x.container in same for x in node.loads):
+        return False
+    stores = [s for s in node.stores if s.container == container.name]
+    return any((s.mode == "set" or s.fresh) and covers(s, node, container.shape) for s in stores)

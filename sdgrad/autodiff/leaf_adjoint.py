@@ -1,0 +1,247 @@
+"""The adjoint of a leaf: one leaf over the same parameters.
+
+For ``y = f(x)`` stored with ``set``: ``t = Y[i]; Y[i] = 0; X[j] += t * df/dx``, where ``X``, ``Y`` are the adjoint
+containers; a sum keeps ``Y``. The values the partials mention are replayed in registers.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+
+from sdgrad.analysis.access_relations import covers, injective
+from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.needs import active_loads, reduces
+from sdgrad.analysis.paths import Path
+from sdgrad.autodiff.adjoints import Adjoints
+from sdgrad.autodiff.reduction_adjoint import extreme_cotangent, product_cotangent
+from sdgrad.program.leaves import backwards, dedupe, live, overwrites_itself, params_of
+from sdgrad.program.names import Names
+from sdgrad.program.tree import Instr, Leaf, Let, Load, Node, Store
+from sdgrad.symbolic import code
+from sdgrad.symbolic.derivatives import pull
+from sdgrad.symbolic.expr import same
+from sdgrad.symbolic.kinds import complex_type, kind_of
+from sdgrad.tape.plan import LeafPlan
+
+
+@dataclass
+class LeafAdjoint:
+    """Builds the adjoint of one leaf."""
+
+    leaf: Leaf
+    path: Path
+    activity: Activity
+    plan: LeafPlan
+    adjoints: Adjoints
+    names: Names
+    strong_zero: bool
+    before: list[Node] = field(default_factory=list)
+    body: list[Instr] = field(default_factory=list)
+    cotangents: dict[str, list[str]] = field(default_factory=dict)
+    clears: list[Store] = field(default_factory=list)
+    after: list[Node] = field(default_factory=list)
+    seeds: dict[str, str] = field(default_factory=dict)  # loads of cotangents, and the container they are of
+
+    def build(self) -> list[Node]:
+        """Nodes that run the leaf backwards; empty where no cotangent arrives."""
+        self.body = list(self.plan.replay)
+        forgotten = [name for s in reversed(self.leaf.stores) if (name := self.seed(s))]
+        self.chain()
+        stores = self.contributions(set(forgotten))
+        for name in forgotten:
+            if not any(s.container == self.adjoints.container(name).name for s in stores):
+                self.adjoints.forget(name)
+        if not stores:
+            return [*self.before, *self.after]
+        kept = dedupe(live((*self.body, *stores), set()))
+        main = Leaf(self.leaf.params, kept, self.leaf.source, schedule=self.leaf.schedule)
+        if overwrites_itself(self.leaf):
+            main = backwards(main)
+        return [*self.before, main, *self.after]
+
+    def is_active(self, name: str) -> bool:
+        return self.activity.active(self.path, name)
+
+    def let(self, expr: ast.expr, stem: str = "g") -> str:
+        if isinstance(expr, ast.Name):
+            return expr.id
+        name = self.names.fresh(stem)
+        self.body.append(Let(name, expr))
+        return name
+
+    def add(self, name: str, cotangent: str) -> None:
+        self.cotangents.setdefault(name, []).append(cotangent)
+
+    # -- seeds
+    def seed(self, store: Store) -> str | None:
+        """Take the cotangent of what a store wrote; the container's name if its adjoint is zero from here on."""
+        program = self.adjoints.program
+        if kind_of(program.containers[store.container].dtype) in ("bool", "int") or self.adjoints.is_zero(
+            store.container
+        ):
+            return None
+        defines = store.mode == "set" or store.fresh
+        if self.is_active(store.value) or reduces(store, self.path, self.activity):
+            self.take(store)
+        if not defines:
+            return None
+        # of several instances that write one element the last counts: it takes the cotangent, and leaves none
+        taken = store.mode == "set" and self.is_active(store.value)
+        again = taken and not injective(store, self.leaf, len(store.index))
+        whole = not again and covers(store, self.leaf, program.containers[store.container].shape)
+        if whole and self.adjoints.may_forget(store.container) and program.root(store.container) == store.container:
+            return store.container
+        if again or program.root(store.container) in self.activity.overwritten.get(self.path, ()):
+            self.clear(store)
+        return None
+
+    def take(self, store: Store) -> None:
+        adjoint = self.adjoints.read(store.container)
+        if store.mode in ("max", "min"):
+            return extreme_cotangent(self, store)
+        if store.mode == "prod":
+            return product_cotangent(self, store)
+        g = self.names.fresh(f"g_{store.container}")
+        self.seeds[g] = store.container
+        self.body.append(Load(g, adjoint.name, store.index, store.guard))
+        self.add(store.value, self.as_kind_of(g, store))
+
+    def as_kind_of(self, g: str, store: Store) -> str:
+        """The cotangent of a real value stored in a complex container is the real part."""
+        stored = kind_of(self.adjoints.program.containers[store.container].dtype)
+        if stored == "complex" and self.activity.facts[self.path].kinds.get(store.value) != "complex":
+            return self.let(code.call("real", code.name(g)))
+        return g
+
+    def clear(self, store: Store) -> None:
+        self.before += self.adjoints.writable(store.container)
+        adjoint = self.adjoints.container(store.container)
+        self.redirect(store.container)
+        if store.fresh and not injective(store, self.leaf, len(store.index)):
+            # every instance reads the cotangent of the sum: it is cleared when all have
+            zero = self.names.fresh("g")
+            body = (Let(zero, code.constant(0)), Store(adjoint.name, store.index, zero))
+            self.after.append(Leaf(params_of(store, self.leaf), body, self.leaf.source))
+            return
+        self.clears.append(Store(adjoint.name, store.index, "0", "set", store.guard))
+
+    # -- chain rule through the body
+    def chain(self) -> None:
+        facts = self.activity.facts[self.path]
+        precision = complex_type(self.leaf.body, self.adjoints.program.containers)
+        for instr in reversed(self.leaf.body):
+            if not isinstance(instr, Let) or not self.is_active(instr.name) or instr.name not in self.cotangents:
+                continue
+            g = self.total(instr.name)
+            for partial in facts.partials.get(instr.name, ()):
+                if self.is_active(partial.operand):
+                    value = pull(partial, code.name(g), facts.kinds, instr.name, self.strong_zero, precision)
+                    self.add(partial.operand, self.let(value))
+
+    def total(self, name: str) -> str:
+        """One name for the sum of the cotangents of a value."""
+        parts = self.cotangents[name]
+        result: ast.expr = code.name(parts[0])
+        for part in parts[1:]:
+            result = code.binary(ast.Add, result, code.name(part))
+        total = self.let(result)
+        self.cotangents[name] = [total]
+        return total
+
+    # -- accumulation into the operands
+    def contributions(self, forgotten: set[str]) -> list[Store]:
+        wanted = [x for x in active_loads(self.leaf, self.path, self.activity) if x.name in self.cotangents]
+        stores: list[Store] = []
+        clears = list(self.clears)
+        for group in self.groups(wanted):
+            load = group[0]
+            parts = [p for x in group for p in self.cotangents[x.name]]
+            self.cotangents[load.name] = parts
+            stores.append(self.accumulate(load, self.total(load.name), clears, forgotten, wanted))
+        for clear in clears:
+            zero = self.let(code.constant(0))
+            stores.insert(0, Store(clear.container, clear.index, zero, "set", clear.guard))
+        # what is added to an element that is also assigned comes after: indices may meet at run time
+        return sorted(stores, key=lambda s: s.mode != "set")
+
+    def groups(self, loads: list[Load]) -> list[list[Load]]:
+        """Loads of the same element together."""
+        found: list[list[Load]] = []
+        for load in loads:
+            for group in found:
+                if (
+                    group[0].container == load.container
+                    and group[0].guard == load.guard
+                    and same(group[0].index, load.index)
+                ):
+                    group.append(load)
+                    break
+            else:
+                found.append([load])
+        return found
+
+    def accumulate(self, load: Load, value: str, clears: list[Store], forgotten: set[str], wanted: list[Load]) -> Store:
+        program, adjoints = self.adjoints.program, self.adjoints
+        root = program.root(load.container)
+        if load.container in forgotten and self.overwritten_in_place(load):
+            self.before += adjoints.writable(load.container)
+            self.redirect(load.container)
+            return Store(adjoints.container(load.container).name, load.index, value, "set")
+        alone = all(
+            program.root(x.container) != root or same(x.index, load.index) and x.container == load.container
+            for x in wanted
+        )
+        if (
+            root not in forgotten
+            and adjoints.is_zero(load.container)
+            and alone
+            and load.container == root
+            and load.guard is None
+        ):
+            probe = Store(load.container, load.index, value)
+            if covers(probe, self.leaf, program.containers[root].shape) and adjoints.may_forget(root):
+                adjoints.writable(load.container, zero=False)
+                once = injective(probe, self.leaf, len(load.index))
+                return Store(
+                    adjoints.container(load.container).name, load.index, value, "set" if once else "sum", None, not once
+                )
+        if root in forgotten:
+            # the leaf overwrites the container as a whole and reads other elements of it: clear, then add
+            self.clear_whole(root)
+            forgotten.discard(root)
+        self.before += adjoints.writable(load.container)
+        adjoint = adjoints.container(load.container).name
+        for clear in clears:
+            if clear.container == adjoint and same(clear.index, load.index) and load.guard is None:
+                clears.remove(clear)
+                return self.replace_by(clear, value)
+        return Store(adjoint, load.index, value, "sum", load.guard)
+
+    def overwritten_in_place(self, load: Load) -> bool:
+        return any(
+            s.container == load.container and same(s.index, load.index) and s.guard is None for s in self.leaf.stores
+        )
+
+    def redirect(self, container: str) -> None:
+        """Reads of a seed go to its working copy once there is one."""
+        name = self.adjoints.container(container).name
+        self.body = [
+            replace(i, container=name) if isinstance(i, Load) and self.seeds.get(i.name) == container else i
+            for i in self.body
+        ]
+
+    def clear_whole(self, root: str) -> None:
+        for store in self.leaf.stores:
+            if store.container == root:
+                self.clear(store)
+
+    def replace_by(self, clear: Store, value: str) -> Store:
+        """``x = 0; x += value`` as one store; where the clearing is guarded, the old value stays outside the guard."""
+        if clear.guard is None:
+            return Store(clear.container, clear.index, value, "set")
+        old = self.names.fresh("g_old")
+        self.body.append(Load(old, clear.container, clear.index))
+        kept = self.let(code.choose(code.name(clear.guard), code.constant(0), code.name(old)))
+        total = self.let(code.binary(ast.Add, code.name(kept), code.name(value)))
+        return Store(clear.container, clear.index, total, "set")

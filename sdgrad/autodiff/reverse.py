@@ -1,0 +1,405 @@
+"""Reverse mode: the program tree backwards, region by region.
+
+A sequence becomes the reversed sequence, a branch a branch on the same decision, a loop a loop that runs backwards, a
+map a map whose body first replays its locals and then runs backwards. What a node's adjoint is, its rule says.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+
+import sympy
+from dace import data as dt
+from dace import symbolic
+
+from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.loop_private import region_locals, users
+from sdgrad.analysis.needs import active_loads
+from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.autodiff.adjoints import Adjoints
+from sdgrad.autodiff.contexts import CallContext, find_rule
+from sdgrad.autodiff.leaf_adjoint import LeafAdjoint
+from sdgrad.autodiff.rule_builder import Builder, spent
+from sdgrad.program.arrays import assign as copy_of
+from sdgrad.program.leaves import scope_overwrites_itself
+from sdgrad.program.names import Names
+from sdgrad.program.tree import (
+    SCALAR,
+    Block,
+    Branch,
+    Container,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    Scope,
+    Source,
+    Store,
+    SymbolAssign,
+    Value,
+    children,
+    local_names,
+    reads,
+    walk,
+    with_children,
+    with_values,
+    writes,
+)
+from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym, to_ast, to_expr
+from sdgrad.tape import checkpoints
+from sdgrad.tape.plan import Kept, KeptRegion, LeafPlan, TapePlan
+from sdgrad.tape.recorder import Recorder, assign
+
+
+@dataclass
+class Reversal:
+    """Everything the reversal reads; it writes only into ``adjoints``."""
+
+    program: Program
+    activity: Activity
+    plan: TapePlan
+    adjoints: Adjoints
+    names: Names
+    recorder: Recorder
+    strong_zero: bool = True
+
+    def __post_init__(self) -> None:
+        everywhere = users(self.program.body, self.program)
+        self.locals = {
+            id(n): region_locals(n, everywhere, self.program)
+            for n in walk(self.program.body)
+            if isinstance(n, (Loop, Branch))
+        }
+
+    def private(self, node: Node) -> frozenset[str]:
+        """Containers whose adjoint is zero where a region begins and where it ends, in every run of it."""
+        if isinstance(node, (Loop, Branch)):
+            return frozenset(n for n in self.locals[id(node)] if self.adjoints.is_zero(n))
+        return frozenset(local_names(node))
+
+    def inner(self, node: Node) -> set[str]:
+        """What is private to a region, or to one inside it."""
+        regions = [*walk((node,))]
+        named = {c for n in regions for c in local_names(n)}
+        return named.union(*(self.locals[id(n)] for n in regions if isinstance(n, (Loop, Branch))))
+
+    # -- backwards
+    def spare_arguments(self) -> tuple[list[Node], list[Node]]:
+        """Copies of the arguments that the reversal puts back on its way, and their return afterwards."""
+        first: list[Node] = []
+        last: list[Node] = []
+        for name in sorted(self.plan.undone | checkpoints.touched(self.program, self.plan)):
+            container = self.program.containers[name]
+            if not container.transient:
+                final = container.local(self.names.fresh(f"final_{name}"))
+                self.recorder.scratch[final.name] = final
+                first.append(copy_of(final, container, "set", self.names, final.name))
+                last.append(copy_of(container, final, "set", self.names, name))
+        return first, last
+
+    def block(self, block: Block, path: Path = ()) -> list[Node]:
+        """The adjoint of a block: its integer symbols, what it made, then its nodes' adjoints in reverse order."""
+        out: list[Node] = []
+        if path:
+            out += [x for k, n in enumerate(block) for x in self.symbols(n, (*path, k))]
+        else:
+            out += [assign(c.count, c.total) for c in self.plan.counters.values()]
+        out += [self.put_back(kept) for k in range(len(block)) for kept in self.plan.redo.get((*path, k), ())]
+        for k in range(len(block) - 1, -1, -1):
+            here = (*path, k)
+            if here in self.plan.inverses:
+                out.append(self.plan.inverses[here])
+            out += [self.put_back(kept) for kept in self.plan.undo.get(here, ())]
+            out += self.plan.reruns.get(here, ())
+            out += self.node(block[k], here)
+        return out
+
+    def is_local(self, kept: Kept) -> bool:
+        """Whether a value is kept by the replay of a map, and not where the primal program runs."""
+        return kept.owner is not None and kept.owner not in self.plan.checkpoints
+
+    def put_back(self, kept: Kept) -> Leaf:
+        """What a write destroyed, or made, where it was."""
+        assert kept.load is not None
+        v = self.names.fresh("v")
+        body = (kept.back(v), Store(kept.load.container, kept.load.index, v))
+        return Leaf(kept.params, body, Source(label=f"restore_{kept.load.container}"))
+
+    def node(self, node: Node, path: Path) -> list[Node]:
+        if isinstance(node, SymbolAssign):
+            return []
+        if isinstance(node, Leaf):
+            plan = self.plan.leaves.get(path, LeafPlan())
+            return LeafAdjoint(node, path, self.activity, plan, self.adjoints, self.names, self.strong_zero).build()
+        if isinstance(node, NodeCall):
+            return self.call(node, path)
+        private = self.private(node)
+        before, touched = self.settle(node, path)
+        if not touched and not any(p[: len(path)] == path for p in (*self.plan.undo, *self.plan.inverses)):
+            return before
+        if isinstance(node, Branch):
+            return [*before, *self.inside(private, lambda: self.branch(node, path))]
+        if isinstance(node, Loop):
+            return [*before, *self.inside(private, lambda: self.loop(node, path))]
+        assert isinstance(node, Scope)
+        return [*before, self.inside(private, lambda: self.scope(node, path))]
+
+    def settle(self, node: Node, path: Path) -> tuple[list[Node], bool]:
+        """Before a region: adjoints it may add to or clear become ordinary containers. Whether it has any."""
+        local = self.inner(node)
+        grown, overwritten = set(), set()
+        for where, inner in nodes_with_paths((node,)):
+            where = (*path, *where[1:])
+            if isinstance(inner, Leaf):
+                grown |= {x.container for x in active_loads(inner, where, self.activity)}
+            elif isinstance(inner, NodeCall):
+                grown |= {r.container for r in inner.inputs.values() if self.activity.active(where, r.container)}
+            if not children(inner):
+                overwritten |= writes(inner)
+        before: list[Node] = []
+        roots = {self.program.root(n) for n in grown}
+        seeds = {r for n in overwritten if self.adjoints.state.get(r := self.program.root(n)) == "seed"}
+        for name in sorted((roots | seeds) - local):
+            before += self.adjoints.writable(name)
+        live = {self.program.root(n) for n in overwritten} & (self.adjoints.state.keys() | roots)
+        return before, bool(roots or live)
+
+    def inside(self, private: frozenset[str], build):
+        """Run ``build`` with only a region's own containers allowed to be known zero, as they are in the end."""
+        saved = self.adjoints.straight
+        self.adjoints.straight = private
+        try:
+            return build()
+        finally:
+            for name in private:
+                self.adjoints.state.pop(name, None)
+            self.adjoints.straight = saved
+
+    def fetch(self, tape: Container, index: tuple[sympy.Expr, ...]) -> tuple[Leaf, Load]:
+        """A number from the tape in a scalar of its own, and the load of that: control flow reads no tape by itself.
+
+        (DaCe frees an array after the last state that uses it, and does not look into conditions.)
+        """
+        scalar = Container(self.names.fresh(f"{tape.name}_now"), dt.Scalar(tape.dtype, transient=True))
+        self.adjoints.made[scalar.name] = scalar
+        v, w = self.names.fresh("v"), self.names.fresh("v")
+        body = (Load(v, tape.name, index), Store(scalar.name, SCALAR, v))
+        return Leaf((), body, Source(label=scalar.name)), Load(w, scalar.name, SCALAR)
+
+    def value(self, value: Value, path: Path, owned: bool = True) -> tuple[list[Node], Value]:
+        """A control value when the adjoint runs: loads of overwritten elements come from the tape."""
+        kept = {k.load: k for k in self.plan.values.get(path, ()) if owned or not self.is_local(k)}
+        at = {load: (k.tape, k.index) for load, k in kept.items()}
+        for load, original in self.plan.originals.get(path, {}).items():
+            at[load] = self.program.containers[original.container], original.index
+        before: list[Node] = []
+        loads = []
+        for load in value.loads:
+            if load in at:
+                leaf, now = self.fetch(*at[load])
+                before.append(leaf)
+                load = replace(now, name=load.name)
+            loads.append(load)
+        return before, replace(value, loads=tuple(loads))
+
+    def conditions(self, node: Branch, path: Path) -> tuple[list[Node], list[Value | None]]:
+        """The conditions of a branch when the adjoint runs; where they are gone, the arm it took is on the tape."""
+        before: list[Node] = []
+        if path in self.plan.decisions:
+            leaf, load = self.fetch(self.plan.decisions[path].tape, self.plan.decisions[path].index)
+            conditions: list[Value | None]
+            conditions = [Value((load,), code.parse(f"{load.name} == {k}")) for k in range(len(node.arms))]
+            if node.arms[-1][0] is None:  # what all arms assign is assigned, as everybody can see
+                conditions[-1] = None
+            return [leaf], conditions
+        found: list[Value | None] = []
+        for condition, _ in node.arms:
+            first, value = self.value(condition, path) if condition is not None else ([], None)
+            before += first
+            found.append(value)
+        return before, found
+
+    def symbols(self, node: Node, path: Path) -> list[Node]:
+        """The part of a node that assigns integer symbols, to run again before the adjoint."""
+        if isinstance(node, SymbolAssign) and path in self.plan.symbols:
+            leaf, load = self.fetch(self.plan.symbols[path].tape, self.plan.symbols[path].index)
+            return [leaf, replace(node, value=Value((load,), code.name(load.name)))]
+        if isinstance(node, SymbolAssign):
+            before, value = self.value(node.value, path)
+            return [*before, replace(node, value=value)]
+        if isinstance(node, Branch) and any(isinstance(n, SymbolAssign) for n in walk((node,))):
+            before, conditions = self.conditions(node, path)
+            arms: list[tuple[Value | None, Block]] = []
+            for arm, (condition, (_, body)) in enumerate(zip(conditions, node.arms, strict=True)):
+                kept = [x for k, n in enumerate(body) for x in self.symbols(n, (*path, arm, k))]
+                arms.append((condition, tuple(kept)))
+            return [*before, replace(node, arms=tuple(arms))]
+        return []
+
+    def branch(self, node: Branch, path: Path) -> list[Node]:
+        before, conditions = self.conditions(node, path)
+        blocks = (tuple(self.block(b, (*path, k))) for k, (_, b) in enumerate(node.arms))
+        return [*before, replace(node, arms=tuple(zip(conditions, blocks, strict=True)))]
+
+    def loop(self, node: Loop, path: Path) -> list[Node]:
+        if path in self.plan.checkpoints:
+            again = self.recorder.record(node.body, (*path, 0), owner=path)
+            reverse = tuple(self.block(node.body, (*path, 0)))
+            return checkpoints.backward(node, self.plan.checkpoints[path], again, reverse, self.names)
+        (one, start), (two, step) = self.value(node.start, path), self.value(node.step, path)
+        before = [*one, *two]
+        if node.last is not None:
+            more, last = self.last(node.last, path)
+        else:
+            assert node.stop is not None
+            more, stop = self.value(node.stop, path)
+            last = last_value(start, stop, step)
+        body = tuple(self.block(node.body, (*path, 0)))
+        if path in self.plan.counters:
+            count = self.plan.counters[path].count
+            body = (assign(count, f"{count} - 1"), *body)
+        return [*before, *more, Loop(node.symbol, last, start, negated(step), body, node.source)]
+
+    def last(self, container: str, path: Path) -> tuple[list[Node], Value]:
+        """The symbol of a loop's last trip, from where the loop left it or from the tape."""
+        kept = self.plan.lasts.get(path)
+        if kept is not None:
+            leaf, load = self.fetch(kept.tape, kept.index)
+            return [leaf], Value((load,), code.name(load.name))
+        v = self.names.fresh("v")
+        return [], Value((Load(v, container, SCALAR),), code.name(v))
+
+    def scope(self, node: Scope, path: Path) -> Node:
+        replay = self.replay(node, path)
+        backwards = self.block(node.body, (*path, 0))
+        locals_ = {c.name: c for c in node.locals}
+        owned = [self.adjoints.made[self.adjoints.of[n]] for n in locals_ if n in self.adjoints.of]
+        owned += [k.tape for k in self.plan.all_kept() if k.owner == path]
+        body = tuple(n for n in replay if not isinstance(n, SymbolAssign)) if not backwards else (*replay, *backwards)
+        used = {n for inner in walk(body) for n in reads(inner) | writes(inner)}
+        known = {**locals_, **{c.name: c for c in owned}, **self.scratch_of(body, used, path)}
+        result = replace(node, body=body, locals=tuple(c for n, c in known.items() if n in used))
+        return backwards_loop(result) if scope_overwrites_itself(node) else result
+
+    def scratch_of(self, body: Block, used: set[str], path: Path) -> dict:
+        """Scratch containers that rules made for nodes of this body: they are local to it."""
+        adjoints = set(self.adjoints.of.values())
+        return {n: c for n, c in self.adjoints.made.items() if n in used and n not in adjoints}
+
+    def replay(self, node: Scope, path: Path) -> list[Node]:
+        """The part of a map's body that computes the locals its adjoint needs, and the tapes that belong to it."""
+        plan = self.plan.replays[path]
+        recorded = self.recorder.record(self.from_tape(node.body, (*path, 0), plan.loads), (*path, 0), owner=path)
+        mine = plan.locals | {c.name for c in self.plan.containers}
+        return [x for n in recorded if (x := keep_writes(n, mine)) is not None]
+
+    def from_tape(self, block: Block, path: Path, loads: Mapping[Path, Mapping[str, Kept]]) -> Block:
+        """The block with the loads of overwritten elements taken from the tape."""
+        out: list[Node] = []
+        for k, node in enumerate(block):
+            here = (*path, k)
+            if not isinstance(node, Leaf):
+                before, node = self.values_from_tape(node, here)
+                out += before
+            elif here in loads:
+                kept = loads[here]
+                body = tuple(kept[i.name].back() if isinstance(i, Load) and i.name in kept else i for i in node.body)
+                node = replace(node, body=body)
+            out.append(
+                with_children(
+                    node, tuple(self.from_tape(b, (*here, arm), loads) for arm, b in enumerate(children(node)))
+                )
+            )
+        return tuple(out)
+
+    def values_from_tape(self, node: Node, path: Path) -> tuple[list[Node], Node]:
+        """A control node with the values that the primal program kept for it; those of locals are computed again."""
+        before: list[Node] = []
+
+        def change(value: Value) -> Value:
+            first, new = self.value(value, path, owned=False)
+            before.extend(first)
+            return new
+
+        changed = with_values(node, change)
+        return before, changed
+
+    def call(self, node: NodeCall, path: Path) -> list[Node]:
+        wanted = tuple(c for c, r in node.inputs.items() if self.activity.active(path, r.container))
+        given = tuple(
+            c
+            for c, r in node.outputs.items()
+            if self.activity.active(path, r.container) and not self.adjoints.is_zero(r.container)
+        )
+        context = CallContext(node, path, self.program, self.adjoints, self.plan, self.names, given, wanted)
+        if not given:
+            return self.constant_results(context)
+        rule = find_rule(node, self.program)
+        operands = [r for (where, _), r in self.plan.regions.items() if where == path]
+        return [*(self.operand(r) for r in operands), *rule.reverse(context)]
+
+    def constant_results(self, context: CallContext) -> list[Node]:
+        """The adjoint of a call whose results carry no derivative: what they overwrote has no cotangent."""
+        gone = self.activity.overwritten.get(context.path, frozenset())
+        build = Builder(context)
+        for connector, region in context.call.outputs.items():
+            if self.program.root(region.container) in gone and not self.adjoints.is_zero(region.container):
+                spent(build, context, connector)
+        return build.nodes
+
+    def operand(self, region: KeptRegion) -> Leaf:
+        """An operand from the tape, as the array the rule of its call works on."""
+        v = self.names.fresh("v")
+        index = tuple(sym(p.name) - p.start for p in region.kept.params) or SCALAR
+        body = (region.kept.back(v), Store(region.scratch.name, index, v))
+        return Leaf(region.kept.params, body, Source(label=region.scratch.name))
+
+
+def keep_writes(node: Node, names: Set[str]) -> Node | None:
+    """A node without its writes to anything but ``names``."""
+    if isinstance(node, Leaf):
+        kept = drop_stores(node, lambda s: s.container not in names)
+        return kept if kept.stores else None
+    if isinstance(node, NodeCall):
+        return node if writes(node) <= names else None
+    blocks = tuple(tuple(x for n in b if (x := keep_writes(n, names)) is not None) for b in children(node))
+    if children(node) and not any(blocks):
+        return None
+    return with_children(node, blocks) if blocks else node
+
+
+def backwards_loop(scope: Scope) -> Node:
+    """A map's instances one after another, the last one first."""
+    node: Node = replace(scope, params=())
+    for p in reversed(scope.params):
+        start, stop, step = (Value((), to_ast(sympy.sympify(x))) for x in (p.start, p.stop, p.step))
+        node = Loop(p.name, last_value(start, stop, step), start, negated(step), (node,), scope.source)
+    return node
+
+
+def last_value(start: Value, stop: Value, step: Value) -> Value:
+    """The value of the loop variable in the last iteration: ``start + floor((stop - start) / step) * step``."""
+    loads = (*start.loads, *stop.loads, *step.loads)
+    if loads:
+        text = (
+            f"({ast.unparse(start.expr)}) + int_floor(({ast.unparse(stop.expr)}) - ({ast.unparse(start.expr)}), "
+            f"{ast.unparse(step.expr)}) * ({ast.unparse(step.expr)})"
+        )
+        return Value(loads, code.parse(text))
+    a, b, s = (to_expr(ast.unparse(v.expr)) for v in (start, stop, step))
+    if s in (1, -1):
+        return Value((), to_ast(sympy.sympify(b)))
+    return Value((), to_ast(a + symbolic.int_floor(b - a, s) * s))
+
+
+def negated(step: Value) -> Value:
+    try:
+        return Value((), code.parse(str(-int(ast.literal_eval(step.expr)))))
+    except (ValueError, TypeError):
+        return Value(step.loads, ast.UnaryOp(op=ast.USub(), operand=step.expr))

@@ -1,0 +1,1 @@
+"""Rewrite a lifted program into the normal form that is differentiated."""

@@ -1,0 +1,91 @@
+"""``x[i] *= y``: an update that no two instances make of one element is the assignment of a product."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import dace
+
+from sdgrad.analysis.access_relations import injective
+from sdgrad.program.leaves import as_loops, rename_instr
+from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
+from sdgrad.program.tree import (
+    Block,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    Param,
+    Program,
+    Scope,
+    Store,
+    children,
+    with_children,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import free_names, substitute, sym
+
+
+def spell_out_updates(program: Program) -> Program:
+    """The program with products, maxima and minima in place as assignments, unless they reduce.
+
+    The adjoint of a reduction counts zeros and ties; and it scales the cotangent where it lies, which must not hold the
+    operand's share yet (``x[i] *= x[j]``).
+    """
+    names = all_names(program)
+    symbols = dict(program.symbols)
+    return replace(program, body=_block(program.body, names, (), symbols), symbols=symbols)
+
+
+def _block(block: Block, names: Names, outer: tuple[Param, ...], symbols: dict[str, dace.typeclass]) -> Block:
+    return tuple(_node(n, names, outer, symbols) for n in block)
+
+
+def _node(node: Node, names: Names, outer: tuple[Param, ...], symbols: dict[str, dace.typeclass]) -> Node:
+    """``outer``: parameters of the maps around, whose instances may update one element as well."""
+    if not isinstance(node, Leaf):
+        inner = outer + (node.params if isinstance(node, Scope) else ())
+        return with_children(node, tuple(_block(b, names, inner, symbols) for b in children(node)))
+    if node.params and any(_is_scattered(s, node) for s in node.stores):
+        return _in_order(node, names, outer, symbols)
+    body: list[Instr] = []
+    for instr in node.body:
+        if isinstance(instr, Store) and _is_update(instr, node, outer):
+            old, new = names.fresh("x0"), names.fresh("x1")
+            body += [Load(old, instr.container, instr.index, instr.guard), Let(new, _updated(instr, old))]
+            instr = replace(instr, value=new, mode="set")
+        body.append(instr)
+    return replace(node, body=tuple(body))
+
+
+def _is_scattered(store: Store, leaf: Leaf) -> bool:
+    """Whether an update goes where the leaf computes it: no reduction over parameters says which operands meet."""
+    local = leaf.defined
+    plain = store.mode in ("prod", "max", "min") and not store.fresh
+    return plain and (store.guard is not None or bool(free_names(*store.index) & local))
+
+
+def _in_order(leaf: Leaf, names: Names, outer: tuple[Param, ...], symbols: dict[str, dace.typeclass]) -> Node:
+    """A leaf as loops around one instance of it, which may read what it updates."""
+    fresh = {p.name: sym(names.fresh(p.name)) for p in leaf.params}
+    symbols.update({symbol.name: dace.int64 for symbol in fresh.values()})
+    params = [
+        Param(fresh[p.name].name, *(substitute(e, fresh) for e in (p.start, p.stop, p.step))) for p in leaf.params
+    ]
+    one = Leaf((), tuple(rename_instr(i, {}, fresh) for i in leaf.body), leaf.source)
+    (loops,) = as_loops(params, (_node(one, names, outer, symbols),), leaf.source)
+    return loops
+
+
+def _is_update(store: Store, leaf: Leaf, outer: tuple[Param, ...]) -> bool:
+    plain = store.mode in ("prod", "max", "min") and not store.fresh and (store.guard is None or not leaf.params)
+    return plain and injective(store, leaf, len(store.index), (*outer, *leaf.params))
+
+
+def _updated(store: Store, old: str) -> ast.expr:
+    if store.mode == "prod":
+        return code.binary(ast.Mult, code.name(old), code.name(store.value))
+    return code.call(store.mode, code.name(old), code.name(store.value))

@@ -1,0 +1,276 @@
+"""Integers that are known before the program runs, or stay as they are: index expressions instead of memory.
+
+``n = A.shape[0]; for i in range(n - 1): k = i + 1; ...`` reaches the tree as one-element containers that bounds and
+indices are read from. Here what they hold becomes an expression over constants, loop variables and symbols that are
+assigned once, so that the analysis sees affine loops and accesses.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import dace
+from dace import data as dt
+
+from sdgrad.program.leaves import rename_instr
+from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
+from sdgrad.program.symbols import used_symbols
+from sdgrad.program.tree import (
+    SCALAR,
+    Block,
+    Branch,
+    Expr,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Param,
+    Program,
+    Region,
+    Scope,
+    Store,
+    SymbolAssign,
+    Value,
+    children,
+    values,
+    walk,
+    with_children,
+    writes,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import substitute, substitute_range, sym, to_ast, to_expr
+
+AFFINE = (ast.Add, ast.Sub, ast.Mult)
+EXTREMES = {"min", "max"}
+
+
+def known_integers(program: Program) -> Program:
+    """The program with the integers its bounds and indices are read from as expressions."""
+    tracked = {
+        name
+        for name, c in program.containers.items()
+        if c.dtype in dace.dtypes.INTEGER_TYPES and c.shape in ((), (1,)) and isinstance(c.desc, (dt.Array, dt.Scalar))
+    } - {r for c in program.containers.values() if c.view_of for r in (c.name, c.view_of)}
+    if not tracked and not any(isinstance(n, SymbolAssign) for n in walk(program.body)):
+        return program
+    used = {x.container for n in walk(program.body) for v in values(n) for x in v.loads} & tracked
+    written = {w for n in program.body for w in writes(n)}
+    once = assigned_once(program.body)
+    walker = _Walker(program, tracked, used, once, all_names(program), dict(program.symbols))
+    start = tuple(walker.promote(name) for name in sorted(used & set(program.arguments) - written))
+    body = walker.block(program.body)
+    views = {
+        n: replace(c, view_subset=substitute_range(c.view_subset, walker.means))
+        for n, c in program.containers.items()
+        if c.view_subset is not None and walker.means
+    }
+    program = replace(program, containers={**program.containers, **views}, symbols=walker.symbols)
+    return replace(program, body=drop_unused_symbols(start + body, program))
+
+
+def drop_unused_symbols(block: Block, program: Program) -> Block:
+    """The block without assignments of symbols that nothing mentions."""
+    while True:
+        used = {s for node in block for s in used_symbols(node, program)}
+        used |= {str(s) for c in program.containers.values() for s in c.desc.free_symbols}
+        used |= {str(s) for c in program.containers.values() if c.view_subset for s in c.view_subset.free_symbols}
+        kept = _without(block, {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)} - used)
+        if kept == block:
+            return block
+        block = kept
+
+
+def _without(block: Block, symbols: Set[str]) -> Block:
+    """The block without assignments of some symbols."""
+    return tuple(
+        with_children(n, tuple(_without(b, symbols) for b in children(n))) if children(n) else n
+        for n in block
+        if not (isinstance(n, SymbolAssign) and n.symbol in symbols)
+    )
+
+
+def assigned_once(block: Block) -> frozenset[str]:
+    """Symbols with one assignment in the text of a program."""
+    count = Counter(n.symbol for n in walk(block) if isinstance(n, SymbolAssign))
+    return frozenset(s for s, k in count.items() if k == 1)
+
+
+@dataclass
+class _Walker:
+    program: Program
+    tracked: set[str]
+    used: set[str]  # containers that bounds, conditions and symbols are read from
+    once: frozenset[str]  # symbols with one assignment
+    names: Names
+    symbols: dict[str, dace.typeclass]
+    held: dict[str, Expr] = field(default_factory=dict)  # what containers hold, where that is known
+    means: dict[str, Expr] = field(default_factory=dict)  # symbols that are expressions of others
+    equal: dict[tuple[str, str], str] = field(
+        default_factory=dict
+    )  # the first symbol with a value, by its text and type
+    inside: int = 0  # how many loops and maps are around
+
+    @cached_property
+    def changing(self) -> set[str]:
+        """Symbols with several assignments."""
+        return {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)} - self.once
+
+    def promote(self, container: str) -> SymbolAssign:
+        """A symbol for what a container holds from here on."""
+        symbol, v = self.names.fresh(f"{container}_value"), self.names.fresh("v")
+        dtype = self.program.containers[container].dtype
+        self.symbols[symbol] = dtype
+        self.held[container] = sym(symbol)
+        return SymbolAssign(symbol, Value((Load(v, container, SCALAR),), code.name(v)), dtype)
+
+    def block(self, block: Block) -> Block:
+        out: list[Node] = []
+        for node in block:
+            out.append(self.node(node))
+            if not self.inside:
+                lost = sorted(writes(node) & self.used - self.held.keys())
+                out += [self.promote(name) for name in lost]
+        return tuple(out)
+
+    def node(self, node: Node) -> Node:
+        if isinstance(node, Leaf):
+            return self.leaf(node)
+        if isinstance(node, SymbolAssign):
+            return self.assign(node)
+        if isinstance(node, NodeCall):
+            self.forget(node)
+            inputs, outputs = ({c: self.region(r) for c, r in x.items()} for x in (node.inputs, node.outputs))
+            return replace(node, inputs=inputs, outputs=outputs)
+        if isinstance(node, Branch):
+            return self.branch(node)
+        return self.repeated(node)
+
+    def forget(self, node: Node) -> None:
+        for name in writes(node):
+            self.held.pop(name, None)
+
+    # -- what is said again in terms of what is known
+    def expr(self, expr: Expr) -> Expr:
+        return substitute(expr, self.means)
+
+    def region(self, region: Region) -> Region:
+        return replace(region, subset=substitute_range(region.subset, self.means)) if self.means else region
+
+    def param(self, p: Param) -> Param:
+        return Param(p.name, self.expr(p.start), self.expr(p.stop), self.expr(p.step)) if self.means else p
+
+    def value(self, value: Value) -> Value:
+        env = {x.name: to_ast(self.held[x.container]) for x in value.loads if x.container in self.held}
+        env |= {s: to_ast(e) for s, e in self.means.items() if s in code.names_in(value.expr)}
+        index = {n: to_expr(ast.unparse(e)) for n, e in env.items()}
+        loads = tuple(
+            replace(x, index=tuple(substitute(i, {**self.means, **index}) for i in x.index))
+            for x in value.loads
+            if x.container not in self.held
+        )
+        return Value(loads, code.rename(value.expr, env))
+
+    # -- nodes
+    def assign(self, node: SymbolAssign) -> Node:
+        value = self.value(node.value)
+        expr = None if value.loads else integer_expression(value.expr, {}, set())
+        if expr is not None and node.symbol in self.once:
+            self.means[node.symbol] = expr
+        elif node.symbol in self.once and not value.loads and not code.names_in(value.expr) & self.changing:
+            first = self.equal.setdefault((ast.unparse(value.expr), node.dtype.to_string()), node.symbol)
+            if first != node.symbol:
+                self.means[node.symbol] = sym(first)
+        return replace(node, value=value)
+
+    def leaf(self, leaf: Leaf) -> Leaf:
+        body: list[Instr] = []
+        local: dict[str, Expr] = {}
+        unknown: set[str] = set()  # names of the leaf that are no integers known before it runs
+        params = tuple(self.param(p) for p in leaf.params)
+        for instr in leaf.body:
+            instr = rename_instr(instr, {}, self.means) if self.means else instr
+            if isinstance(instr, Load) and instr.container in self.held and instr.guard is None:
+                local[instr.name] = self.held[instr.container]
+                instr = Let(instr.name, to_ast(local[instr.name]))
+            elif isinstance(instr, Let):
+                known = integer_expression(instr.expr, local, unknown)
+                if known is not None:
+                    local[instr.name] = known
+            else:
+                instr = replace(instr, index=tuple(substitute(i, local) for i in instr.index))
+                if isinstance(instr, Store):
+                    self.store(instr, local, leaf)
+            if not isinstance(instr, Store) and instr.name not in local:
+                unknown.add(instr.name)
+            body.append(instr)
+        return replace(leaf, params=params, body=tuple(body))
+
+    def store(self, store: Store, local: Mapping[str, Expr], leaf: Leaf) -> None:
+        self.held.pop(store.container, None)
+        plain = not leaf.params and store.mode == "set" and store.guard is None
+        if plain and store.container in self.tracked and store.value in local:
+            self.held[store.container] = local[store.value]
+
+    def branch(self, node: Branch) -> Branch:
+        arms, ends = [], []
+        before, means, equal = dict(self.held), dict(self.means), dict(self.equal)
+        for condition, body in node.arms:
+            test = self.value(condition) if condition is not None else None
+            self.held = dict(before)
+            self.inside += 1
+            arms.append((test, self.block(body)))
+            self.inside -= 1
+            ends.append(self.held)
+            self.means, self.equal = dict(means), dict(equal)
+        if all(c is not None for c, _ in node.arms):
+            ends.append(before)
+        self.held = {k: v for k, v in ends[0].items() if all(e.get(k) == v for e in ends[1:])}
+        return replace(node, arms=tuple(arms))
+
+    def repeated(self, node: Loop | Scope) -> Node:
+        """A node whose body runs many times: what it writes is known neither at its start nor after it."""
+        if isinstance(node, Loop):
+            stop = self.value(node.stop) if node.stop is not None else None
+            node = replace(node, start=self.value(node.start), stop=stop, step=self.value(node.step))
+        if isinstance(node, Scope):
+            node = replace(node, params=tuple(self.param(p) for p in node.params))
+        self.forget(node)
+        if isinstance(node, Loop) and node.also is not None:
+            node = replace(node, also=self.value(node.also))
+        self.inside += 1
+        before, means, equal = dict(self.held), dict(self.means), dict(self.equal)
+        node = with_children(node, (self.block(node.body),))  # type: ignore[assignment]
+        self.held, self.means, self.equal = before, means, equal
+        self.inside -= 1
+        return node
+
+
+def integer_expression(expr: ast.expr, local: Mapping[str, Expr], unknown: Set[str]) -> Expr | None:
+    """An index expression for code that only adds, subtracts, multiplies and compares integers for size.
+
+    :param local: what local names mean.
+    :param unknown: names whose value is not known before the leaf runs.
+    """
+    if code.names_in(expr) & unknown or not all(_is_affine(part) for part in code.walk_values(expr)):
+        return None
+    return substitute(to_expr(ast.unparse(expr)), local)
+
+
+def _is_affine(part: ast.AST) -> bool:
+    if isinstance(part, ast.Constant):
+        return type(part.value) is int
+    if isinstance(part, ast.BinOp):
+        return isinstance(part.op, AFFINE)
+    if isinstance(part, ast.UnaryOp):
+        return isinstance(part.op, (ast.USub, ast.UAdd))
+    if isinstance(part, ast.Call):
+        return code.callee(part) in EXTREMES
+    return isinstance(part, (ast.Name, ast.expr_context, ast.unaryop, ast.operator))

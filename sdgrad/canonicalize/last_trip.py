@@ -1,0 +1,38 @@
+"""Loops that may stop early remember their last trip, so that they can run backwards from it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import dace
+from dace import data as dt
+
+from sdgrad.program.leaves import set_scalar
+from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
+from sdgrad.program.tree import Block, Container, Loop, Program, Value, children, with_children
+from sdgrad.symbolic import code
+
+
+def remember_trips(program: Program) -> Program:
+    """The program where every loop with a condition of its own stores the symbol of its last trip."""
+    names, made = all_names(program), dict(program.containers)
+    body = _block(program.body, names, made)
+    return replace(program, body=body, containers=made)
+
+
+def _block(block: Block, names: Names, made: dict[str, Container]) -> Block:
+    out: list = []
+    for node in block:
+        node = with_children(node, tuple(_block(b, names, made) for b in children(node)))
+        if isinstance(node, Loop) and node.also is not None and node.last is None:
+            last = Container(names.fresh(f"last_{node.symbol}"), dt.Scalar(dace.int64, transient=True))
+            made[last.name] = last
+            none = ast.BinOp(left=node.start.expr, op=ast.Sub(), right=node.step.expr)
+            before = Value((*node.start.loads, *node.step.loads), none)
+            out.append(set_scalar(last.name, before, names.fresh("v"), node.source))
+            first = set_scalar(last.name, Value((), code.name(node.symbol)), names.fresh("v"), node.source)
+            node = replace(node, body=(first, *node.body), last=last.name)
+        out.append(node)
+    return tuple(out)

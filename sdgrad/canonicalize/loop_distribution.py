@@ -1,0 +1,213 @@
+"""Loops whose trips do not depend on each other are nests, and what they add up is a sum over them.
+
+``for k in range(K): C[i, :] += A[i, k] * B[k, :]`` is a matrix product: no trip reads what another one writes, and sums
+have no order. Written as one leaf over ``k`` and the columns it is fused, differentiated and handed to BLAS as such.
+
+A loop with several statements becomes a nest for each of them (loop distribution: Allen and Kennedy, Optimizing
+Compilers for Modern Architectures, ch. 5); what a trip hands from one statement to the next gets an element for every
+trip (scalar expansion, ibid.), as long as that is little beside the program's arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import sympy
+
+from sdgrad.analysis.access_relations import loop_param
+from sdgrad.analysis.dependence import defined_first, in_the_way
+from sdgrad.canonicalize.bounding_sizes import largest
+from sdgrad.program.leaves import live, mentioned, rename_instr, same_values
+from sdgrad.program.names import Names
+from sdgrad.program.symbols import used_symbols, view_symbols
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Container,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    Param,
+    Program,
+    Scope,
+    Store,
+    SymbolAssign,
+    children,
+    reads,
+    walk,
+    with_children,
+    writes,
+)
+from sdgrad.rewrite.fusion import drop_stores, fuse_block
+from sdgrad.rewrite.index_loads import assigned_symbols, with_local_indices
+from sdgrad.rewrite.scalar_expansion import indexed, over_trips, share_of, wider
+from sdgrad.symbolic import code, kinds
+from sdgrad.symbolic.expr import free_names
+
+MOST_STATEMENTS = 12
+
+
+def loops_as_nests(program: Program, names: Names) -> Program:
+    """The program with innermost loops replaced by leaves, wherever their trips may run in any order."""
+    raising = Raising(program, names)
+    body = raising.block(program.body)
+    return replace(program, body=body, containers={**program.containers, **raising.made})
+
+
+@dataclass
+class Raising:
+    """One program; ``made`` are containers with an element for every trip."""
+
+    program: Program
+    names: Names
+    made: dict[str, Container] = field(default_factory=dict)
+    around: dict[str, Param] = field(default_factory=dict)  # the loops that are being walked through
+
+    def __post_init__(self) -> None:
+        self.uses, self.reads = _uses(self.program.body), _reads(self.program.body)
+        self.assigned = assigned_symbols(self.program.body)
+        views = [c for c in self.program.containers.values() if c.view_of is not None]
+        self.seen = {c.view_of for c in views} | {c.name for c in views}
+        self.share = share_of(self.program)
+
+    def block(self, block: Block) -> Block:
+        return tuple(new for node in block for new in self.node(node))
+
+    def node(self, node: Node) -> Block:
+        if isinstance(node, Loop):
+            if (trips := loop_param(node)) is not None:
+                self.around[node.symbol] = trips
+            inside = self.block(node.body)
+            self.around.pop(node.symbol, None)
+            changed = inside != node.body  # its turn comes when this is fused
+            return (not changed and self.raised(node, inside)) or (replace(node, body=inside),)
+        if isinstance(node, Branch):
+            return (with_children(node, tuple(self.block(b) for b in children(node))),)
+        return (node,)
+
+    def raised(self, loop: Loop, inside: Block) -> Block | None:
+        """The loop as leaves."""
+        trips = loop_param(loop)
+        if trips is None or abs(trips.step) != 1 or loop.also is not None or loop.last is not None:
+            return None
+        if any(isinstance(n, SymbolAssign) for n in inside):
+            inside = self.with_indices(loop, inside)
+        if not 0 < len(inside) <= MOST_STATEMENTS or not all(isinstance(n, Leaf) and not n.sequential for n in inside):
+            return None
+        if self.uses[loop.symbol] != _uses((loop,))[loop.symbol]:  # its last value is read
+            return None
+        touched = {c for n in inside for c in reads(n) | writes(n)}
+        if any(loop.symbol in view_symbols(c, self.program) for c in touched):  # another part in every trip
+            return None
+        own = _reads((loop,))
+        body = [as_sum(n, self.program) for n in inside if isinstance(n, Leaf)]
+        program = replace(self.program, containers={**self.program.containers, **self.made})
+        made: dict[str, Container] = {}
+        while (container := in_the_way(body, trips, program)) is not None:
+            # what is made for an inner loop is read nowhere else
+            private = container in self.made or container not in made and self.reads[container] == own[container]
+            if not private or not (wide := self.expanded(container, body, trips, program)):
+                return None
+            body = [indexed(leaf, program.containers[container], wide.name, trips) for leaf in body]
+            made[wide.name] = wide
+            program = replace(program, containers={**program.containers, **made})
+        defining = [s for leaf in body for s in leaf.stores if s.fresh or s.mode == "set"]
+        if any(trips.name not in free_names(*s.index) for s in defining):
+            return None  # one trip, or none: what it defines would seem to be defined in any case
+        self.made |= made
+        name = self.names.fresh(trips.name)
+        return tuple(over_trips(leaf, trips, name) for leaf in body)
+
+    def with_indices(self, loop: Loop, inside: Block) -> Block:
+        """The loop's body without symbols that nobody else mentions; nothing where that is not possible."""
+        symbols = {n.symbol for n in inside if isinstance(n, SymbolAssign)}
+        within = _uses((loop,))
+        if any(self.assigned[s] != 1 or self.uses[s] != within[s] for s in symbols):
+            return ()
+        block = fuse_block(tuple(with_local_indices(inside, symbols, self.names, self.program) or ()), self.program)
+        own, loaded = _reads((loop,)), _reads(block)
+        handed = {c for c, n in own.items() if not loaded[c] and n == self.reads[c] and c not in self.seen}
+        leaves = [one_name_each(n) for n in block if isinstance(n, Leaf)]
+        return tuple(drop_stores(n, lambda s: s.container in handed and self.is_temporary(s.container)) for n in leaves)
+
+    def is_temporary(self, container: str) -> bool:
+        return self.program.containers[container].transient and container not in self.program.arguments
+
+    def expanded(self, container: str, body: Sequence[Leaf], trips: Param, program: Program) -> Container | None:
+        """A temporary of a trip with an element for every trip; None where that is wrong, or too much."""
+        found = program.containers[container]
+        if not found.transient or container in self.seen or not defined_first(container, body, trips, program):
+            return None
+        count = largest(sympy.expand((trips.stop - trips.start) * trips.step) + 1, self.around)
+        return wider(found, count, self.share, self.names)
+
+
+def one_name_each(leaf: Leaf) -> Leaf:
+    """The leaf with one name for what is the same."""
+    same = same_values(leaf.body)
+    body = (i for i in leaf.body if isinstance(i, Store) or i.name not in same)
+    return replace(leaf, body=live((rename_instr(i, same, {}) for i in body), set()))
+
+
+def _uses(block: Block) -> Counter:
+    """How many nodes mention a container or a symbol by themselves."""
+    found: Counter = Counter()
+    for node in walk(block):
+        bare = with_children(node, tuple(() for _ in children(node)))
+        symbols = used_symbols(bare, _NOTHING) if not isinstance(node, Scope) else set()
+        found.update(reads(bare) | writes(bare) | symbols)
+    return found
+
+
+def _reads(block: Block) -> Counter:
+    """How many nodes read a container by themselves."""
+    bare = (with_children(node, tuple(() for _ in children(node))) for node in walk(block))
+    return Counter(c for node in bare for c in reads(node))
+
+
+_NOTHING = Program("nothing", {}, {}, {}, ())
+
+
+def as_sum(leaf: Leaf, program: Program) -> Leaf:
+    """``x[i] = x[i] + y`` as ``x[i] += y``, where nothing else in the leaf has to do with ``x``."""
+    for store in leaf.stores:
+        if kinds.kind_of(program.containers[store.container].dtype) not in ("float", "complex"):
+            continue  # what is assigned is cut off, and what is added would be before it is
+        found = [x for x in leaf.body if not isinstance(x, Let) and x.container == store.container]
+        load = next((x for x in found if isinstance(x, Load)), None)
+        value = next((x for x in leaf.lets if x.name == store.value), None)
+        if store.mode != "set" or store.guard or load is None or load.guard or value is None or len(found) != 2:
+            continue
+        users = [i for i in leaf.body if load.name in mentioned(i)]
+        rest = _without(value.expr, load.name)
+        if load.index != store.index or users != [value] or rest is None:
+            continue
+        if any(i is not store and value.name in mentioned(i) for i in leaf.body):
+            continue
+        named = rest.id if isinstance(rest, ast.Name) else None  # it has a name already
+        gone = (load, value) if named is not None else (load,)
+        new: dict[int, Instr]
+        new = {id(value): replace(value, expr=rest), id(store): replace(store, mode="sum", value=named or store.value)}
+        leaf = replace(leaf, body=tuple(new.get(id(i), i) for i in leaf.body if not any(i is g for g in gone)))
+    return leaf
+
+
+def _without(expr: ast.expr, name: str) -> ast.expr | None:
+    """A sum without one of its terms; None where the name is no such term."""
+    if not isinstance(expr, ast.BinOp) or not isinstance(expr.op, (ast.Add, ast.Sub)):
+        return None
+    left, right = expr.left, expr.right
+    in_left, in_right = (name in code.names_in(e) for e in (left, right))
+    if in_left == in_right or in_right and isinstance(expr.op, ast.Sub):
+        return None
+    inner, other = (left, right) if in_left else (right, left)
+    if isinstance(inner, ast.Name):
+        return code.binary(ast.Mult, code.constant(-1), other) if isinstance(expr.op, ast.Sub) else other
+    rest = _without(inner, name)
+    return ast.BinOp(left=rest, op=expr.op, right=other) if rest is not None else None

@@ -1,0 +1,238 @@
+"""Accesses beyond an array's ends: NumPy counts negative indices from the end, and cuts slices off there.
+
+Where sizes and bounds are numbers, what is read and written in loops is known. What no condition keeps from happening
+is refused where it cannot be right. Indices that only a run knows are counted from the end if they turn out negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import dace
+import islpy as isl
+import sympy
+
+from sdgrad.analysis.access_relations import NotAffine, access_relation, value_expr
+from sdgrad.analysis.enclosing import Place, dims_of, places
+from sdgrad.analysis.paths import Path
+from sdgrad.errors import ParseError
+from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Loop,
+    Node,
+    Param,
+    Program,
+    Scope,
+    Store,
+    SymbolAssign,
+    Value,
+    children,
+    rewritten,
+    walk,
+    with_children,
+)
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import Expr, free_names, sym
+
+MOST = 1 << 60
+
+
+def within_arrays(program: Program) -> Program:
+    """The program with negative indices counted from the end.
+
+    :raises ParseError: a slice certainly begins before its array or ends beyond it, or an index is out of range.
+    """
+    wrapped: dict[Path, Leaf] = {}
+    names = all_names(program)
+    for place, node in places(program.body):
+        if not isinstance(node, Leaf):
+            continue
+        body = tuple(_within(i, node, place, program) if isinstance(i, (Load, Store)) else i for i in node.body)
+        leaf = _from_the_end(replace(node, body=body), program, names)
+        if leaf != node:
+            wrapped[place.path] = leaf
+    if wrapped:
+        program = replace(program, body=replaced_at(program.body, (), wrapped))
+    return _symbols_from_the_end(program, names)
+
+
+def _symbols_from_the_end(program: Program, names: Names) -> Program:
+    """The program where symbols that are data, and indices, have another one that is counted from the end."""
+    data = {n.symbol for n in walk(program.body) if isinstance(n, SymbolAssign)}
+    made: dict[str, dict[Expr, str]] = {}
+
+    def index(access: Load | Store) -> tuple[Expr, ...]:
+        found = list(access.index)
+        for k, (expr, size) in enumerate(zip(found, program.containers[access.container].shape, strict=True)):
+            name = getattr(expr, "name", "")
+            if name in data:
+                own = made.setdefault(name, {})
+                if size not in own:
+                    own[size] = names.fresh(f"{name}_at")
+                found[k] = sym(own[size])
+        return tuple(found)
+
+    def from_the_end(node: Node) -> Block:
+        if not isinstance(node, Leaf):
+            return (node,)
+        body = (replace(i, index=index(i)) if isinstance(i, (Load, Store)) else i for i in node.body)
+        return (replace(node, body=tuple(body)),)
+
+    body = rewritten(program.body, from_the_end)
+    if not made:
+        return program
+
+    def assigned(node: Node) -> Block:
+        if not isinstance(node, SymbolAssign) or node.symbol not in made:
+            return (node,)
+        # a sum, since conditions are no expressions of symbols
+        below = f"min(1, max(0, -{node.symbol}))"
+        found = ((n, code.parse(f"{node.symbol} + ({size}) * {below}")) for size, n in made[node.symbol].items())
+        return (node, *(SymbolAssign(n, Value((), expr), node.dtype) for n, expr in found))
+
+    symbols = {n: program.symbols.get(s, dace.int64) for s, own in made.items() for n in own.values()}
+    return replace(program, body=rewritten(body, assigned), symbols={**program.symbols, **symbols})
+
+
+def _from_the_end(leaf: Leaf, program: Program, names: Names) -> Leaf:
+    """The leaf where indices that are data are counted from the end if they are negative."""
+    known = {i.name for i in leaf.loads if i.guard is None}
+    out: list[Instr] = []
+    made: dict[tuple[str, Expr], str] = {}
+    for instr in leaf.body:
+        if isinstance(instr, (Load, Store)):
+            shape = program.containers[instr.container].shape
+            index = []
+            for expr, size in zip(instr.index, shape, strict=True):
+                name = getattr(expr, "name", "")
+                if name not in known:
+                    index.append(expr)
+                    continue
+                if (name, size) not in made:
+                    made[name, size] = names.fresh(f"{name}_at")
+                    out.append(Let(made[name, size], code.parse(f"{name} + ({size}) if {name} < 0 else {name}")))
+                index.append(sym(made[name, size]))
+            instr = replace(instr, index=tuple(index)) if tuple(index) != instr.index else instr
+        out.append(instr)
+    return replace(leaf, body=tuple(out)) if made else leaf
+
+
+def replaced_at(block: Block, path: Path, by: Mapping[Path, Node]) -> Block:
+    """A block, itself at a path of the program, with other nodes at some paths."""
+    out: list[Node] = []
+    for k, node in enumerate(block):
+        here = (*path, k)
+        inner = tuple(replaced_at(b, (*here, arm), by) for arm, b in enumerate(children(node)))
+        out.append(by.get(here) or with_children(node, inner))
+    return tuple(out)
+
+
+def _within(access: Load | Store, leaf: Leaf, place: Place, program: Program) -> Load | Store:
+    """An access with its negative indices counted from the end."""
+    shape = program.containers[access.container].shape
+    if access.guard is not None:
+        return access
+    index = [_index(e, n, access, leaf, place) for e, n in zip(access.index, shape, strict=True)]
+    return replace(access, index=tuple(index)) if index != list(access.index) else access
+
+
+def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Place) -> Expr:
+    certain = not any(isinstance(n, Branch) or isinstance(n, Loop) and n.also is not None for _, n in place.outer)
+    if certain:
+        _refuse_negative_end(expr, access, leaf, place)
+    own = {p.name for p in leaf.params} | {d.name for _, n in place.outer if isinstance(n, Scope) for d in dims_of(n)}
+    used = free_names(expr)
+    ranges = {n for p in leaf.params if p.name in used for n in free_names(p.start, p.stop)}
+    local = leaf.defined
+    if not (used | ranges) - own or used & local:
+        return expr
+    expr = _without_remainders(expr, leaf, place)
+    found = _values(expr, leaf, place, True) if size.is_number else None
+    if found is None:  # bounds that only a run knows: those of a loop are taken to be no negative ones by themselves
+        plain = isinstance(expr, sympy.Symbol) or used & own or is_positive(expr, leaf, place)
+        return expr if plain else sympy.Mod(expr + size, size)
+    if found.is_subset(_interval(0, int(size))):
+        return expr
+    if not used & own and found.is_subset(_interval(-int(size), int(size))):
+        return sympy.Mod(expr + size, size)
+    if not certain:
+        return expr
+    raise ParseError(
+        f"{leaf.source}: a slice or an index of '{access.container}' reaches beyond its array, of {size} elements, "
+        "in some trip of a loop. Slices are not cut off there: write min(.., the array's size) for their end"
+    )
+
+
+def _without_remainders(expr: Expr, leaf: Leaf, place: Place) -> Expr:
+    """An expression without remainders of what lies between zero and the divisor: a place that was counted from an
+    end before it was known."""
+    for found in expr.atoms(sympy.Mod):
+        inner, size = found.args
+        values = _values(inner, leaf, place, True) if size.is_Integer and size > 0 else None
+        if values is not None and values.is_subset(_interval(0, int(size))):
+            expr = expr.subs(found, inner)
+    return expr
+
+
+def is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
+    """Whether no value of an expression can be negative, as far as the first bounds of loops tell."""
+    dims: list[tuple[str, Param | None]] = []
+    for _, node in place.outer:
+        for d in dims_of(node):
+            dims.append((d.name, d.param or _from_below(node)))
+    dims += [(p.name, p) for p in leaf.params]
+    try:
+        found = access_relation((expr,), dims, frozenset(), 1)
+    except NotAffine:
+        return False
+    return bool(found.elements.intersect(_interval(-MOST, 0)).is_empty())
+
+
+def _from_below(node: Node) -> Param | None:
+    """The values of a loop's variable where only its lower bound is a number."""
+    if not isinstance(node, Loop):
+        return None
+    start, step = value_expr(node.start), value_expr(node.step)
+    stop = value_expr(node.stop) if node.stop is not None else None
+    if step is None or not step.is_number:
+        return None
+    least = start if step > 0 else stop
+    return Param(node.symbol, least, sympy.Integer(MOST), sympy.Integer(1)) if least is not None else None
+
+
+def _refuse_negative_end(expr: Expr, access: Load | Store, leaf: Leaf, place: Place) -> None:
+    """``x[: k - 3]`` counts from the end where ``k`` is below 3: here it would have nothing."""
+    for p in leaf.params:
+        if p.step == 1 and expr.coeff(_symbol(expr, p.name)) == 1:
+            end = expr.subs(_symbol(expr, p.name), p.stop + 1)
+            found = _values(end, leaf, place, False)
+            if found is not None and not found.is_subset(_interval(0, MOST)):
+                raise ParseError(
+                    f"{leaf.source}: a slice of '{access.container}' has a negative end in some trip of a loop. Bounds "
+                    "that a loop computes are not counted from the array's end: add its size"
+                )
+
+
+def _symbol(expr: Expr, name: str) -> sympy.Symbol:
+    return next((s for s in expr.free_symbols if s.name == name), sympy.Symbol(name))
+
+
+def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
+    """The values of an expression in all trips; None where they are not known exactly."""
+    local = leaf.defined
+    params = leaf.params if own else ()
+    dims = [(d.name, d.param) for d in place.dims] + [(p.name, p) for p in params]
+    found = access_relation((expr,), dims, local, 1)
+    return found.elements if found.exact and found.map.dim(isl.dim_type.param) == 0 else None
+
+
+def _interval(first: int, end: int) -> isl.Set:
+    return isl.Set(f"{{ [e0] : {first} <= e0 < {end} }}")

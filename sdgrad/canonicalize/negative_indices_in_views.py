@@ -1,0 +1,71 @@
+"""Places in parts of arrays: negative ones count from the part's end, as in NumPy, wherever they may be negative."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import dace
+
+from sdgrad.analysis.enclosing import Place, places
+from sdgrad.analysis.paths import Path
+from sdgrad.canonicalize.negative_indices import is_positive, replaced_at
+from sdgrad.program.custom_call import CustomCall
+from sdgrad.program.tree import Block, Leaf, Let, Load, Node, NodeCall, Program, Region, Store, rewritten, with_values
+from sdgrad.program.window import FromEnd, counted, remainder
+from sdgrad.symbolic.expr import Expr
+
+
+def within_parts(program: Program) -> Program:
+    """The program with places in parts of arrays (:class:`~sdgrad.program.window.FromEnd`) as places in these."""
+    changed: dict[Path, Node] = {}
+    for place, node in places(program.body):
+        if isinstance(node, CustomCall):
+            changed[place.path] = _with_places(node, place)
+        if isinstance(node, Leaf):
+            body = tuple(i if isinstance(i, Let) else _in_parts(i, node, place) for i in node.body)
+            if body != node.body:
+                changed[place.path] = replace(node, body=body)
+
+    def subset(found: dace.subsets.Range) -> dace.subsets.Range:
+        return dace.subsets.Range([tuple(counted(x, remainder) for x in r) for r in found.ranges])
+
+    def region(found: Region) -> Region:
+        return replace(found, subset=subset(found.subset))
+
+    def others(node: Node) -> Block:
+        if isinstance(node, NodeCall):
+            ins, outs = ({n: region(r) for n, r in found.items()} for found in (node.inputs, node.outputs))
+            return (replace(node, inputs=ins, outputs=outs),)
+        return (with_values(node, lambda v: replace(v, loads=tuple(index(x) for x in v.loads))),)
+
+    def index(load: Load) -> Load:
+        return replace(load, index=tuple(counted(e, remainder) for e in load.index))
+
+    seen = {n: c for n, c in program.containers.items() if c.view_subset is not None}
+    views = {n: replace(c, view_subset=subset(c.view_subset)) for n, c in seen.items() if c.view_subset is not None}
+    resolved = rewritten(replaced_at(program.body, (), changed), others)
+    return replace(program, body=resolved, containers={**program.containers, **views})
+
+
+def _in_parts(access: Load | Store, leaf: Leaf, place: Place) -> Load | Store:
+    if not any(e.has(FromEnd) for e in access.index):
+        return access
+    return replace(access, index=tuple(_counted(e, leaf, place) for e in access.index))
+
+
+def _counted(expr: Expr, leaf: Leaf, place: Place) -> Expr:
+    """An expression with its places counted from the end where they may be negative."""
+
+    def resolved(k: Expr, n: Expr) -> Expr:
+        return k if is_positive(k, leaf, place) else remainder(k, n)
+
+    return counted(expr, resolved)
+
+
+def _with_places(call: CustomCall, place: Place) -> CustomCall:
+    """A call whose variables are parts that begin where they do in these trips."""
+    found = {}
+    for name, operand in call.variables.items():
+        base = tuple(_counted(b, Leaf((), ()), place) for b in operand.window.base)
+        found[name] = replace(operand, window=replace(operand.window, base=base))
+    return replace(call, variables=found)

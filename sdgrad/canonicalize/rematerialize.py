@@ -1,0 +1,153 @@
+"""Temporaries that are little more than another array are computed where they are read.
+
+``t = 2 * b`` is fused with what makes ``b``, because that goes through the same elements. A stencil over ``b`` that
+reads ``t`` as well then reads two arrays, and its adjoint adds to two. It has elements of ``b``, and may double them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import dace
+
+from sdgrad.program.leaves import rename_instr, slice_for
+from sdgrad.program.names import Names
+from sdgrad.program.tree import (
+    Block,
+    Expr,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    Program,
+    Store,
+    children,
+    own_reads,
+    reads,
+    walk,
+    with_children,
+    writes,
+)
+from sdgrad.rewrite.fusion import drop_dead
+from sdgrad.symbolic.expr import free_names, substitute, sym
+
+WHOLE = (dace.float32, dace.float64, dace.complex64, dace.complex128)  # types of which an array holds all digits
+MOST_STEPS = 2
+"""Instructions that are sooner computed again than an element is read."""
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """A temporary whose elements are a short computation on those of another array, which a leaf sets beside it."""
+
+    name: str
+    original: str
+    place: dict[str, Expr]  # the leaf's parameters by the temporary's index, which has an unknown for each dimension
+    index: tuple[Expr, ...]  # of the original
+    value: str
+    source: str  # the value that the original holds
+    steps: tuple[Let, ...]
+
+
+def sink_shadows(program: Program, names: Names) -> Program:
+    """The program without temporaries that are computed from what their readers have."""
+    written = Counter(s.container for n in walk(program.body) if isinstance(n, Leaf) for s in n.stores)
+    written.update(w for n in walk(program.body) if not isinstance(n, Leaf) and not children(n) for w in writes(n))
+    viewed = {c.view_of for c in program.containers.values()}
+    own = {
+        n
+        for n, c in program.containers.items()
+        if written[n] == 1 and c.transient and c.view_of is None and n not in viewed and n not in program.arguments
+    }
+    body = _block(program.body, program, own, names)
+    return drop_dead(replace(program, body=body)) if body != program.body else program
+
+
+def _block(block: Block, program: Program, own: set[str], names: Names) -> Block:
+    nodes = [with_children(n, tuple(_block(b, program, own, names) for b in children(n))) for n in block]
+    for k, node in enumerate(nodes):
+        for shadow in _shadows(node, program, own) if isinstance(node, Leaf) else ():
+            users = [j for j, n in enumerate(nodes) if shadow.name in reads(n)]
+            if users and users[0] > k and _is_known(shadow, nodes, k, users, block, program):
+                for j in users:
+                    nodes[j] = _computed(nodes[j], shadow, names)  # type: ignore[arg-type]
+    return tuple(nodes)
+
+
+def _shadows(leaf: Leaf, program: Program, own: set[str]) -> Iterator[Shadow]:
+    if leaf.sequential:
+        return
+    plain = [s for s in leaf.stores if s.mode == "set" and s.guard is None and not free_names(*s.index) & leaf.defined]
+    count = Counter(program.root(s.container) for s in leaf.stores)
+    places = {s: p for s in plain if (p := _placed(s, leaf)) is not None and count[program.root(s.container)] == 1}
+    originals = {s.value: s for s in places if program.containers[s.container].dtype in WHOLE}
+    for s in places:
+        steps: tuple[Instr, ...] = slice_for(leaf.body, {s.value})
+        known = [i.name for i in steps if not isinstance(i, Store) and i.name != s.value and i.name in originals]
+        if s.container not in own or not known:
+            continue
+        original = originals[known[-1]]
+        rest = _after(steps, known[-1], s.value)
+        lets = tuple(i for i in rest if isinstance(i, Let))
+        same = program.containers[s.container].dtype == program.containers[original.container].dtype
+        if same and len(lets) == len(rest) <= MOST_STEPS:
+            yield Shadow(s.container, original.container, places[s], original.index, s.value, known[-1], lets)
+
+
+def _after(steps: tuple[Instr, ...], source: str, value: str) -> tuple[Instr, ...]:
+    """What of some steps has to be done for a value once another one is there."""
+    at = next(k for k, i in enumerate(steps) if not isinstance(i, Store) and i.name == source)
+    return slice_for([i for k, i in enumerate(steps) if k != at], {value})
+
+
+def _placed(store: Store, leaf: Leaf) -> dict[str, Expr] | None:
+    """Each parameter by the element's index, where that says them all."""
+    found: dict[str, Expr] = {}
+    for k, e in enumerate(store.index):
+        names = free_names(e) & {p.name for p in leaf.params}
+        if len(names) == 1 and (e - sym(name := names.pop())).is_number and name not in found:
+            found[name] = sym(f"e{k}") - (e - sym(name))
+        elif not e.is_number:
+            return None
+    return found if found.keys() == {p.name for p in leaf.params} else None
+
+
+def _is_known(shadow: Shadow, nodes: list[Node], at: int, users: list[int], block: Block, program: Program) -> bool:
+    """Whether all readers are leaves of the block that read the original, too, which nobody has changed by then."""
+    everywhere = sum(_reads(n, shadow.name) for n in walk(program.body))
+    here = sum(_reads(n, shadow.name) for n in block)
+    root = program.root(shadow.original)
+    changed = any(root in {program.root(w) for w in writes(n)} for n in nodes[at + 1 : users[-1]])
+    return everywhere == here and not changed and all(_has_both(nodes[j], shadow, program) for j in users)
+
+
+def _reads(node: Node, name: str) -> bool:
+    return name in (own_reads(node) if children(node) else reads(node))
+
+
+def _has_both(node: Node, shadow: Shadow, program: Program) -> bool:
+    if not isinstance(node, Leaf) or not any(x.container == shadow.original for x in node.loads):
+        return False
+    # a leaf that changes the original reads it first, as it reads the temporary
+    changed = {program.root(s.container) for s in node.stores}
+    return not node.sequential and program.root(shadow.original) not in changed
+
+
+def _computed(leaf: Leaf, shadow: Shadow, names: Names) -> Leaf:
+    """A leaf that computes the elements of a temporary from those of the original."""
+    body: list[Instr] = []
+    for i in leaf.body:
+        if not isinstance(i, Load) or i.container != shadow.name:
+            body.append(i)
+            continue
+        place = {f"e{k}": e for k, e in enumerate(i.index)}
+        params = {p: e.subs({sym(n): x for n, x in place.items()}) for p, e in shadow.place.items()}
+        v = names.fresh(f"v_{shadow.original}")
+        own = {shadow.source: v, shadow.value: i.name}
+        own |= {s.name: names.fresh(s.name) for s in shadow.steps if s.name != shadow.value}
+        index = tuple(substitute(e, params) for e in shadow.index)
+        body += [Load(v, shadow.original, index, i.guard), *(rename_instr(s, own, params) for s in shadow.steps)]
+    return replace(leaf, body=tuple(body))

@@ -1,0 +1,1 @@
+"""Read an SDFG into a program tree."""

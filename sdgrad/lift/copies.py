@@ -1,0 +1,180 @@
+"""Copies and reductions as leaves."""
+
+from __future__ import annotations
+
+import ast
+from itertools import accumulate
+from operator import mul
+
+import dace
+import sympy
+from dace import dtypes, subsets, symbolic
+from dace.frontend.operations import detect_reduction_type
+
+from sdgrad.errors import UnsupportedNode
+from sdgrad.program.names import Names
+from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Source, Store
+from sdgrad.program.window import Window
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import Expr, sym, total
+
+ONE, ZERO = sympy.Integer(1), sympy.Integer(0)
+
+MODES = {
+    dtypes.ReductionType.Sum: "sum",
+    dtypes.ReductionType.Product: "prod",
+    dtypes.ReductionType.Min: "min",
+    dtypes.ReductionType.Max: "max",
+    dtypes.ReductionType.Logical_And: "and",
+    dtypes.ReductionType.Logical_Or: "or",
+    dtypes.ReductionType.Bitwise_And: "bitand",
+    dtypes.ReductionType.Bitwise_Or: "bitor",
+    dtypes.ReductionType.Bitwise_Xor: "bitxor",
+    dtypes.ReductionType.Logical_Xor: "xor",
+    dtypes.ReductionType.Sub: "sub",
+    dtypes.ReductionType.Div: "div",
+}
+
+
+def mode_of(wcr: str | None) -> str:
+    """The store mode of a write-conflict resolution; ``custom`` where it is none of the known ones."""
+    if wcr is None:
+        return "set"
+    known = MODES.get(detect_reduction_type(wcr))
+    return known or _by_its_text(wcr)
+
+
+def _by_its_text(wcr: str) -> str:
+    """``lambda x, y: x - y``, ``x / y``, ``fmax(x, y)``, ``fmin(x, y)``, which DaCe does not classify."""
+    function = ast.parse(wcr.strip(), mode="eval").body
+    while isinstance(function, ast.Expression):
+        function = function.body
+    if isinstance(function, ast.Lambda) and isinstance(function.body, ast.BinOp) and len(function.args.args) == 2:
+        operands = [getattr(e, "id", None) for e in (function.body.left, function.body.right)]
+        if operands == [a.arg for a in function.args.args]:
+            return {ast.Sub: "sub", ast.Div: "div"}.get(type(function.body.op), "custom")
+    if isinstance(function, ast.Lambda) and isinstance(function.body, ast.Call):
+        return {"fmax": "max", "fmin": "min"}.get(getattr(function.body.func, "id", ""), "custom")
+    return "custom"
+
+
+def counts(subset: subsets.Range) -> list[Expr]:
+    """Elements along each dimension."""
+    return [sympy.sympify(n) for n in subset.size()]
+
+
+def copy_leaf(
+    src: Container,
+    src_subset: subsets.Range,
+    dst: Container,
+    dst_subset: subsets.Range,
+    wcr: str | None,
+    names: Names,
+    source: Source,
+) -> Leaf:
+    """``dst[dst_subset] = src[src_subset]`` element by element, in row-major order of both."""
+    src_n, dst_n = counts(src_subset), counts(dst_subset)
+    wide = [n for n in dst_n if n != 1]
+    if [n for n in src_n if n != 1] != wide and sympy.expand(total(src_n) - total(dst_n)) != 0:
+        raise UnsupportedNode(f"a copy of {src.name}[{src_subset}] to {dst.name}[{dst_subset}], of another size")
+    params = [Param(names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(wide)]
+    index = [sym(p.name) for p in params]
+    read = _place(src_subset, index, wide)
+    value = names.fresh(f"v_{src.name}")
+    body = (Load(value, src.name, read), Store(dst.name, _place(dst_subset, index, wide), value, mode_of(wcr)))
+    return Leaf(tuple(params), body, source)
+
+
+def _place(subset: subsets.Range, index: list[Expr], wide: list[Expr]) -> tuple[Expr, ...]:
+    """The element of a subset at a position of the iteration space ``wide``."""
+    sizes = counts(subset)
+    if [n for n in sizes if n != 1] == wide:
+        remaining = iter(index)
+        offsets = [next(remaining) if n != 1 else ZERO for n in sizes]
+    else:
+        offsets = _unflatten(_flatten(index, wide), sizes)
+    return tuple(b + k * s for (b, _, s), k in zip(subset.ranges, offsets, strict=False))
+
+
+def _flatten(index: list[Expr], sizes: list[Expr]) -> Expr:
+    linear: Expr = ZERO
+    for k, n in zip(index, sizes, strict=False):
+        linear = linear * n + k
+    return linear
+
+
+def _unflatten(linear: Expr, sizes: list[Expr]) -> list[Expr]:
+    strides = list(accumulate(reversed(sizes[1:]), mul, initial=ONE))[::-1]
+    return [
+        (symbolic.int_floor(linear, s) if s != 1 else linear) % n if n != 1 else ZERO
+        for n, s in zip(sizes, strides, strict=False)
+    ]
+
+
+def reduce_leaves(
+    src: Window,
+    src_subset: subsets.Range,
+    dst: Window,
+    dst_subset: subsets.Range,
+    dtype: dace.typeclass,
+    axes: tuple[int, ...] | None,
+    wcr: str,
+    identity: object,
+    names: Names,
+    source: Source,
+) -> list[Leaf]:
+    """A reduction node: an accumulating leaf, fresh where the node starts from the reduction's own identity."""
+    rank = len(src_subset.ranges)
+    reduced = set(range(rank)) if axes is None else {a % rank for a in axes}
+    params = [Param(names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(counts(src_subset))]
+    kept = [sym(p.name) for k, p in enumerate(params) if k not in reduced]
+    read = src.index(tuple(b + sym(p.name) * s for (b, _, s), p in zip(src_subset.ranges, params, strict=False)))
+    write = dst.index(
+        _reduced_index(dst_subset, kept, [n for k, n in enumerate(counts(src_subset)) if k not in reduced])
+    )
+    value = names.fresh(f"v_{src.container}")
+    mode = mode_of(wcr)
+    leaves = []
+    fresh = identity is not None and is_identity(mode, identity, dtype)
+    if identity is not None and not fresh:
+        init = names.fresh("v_init")
+        outer = [Param(p.name, p.start, p.stop, p.step) for k, p in enumerate(params) if k not in reduced]
+        leaves.append(
+            Leaf(tuple(outer), (Let(init, code.parse(str(identity))), Store(dst.container, write, init)), source)
+        )
+    leaves.append(
+        Leaf(
+            tuple(params),
+            (Load(value, src.container, read), Store(dst.container, write, value, mode, None, fresh)),
+            source,
+        )
+    )
+    return leaves
+
+
+def _reduced_index(subset: subsets.Range, kept: list[Expr], sizes: list[Expr]) -> tuple[Expr, ...]:
+    ranges = subset.ranges
+    if len(ranges) == len(kept):
+        return tuple(b + k * s for (b, _, s), k in zip(ranges, kept, strict=False))
+    wide = [d for d, n in enumerate(counts(subset)) if n != 1]
+    moving = [k for k, n in zip(kept, sizes, strict=False) if n != 1]
+    if len(wide) != len(moving):
+        raise UnsupportedNode(f"a reduction whose output subset [{subset}] has another rank than what it keeps")
+    index = [b for b, _, _ in ranges]
+    for d, k in zip(wide, moving, strict=False):
+        index[d] = index[d] + k * ranges[d][2]
+    return tuple(index)
+
+
+def is_identity(mode: str, identity: object, dtype: object) -> bool:
+    """Whether a number is where a reduction of that mode starts anyway."""
+    try:
+        value = float(identity)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    if mode in ("sum", "prod"):
+        return value == (0.0 if mode == "sum" else 1.0)
+    if mode in ("max", "min"):
+        extreme = float(dtypes.min_value(dtype) if mode == "max" else dtypes.max_value(dtype))
+        return value == extreme or value == (float("-inf") if mode == "max" else float("inf"))
+    return (mode, value) in {("and", 1.0), ("or", 0.0)}

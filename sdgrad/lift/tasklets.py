@@ -1,0 +1,330 @@
+"""Tasklet code as straight-line scalar instructions, one elementary step each.
+
+Function calls, divisions, powers and choices get a name of their own, so that each has one row of the rule table;
+sums and products stay together as polynomials, whose partials SymPy takes whole.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from dace import subsets
+
+from sdgrad.errors import UnsupportedNode
+from sdgrad.program.names import Names
+from sdgrad.program.tree import Instr, Let, Load, Store
+from sdgrad.program.window import Window
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import Expr, to_expr
+
+UNROLL_LIMIT = 256
+# Python's names for functions that C++ calls otherwise
+SPELLINGS = {"gamma": "tgamma", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}
+
+
+@dataclass(frozen=True)
+class ScalarOperand:
+    """A connector that carries one value, already loaded under a name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ArrayOperand:
+    """A connector that carries (part of) a container, subscripted in the code."""
+
+    window: Window
+    subset: subsets.Range  # of the window
+
+    @property
+    def container(self) -> str:
+        return self.window.container
+
+    @property
+    def first(self) -> tuple[Expr, ...]:
+        """The container's index of the first element."""
+        return self.window.index(tuple(b for b, _, _ in self.subset.ranges))
+
+    def index(self, given: list[Expr]) -> tuple[Expr, ...]:
+        """The container's index of the element ``connector[given]``."""
+        ranges = self.subset.ranges
+        if any(step != 1 for _, _, step in ranges):
+            raise UnsupportedNode("a tasklet subscripts a connector with a strided subset")
+        result = [b for b, _, _ in ranges]
+        wide = [d for d, (b, e, _) in enumerate(ranges) if b != e]
+        axes = list(range(len(ranges))) if len(given) == len(ranges) else wide
+        if len(given) != len(axes) and not (len(given) == 1 and not axes and given[0] == 0):
+            raise UnsupportedNode(f"a tasklet subscripts {self.container}[{self.subset}] with {len(given)} indices")
+        for axis, k in zip(axes, given, strict=False):
+            result[axis] = result[axis] + k
+        return self.window.index(tuple(result))
+
+
+Operand = ScalarOperand | ArrayOperand
+
+
+def signed(op: ast.unaryop, value: ast.expr) -> ast.expr:
+    """A value with a sign; of a number, another number."""
+    number = value.value if isinstance(value, ast.Constant) else None
+    if isinstance(number, (int, float)) and not isinstance(number, bool):
+        return code.constant(-number if isinstance(op, ast.USub) else number)
+    return ast.UnaryOp(op=op, operand=value)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where an output connector goes: a container's element or part, or the name another tasklet reads."""
+
+    operand: ArrayOperand | None
+    mode: str = "set"
+    fresh: bool = False
+
+
+@dataclass
+class _Lifting:
+    """Instructions gathered so far, and what each local name stands for."""
+
+    names: Names
+    inputs: Mapping[str, Operand]
+    outputs: Mapping[str, Output]
+    symbols: Mapping[str, ast.expr]
+    instrs: list[Instr] = field(default_factory=list)
+    env: dict[str, ast.expr] = field(default_factory=dict)
+    partial: dict[str, ast.expr | None] = field(default_factory=dict)  # outputs set only under a condition
+
+    # -- expressions
+    def let(self, expr: ast.expr, stem: str = "v") -> ast.expr:
+        target = self.names.fresh(stem)
+        self.instrs.append(Let(target, expr))
+        return code.name(target)
+
+    def atom(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
+        value = self.value(expr, guard)
+        return value if isinstance(value, (ast.Name, ast.Constant)) else self.let(value)
+
+    def value(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
+        """An expression over names: polynomials stay whole, everything else is named."""
+        if isinstance(expr, ast.Name):
+            return self.lookup(expr.id)
+        if isinstance(expr, ast.Constant):
+            return expr
+        if isinstance(expr, ast.Subscript):
+            return self.subscript(expr, guard)
+        if isinstance(expr, ast.IfExp):
+            test = self.condition(expr.test, guard)
+            then = self.atom(expr.body, self.narrow(guard, test))
+            other = self.atom(expr.orelse, self.narrow(guard, self.negate(test)))
+            return self.let(code.choose(test, then, other))
+        if isinstance(expr, ast.Call):
+            args = [self.atom(a, guard) for a in expr.args]
+            spelling = SPELLINGS.get(code.callee(expr))
+            return self.let(ast.Call(func=code.name(spelling) if spelling else expr.func, args=args, keywords=[]))
+        if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, (ast.USub, ast.UAdd)):
+            return signed(expr.op, self.value(expr.operand, guard))
+        if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub, ast.Mult)):
+            return code.binary(type(expr.op), self.value(expr.left, guard), self.value(expr.right, guard))
+        if isinstance(expr, ast.BinOp):
+            return self.let(code.binary(type(expr.op), self.atom(expr.left, guard), self.atom(expr.right, guard)))
+        return self.condition(expr, guard)
+
+    def condition(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
+        """Comparisons and logic, as one name: no derivative passes through them."""
+        if isinstance(expr, ast.Compare):
+            parts = [self.atom(e, guard) for e in [expr.left, *expr.comparators]]
+            return self.let(ast.Compare(left=parts[0], ops=expr.ops, comparators=parts[1:]), "c")
+        if isinstance(expr, ast.BoolOp):
+            return self.let(ast.BoolOp(op=expr.op, values=[self.condition(v, guard) for v in expr.values]), "c")
+        if isinstance(expr, ast.UnaryOp):
+            return self.let(ast.UnaryOp(op=expr.op, operand=self.atom(expr.operand, guard)), "c")
+        if isinstance(expr, (ast.Name, ast.Constant, ast.Subscript, ast.Call, ast.BinOp, ast.IfExp)):
+            return self.atom(expr, guard)
+        raise UnsupportedNode(f"a tasklet uses '{ast.unparse(expr)}' ({type(expr).__name__})")
+
+    def lookup(self, identifier: str) -> ast.expr:
+        if identifier in self.env:
+            return self.env[identifier]
+        operand = self.inputs.get(identifier)
+        if isinstance(operand, ScalarOperand):
+            return code.name(operand.name)
+        if isinstance(operand, ArrayOperand):
+            if operand.subset.num_elements() == 1:
+                return self.load(operand, operand.first, None)
+            raise UnsupportedNode(f"a tasklet uses the array connector '{identifier}' without a subscript")
+        return self.symbols.get(identifier, code.name(identifier))
+
+    def subscript(self, expr: ast.Subscript, guard: ast.expr | None) -> ast.expr:
+        if not isinstance(expr.value, ast.Name):
+            raise UnsupportedNode(f"a tasklet subscripts '{ast.unparse(expr.value)}'")
+        operand = self.inputs.get(expr.value.id)
+        if isinstance(operand, ScalarOperand):
+            return code.name(operand.name)
+        if operand is None:
+            raise UnsupportedNode(f"a tasklet reads back its output '{ast.unparse(expr)}'")
+        return self.load(operand, operand.index(self.indices(expr, guard)), guard)
+
+    def load(self, operand: ArrayOperand, index: tuple[Expr, ...], guard: ast.expr | None) -> ast.expr:
+        target = self.names.fresh(f"v_{operand.container}")
+        name = guard.id if isinstance(guard, ast.Name) else None
+        self.instrs.append(Load(target, operand.container, index, name))
+        return code.name(target)
+
+    def indices(self, expr: ast.Subscript, guard: ast.expr | None) -> list[Expr]:
+        parts = expr.slice.elts if isinstance(expr.slice, ast.Tuple) else [expr.slice]
+        return [to_expr(ast.unparse(self.atom(p, guard))) for p in parts]
+
+    def narrow(self, guard: ast.expr | None, test: ast.expr) -> ast.expr:
+        if guard is None:
+            return test
+        return self.let(ast.BoolOp(op=ast.And(), values=[guard, test]), "c")
+
+    def negate(self, test: ast.expr) -> ast.expr:
+        return self.let(ast.UnaryOp(op=ast.Not(), operand=test), "c")
+
+    # -- statements
+    def run(self, body: list[ast.stmt], guard: ast.expr | None = None) -> None:
+        for statement in body:
+            self.statement(statement, guard)
+
+    def statement(self, node: ast.stmt, guard: ast.expr | None) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self.assign(target, node.value, guard)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self.assign(node.target, node.value, guard)
+        elif isinstance(node, ast.AugAssign):
+            left = _as_load(node.target)
+            self.assign(node.target, ast.BinOp(left=left, op=node.op, right=node.value), guard)
+        elif isinstance(node, ast.If):
+            test = self.condition(node.test, guard)
+            self.run(node.body, self.narrow(guard, test))
+            if node.orelse:
+                self.run(node.orelse, self.narrow(guard, self.negate(test)))
+        elif isinstance(node, ast.For):
+            self.unroll(node, guard)
+        elif not (isinstance(node, ast.Pass) or isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            raise UnsupportedNode(f"a tasklet holds the statement '{ast.unparse(node).splitlines()[0]}'")
+
+    def assign(self, target: ast.expr, value: ast.expr, guard: ast.expr | None) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            parts = [self.atom(v, guard) for v in value.elts]
+            for t, v in zip(target.elts, parts, strict=False):
+                self.bind(t, v, guard)
+            return
+        self.bind(target, self.atom(value, guard), guard)
+
+    def bind(self, target: ast.expr, value: ast.expr, guard: ast.expr | None) -> None:
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            return self.store_at(target.value.id, self.indices(target, guard), value, guard)
+        if not isinstance(target, ast.Name):
+            raise UnsupportedNode(f"a tasklet assigns to '{ast.unparse(target)}'")
+        if guard is None:
+            self.env[target.id] = value
+            self.partial.pop(target.id, None)
+            return
+        known = target.id in self.env or (target.id in self.inputs and target.id not in self.outputs)
+        if known and target.id not in self.partial:
+            self.env[target.id] = self.let(code.choose(guard, value, self.lookup(target.id)))
+        elif target.id in self.env:
+            self.env[target.id] = self.let(code.choose(guard, value, self.env[target.id]))
+            either = self.partial[target.id]
+            self.partial[target.id] = self.let(ast.BoolOp(op=ast.Or(), values=[either, guard]), "c")  # type: ignore
+        else:
+            self.env[target.id], self.partial[target.id] = value, guard
+
+    def store_at(self, connector: str, index: list[Expr], value: ast.expr, guard: ast.expr | None) -> None:
+        output = self.outputs.get(connector)
+        if output is None or output.operand is None:
+            raise UnsupportedNode(f"a tasklet writes elements of '{connector}'")
+        self.instrs.append(
+            Store(
+                output.operand.container,
+                output.operand.index(index),
+                self.named(value),
+                output.mode,
+                guard.id if isinstance(guard, ast.Name) else None,
+                output.fresh,
+            )
+        )
+
+    def named(self, value: ast.expr) -> str:
+        atom = value if isinstance(value, ast.Name) else self.let(value)
+        assert isinstance(atom, ast.Name)
+        return atom.id
+
+    def unroll(self, node: ast.For, guard: ast.expr | None) -> None:
+        text = ast.unparse(node.iter)
+        bounds = node.iter.args if isinstance(node.iter, ast.Call) and code.callee(node.iter) == "range" else None
+        if bounds is None or not isinstance(node.target, ast.Name) or node.orelse:
+            raise UnsupportedNode(f"a tasklet loops over '{text}'")
+        try:
+            steps = list(range(*(int(ast.literal_eval(b)) for b in bounds)))
+        except (ValueError, TypeError) as error:
+            raise UnsupportedNode(f"a tasklet loops over '{text}', whose bounds are not constant") from error
+        if len(steps) > UNROLL_LIMIT:
+            raise UnsupportedNode(f"a tasklet loops {len(steps)} times; write the loop outside the tasklet")
+        for k in steps:
+            self.env[node.target.id] = code.constant(k)
+            self.run(node.body, guard)
+
+
+def elementary_steps(let: Let, names: Names) -> list[Instr]:
+    """A definition as several, each of one function, polynomial or choice."""
+    lifting = _Lifting(names, {}, {}, {})
+    value = lifting.value(let.expr, None)
+    last = lifting.instrs[-1] if lifting.instrs else None
+    if isinstance(value, ast.Name) and isinstance(last, Let) and last.name == value.id:
+        return [*lifting.instrs[:-1], Let(let.name, last.expr)]
+    return [*lifting.instrs, Let(let.name, value)]
+
+
+INVERSE = {"sub": ("sum", ast.UnaryOp(op=ast.USub(), operand=code.name("v"))), "div": ("prod", code.parse("1 / v"))}
+
+
+def as_sums_and_products(instrs: list[Instr], names: Names) -> list[Instr]:
+    """``x -= v`` as ``x += -v`` and ``x /= v`` as ``x *= 1 / v``."""
+    out: list[Instr] = []
+    for instr in instrs:
+        if isinstance(instr, Store) and instr.mode in INVERSE:
+            mode, expr = INVERSE[instr.mode]
+            inverse = names.fresh("v")
+            out.append(Let(inverse, code.rename_names(expr, {"v": instr.value})))
+            instr = replace(instr, value=inverse, mode=mode)
+        out.append(instr)
+    return out
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    return ast.parse(ast.unparse(target), mode="eval").body
+
+
+def lift_code(
+    body: list[ast.stmt],
+    inputs: Mapping[str, Operand],
+    outputs: Mapping[str, Output],
+    symbols: Mapping[str, ast.expr],
+    names: Names,
+) -> tuple[list[Instr], dict[str, str]]:
+    """Instructions of a tasklet, and the name of the value on each output connector that leads to no container."""
+    lifting = _Lifting(names, inputs, outputs, symbols)
+    lifting.run(body)
+    values: dict[str, str] = {}
+    for connector, output in outputs.items():
+        if connector not in lifting.env:
+            continue
+        value, guard = lifting.named(lifting.env[connector]), lifting.partial.get(connector)
+        values[connector] = value
+        if output.operand is not None:
+            start = output.operand.first
+            lifting.instrs.append(
+                Store(
+                    output.operand.container,
+                    start,
+                    value,
+                    output.mode,
+                    guard.id if isinstance(guard, ast.Name) else None,
+                    output.fresh,
+                )
+            )
+    return as_sums_and_products(lifting.instrs, names), values

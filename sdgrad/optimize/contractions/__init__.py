@@ -1,0 +1,1 @@
+"""Recognise sums of products and hand them to BLAS."""

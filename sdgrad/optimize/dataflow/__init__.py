@@ -1,0 +1,1 @@
+"""Remove and forward stores, copies and broadcasts."""

@@ -1,0 +1,1 @@
+"""Map programs to the kernels of a GPU."""

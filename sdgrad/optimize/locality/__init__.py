@@ -1,0 +1,1 @@
+"""Order loops and lay out arrays for caches and threads."""

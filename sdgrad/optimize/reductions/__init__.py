@@ -1,0 +1,1 @@
+"""Give every reduction an order, and the cheapest form."""

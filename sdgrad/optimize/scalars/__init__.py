@@ -1,0 +1,1 @@
+"""Rewrite scalar arithmetic."""

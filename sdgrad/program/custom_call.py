@@ -1,0 +1,105 @@
+"""A part of a program that has a derivative of its own, as a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sdgrad.program.custom_rule import CustomRule
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Expr,
+    Node,
+    NodeCall,
+    Program,
+    Region,
+    Scope,
+    children,
+    local_names,
+    rewritten,
+    walk,
+    whole_region,
+)
+from sdgrad.program.window import Window
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A variable that a rule may ask for: where it is, and the shape it has in the source."""
+
+    window: Window
+    shape: tuple[Expr, ...]
+    scalar: bool
+
+    @property
+    def region(self) -> Region:
+        whole = whole_region(self.window.container, self.shape)
+        return replace(whole, subset=self.window.subset(whole.subset))
+
+
+@dataclass(frozen=True)
+class CustomCall(NodeCall):
+    """Nodes that count as one: their derivative is the rule's. Operands are by container, variables by their names.
+
+    ``containers`` are used by nothing but ``block``, which takes the place of the call when all is differentiated.
+    """
+
+    block: Block = ()
+    containers: Mapping[str, Container] = field(default_factory=dict)
+    rule: CustomRule | None = None
+    variables: Mapping[str, Operand] = field(default_factory=dict)
+    symbols: Mapping[str, Expr] = field(default_factory=dict)
+    mentioned: frozenset[str] = frozenset()  # symbols in the block
+
+    @property
+    def kind(self) -> str:
+        return "CustomCall"
+
+    @property
+    def regions(self) -> Mapping[str, Region]:
+        return {name: operand.region for name, operand in self.variables.items()}
+
+    def is_result(self, name: str) -> bool:
+        return self.variables[name].window.container in {r.container for r in self.outputs.values()}
+
+    @property
+    def free_symbols(self) -> set[str]:
+        return set(self.mentioned)
+
+
+def expanded(program: Program) -> Program:
+    """The program with the nodes of custom calls in their place."""
+    containers = dict(program.containers)
+
+    def expand(block: Block) -> Block:
+        return rewritten(rewritten(block, with_locals), splice)
+
+    def splice(node: Node) -> Block:
+        if not isinstance(node, CustomCall):
+            return (node,)
+        containers.update(node.containers)
+        return expand(node.block)
+
+    def with_locals(node: Node) -> Block:
+        """A map, with what its calls need as its own."""
+        if not isinstance(node, Scope) or not node.params:
+            return (node,)
+        known = {c for n in walk((node,)) for c in local_names(n)}
+        made = {n: c for call in _calls(node.body) for n, c in call.containers.items()}
+        own = [c for n, c in made.items() if n not in known and c.view_of is None]
+        return (replace(node, locals=(*node.locals, *own)),)
+
+    body = expand(program.body)
+    return replace(program, body=body, containers=containers)
+
+
+def _calls(block: Block) -> list[CustomCall]:
+    """Custom calls in a block, those in other calls included, those in maps inside it aside."""
+    found = []
+    for node in block:
+        if isinstance(node, CustomCall):
+            found += [node, *_calls(node.block)]
+        elif not (isinstance(node, Scope) and node.params):
+            found += [c for b in children(node) for c in _calls(b)]
+    return found

@@ -1,0 +1,1 @@
+"""Record programs from NumPy-like code on tensors."""

@@ -1,0 +1,1 @@
+"""Rewrites of program trees that several stages share."""

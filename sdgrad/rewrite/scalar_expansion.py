@@ -1,0 +1,59 @@
+"""Temporaries of a loop's trip with an element for every trip (scalar expansion), and leaves over all trips."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import sympy
+from dace import data as dt
+
+from sdgrad.program.leaves import rename_instr
+from sdgrad.program.names import Names
+from sdgrad.program.tree import Container, Expr, Leaf, Let, Load, Param, Program, Store
+from sdgrad.symbolic.expr import substitute, sym
+
+LEAST_SHARE = 1 << 16
+"""Elements that all trips together may hand on, however small the arguments are."""
+
+
+def share_of(program: Program) -> int:
+    """Elements that may be made for what trips hand on: as many as the arguments have."""
+    arguments = [program.containers[n].shape for n in program.arguments]
+    sizes = [int(sympy.prod(s)) for s in arguments if all(n.is_number for n in s)]
+    return max(LEAST_SHARE, sum(sizes))
+
+
+def wider(container: Container, count: Expr, share: int, names: Names) -> Container | None:
+    """A container with an element of another one for every trip; None where that is too much."""
+    shape: Sequence[Expr] = [count, *(() if _is_number(container) else container.shape)]
+    if not all(n.is_number for n in shape) or math.prod(int(n) for n in shape) > share:
+        return None
+    least = [max(n, sympy.Integer(1)) for n in shape]
+    return Container(names.fresh(container.name), dt.Array(container.dtype, least, transient=True))
+
+
+def indexed(leaf: Leaf, container: Container, wide: str, trips: Param) -> Leaf:
+    """A leaf that uses its trip's part of the wider container."""
+    first = sym(trips.name) - (trips.start if trips.step > 0 else trips.stop)
+
+    def changed(access: Load | Store) -> Load | Store:
+        if access.container != container.name:
+            return access
+        return replace(access, container=wide, index=(first, *(() if _is_number(container) else access.index)))
+
+    return replace(leaf, body=tuple(i if isinstance(i, Let) else changed(i) for i in leaf.body))
+
+
+def over_trips(leaf: Leaf, trips: Param, name: str) -> Leaf:
+    """A leaf over all trips of a loop, which have another name there and are in increasing order."""
+    low, high = (trips.start, trips.stop) if trips.step > 0 else (trips.stop, trips.start)
+    env = {trips.name: sym(name)}
+    params = (replace(p, **{n: substitute(getattr(p, n), env) for n in ("start", "stop", "step")}) for p in leaf.params)
+    body = tuple(rename_instr(i, {}, env) for i in leaf.body)
+    return replace(leaf, params=(Param(name, low, high, sympy.Integer(1)), *params), body=body)
+
+
+def _is_number(container: Container) -> bool:
+    return isinstance(container.desc, dt.Scalar) or container.shape == (1,)

@@ -1,0 +1,1 @@
+"""Call compiled programs: arguments, workspace, results."""

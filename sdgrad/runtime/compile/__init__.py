@@ -1,0 +1,1 @@
+"""Generate code, compile it once, and keep it on disk."""

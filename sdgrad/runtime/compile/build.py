@@ -1,0 +1,193 @@
+"""From generated C++ to a shared library: one compiler call, with DaCe's header precompiled (``header.py``).
+
+DaCe builds through CMake, whose configuration takes longer than most compilations here. The flags are DaCe's own.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import dace
+from dace import data as dt
+from dace import library
+from dace.codegen import codegen, compiler
+
+from sdgrad.config import config
+from sdgrad.errors import CompilationFailed
+from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile import nvcc
+from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
+from sdgrad.runtime.compile.dominators import dominators_once
+from sdgrad.runtime.compile.nontemporal_stores import around_caches
+from sdgrad.runtime.compile.precompiled_header import Header, without_parts
+from sdgrad.runtime.compile.restrict_pointers import local_pointers
+from sdgrad.runtime.compile.simd import in_lanes
+
+NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
+MOST_ARGUMENTS = 1000  # ctypes passes no more than 1024; programs with more take the addresses of them
+SPECIAL = re.compile(
+    r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
+)
+
+
+def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:
+    """Flags that leave out the headers, and parts of them, that a graph and its generated code have no use for."""
+    streams = any(isinstance(desc, dt.Stream) for _, _, desc in sdfg.arrays_recursive())
+    special = any(SPECIAL.search(code) for code in codes)
+    return without_parts(streams, sdfg.is_instrumented(), special)
+
+
+@functools.cache
+def linker() -> tuple[str, ...]:
+    """The flag for a linker that is faster than the usual one, where there is one: a fifth of a small compilation."""
+    found = [name for name in ("gold", "lld") if shutil.which(f"ld.{name}")]
+    return (f"-fuse-ld={found[0]}",) if found else ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A graph to compile.
+
+    :param arguments: what its program is called with; ``initial`` are those by which it is started, too.
+    :param folder: for its sources.
+    :param target: the library that is made.
+    """
+
+    sdfg: dace.SDFG
+    arguments: Mapping[str, dt.Data]
+    initial: Sequence[str]
+    folder: Path
+    target: Path
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the generated code of a graph is compiled and linked with, besides the flags of all programs."""
+
+    options: list[str]
+    links: list[str]
+    spared: list[str]
+
+    @staticmethod
+    def of_all(needs: Sequence[Needs]) -> Needs:
+        """What several programs need together."""
+        options, links = (list(dict.fromkeys(x for n in needs for x in getattr(n, f))) for f in ("options", "links"))
+        return Needs(options, links, [x for x in needs[0].spared if all(x in n.spared for n in needs)])
+
+
+def build(jobs: Sequence[Job]) -> None:
+    """Generate and compile the code of graphs, all by one call of the compiler: headers take most of its time."""
+    needs = [generate(job) for job in jobs]
+    if len(jobs) > 1 and not any(is_device(job.sdfg) for job in jobs):  # kernels bring functions of the same names
+        try:
+            compile_sources(jobs, Needs.of_all(needs))
+            return
+        except CompilationFailed:  # two programs may have a name in common, or one of them is wrong: that one says so
+            pass
+    for job, own in zip(jobs, needs, strict=True):
+        compile_sources([job], own)
+
+
+def generate(job: Job) -> Needs:
+    """Write the sources of a graph."""
+    with config.compiling():
+        if is_device(job.sdfg):
+            nvcc.configure()
+        with dominators_once():
+            objects = codegen.generate_code(job.sdfg, validate=config.debug)
+        for made in objects if "lanes" not in config.without and not is_device(job.sdfg) else ():
+            made.code = in_lanes(around_caches(local_pointers(made.clean_code)))
+        write_sources(job.sdfg, objects, job.folder)
+    if len(job.arguments) > MOST_ARGUMENTS:
+        entry = entry_by_addresses(job.sdfg.name, job.arguments)
+        (job.folder / "src" / "cpu" / "by_addresses.cpp").write_text(entry)
+    options, links = [], []
+    for env in library.get_environments_and_dependencies({e for o in objects for e in o.environments}):
+        options += [*_value(env.cmake_compile_flags), *(f"-I{i}" for i in _value(env.cmake_includes))]
+        links += [*_value(env.cmake_libraries), *_value(env.cmake_link_flags)]
+    (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
+    return Needs(options, links, spared_headers(job.sdfg, [o.code for o in objects]))
+
+
+def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
+    """One library with the programs of all jobs, under the name that each of them wants."""
+    first = jobs[0]
+    sources = [s for job in jobs for s in sources_of(job.folder)]
+    if len(jobs) > 1:
+        whole = first.folder / "together.cpp"
+        # GCC takes a precompiled header only where the file that it is given includes it first
+        whole.write_text("#include <dace/dace.h>\n" + "".join(f'#include "{source}"\n' for source in sources))
+        sources = [str(whole)]
+    part = first.target.with_suffix(".part")
+    given = [*needs.options, *needs.spared, *(f"-I{job.folder / 'include'}" for job in jobs)]
+    if any(is_device(job.sdfg) for job in jobs):
+        sources += [compile_kernels(k, given) for job in jobs for k in sorted((job.folder / "src").rglob("*.cu"))]
+        given += nvcc.host_flags()
+        needs = replace(needs, links=[*needs.links, *nvcc.links()])
+    else:
+        header = Header.of(needs.spared)
+        header.make()
+        given = [header.include, *given]
+    run(link_command(given, sources, part, needs.links), first.sdfg.name)
+    for job in jobs[1:]:
+        job.target.unlink(missing_ok=True)
+        os.link(part, job.target)
+    part.replace(first.target)
+
+
+def is_device(sdfg: dace.SDFG) -> bool:
+    """Whether a program has kernels for a GPU."""
+    return any(desc.storage == dace.StorageType.GPU_Global for desc in sdfg.arrays.values())
+
+
+def compile_kernels(source: Path, options: Sequence[str]) -> str:
+    """An object with the kernels of a program."""
+    target = source.with_suffix(".o")
+    run(nvcc.compile_command(source, target, [*options, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]), source.name)
+    return str(target)
+
+
+def sources_of(folder: Path) -> list[str]:
+    """The generated sources in the folder of a program."""
+    return sorted(str(p) for p in (folder / "src").rglob("*.cpp") if "sample" not in p.parts)
+
+
+def link_command(options: list[str], sources: list[str], target: Path, links: list[str]) -> list[str]:
+    """Sources to a shared library."""
+    includes = [f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
+    own = [*options, *flags(), *includes, "-shared", *linker()]
+    return [compiler_name(), *own, *sources, "-o", str(target), *links]
+
+
+def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
+    """The generated sources, with the graph beside them where somebody wants to look at it."""
+    if config.debug:
+        compiler.generate_program_folder(sdfg, objects, str(folder))
+        return
+    compiler.generate_program_folder(None, objects, str(folder), folder_mode="production")
+    (folder / "include").mkdir(exist_ok=True)
+    (folder / "include" / "hash.h").write_text(f'#define __HASH_{sdfg.name} ""\n')
+
+
+def entry_by_addresses(name: str, arguments: Mapping[str, dt.Data]) -> str:
+    """C++ of a function that calls a program with its arguments in an array of pointers."""
+    types = [desc.as_arg(name="") for desc in arguments.values()]
+    given = [f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)]
+    return (
+        "#include <dace/dace.h>\n"
+        f'extern "C" void __program_{name}(void*, {", ".join(types)});\n'
+        f'extern "C" void __by_addresses_{name}(void* handle, void** p) {{\n'
+        f"    __program_{name}(handle, {', '.join(given)});\n}}\n"
+    )
+
+
+def _value(field):
+    """A library environment's field: a list, or a function that returns one."""
+    return field() if callable(field) else field

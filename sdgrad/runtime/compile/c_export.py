@@ -1,0 +1,138 @@
+"""Compiled programs as a C library: a header, and one function for each program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import dace
+from dace import data as dt
+
+from sdgrad.errors import ArgumentError
+from sdgrad.runtime.compile.build import NEEDS, link_command, sources_of
+from sdgrad.runtime.compile.cache import Library
+from sdgrad.runtime.compile.compiler import run
+
+C_TYPES = {
+    dace.float64: "double",
+    dace.float32: "float",
+    dace.complex128: "double _Complex",
+    dace.complex64: "float _Complex",
+    dace.int64: "int64_t",
+    dace.int32: "int32_t",
+    dace.int16: "int16_t",
+    dace.int8: "int8_t",
+    dace.uint8: "uint8_t",
+    dace.uint32: "uint32_t",
+    dace.uint64: "uint64_t",
+    dace.bool_: "bool",
+}
+Function = tuple[Library, Sequence[str], Mapping[str, str], str | None]
+
+
+def export(name: str, folder: Path, functions: Mapping[str, Function]) -> Path:
+    """``lib<name>.so`` and ``<name>.h``.
+
+    :param functions: by their names in C: the program, the parameters in order, the names of results (arguments of the
+        program) in C, and the argument that is one.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    header, wrapper = folder / f"{name}.h", folder / f"{name}_wrapper.cpp"
+    declarations = [_declaration(f, *parts) for f, parts in functions.items()]
+    header.write_text(HEADER.format(guard=name.upper(), declarations="\n\n".join(declarations)))
+    definitions = [_definition(f, *parts) for f, parts in functions.items()]
+    wrapper.write_text(SOURCE.format(definitions="\n\n".join(definitions)))
+    folders = list(dict.fromkeys(Path(parts[0].path).parent for parts in functions.values()))
+    needs = [json.loads((f / NEEDS).read_text()) for f in folders]
+    options = [o for n in needs for o in n["options"]] + [f"-I{f / 'include'}" for f in folders]
+    links = list(dict.fromkeys(x for n in needs for x in n["links"]))
+    target = folder / f"lib{name}.so"
+    sources = [*(s for f in folders for s in sources_of(f)), str(wrapper)]
+    run(link_command(options, sources, target, links), target.name)
+    wrapper.unlink()
+    return header
+
+
+def _parameters(
+    library: Library, parameters: Sequence[str], results: Mapping[str, str]
+) -> list[tuple[str, dt.Data, str]]:
+    """Arguments of a C function: name in the program, descriptor, name in C."""
+    own = [n for n in parameters if n in library.arguments]
+    closure = [n for n in library.arguments if n not in parameters and n not in results]
+    named = {**{n: n for n in (*own, *closure)}, **results}
+    return [(n, library.arguments[n], c) for n, c in named.items()]
+
+
+def _typed(desc: dt.Data, name: str, result: bool) -> str:
+    if desc.dtype not in C_TYPES:
+        raise ArgumentError(f"argument '{name}' is {desc.dtype.to_string()}, which C has no type for")
+    kind = C_TYPES[desc.dtype]
+    return f"{kind} {name}" if isinstance(desc, dt.Scalar) and not result else f"{kind} *{name}"
+
+
+def _declaration(
+    name: str, library: Library, parameters: Sequence[str], results: Mapping[str, str], one: str | None
+) -> str:
+    found = [p for p in _parameters(library, parameters, results) if p[0] != one]
+    lines = [f" *   {c}: {_shape(d)}{', written' if n in results else ''}" for n, d, c in found]
+    typed = ", ".join(_typed(d, c, n in results) for n, d, c in found)
+    return "/*\n" + "\n".join(lines) + f"\n */\nvoid {name}({typed});"
+
+
+def _shape(desc: dt.Data) -> str:
+    shape = ", ".join(map(str, desc.shape)) if isinstance(desc, dt.Array) else ""
+    return f"{desc.dtype.to_string()}[{shape}]" if shape else desc.dtype.to_string()
+
+
+def _definition(
+    name: str, library: Library, parameters: Sequence[str], results: Mapping[str, str], one: str | None
+) -> str:
+    found = {n: (d, c) for n, d, c in _parameters(library, parameters, results)}
+    typed = ", ".join(_plain(d, c, n in results) for n, (d, c) in found.items() if n != one)
+    raw = ", ".join(_plain(d, n, False) for n, d in library.arguments.items())
+    start = ", ".join(_plain(library.arguments[n], n, False) for n in library.initial)
+    passed = ", ".join("&one" if n == one else found[n][1] for n in library.arguments)
+    begin = ", ".join(found[n][1] for n in library.initial)
+    seed = f"    {library.arguments[one].dtype.ctype} one = 1;\n" if one is not None else ""
+    clear = [
+        f"    for (int64_t k = 0; k < {d.total_size}; ++k) {c}[k] = 0;\n"
+        for n, (d, c) in found.items()
+        if n in results and isinstance(d, dt.Array)
+    ]
+    return (
+        f"void *__dace_init_{library.name}({start});\n"
+        f"void __program_{library.name}(void *{', ' if raw else ''}{raw});\n"
+        f"void {name}({typed}) {{\n"
+        f"    static void *state = __dace_init_{library.name}({begin});\n{seed}{''.join(clear)}"
+        f"    __program_{library.name}(state{', ' if passed else ''}{passed});\n}}"
+    )
+
+
+def _plain(desc: dt.Data, name: str, result: bool) -> str:
+    kind = desc.dtype.ctype
+    return f"{kind} {name}" if isinstance(desc, dt.Scalar) and not result else f"{kind} *{name}"
+
+
+HEADER = """/* Written by sdgrad. Arrays are dense, in C order; sizes are in elements. */
+#ifndef {guard}_H
+#define {guard}_H
+#include <stdbool.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{declarations}
+
+#ifdef __cplusplus
+}}
+#endif
+#endif
+"""
+SOURCE = """#include <dace/dace.h>
+
+extern "C" {{
+{definitions}
+}}
+"""

@@ -1,0 +1,50 @@
+"""The C++ compiler: which it is, the flags that all programs have in common, and one call of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import dace
+from dace.config import Config as DaceConfig
+
+from sdgrad.config import config
+from sdgrad.errors import CompilationFailed
+
+DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
+
+
+def flags() -> list[str]:
+    """Compiler flags of all programs."""
+    level = ["-O0", "-g"] if config.debug else [f"-O{config.optimization_level}", "-DNDEBUG"]
+    warnings_off = [f for f in shlex.split(DaceConfig.get("compiler", "cpu", "args")) if not f.startswith("-W")]
+    return [*warnings_off, *level, *complex_rules(), "-w", "-fPIC", "-fopenmp", "-std=c++20"]
+
+
+@functools.cache
+def complex_rules() -> tuple[str, ...]:
+    """Products and quotients of complex numbers as NumPy computes them: C++ looks for NaN after each product."""
+    told = subprocess.run([compiler_name(), "--version"], capture_output=True, text=True, check=False).stdout
+    return () if "clang" in told.lower() else ("-fcx-fortran-rules", "--param=vect-max-version-for-alias-checks=200")
+
+
+def compiler_name() -> str:
+    """The C++ compiler: ``$CXX``, what DaCe is told, or ``c++``."""
+    name = os.environ.get("CXX") or DaceConfig.get("compiler", "cpu", "executable") or "c++"
+    if shutil.which(name) is None:
+        raise CompilationFailed(f"no C++ compiler: '{name}' is not on PATH. Install g++, or set CXX")
+    return name
+
+
+def run(command: list[str], what: str) -> None:
+    """One compiler call; its errors, shortened to the lines that say what is wrong, become ours."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
+        raise CompilationFailed(
+            f"cannot compile {what}:\n" + "\n".join(lines[:10]) + f"\ncommand: {shlex.join(command)}"
+        )

@@ -1,0 +1,119 @@
+"""Systems with a triangular matrix, which are solved by substitution: a node for graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import dace
+import dace.library
+from dace import nodes as nd
+from dace import properties
+from dace.transformation.transformation import ExpandTransformation
+
+from sdgrad.runtime.libraries.batched_matmul import LETTERS, NUMBERS
+
+LOOPS = "SdgradLoops"
+"""The name of loops of our own, where DaCe has none or wrong ones."""
+
+COPY = """for (int64_t i = 0; i < {rows}; ++i)
+    for (int64_t j = 0; j < {columns}; ++j) _x[i * ({x}) + j] = _b[i * ({b}) + j];
+"""
+CALL = """cblas_{letter}trsm(CblasRowMajor, {side}, CblasLower, {how}, CblasNonUnit, {rows}, {columns}, {one},
+    _a, {a}, _x, {x});"""
+# From the first unknown to the last one, or back; an unknown's place, its row of the matrix, and those before it.
+SUBSTITUTION = """for (int64_t other = 0; other < {others}; ++other)
+    for (int64_t count = 0; count < {order}; ++count) {{
+        const int64_t k = {down} ? {order} - 1 - count : count;
+        auto rest = _x[{at_k}];
+        for (int64_t before = 0; before < count; ++before) {{
+            const int64_t m = {down} ? {order} - 1 - before : before;
+            rest -= {factor} * _x[{at_m}];
+        }}
+        _x[{at_k}] = rest / {diagonal};
+    }}"""
+
+
+def substitution(node: TriangularSolve, dtype: dace.typeclass, sizes: dict[str, str]) -> str:
+    """Plain loops, for every type."""
+    left = node.side == "left"
+    down = left == node.adjoint  # from the last unknown
+    row, column = ("k", "m") if left != node.adjoint else ("m", "k")
+    conj = "std::conj" if node.adjoint and dtype in (dace.complex64, dace.complex128) else ""
+    place = (lambda k: f"{k} * ({sizes['x']}) + other") if left else (lambda k: f"other * ({sizes['x']}) + {k}")
+    return SUBSTITUTION.format(
+        others=sizes["columns" if left else "rows"],
+        order=sizes["rows" if left else "columns"],
+        down=int(down),
+        at_k=place("k"),
+        at_m=place("m"),
+        factor=f"{conj}(_a[{row} * ({sizes['a']}) + {column}])",
+        diagonal=f"{conj}(_a[k * ({sizes['a']}) + k])",
+    )
+
+
+def call_of_blas(node: TriangularSolve, dtype: dace.typeclass, sizes: dict[str, str]) -> str:
+    how = "CblasConjTrans" if node.adjoint else "CblasNoTrans"
+    side = "CblasLeft" if node.side == "left" else "CblasRight"
+    return CALL.format(letter=LETTERS[dtype], side=side, how=how, one=NUMBERS[dtype][0], **sizes)
+
+
+def tasklet(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, solve: Callable[..., str]) -> nd.Tasklet:
+    """A copy of the right side, and what solves in place."""
+    sizes, dtype = operands(node, state, sdfg, "_x")
+    code = COPY.format(**sizes) + solve(node, dtype, sizes)
+    given, found = ({c: dace.pointer(dtype) for c in names} for names in (("_a", "_b"), ("_x",)))
+    return nd.Tasklet(node.label, given, found, code, language=dace.Language.CPP)
+
+
+def operands(
+    node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG, result: str, vectors: Sequence[str] = ()
+) -> tuple[dict[str, str], dace.typeclass]:
+    """In code: ``rows`` and ``columns`` of a result, for each matrix the distance of rows; and the elements' type.
+
+    :param vectors: connectors of operands that are no matrices.
+    """
+    edges = {(e.dst_conn or e.src_conn): e for e in state.all_edges(node)}
+    matrices = {c: _matrix(e, sdfg.arrays[e.data.data]) for c, e in edges.items() if c not in vectors}
+    if any(columns[1] != 1 for _, columns in matrices.values()):
+        raise TypeError(f"'{node.label}' takes matrices whose rows are contiguous: copy them first")
+    rows, columns = (n for n, _ in matrices[result])
+    numbers = {"rows": rows, "columns": columns, **{c[1:]: m[0][1] for c, m in matrices.items()}}
+    sizes = {k: dace.symbolic.symstr(n, cpp_mode=True) for k, n in numbers.items()}
+    dtype = sdfg.arrays[edges[result].data.data].dtype
+    return sizes, dtype
+
+
+def _matrix(edge: Any, desc: dace.data.Data) -> list[tuple[Any, Any]]:
+    """Extent and distance of rows and of columns."""
+    steps = [step for _, _, step in edge.data.subset.ndrange()]
+    found = list(zip(edge.data.subset.size(), (s * k for s, k in zip(desc.strides, steps, strict=True)), strict=True))
+    wide = [x for x in found if x[0] != 1]
+    return wide if len(wide) == 2 else found[-2:]
+
+
+@dace.library.expansion
+class ExpandLoops(ExpandTransformation):
+    environments: ClassVar[list] = []
+
+    @staticmethod
+    def expansion(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
+        return tasklet(node, state, sdfg, substitution)
+
+
+@dace.library.node
+class TriangularSolve(nd.LibraryNode):
+    """``op(L) X = B`` (``side="left"``) or ``X op(L) = B``, where ``op(L)`` is L, or its adjoint.
+
+    Of the square matrix ``_a`` the lower triangle is read; ``_b`` and ``_x`` have two dimensions.
+    """
+
+    implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandLoops}
+    default_implementation: ClassVar[str] = LOOPS
+
+    side = properties.Property(dtype=str, default="left", choices=["left", "right"])
+    adjoint = properties.Property(dtype=bool, default=False)
+
+    def __init__(self, name: str = "triangular_solve", side: str = "left", adjoint: bool = False) -> None:
+        super().__init__(name, inputs={"_a", "_b"}, outputs={"_x"})
+        self.side, self.adjoint = side, adjoint

@@ -1,0 +1,1 @@
+"""Compile one function for one set of shapes and types."""

@@ -1,0 +1,50 @@
+"""What a derivative is taken by: positions and names of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from sdgrad.errors import ArgumentError, NameNotFound
+from sdgrad.frontend.parse import python_function
+from sdgrad.runtime.call.marshalling import as_array
+
+Wrt = int | str | Sequence[int | str]
+
+
+def several(wrt: Wrt) -> TypeGuard[Sequence[int | str]]:
+    """Whether results come back as a tuple."""
+    return isinstance(wrt, (tuple, list))
+
+
+def key(wrt: Wrt) -> Hashable:
+    """The same for equal requests."""
+    return tuple(wrt) if isinstance(wrt, list) else wrt
+
+
+def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
+    """``wrt`` as names of floating-point arguments of ``f``.
+
+    :raises ArgumentError: an argument is missing, or is not floating point.
+    """
+    known = list(arguments)
+    found = []
+    for w in wrt if several(wrt) else (wrt,):
+        if isinstance(w, int) and -len(known) <= w < len(known):
+            found.append(known[w])
+        elif isinstance(w, str) and w in known:
+            found.append(w)
+        elif isinstance(w, int):
+            raise ArgumentError(f"wrt={w}, but {python_function(f).__name__} has {len(known)} arguments")
+        else:
+            raise NameNotFound("argument", str(w), known)
+    for name in found:
+        dtype = np.asarray(as_array(arguments[name])).dtype
+        if dtype.kind not in "fc":
+            raise ArgumentError(
+                f"argument '{name}' is {dtype}; gradients exist for floating-point arguments only. "
+                "Convert it to float64, or leave it out of wrt"
+            )
+    return found

@@ -1,0 +1,119 @@
+"""A function's derivative in many directions, as a function of its own: one compiled call for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdgrad.autodiff.forward import tangent_name
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.errors import ArgumentError, NotScalarError
+from sdgrad.frontend.parse import python_function
+from sdgrad.pipeline import push_tangents
+from sdgrad.program.directions import direction_name, in_every_direction, in_given_directions
+from sdgrad.program.naming import own_arguments, returned
+from sdgrad.program.tree import Program
+from sdgrad.runtime.call.marshalling import as_array
+from sdgrad.specialize.signature import Signature, identity
+
+
+def only_output(f: Callable, signature: Signature) -> str:
+    """The output of a function that has one."""
+    if len(signature.outputs) != 1:
+        found = len(signature.outputs)
+        raise NotScalarError(f"{python_function(f).__name__} has {found} outputs; a Jacobian is of one")
+    return signature.outputs[0]
+
+
+def result_shape(f: Callable, signature: Signature, arguments: Mapping[str, Any]) -> tuple[int, ...]:
+    """The shape of a function's only result as Python has it: a graph's own has one element where Python has none."""
+    shape = tuple(int(n) for n in signature.program.containers[only_output(f, signature)].shape)
+    known = getattr(f, "result_shape", None)
+    return known(arguments) if known is not None else () if shape == (1,) else shape
+
+
+def linearized(
+    signature: Signature, names: tuple[str, ...], outputs: tuple[str, ...], mode: str
+) -> tuple[Program, list[str], list[str]]:
+    """The program of a mode, the arguments that take its seeds, and the arguments that hold its results."""
+    program, request = signature.program, Request(names, outputs, accumulate=False)
+    if mode == "forward":
+        seeds, results = ([tangent_name(n, program) for n in x] for x in (names, outputs))
+        return push_tangents(program, request), seeds, results
+    seeds = [seed_name(n, program, request) for n in outputs]
+    return signature.differentiated(request).program, seeds, [gradient_name(n, program) for n in names]
+
+
+@dataclass
+class Columns:
+    """The Jacobian by one argument, as a function."""
+
+    f: Callable
+    name: str
+    mode: str
+
+    def identity(self) -> Hashable:
+        return ("jacobian", identity(self.f), self.name, self.mode)
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """Forward or reverse, whichever has fewer directions."""
+        signature = Signature.of(self.f, arguments)
+        program, output = signature.program, only_output(self.f, signature)
+        sizes = [int(np.prod([int(n) for n in program.containers[n].shape])) for n in (self.name, output)]
+        forward = self.mode == "forward" or self.mode == "auto" and sizes[0] <= sizes[1]
+        mode = "forward" if forward else "reverse"
+        moved, seeds, results = linearized(signature, (self.name,), (output,), mode)
+        return in_every_direction(moved, own_arguments(program), seeds[0], results, forward), signature.closure
+
+
+@dataclass
+class Directions:
+    """The derivatives of all outputs by some arguments, or the other way round, in ``count`` directions at a time."""
+
+    f: Callable
+    names: tuple[str, ...]
+    mode: str
+    count: int = 0
+
+    def identity(self) -> Hashable:
+        return ("directions", identity(self.f), self.names, self.mode, self.count)
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        signature = Signature.of(self.f, arguments)
+        moved, seeds, results = linearized(signature, self.names, signature.outputs, self.mode)
+        own = own_arguments(signature.program)
+        return in_given_directions(moved, own, seeds, results, self.count), signature.closure
+
+    def run(self, arguments: Mapping[str, Any], *directions: np.ndarray) -> list[np.ndarray]:
+        """One array for each result, of the directions' leading axis and the result's own.
+
+        :param directions: for each seed (arguments in forward mode, outputs in reverse) an array with one more axis in
+            front, of the same length for all.
+        """
+        own = Directions(self.f, self.names, self.mode, len(directions[0]))
+        signature, inner = Signature.of(own, arguments), Signature.of(self.f, arguments)
+        request = Request(self.names, inner.outputs, accumulate=False)
+        forward = self.mode == "forward"
+        seeds = self.names if forward else inner.outputs
+        names = [
+            direction_name(tangent_name(n, inner.program) if forward else seed_name(n, inner.program, request))
+            for n in seeds
+        ]
+        given = {
+            n: np.ascontiguousarray(d.reshape([int(k) for k in signature.program.containers[n].shape]))
+            for n, d in zip(names, directions, strict=True)
+        }
+        found = signature.primal()({**signature.arguments(arguments), **given})
+        return [found[n] for n in returned(signature.program)]
+
+
+def as_directions(values: Any, model: Any, count: int, what: str) -> np.ndarray:
+    """Tangents of one argument, checked: of the shape of ``model``, with one more axis in front."""
+    array, wanted = np.asarray(as_array(values)), np.asarray(as_array(model))
+    if array.shape != (count, *wanted.shape):
+        raise ArgumentError(f"{what}: expected shape {(count, *wanted.shape)}, found {array.shape}")
+    return array.astype(wanted.dtype, copy=False)

@@ -1,0 +1,303 @@
+"""Forward and backward as two functions, with the tape as a value between them."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.config import config
+from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, TapeError
+from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.program.naming import is_returned
+from sdgrad.program.tree import Block, writes
+from sdgrad.runtime.call.compiled_program import CompiledProgram
+from sdgrad.runtime.call.device_arrays import Memory, is_resident, matching, placed, run
+from sdgrad.runtime.call.marshalling import as_array, like
+from sdgrad.specialize.compile_lock import making
+from sdgrad.specialize.signature import Ready, Signature, Watching, compiled
+from sdgrad.symbolic.evaluate import evaluated
+from sdgrad.symbolic.expr import to_ast
+from sdgrad.tape.split import Halves, split
+
+Tapes = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The two halves of one signature. Without a split, the second one is the whole gradient program."""
+
+    forward: CompiledProgram
+    backward: CompiledProgram
+    halves: Halves | None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the sizes of all arrays are known before a call."""
+        both = (self.forward, self.backward)
+        return all(not p.library.initial and all(slot.shape is not None for slot in p.slots) for p in both)
+
+    def sizes(self, arguments: Mapping[str, Any]) -> dict[str, int]:
+        """The values of symbols in the sizes of what is kept."""
+        found: dict[str, Any] = {n: v for n, v in arguments.items() if isinstance(v, (int, np.integer))}
+        own: dict[str, int] = {}
+        for node in (self.halves.sizes or ()) if self.halves is not None else ():
+            loaded = {x.name: _element(arguments[x.container], x.index, {**found, **own}) for x in node.value.loads}
+            own[node.symbol] = int(evaluated(node.value.expr, {**found, **own, **loaded}))
+        return own
+
+
+def compile_halves(signature: Signature, request: Request, tapes: Tapes) -> Compiled:
+    """Forward and backward programs of a request, from the signature's cache where they are known."""
+    stored = None if tapes in ("least", "all") else frozenset() if tapes == "none" else frozenset(tapes)
+    key = (request, stored)
+    with making:
+        if key not in signature.halves:
+            signature.halves[key] = _halves(signature, request, stored)
+    return signature.halves[key]
+
+
+def _halves(signature: Signature, request: Request, stored: frozenset[str] | None) -> Compiled:
+    result = signature.differentiated(request)
+    parts = None if result.plan.counters else split(result.program, result.forward, result.backward, stored)
+    if parts is None or parts.sizes is None:  # how much is kept is known afterwards: backward starts again
+        return Compiled(signature.primal(), signature.gradient(request).program, None)
+    storable = _storable(parts, result.forward)
+    if stored and (unknown := sorted(stored - storable)):
+        raise NameNotFound("variable to store", unknown[0], sorted(storable))
+    forward, backward = compiled(*both_graphs(signature, parts))
+    return Compiled(forward, backward, parts)
+
+
+def both_graphs(signature: Signature, parts: Halves) -> tuple[Ready, Ready]:
+    """Forward and backward as graphs, as their function wants them."""
+    first, second = (Ready.of(p, signature.resident) for p in (parts.forward, parts.backward))
+    if isinstance(signature.function, Watching):
+        signature.function.differentiated(first.sdfg, second.sdfg)
+    return first, second
+
+
+def _element(array: Any, index: tuple, known: Mapping[str, Any]) -> Any:
+    place = tuple(int(evaluated(to_ast(i), known)) for i in index)
+    return np.reshape(as_array(array), np.shape(as_array(array)) or 1)[place]
+
+
+def _storable(parts: Halves, forward: Block) -> set[str]:
+    written = {parts.forward.root(n) for node in forward for n in writes(node)}
+    return {n for n in written if parts.forward.containers[n].transient or n in parts.kept}
+
+
+@dataclass
+class Tape:
+    """What a forward call leaves for any number of backward calls.
+
+    It refers to the arguments of the call, and must not outlive changes of them; with ``config.checked``, a change is
+    found (:class:`~sdgrad.errors.TapeError`).
+    """
+
+    programs: Compiled
+    signature: Signature
+    request: Request
+    given: Mapping[str, Any]  # arguments as the caller gave them
+    initial: Mapping[str, Any]  # the graph's arguments before the forward call
+    arrays: Mapping[str, np.ndarray]  # what is kept, and the arguments after it
+    outputs: Mapping[str, Any]  # by the names users have for them
+    stamps: Mapping[str, int] = field(default_factory=dict)
+    memory: Memory | None = None  # of a GPU, where arguments and tape are
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is kept apart from the arguments, in bytes."""
+        kept = self.programs.halves.kept if self.programs.halves is not None else ()
+        return sum(self.arrays[n].nbytes for n in kept if n in self.arrays)
+
+    @property
+    def differentiable(self) -> tuple[str, ...]:
+        """Outputs that have a cotangent, by the names users have for them."""
+        return tuple(u for u, c in output_names(self.signature).items() if c in self.request.outputs)
+
+    def check(self) -> None:
+        """Raise if an argument has been changed since."""
+        for name, stamp in self.stamps.items():
+            if _stamp(self.given[name]) != stamp:
+                raise TapeError(
+                    f"argument '{name}' has been changed since the forward call whose tape refers to it; "
+                    "call forward again, or give it a copy"
+                )
+
+
+def _stamp(value: Any) -> int:
+    return zlib.crc32(np.ascontiguousarray(as_array(value)).tobytes())
+
+
+def output_names(signature: Signature) -> dict[str, str]:
+    """Outputs by the names users have for them: ``out``, or ``out_0``, ``out_1``; else the arguments written."""
+    names = signature.outputs
+    returned = [n for n in names if is_returned(n)]
+    if len(returned) == 1:
+        return {"out": returned[0]}
+    return {f"out_{k}": n for k, n in enumerate(returned)} if returned else {n: n for n in names}
+
+
+@dataclass
+class Forward:
+    """The first half. Calling it returns the outputs and a :class:`Tape`."""
+
+    f: Callable
+    requires: tuple[str, ...]
+    provides: tuple[str, ...] | None
+    tapes: Tapes = "least"
+    strong_zero: bool = True
+
+    def __post_init__(self) -> None:
+        self.__name__ = f"forward_{python_function(self.f).__name__}"
+        self.__signature__ = inspect.signature(python_function(self.f))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Tape]:
+        arguments = bind_arguments(self.f, args, kwargs)
+        tape = self.run(arguments)
+        results = tuple(tape.outputs.values())
+        return (results[0] if len(results) == 1 else results), tape
+
+    def compiled(self, signature: Signature) -> tuple[dict[str, str], Request, Compiled]:
+        """Outputs by the names users have for them, what is asked for, and the programs of both halves."""
+        known = output_names(signature)
+        if not known:
+            raise NotScalarError(f"{python_function(self.f).__name__} returns nothing and writes no argument")
+        provides = tuple(n for n in known if signature.is_float(known[n])) if self.provides is None else self.provides
+        if missing := [n for n in provides if n not in known]:
+            raise NameNotFound("output", missing[0], list(known))
+        present = tuple(n for n in self.requires if n in signature.program.containers)
+        outputs = tuple(known[n] for n in provides)
+        request = Request(present, outputs, False, self.strong_zero, rerun=self.tapes != "all")
+        return known, request, compile_halves(signature, request, self.tapes)
+
+    def run(self, arguments: Mapping[str, Any]) -> Tape:
+        memory, models = placed(arguments)
+        signature = Signature.of(self.f, models, memory is not None)
+        known, request, programs = self.compiled(signature)
+        if memory is not None and not programs.fixed:  # arrays go through the memory of the host
+            memory, signature = None, Signature.of(self.f, arguments)
+            known, request, programs = self.compiled(signature)
+        initial = signature.arguments(arguments)
+        found = run(programs.forward, initial, memory, sizes=programs.sizes(initial))
+        results = {n: signature.output_value(c, found, arguments) for n, c in known.items()}
+        stamped = arguments.items() if config.checked else ()
+        stamps = {n: _stamp(v) for n, v in stamped if isinstance(as_array(v), np.ndarray)}
+        return Tape(programs, signature, request, arguments, initial, found, results, stamps, memory)
+
+
+@dataclass
+class Backward:
+    """The second half. Calling it with a tape and cotangents returns gradients, by name, any number of times."""
+
+    f: Callable
+    requires: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        self.__name__ = f"backward_{python_function(self.f).__name__}"
+
+    def __call__(
+        self, tape: Tape, *, into: Mapping[str, np.ndarray] | None = None, **cotangents: Any
+    ) -> dict[str, Any]:
+        """Gradients of one forward call.
+
+        :param tape: what the forward call returned.
+        :param into: arrays that gradients are added to, by argument; these arrays are what is returned for them.
+        :param cotangents: one for each output, by its name (``out``, ``out_0``, ...) or that of its gradient
+            (``grad_out``); an output without one has the cotangent zero. A single scalar needs none.
+        :raises ArgumentError: a cotangent has another name or shape.
+        :raises TapeError: in checked mode: an argument of the forward call has been changed since.
+        """
+        tape.check()
+        signature, request, halves = tape.signature, tape.request, tape.programs.halves
+        known = {u: c for u, c in output_names(signature).items() if c in request.outputs}
+        given = {n.removeprefix("grad_") if n not in known else n: v for n, v in cotangents.items()}
+        if unknown := [n for n in given if n not in known]:
+            raise NameNotFound("cotangent", unknown[0], list(known))
+        if not given and len(known) == 1 and np.ndim(next(iter(tape.outputs.values()))) == 0:
+            given = dict.fromkeys(known, 1.0)
+        if not given:
+            raise ArgumentError(f"backward needs a cotangent: {', '.join(known)}")
+        program, memory = signature.program, tape.memory
+        seeds = {
+            seed_name(c, program, request): matching(given[u], tape.outputs[u], f"cotangent of {u}", memory)
+            if u in given
+            else _zeros(np.shape(tape.outputs[u]) or (1,), program.containers[c].dtype.type, memory)
+            for u, c in known.items()
+        }
+        start = tape.initial if halves is None else {n: tape.initial[n] for n in halves.restarted if n in tape.initial}
+        symbols = {n: v for n, v in tape.initial.items() if n not in program.containers}
+        arrays = {} if halves is None else tape.arrays
+        taken, sizes = {**symbols, **arrays, **start, **seeds}, tape.programs.sizes(tape.initial)
+        found = run(tape.programs.backward, taken, memory, sizes=sizes)
+        gradients = {n: self.gradient(n, tape, found) for n in self.requires}
+        for name, array in (into or {}).items():
+            if name not in gradients:
+                raise NameNotFound("gradient", name, list(gradients))
+            own = gradients[name] if is_resident(array) else as_array(gradients[name])
+            array += own.reshape(np.shape(array))
+            gradients[name] = array
+        return gradients
+
+    def gradient(self, name: str, tape: Tape, found: Mapping[str, np.ndarray]) -> Any:
+        original, program = tape.given[name], tape.signature.program
+        if name not in program.containers:
+            return like(np.zeros_like(np.asarray(as_array(original))), original)
+        gradient = found[gradient_name(name, program)].reshape(np.shape(original))
+        return gradient if is_resident(gradient) else like(gradient, original)
+
+
+def _zeros(shape: tuple[int, ...], dtype: Any, memory: Memory | None) -> Any:
+    return np.zeros(shape, dtype) if memory is None else memory.full(shape, np.dtype(dtype), 0)
+
+
+@dataclass
+class Attached:
+    """A function with its gradient attached: ``g(x)``, then ``g.backward(..)`` for the last call in this thread."""
+
+    forward: Forward
+    pull: Backward
+    _last: threading.local = field(default_factory=threading.local)
+
+    def __post_init__(self) -> None:
+        self.__name__ = python_function(self.forward.f).__name__
+        self.__signature__ = inspect.signature(python_function(self.forward.f))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        outputs, self._last.tape = self.forward(*args, **kwargs)
+        return outputs
+
+    def backward(self, *, into: Mapping[str, np.ndarray] | None = None, **cotangents: Any) -> dict[str, Any]:
+        """Gradients of the last call in this thread, as :class:`Backward` returns them."""
+        return self.pull(self.tape, into=into, **cotangents)
+
+    @property
+    def tape(self) -> Tape:
+        """The tape of the last call in this thread."""
+        if not hasattr(self._last, "tape"):
+            raise TapeError(f"{self.__name__} has not been called in this thread: there is nothing to go back through")
+        return self._last.tape
+
+    @property
+    def input_name_to_gradient_name(self) -> dict[str, str]:
+        """What the gradient of an argument is called, among others as a keyword."""
+        return {n: f"grad_{n}" for n in self.pull.requires}
+
+    @property
+    def output_name_to_gradient_name(self) -> dict[str, str]:
+        """What the cotangent of an output is called; known after the first call."""
+        return {n: f"grad_{n}" for n in self.tape.outputs}
+
+
+def zero_grad(*arrays: np.ndarray) -> None:
+    """Set gradients to zero, before others are accumulated."""
+    for array in arrays:
+        (array if is_resident(array) else as_array(array))[...] = 0

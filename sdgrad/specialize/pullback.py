@@ -1,0 +1,55 @@
+"""The pullback of a function as a function of its own: what is differentiated again for higher orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.program.functions import returning
+from sdgrad.program.naming import own_arguments
+from sdgrad.program.tree import Program
+from sdgrad.runtime.call.marshalling import as_array
+from sdgrad.specialize.signature import Signature, identity
+
+
+@dataclass
+class Pullback:
+    """``(arguments of f, cotangents of its outputs) -> gradients by wanted``, as a program.
+
+    The cotangents are arguments by the names that :meth:`cotangents` gives.
+    """
+
+    f: Callable
+    own: tuple[str, ...]  # the arguments of f
+    wanted: tuple[str, ...]
+    outputs: tuple[str, ...] | None = None  # that have a cotangent; all real ones unless given
+
+    def identity(self) -> Hashable:
+        return ("pullback", identity(self.f), self.wanted, self.outputs)
+
+    def request(self, signature: Signature) -> Request:
+        present = tuple(n for n in self.wanted if n in signature.program.containers)
+        outputs = self.outputs or tuple(o for o in signature.outputs if signature.is_float(o))
+        return Request(present, outputs, accumulate=False)
+
+    def cotangents(self, arguments: Mapping[str, Any]) -> list[str]:
+        """The names of the arguments that are cotangents, one for each output."""
+        signature = Signature.of(self.f, {n: arguments[n] for n in self.own})
+        request = self.request(signature)
+        return [seed_name(o, signature.program, request) for o in request.outputs]
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        own = {n: arguments[n] for n in self.own}
+        signature = Signature.of(self.f, own)
+        request = self.request(signature)
+        program = signature.differentiated(request).program
+        gradients = {n: gradient_name(n, signature.program) for n in self.wanted}
+        zeros = {gradients[n]: np.asarray(as_array(own[n])) for n in self.wanted if n not in request.inputs}
+        seeds = [seed_name(o, signature.program, request) for o in request.outputs]
+        taken = [*own_arguments(signature.program), *seeds]
+        return returning(program, taken, list(gradients.values()), [], zeros), signature.closure

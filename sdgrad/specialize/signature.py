@@ -1,0 +1,301 @@
+"""What a function is for arguments of certain shapes and dtypes: its normal form, and what is compiled from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+import dace
+import numpy as np
+
+from sdgrad.analysis.definite_assignment import filled_in_parts
+from sdgrad.analysis.loop_private import defined_first
+from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name
+from sdgrad.config import config, device
+from sdgrad.errors import ParseError
+from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
+from sdgrad.optimize import optimize
+from sdgrad.pipeline import Differentiated, differentiate_program, normalize, normalize_again, push_tangents
+from sdgrad.program.emit import emit
+from sdgrad.program.naming import is_returned, own_arguments, plain_names, returned
+from sdgrad.program.rename import renamed_program
+from sdgrad.program.tree import Program, writes
+from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
+from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
+from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
+from sdgrad.runtime.call.persistent_workspace import keep_memory
+from sdgrad.runtime.compile import precompiled_header
+from sdgrad.runtime.compile.cache import Library, compile_together
+from sdgrad.specialize.compile_lock import making
+from sdgrad.symbolic.kinds import kind_of
+
+
+@runtime_checkable
+class Derived(Protocol):
+    """A function made of another one: it says what program it is, instead of having a source to parse."""
+
+    @property
+    def f(self) -> Callable:
+        """The function it is made of."""
+
+    def identity(self) -> Hashable:
+        """The same for all that are the same function."""
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """The program for arguments like these, and the closure it takes."""
+
+
+@runtime_checkable
+class Specialized(Protocol):
+    """A function whose program depends on the content of its arguments, too."""
+
+    def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
+        """The same for all arguments that have the same program, if their shapes and dtypes are equal."""
+
+
+@runtime_checkable
+class Open(Protocol):
+    """A function that has one program for arrays of different sizes."""
+
+    def extents(self) -> Mapping[str, Hashable]:
+        """What stands for the shapes of such arrays, by argument."""
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A function that sees, and may change, the graphs of its two halves before they are compiled."""
+
+    def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None: ...
+
+
+def identity(f: Callable | Derived) -> Hashable:
+    """What functions that are the same have in common."""
+    return f.identity() if isinstance(f, Derived) else python_function(f)
+
+
+@dataclass
+class CompiledGradient:
+    """A differentiated program, compiled."""
+
+    result: Differentiated
+    program: CompiledProgram
+
+    @property
+    def normalized(self) -> Program:
+        return self.result.normalized
+
+    def __call__(
+        self, arguments: Mapping[str, Any], inplace: bool = False, memory: Memory | None = None
+    ) -> dict[str, Any]:
+        return run(self.program, arguments, memory, inplace)
+
+    def gradient(self, name: str, found: Mapping[str, Any], original: Any) -> Any:
+        """The gradient of an argument, in its kind and shape."""
+        array = found[gradient_name(name, self.normalized)]
+        if is_resident(array):
+            return array.reshape(getattr(original, "shape", ()))
+        return like(array.reshape(np.shape(as_array(original))), original)
+
+
+@dataclass
+class Signature:
+    """A function for arguments of certain shapes and dtypes: its normal form, and the programs compiled from it."""
+
+    function: Callable | Derived
+    program: Program
+    closure: Mapping[str, Any]
+    results: dict[Request, Differentiated] = field(default_factory=dict)
+    gradients: dict[Request, CompiledGradient] = field(default_factory=dict)
+    halves: dict[Hashable, Any] = field(default_factory=dict)
+    tangents: dict[Request, CompiledProgram] = field(default_factory=dict)
+    called: Sequence[tuple[Any, Hashable]] = ()  # objects that tell when they change, with what they told
+    resident: bool = False  # arguments are in the memory of a GPU
+    _primal: CompiledProgram | None = None
+
+    @staticmethod
+    def of(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool = False) -> Signature:
+        """The signature of a call, from the cache where it was seen before.
+
+        :param resident: its programs are called with addresses in the memory of a GPU.
+        """
+        fixed = sizes(f, arguments)
+        own = f.fixed(arguments) if isinstance(f, Specialized) else ()
+        open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
+        kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
+        key = (config.blas, config.without, device(), resident, own, *kinds)
+        cache = _signatures.setdefault(identity(f), {})
+        if key not in cache or cache[key].is_stale():
+            with making:
+                if key not in cache or cache[key].is_stale():
+                    cache[key] = replace(Signature.parse(f, arguments), resident=resident)
+        if _making:
+            _making[-1] += cache[key].called
+        return cache[key]
+
+    def is_stale(self) -> bool:
+        """Whether an object that the function calls has been changed since."""
+        return any(getattr(called, STAMP)() != stamp for called, stamp in self.called)
+
+    @staticmethod
+    def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
+        precompiled_header.begin()  # it is there when the program is, rather than after it
+        if isinstance(f, Derived):
+            _making.append([])
+            try:
+                tree, closure = f.derive(arguments)
+            finally:
+                called = _making.pop()
+            return Signature(f, normalize_again(tree), closure, called=called)
+        program = as_program(f)
+        sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
+        sdfg.name = python_function(f).__name__
+        closure = {k: v for k, v in _closure(program, sdfg).items()}
+        tree = normalize(sdfg, own=True)
+        if missing := [n for n in own_arguments(tree) if n not in arguments and n not in closure]:
+            raise ParseError(
+                f"'{tree.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure"
+            )
+        return Signature(f, tree, closure, called=stamped(program))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What the function returns; where it returns nothing, the float arguments it writes."""
+        if found := returned(self.program):
+            return found
+        written = {self.program.root(w) for node in self.program.body for w in writes(node)}
+        return tuple(n for n in self.program.arguments if n in written and self.is_float(n))
+
+    def is_float(self, name: str) -> bool:
+        return name in self.program.containers and kind_of(self.program.containers[name].dtype) in ("float", "complex")
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments the graph has: unused ones and constants drop out."""
+        known = set(self.program.arguments) | set(self.program.symbols)
+        return {n: v for n, v in given.items() if n in known} | dict(self.closure)
+
+    def output_value(self, name: str, values: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
+        like_what = next((v for v in arguments.values() if is_tensor(v)), None)
+        array = values[name]
+        if is_returned(name) and self.program.containers[name].shape == (1,):
+            array = array.reshape(())  # DaCe returns scalars as arrays of one element
+        if is_resident(array):
+            return array
+        return like(array, like_what) if like_what is not None else array[()] if array.shape == () else array
+
+    def primal(self) -> CompiledProgram:
+        """The function itself, compiled."""
+        with making:
+            if self._primal is None:
+                self._primal = compiled(Ready.of(self.program, self.resident))[0]
+        return self._primal
+
+    def tangent(self, request: Request) -> CompiledProgram:
+        """The function with tangents, compiled."""
+        if request not in self.tangents:
+            compile_tangents([(self, request)])
+        return self.tangents[request]
+
+    def differentiated(self, request: Request) -> Differentiated:
+        """The function and its adjoint."""
+        with making:
+            if request not in self.results:
+                self.results[request] = differentiate_program(self.program, request)
+        return self.results[request]
+
+    def gradient(self, request: Request) -> CompiledGradient:
+        """The function and its adjoint in one program, compiled."""
+        if request not in self.gradients:
+            compile_gradients([(self, request)])
+        return self.gradients[request]
+
+
+_signatures: dict[Hashable, dict[tuple, Signature]] = {}
+_making: list[list[tuple[Any, Hashable]]] = []  # what is called by functions that others, just being made, derive from
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A program as the graph that is compiled.
+
+    :param spelled: names that C++ does not accept, and what stands for them.
+    """
+
+    program: Program
+    sdfg: dace.SDFG
+    spelled: Mapping[str, str]
+
+    @staticmethod
+    def of(program: Program, resident: bool = False) -> Ready:
+        program = optimize(program, resident)
+        spelled = plain_names(program)
+        if spelled:
+            program = renamed_program(program, spelled)
+        sdfg = emit(program)
+        keep_memory(sdfg)
+        return Ready(program, sdfg, spelled)
+
+    def loaded(self, library: Library) -> CompiledProgram:
+        """The program, whose library is there."""
+        written = frozenset(self.program.root(w) for node in self.program.body for w in writes(node))
+        own = {s: n for n, s in self.spelled.items()}
+        known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
+        defined = defined_first(self.program.body, self.program, self.program.arguments)
+        defined |= filled_in_parts(self.program, set(self.program.arguments) & written - defined)
+        slots = tuple(Slot.of(own.get(n, n), d, n in written, n in defined) for n, d in known)
+        return CompiledProgram(frozenset(self.sdfg.symbols), library, slots, self.spelled)
+
+
+def compiled(*ready: Ready) -> list[CompiledProgram]:
+    """Programs, by one call of the compiler."""
+    libraries = compile_together([r.sdfg for r in ready])
+    return [r.loaded(library) for r, library in zip(ready, libraries, strict=True)]
+
+
+def compiled_program(program: Program) -> CompiledProgram:
+    """A program, optimised and compiled."""
+    return compiled(Ready.of(program))[0]
+
+
+def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
+    """Compile gradients that will be called, by one call of the compiler."""
+    with making:
+        missing = _missing(asked, lambda s: s.gradients)
+        programs = compiled(*(Ready.of(s.differentiated(r).program, s.resident) for s, r in missing))
+        for (signature, request), program in zip(missing, programs, strict=True):
+            signature.gradients[request] = CompiledGradient(signature.differentiated(request), program)
+
+
+def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:
+    """Compile functions with their tangents that will be called, by one call of the compiler."""
+    with making:
+        missing = _missing(asked, lambda s: s.tangents)
+        programs = compiled(*(Ready.of(push_tangents(s.program, r), s.resident) for s, r in missing))
+        for (signature, request), program in zip(missing, programs, strict=True):
+            signature.tangents[request] = program
+
+
+def _missing(
+    asked: Iterable[tuple[Signature, Request]], known: Callable[[Signature], Mapping[Request, Any]]
+) -> list[tuple[Signature, Request]]:
+    """What is asked for and not known, once each."""
+    return list({(id(s), r): (s, r) for s, r in asked if r not in known(s)}.values())
+
+
+def _key(value: Any, shape: Hashable = None) -> Any:
+    array = as_array(value)
+    if isinstance(array, (np.ndarray, np.generic)):
+        return (str(array.dtype), array.shape if shape is None else shape)
+    if isinstance(array, (bool, int, float, complex)):
+        return type(array).__name__
+    return array if isinstance(array, (str, type(None), tuple)) else id(array)
+
+
+def _closure(program: Any, sdfg: dace.SDFG) -> dict[str, Any]:
+    """Global and closure arrays that the graph takes as arguments."""
+    found = {}
+    for name, resolve in getattr(program, "closure_arg_mapping", {}).items():
+        if name in sdfg.arrays:
+            found[name] = resolve() if callable(resolve) else resolve
+    return found

@@ -1,0 +1,135 @@
+"""The primal program, keeping what the plan says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import dace
+import sympy
+
+from sdgrad.analysis.paths import Path
+from sdgrad.program.arrays import over
+from sdgrad.program.leaves import live
+from sdgrad.program.names import Names
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Container,
+    Leaf,
+    Let,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    Source,
+    Store,
+    SymbolAssign,
+    Value,
+    children,
+    walk,
+    with_children,
+    writes,
+)
+from sdgrad.symbolic import code
+from sdgrad.tape import checkpoints
+from sdgrad.tape.plan import Kept, LeafPlan, TapePlan
+from sdgrad.tape.trip_counting import count_trips
+
+
+@dataclass
+class Recorder:
+    """Adds what the tape needs to blocks of the primal program; it writes only into ``scratch`` and ``allocated``."""
+
+    program: Program
+    plan: TapePlan
+    names: Names
+    scratch: dict[str, Container] = field(default_factory=dict)  # containers that counting trips needs
+    allocated: set[str] = field(default_factory=set)  # tapes that have been given memory
+
+    def record(self, block: Block, path: Path = (), owner: Path | None = None) -> Block:
+        """The block with the copies onto the tape that belong to ``owner``."""
+        out: list[Node] = []
+        for k, node in enumerate(block):
+            here = (*path, k)
+            if not path:
+                out += self.start_counting(node, here)
+            arms = tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node)))
+            before, after = self.kept_at(node, here, owner)
+            out += [kept.leaf for kept in before if not kept.inline]
+            if owner is None and here in self.plan.checkpoints and isinstance(node, Loop):
+                out += checkpoints.forward(node, self.plan.checkpoints[here], self.names)
+                continue
+            recording = self.recording(with_children(node, arms), here, before)
+            if not path:
+                out += self.make_room(recording, after)
+            out.append(recording)
+            out += [kept.leaf for kept in after]
+            if here in self.plan.symbols and isinstance(node, SymbolAssign):
+                out.append(self.plan.symbols[here].keep(node.symbol))
+        return tuple(out)
+
+    def kept_at(self, node: Node, path: Path, owner: Path | None) -> tuple[list[Kept], list[Kept]]:
+        """What is kept before a node (or by it), and after it."""
+        plan = self.plan.leaves.get(path, LeafPlan())
+        replayed = [k for r in self.plan.replays.values() for k in r.loads.get(path, {}).values()]
+        before = [*self.plan.undo.get(path, ()), *plan.kept, *self.plan.values.get(path, ()), *replayed]
+        after = [
+            *plan.after,
+            *self.plan.redo.get(path, ()),
+            *([self.plan.lasts[path]] if path in self.plan.lasts else []),
+        ]
+        for (where, connector), region in self.plan.regions.items():
+            if where == path:
+                result = isinstance(node, NodeCall) and node.is_result(connector)
+                (after if result else before).append(region.kept)
+        return [k for k in before if k.owner == owner], [k for k in after if k.owner == owner]
+
+    @cached_property
+    def assigned(self) -> set[str]:
+        """Symbols that the program, or its counting of trips, gives a value."""
+        own = {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)}
+        return own | {c.total for c in self.plan.counters.values()}
+
+    def recording(self, node: Node, path: Path, kept: list[Kept]) -> Node:
+        """A node that keeps by itself what only it can: values in its registers, the arm it takes, its trips."""
+        if isinstance(node, Leaf):
+            return replace(node, body=live((*node.body, *(k.store for k in kept if k.inline)), set()))
+        if isinstance(node, Branch) and path in self.plan.decisions:
+            arm = self.plan.decisions[path]
+            arms = node.arms if node.arms[-1][0] is None else (*node.arms, (None, ()))
+            return replace(node, arms=tuple((c, (arm.keep(str(k)), *b)) for k, (c, b) in enumerate(arms)))
+        if isinstance(node, Loop) and path in self.plan.counters:
+            count = self.plan.counters[path].count
+            return replace(node, body=(*node.body, assign(count, f"{count} + 1")))
+        return node
+
+    def make_room(self, node: Node, after: list[Kept]) -> list[Node]:
+        """Before a node of the program: one store to each tape whose size is a symbol that the program assigns.
+
+        DaCe allocates such an array in the scope that uses it first, and would do so in every trip of a loop.
+        """
+        out: list[Node] = []
+        names = writes(node) | {k.tape.name for k in after}
+        for tape in self.plan.containers:
+            if tape.name in names - self.allocated and {str(s) for s in tape.desc.free_symbols} & self.assigned:
+                self.allocated.add(tape.name)
+                params, index = over(tape, self.names)
+                few = tuple(replace(p, stop=sympy.Min(p.stop, 0)) for p in params)
+                v = self.names.fresh("v")
+                body = (Let(v, code.constant(0)), Store(tape.name, index, v))
+                out.append(Leaf(few, body, Source(label=f"allocate_{tape.name}")))
+        return out
+
+    def start_counting(self, node: Node, path: Path) -> list[Node]:
+        """Before a node of the program: how many trips its loops will make, where the tape has to know."""
+        counters = {p: c for p, c in self.plan.counters.items() if p[:1] == path}
+        if not counters:
+            return []
+        counted, made = count_trips(node, path, counters, self.program, self.names)
+        self.scratch |= made
+        return [*counted, *(assign(c.count, "0") for c in counters.values())]
+
+
+def assign(symbol: str, text: str) -> SymbolAssign:
+    return SymbolAssign(symbol, Value((), code.parse(text)), dace.int64)

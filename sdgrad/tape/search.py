@@ -1,0 +1,116 @@
+"""Choosing the tape: of the plans that are tried, the one that keeps the fewest bytes.
+
+Containers are put back on the way where that keeps less than keeping what is read of them: each is tried alone, then
+they are added, the best first, as long as it pays. Then loops with long tapes are cut into segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.paths import Path
+from sdgrad.analysis.survival import Memory
+from sdgrad.config import config
+from sdgrad.program.names import Names
+from sdgrad.program.tree import Program, Region
+from sdgrad.tape import checkpoints, restoring
+from sdgrad.tape.cost_model import bytes_of, worth_undoing
+from sdgrad.tape.plan import Checkpoint, TapePlan
+from sdgrad.tape.planner import Planner
+from sdgrad.tape.recomputation import Available
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is asked of a plan: containers to be put back on the way, or as each trip left them; loops in segments."""
+
+    undone: frozenset[str] = frozenset()
+    redone: frozenset[str] = frozenset()
+    checkpoints: Mapping[Path, Checkpoint] = field(default_factory=dict)
+
+
+def plan_tape(
+    program: Program,
+    activity: Activity,
+    operand_needs: Mapping[Path, Mapping[str, Region]],
+    names: Names,
+    rerun: bool = True,
+) -> TapePlan:
+    """The tape plan of a program.
+
+    :param operand_needs: connectors whose primal values the adjoint of a call mentions.
+    :param rerun: values may be put back and computed again; else all that is needed and overwritten is kept.
+    """
+    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun)
+    best = search.segments(*search.redoing(*search.undoing())) if rerun else search.first()[0]
+    names.add(c.name for c in best.containers)
+    names.add(k.name for k in best.all_kept())
+    names.add(n for c in best.counters.values() for n in (c.count, c.total))
+    return best
+
+
+@dataclass
+class Search:
+    """Tries plans of one program."""
+
+    program: Program
+    activity: Activity
+    operand_needs: Mapping[Path, Mapping[str, Region]]
+    names: Names
+    memory: Memory
+    rerun: bool
+    cuts: dict[tuple, set[str]] = field(default_factory=dict)  # answers that all trials share
+
+    def plan(self, asked: Trial) -> tuple[TapePlan, set[str]] | None:
+        """A plan, and the containers that needed values are read from in loops, and are gone; None: impossible."""
+        available = Available(self.program, self.memory, asked.undone, asked.redone, self.rerun)
+        if not restoring.possible(available):
+            return None
+        planner = Planner.of(self.activity, available, self.names.copy(), asked.checkpoints, self.cuts)
+        return planner.plan(self.operand_needs), planner.lost
+
+    def first(self) -> tuple[TapePlan, set[str]]:
+        """The plan that puts nothing back."""
+        found = self.plan(Trial())
+        assert found is not None
+        return found
+
+    def size(self, plan: TapePlan) -> int:
+        return bytes_of(plan, self.program)
+
+    def undoing(self) -> tuple[TapePlan, Trial]:
+        """Containers put back on the way, as far as that keeps less."""
+        best, lost = self.first()
+        asked = Trial()
+        candidates = {c for c in lost if worth_undoing(c, self.program)}
+        together = restoring.tried_together(self.program, candidates)
+        alone = {c: t for c in together if (t := self.plan(Trial(c))) is not None}
+        for containers in sorted(alone, key=lambda c: self.size(alone[c][0])):
+            more = Trial(asked.undone | containers)
+            found = alone[containers] if not asked.undone else self.plan(more)
+            if found is not None and self.size(found[0]) < self.size(best):
+                best, asked = found[0], more
+        return best, asked
+
+    def redoing(self, best: TapePlan, asked: Trial) -> tuple[TapePlan, Trial]:
+        """Those of them that one leaf defines in each trip, put back as it left them: trips are independent then."""
+        redone = frozenset(c for c in best.undone if Available(self.program, self.memory).is_of_trips(c))
+        other = Trial(asked.undone - redone, redone)
+        found = self.plan(other) if redone else None
+        return (found[0], other) if found is not None and self.size(found[0]) <= self.size(best) else (best, asked)
+
+    def segments(self, best: TapePlan, asked: Trial) -> TapePlan:
+        """Loops with long tapes, cut into segments."""
+        if "checkpoints" in config.without:
+            return best
+        for path in list(checkpoints.worthwhile(self.program, best)):
+            made = checkpoints.checkpoint(self.program, self.memory, best, path, self.names)
+            more = replace(asked, checkpoints={**asked.checkpoints, path: made}) if made is not None else None
+            found = self.plan(more) if more is not None else None
+            if found is None or more is None or not checkpoints.is_known(found[0], path):
+                continue
+            if checkpoints.pays(found[0], best, path, self.program):
+                best, asked = found[0], more
+        return best

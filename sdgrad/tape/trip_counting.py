@@ -1,0 +1,135 @@
+"""Trips of loops, counted ahead: the control flow of a node, run once on copies of what it writes.
+
+A tape inside a loop whose trips are not known on entry needs its size before the loop runs. What decides about
+trips (conditions, bounds, and all they depend on) is a slice of the program; it runs first, and leaves every
+container as it was.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Set
+from dataclasses import replace
+
+import dace
+from dace import data as dt
+
+from sdgrad.analysis.paths import Path
+from sdgrad.program.arrays import assign as copy_of
+from sdgrad.program.leaves import set_scalar
+from sdgrad.program.names import Names
+from sdgrad.program.rename import renamed
+from sdgrad.program.symbols import used_symbols
+from sdgrad.program.tree import (
+    SCALAR,
+    Block,
+    Container,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    Source,
+    SymbolAssign,
+    Value,
+    children,
+    own_reads,
+    reads,
+    walk,
+    with_children,
+    writes,
+)
+from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.symbolic import code
+from sdgrad.tape.plan import Counter
+
+
+def count_trips(
+    node: Node, path: Path, counters: Mapping[Path, Counter], program: Program, names: Names
+) -> tuple[list[Node], dict[str, Container]]:
+    """Nodes that give every counter's ``total`` its value, and the containers they work on."""
+    totals = {p: Container(names.fresh(c.total), dt.Scalar(dace.int64, transient=True)) for p, c in counters.items()}
+    needed, symbols = decisive(node, path, counters.keys(), program)
+    control = _slice(node, path, needed, symbols, {p: c.name for p, c in totals.items()}, program)
+    assert control is not None
+    written = sorted({program.root(w) for w in writes(control)} - {c.name for c in totals.values()})
+    views = [c for c in program.containers.values() if c.view_of is not None and program.root(c.name) in written]
+    copies = {n: program.containers[n].local(names.fresh(f"trial_{n}")) for n in written}
+    for view in views:
+        copies[view.name] = replace(view, name=names.fresh(f"trial_{view.name}"))
+    for view in views:
+        base = copies[view.view_of or ""].name
+        copies[view.name] = replace(copies[view.name], view_of=base)
+    mapping = {n: c.name for n, c in copies.items()}
+    filled = {program.root(w) for n in program.body[: path[0]] for w in writes(n)} | set(program.arguments)
+    before = [copy_of(copies[n], program.containers[n], "set", names, f"trial_{n}") for n in written if n in filled]
+    v = names.fresh("v")
+    zeros = [set_scalar(c.name, Value((), code.constant(0)), v, node.source) for c in totals.values()]
+    after = [
+        SymbolAssign(counters[p].total, Value((Load(v, c.name, SCALAR),), code.name(v)), dace.int64)
+        for p, c in totals.items()
+    ]
+    made = {c.name: c for c in (*totals.values(), *copies.values())}
+    return [*zeros, *before, *renamed((control,), mapping), *after], made
+
+
+def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> tuple[set[str], set[str]]:
+    """Containers and symbols whose values decide how often the counted loops run."""
+    needed: set[str] = set()
+    symbols: set[str] = set()
+    while True:
+        before = len(needed) + len(symbols)
+        control = _slice(node, path, needed, symbols, dict.fromkeys(counted, ""), program)
+        if control is not None:
+            symbols |= used_symbols(control, program)
+        for n in walk((control,)) if control is not None else ():
+            needed |= {program.root(c) for c in (reads(n) if isinstance(n, Leaf | NodeCall) else own_reads(n))}
+        if len(needed) + len(symbols) == before:
+            return needed, symbols
+
+
+def _slice(
+    node: Node, path: Path, needed: Set[str], symbols: Set[str], counted: Mapping[Path, str], program: Program
+) -> Node | None:
+    """The part of a node that writes ``needed`` containers, assigns ``symbols``, or is a counted loop.
+
+    Counted loops count into the container named for them, if it has a name.
+    """
+    if isinstance(node, Leaf):
+        kept = drop_stores(node, lambda s: program.root(s.container) not in needed)
+        return kept if kept.stores else None
+    if isinstance(node, NodeCall):
+        return node if {program.root(w) for w in writes(node)} & needed else None
+    if isinstance(node, SymbolAssign):
+        return node if node.symbol in symbols else None
+    blocks: list[Block] = []
+    for arm, block in enumerate(children(node)):
+        inner = (_slice(n, (*path, arm, k), needed, symbols, counted, program) for k, n in enumerate(block))
+        blocks.append(tuple(n for n in inner if n is not None))
+    if path in counted:
+        assert isinstance(node, Loop)
+        if not blocks[0] and node.also is None and node.stop is not None:
+            return _trips(node, counted[path])
+        return replace(node, body=(*blocks[0], _increment(counted[path])))
+    if not any(blocks):
+        return None
+    return with_children(node, tuple(blocks))
+
+
+def _increment(total: str) -> Leaf:
+    return _add(total, "1")
+
+
+def _trips(loop: Loop, total: str) -> Leaf:
+    """``total += max(0, (stop - start) // step + 1)``: a loop that decides nothing need not run to be counted."""
+    assert loop.stop is not None
+    start, stop, step = (ast.unparse(v.expr) for v in (loop.start, loop.stop, loop.step))
+    loads = (*loop.start.loads, *loop.stop.loads, *loop.step.loads)
+    return _add(total, f"max(0, int_floor(({stop}) - ({start}), {step}) + 1)", loads)
+
+
+def _add(total: str, trips: str, loads: tuple[Load, ...] = ()) -> Leaf:
+    before, after = f"{total}_before", f"{total}_after"
+    sum_ = Value((Load(before, total, SCALAR), *loads), code.parse(f"{before} + {trips}"))
+    return set_scalar(total, sum_, after, Source(label=total))
