@@ -16,7 +16,7 @@ import difflib
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,9 +24,8 @@ from typing import Any, Literal, get_args
 from dace.config import Config as DaceConfig
 from dace.config import temporary_config
 
-from sdgrad.runtime.libraries.blas import BlasKind, use_blas
-
 PREFIX = "SDGRAD_"
+BlasKind = Literal["openblas", "mkl", "none"]
 DeviceKind = Literal["cpu", "gpu"]
 STEPS = (
     *("hoist", "nests", "sink", "checkpoints", "fusion", "clears", "fills", "originals", "uniform", "results"),
@@ -34,6 +33,7 @@ STEPS = (
     *("layout", "order", "reshaped", "pairs", "threads", "packed", "memory", "streams", "lanes"),
 )
 """Steps of the optimization that can be left out."""
+_watchers: dict[str, Callable[[Any], None]] = {}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -73,8 +73,8 @@ class Config:
 
     def __setattr__(self, name: str, value: Any) -> None:
         value = self._checked(name, value)
-        if name == "blas":
-            use_blas(value)
+        if name in _watchers:
+            _watchers[name](value)
         object.__setattr__(self, name, value)
 
     @classmethod
@@ -207,6 +207,16 @@ _CHECKS = {
 
 config = Config.from_environment()
 """The settings in force."""
+
+
+def watch(name: str, then: Callable[[Any], None]) -> None:
+    """Call ``then`` with the value of a setting now, and with each new value before it is set.
+
+    What ``then`` raises is raised by the assignment, and the setting keeps its value.
+    """
+    _watchers[name] = then
+    then(getattr(config, name))
+
 
 _own = threading.local()
 

@@ -8,8 +8,8 @@ from graphs import call, gradients, text
 from references import assert_close
 
 import sdgrad
-from sdgrad.autodiff.contexts import RULES
 from sdgrad.errors import NameNotFound
+from sdgrad.program.registry import RULES
 
 CUBE = "for (int i = 0; i < 5; ++i) y[i] = x[i] * x[i] * x[i];"
 X, V = np.linspace(0.5, 1.5, 5), np.array([1.0, -2.0, 0.5, 3.0, 0.25])

@@ -13,7 +13,7 @@ from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize.dataflow.dead_clears import drop_clears
 from sdgrad.program.custom_call import expanded
 from sdgrad.program.tree import Leaf, walk
-from sdgrad.rewrite import fusion
+from sdgrad.rewrite.fusion import fuse
 
 T, N = 6, 9
 
@@ -133,7 +133,7 @@ def clears(program):
 def test_clears_that_nobody_reads_are_left_out(function):
     differentiated = sdgrad.grad(function, wrt=(0, 1))
     signature, _, _, request = differentiated.question(bind_arguments(function, arguments(), {}))
-    before = fusion(expanded(signature.differentiated(request).program))
+    before = fuse(expanded(signature.differentiated(request).program))
     left = clears(drop_clears(before))
     if function in (each_row_once, neighbours_that_are_read, backwards):
         assert left == 0 < clears(before)

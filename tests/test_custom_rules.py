@@ -208,8 +208,8 @@ def test_the_same_text_with_another_rule():
 
 def test_a_region_keeps_only_what_its_rule_reads():
     """One row of ``y`` in a trip, which is not overwritten later: no tape at all."""
+    from sdgrad.autodiff.differentiate import differentiate_program
     from sdgrad.autodiff.request import Request
-    from sdgrad.pipeline import differentiate_program
     from sdgrad.specialize.signature import Signature
 
     program = Signature.of(rows, {"x": X, "w": W}).program

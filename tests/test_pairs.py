@@ -14,8 +14,8 @@ from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.scalars.strength_reduction import LARGEST
+from sdgrad.program.kinds import infer
 from sdgrad.program.tree import Leaf, NodeCall, Scope, walk
-from sdgrad.symbolic.kinds import infer
 
 N = 37
 

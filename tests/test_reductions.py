@@ -13,8 +13,8 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.program.leaves import begin
 from sdgrad.program.tree import Leaf, Load, Param, Scope, Store, walk
+from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic.expr import sym
 
 N = 24

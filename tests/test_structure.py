@@ -9,9 +9,10 @@ from dace import Memlet
 from dace.config import set_temporary
 
 import sdgrad
+from sdgrad.autodiff.differentiate import Differentiated, differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.optimize import optimize
-from sdgrad.pipeline import Differentiated, differentiate, differentiate_program
+from sdgrad.pipeline import differentiate
 from sdgrad.program.emit import emit
 from sdgrad.program.tree import NodeCall, walk
 from sdgrad.specialize.signature import Signature

@@ -8,9 +8,10 @@ import pytest
 
 import sdgrad
 from benchmarks.kernels import load
+from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
+from sdgrad.canonicalize.normal_form import normalize
 from sdgrad.frontend.parse import parse
-from sdgrad.pipeline import differentiate_program, normalize
 from sdgrad.tape.plan import TapePlan
 
 N = 8

@@ -9,10 +9,11 @@ import pytest
 from programs import PROGRAMS, flat
 from references import Run, assert_close, direction, floats_of
 
+from sdgrad.autodiff.differentiate import differentiate_program, push_tangents
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.pipeline import differentiate_program, normalize_again, push_tangents
+from sdgrad.canonicalize.normal_form import normalize_again
 from sdgrad.specialize.signature import Signature, compiled_program
 
 WITH_JAX = [p for p in PROGRAMS if p.jax is not None and p.expected is None]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.errors import Problem
+from sdgrad.program.kinds import infer, kind_of
 from sdgrad.program.tree import Block, Leaf, Let, Load, Loop, NodeCall, Program, Scope, Store, children, local_names
-from sdgrad.symbolic import kinds
 from sdgrad.symbolic.derivatives import NoDerivative, Partial, partials
 
 Path = tuple[int, ...]
@@ -52,7 +52,7 @@ class Activity:
 
 
 def leaf_facts(leaf: Leaf, program: Program) -> LeafFacts:
-    kind = kinds.infer(leaf.body, program.containers)
+    kind = infer(leaf.body, program.containers)
     found: dict[str, tuple[Partial, ...]] = {}
     unknown: dict[str, str] = {}
     for let in leaf.lets:
@@ -123,7 +123,7 @@ class _Sweep:
         return state.union(*results) if results else state
 
     def is_float(self, container: str) -> bool:
-        return kinds.kind_of(self.program.containers[container].dtype) in ("float", "complex")
+        return kind_of(self.program.containers[container].dtype) in ("float", "complex")
 
     def forward_leaf(self, leaf: Leaf, path: Path, state: set[str]) -> set[str]:
         facts = self.facts.setdefault(path, leaf_facts(leaf, self.program))

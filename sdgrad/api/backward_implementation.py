@@ -12,15 +12,18 @@ import sympy
 from dace import data as dt
 from dace import nodes as nd
 
-from sdgrad.autodiff import contexts
-from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext
+from sdgrad.autodiff.contexts import CallContext, TangentContext
+from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.rule_builder import Builder, extents, spent
 from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.canonicalize.normal_form import normalize
 from sdgrad.errors import NameNotFound
 from sdgrad.frontend.parse import parse_for_descriptors
+from sdgrad.program import registry
 from sdgrad.program.inline import inline
 from sdgrad.program.naming import returned
+from sdgrad.program.registry import Rule
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, whole_region
 
 PREFIX = "grad_"
@@ -68,7 +71,7 @@ def register_backward(node_type: str | type, name: str | None = None) -> Callabl
     kind = node_type if isinstance(node_type, str) else node_type.__name__
 
     def register(implementation: type) -> type:
-        contexts.register_rule(kind, _as_rule(implementation, name or implementation.__name__))
+        registry.register_rule(kind, _as_rule(implementation, name or implementation.__name__))
         return implementation
 
     return register
@@ -77,7 +80,7 @@ def register_backward(node_type: str | type, name: str | None = None) -> Callabl
 def select_backward(node_type: str | type, name: str) -> None:
     """Ask the implementation of that name first from now on."""
     kind = node_type if isinstance(node_type, str) else node_type.__name__
-    known = contexts.RULES.get(kind, [])
+    known = registry.RULES.get(kind, [])
     chosen = next((r for r in known if r.name == name), None)
     if chosen is None:
         raise NameNotFound(f"backward implementation for {kind}", name, [r.name for r in known])
@@ -89,9 +92,9 @@ def unregister_backward(node_type: str | type, name: str) -> None:
     """Forget an implementation."""
     select_backward(node_type, name)
     kind = node_type if isinstance(node_type, str) else node_type.__name__
-    del contexts.Rule.registry[kind][0]
-    if not contexts.Rule.registry[kind]:
-        del contexts.Rule.registry[kind]
+    del registry.Rule.registry[kind][0]
+    if not registry.Rule.registry[kind]:
+        del registry.Rule.registry[kind]
 
 
 def _as_rule(implementation: type, name: str) -> Rule:
@@ -143,16 +146,12 @@ def _operands(
 
 
 def _parsed(context: CallContext | TangentContext, function: Callable, copies: Mapping[str, Region]) -> Program:
-    from sdgrad.pipeline import normalize
-
     descs = {p: _plain(context.container(r.container)) for p, r in copies.items()}
     return normalize(parse_for_descriptors(function, descs))
 
 
 def _transpose(context: TangentContext, function: Callable) -> list[Node]:
     """The node, and the transpose of its adjoint (a linear function of cotangents) on the tangents of its operands."""
-    from sdgrad.pipeline import differentiate_program
-
     build = Builder(context, [context.call])
     operands = _operands(context, function, context.tangent)
     copies = {p: _copy(build, r, p) for p, r in operands.items()}

@@ -14,9 +14,9 @@ import sympy
 from sdgrad.analysis.needs import leaf_needs
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.api.gradient import GradFunction, value_and_grad
+from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.pipeline import Differentiated
 from sdgrad.program.tree import (
     Block,
     Branch,

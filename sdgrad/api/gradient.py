@@ -9,12 +9,12 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, on_device
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
-from sdgrad.pipeline import differentiate_program
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program

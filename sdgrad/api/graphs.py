@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import dace
 from dace import nodes as nd
 
+from sdgrad.autodiff.differentiate import push_tangents
 from sdgrad.autodiff.request import Request
+from sdgrad.canonicalize.normal_form import normalize
 from sdgrad.optimize import optimize
-from sdgrad.pipeline import differentiate, normalize, push_tangents
+from sdgrad.pipeline import differentiate
 from sdgrad.program.emit import emit
 
 Names = Sequence[str | nd.AccessNode]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from sdgrad.analysis.activity import DIFFERENTIABLE_MODES, Activity, unknown_functions
 from sdgrad.analysis.paths import Path, nodes_with_paths
-from sdgrad.autodiff.contexts import find_rule
 from sdgrad.autodiff.request import Request
 from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInputError
+from sdgrad.program.kinds import kind_of
+from sdgrad.program.registry import find_rule
 from sdgrad.program.tree import Leaf, Loop, NodeCall, Program, Region
-from sdgrad.symbolic.kinds import kind_of
 from sdgrad.tape.plan import TapePlan
 
 

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.paths import Path
-from sdgrad.autodiff.contexts import TangentContext, find_tangent_rule
+from sdgrad.autodiff.contexts import TangentContext
 from sdgrad.autodiff.leaf_tangent import LeafTangent
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.rule_builder import Builder
-from sdgrad.autodiff.seeds import boundary, free_name
+from sdgrad.autodiff.seeds import free_name
 from sdgrad.autodiff.shadows import Tangents
 from sdgrad.errors import DifferentiationError, Problem
-from sdgrad.program.arrays import fill
+from sdgrad.program.arrays import boundary, fill
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.names import Names
+from sdgrad.program.registry import find_tangent_rule
 from sdgrad.program.tree import (
     Block,
     Container,

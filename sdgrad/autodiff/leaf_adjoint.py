@@ -7,41 +7,23 @@ containers; a sum keeps ``Y``. The values the partials mention are replayed in r
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from sdgrad.analysis.access_relations import covers, injective
-from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.conflicts import overwrites_itself
 from sdgrad.analysis.needs import active_loads, reduces
-from sdgrad.analysis.paths import Path
-from sdgrad.autodiff.adjoints import Adjoints
+from sdgrad.autodiff.leaf_builder import LeafBuilder
 from sdgrad.autodiff.reduction_adjoint import extreme_cotangent, product_cotangent
-from sdgrad.program.leaves import backwards, dedupe, live, overwrites_itself, params_of
-from sdgrad.program.names import Names
-from sdgrad.program.tree import Instr, Leaf, Let, Load, Node, Store
+from sdgrad.program.kinds import complex_type, kind_of
+from sdgrad.program.leaves import backwards, dedupe, live, params_of
+from sdgrad.program.tree import Leaf, Let, Load, Node, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import pull
 from sdgrad.symbolic.expr import same
-from sdgrad.symbolic.kinds import complex_type, kind_of
-from sdgrad.tape.plan import LeafPlan
 
 
-@dataclass
-class LeafAdjoint:
+class LeafAdjoint(LeafBuilder):
     """Builds the adjoint of one leaf."""
-
-    leaf: Leaf
-    path: Path
-    activity: Activity
-    plan: LeafPlan
-    adjoints: Adjoints
-    names: Names
-    strong_zero: bool
-    before: list[Node] = field(default_factory=list)
-    body: list[Instr] = field(default_factory=list)
-    cotangents: dict[str, list[str]] = field(default_factory=dict)
-    clears: list[Store] = field(default_factory=list)
-    after: list[Node] = field(default_factory=list)
-    seeds: dict[str, str] = field(default_factory=dict)  # loads of cotangents, and the container they are of
 
     def build(self) -> list[Node]:
         """Nodes that run the leaf backwards; empty where no cotangent arrives."""
@@ -62,16 +44,6 @@ class LeafAdjoint:
 
     def is_active(self, name: str) -> bool:
         return self.activity.active(self.path, name)
-
-    def let(self, expr: ast.expr, stem: str = "g") -> str:
-        if isinstance(expr, ast.Name):
-            return expr.id
-        name = self.names.fresh(stem)
-        self.body.append(Let(name, expr))
-        return name
-
-    def add(self, name: str, cotangent: str) -> None:
-        self.cotangents.setdefault(name, []).append(cotangent)
 
     # -- seeds
     def seed(self, store: Store) -> str | None:

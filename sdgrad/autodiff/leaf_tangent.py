@@ -13,12 +13,12 @@ from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import reduces
 from sdgrad.analysis.paths import Path
 from sdgrad.autodiff.shadows import Tangents
-from sdgrad.optimize.reductions.nests import identity
+from sdgrad.program.kinds import complex_type
 from sdgrad.program.leaves import as_loops, live, params_of
+from sdgrad.program.reductions import identity
 from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Node, Source, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import push
-from sdgrad.symbolic.kinds import complex_type
 
 
 @dataclass

@@ -10,20 +10,17 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from dace import data as dt
 
+from sdgrad.autodiff.leaf_builder import LeafBuilder
 from sdgrad.program.leaves import as_loops, backwards, rename_instr
 from sdgrad.program.tree import SCALAR, Container, Leaf, Let, Load, Param, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import substitute, sym
 
-if TYPE_CHECKING:
-    from sdgrad.autodiff.leaf_adjoint import LeafAdjoint
 
-
-def _scratch(build: LeafAdjoint, store: Store, stem: str) -> Container:
+def _scratch(build: LeafBuilder, store: Store, stem: str) -> Container:
     """A container with an element for each element the store reduces into."""
     desc = copy.deepcopy(build.adjoints.program.containers[store.container].desc)
     desc.transient = True
@@ -32,13 +29,13 @@ def _scratch(build: LeafAdjoint, store: Store, stem: str) -> Container:
     return container
 
 
-def _initial(build: LeafAdjoint, store: Store) -> tuple[Load, tuple[Param, ...]] | None:
+def _initial(build: LeafBuilder, store: Store) -> tuple[Load, tuple[Param, ...]] | None:
     """What the reduction started from, and the parameters that run over the elements reduced into."""
     kept = build.plan.initial.get(store.container)
     return (Load(kept.name, kept.tape.name, kept.index), kept.params) if kept is not None else None
 
 
-def _reduce(build: LeafAdjoint, store: Store, into: Container, mode: str, of, extra: list) -> None:
+def _reduce(build: LeafBuilder, store: Store, into: Container, mode: str, of, extra: list) -> None:
     """Leaves before the adjoint that reduce ``of(operand)`` over all operands, what it started from included."""
     initial, fresh = _initial(build, store), True
     if initial is not None:
@@ -57,7 +54,7 @@ def _reduce(build: LeafAdjoint, store: Store, into: Container, mode: str, of, ex
     build.before.append(Leaf(build.leaf.params, body, build.leaf.source))
 
 
-def _pass_to_initial(build: LeafAdjoint, store: Store, loads: list[Load], share) -> None:
+def _pass_to_initial(build: LeafBuilder, store: Store, loads: list[Load], share) -> None:
     """The cotangent of what the reduction started from takes the place of the result's.
 
     Several instances may stand for one element, so the shares are computed aside before any cotangent is replaced.
@@ -83,7 +80,7 @@ def _pass_to_initial(build: LeafAdjoint, store: Store, loads: list[Load], share)
     build.after.append(Leaf(params, back, build.leaf.source))
 
 
-def extreme_cotangent(build: LeafAdjoint, store: Store) -> None:
+def extreme_cotangent(build: LeafBuilder, store: Store) -> None:
     y, n, count = build.names.fresh("y"), build.names.fresh("n"), _scratch(build, store, f"ties_{store.container}")
     load_y, load_n = Load(y, *build.plan.results[store.container]), Load(n, count.name, store.index)
 
@@ -107,7 +104,7 @@ def extreme_cotangent(build: LeafAdjoint, store: Store) -> None:
     build.add(store.value, result)
 
 
-def product_cotangent(build: LeafAdjoint, store: Store) -> None:
+def product_cotangent(build: LeafBuilder, store: Store) -> None:
     running = _scratch(build, store, f"running_{store.container}")
     before, others = (_for_each_instance(build, store, stem) for stem in ("before", "others"))
     index = tuple(i for _, i in build.plan.instances) or SCALAR
@@ -140,7 +137,7 @@ def product_cotangent(build: LeafAdjoint, store: Store) -> None:
     build.add(store.value, result)
 
 
-def _for_each_instance(build: LeafAdjoint, store: Store, stem: str) -> Container:
+def _for_each_instance(build: LeafBuilder, store: Store, stem: str) -> Container:
     """A container with an element for each instance of the leaf."""
     dtype = build.adjoints.program.containers[store.container].dtype
     shape = [n for n, _ in build.plan.instances] or [1]
@@ -149,7 +146,7 @@ def _for_each_instance(build: LeafAdjoint, store: Store, stem: str) -> Container
     return container
 
 
-def _start_product(build: LeafAdjoint, store: Store, running: Container, of_initial: bool) -> None:
+def _start_product(build: LeafBuilder, store: Store, running: Container, of_initial: bool) -> None:
     """What the running products start from: one, or what the reduction started from."""
     value = build.names.fresh("one")
     first: Load | Let = Let(value, code.constant(1))
@@ -164,7 +161,7 @@ def _start_product(build: LeafAdjoint, store: Store, running: Container, of_init
     build.before.append(Leaf(params, (first, Store(running.name, store.index, value)), build.leaf.source))
 
 
-def _multiply_up(build: LeafAdjoint, store: Store, running: Container, each, backward: bool = False) -> None:
+def _multiply_up(build: LeafBuilder, store: Store, running: Container, each, backward: bool = False) -> None:
     """A loop before the adjoint over the leaf's instances in order, which ``each`` sees with the product so far."""
     r, r_next = build.names.fresh("r"), build.names.fresh("r")
     body = (

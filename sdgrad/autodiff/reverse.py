@@ -15,16 +15,17 @@ from dace import data as dt
 from dace import symbolic
 
 from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.conflicts import scope_overwrites_itself
 from sdgrad.analysis.loop_private import region_locals, users
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.autodiff.adjoints import Adjoints
-from sdgrad.autodiff.contexts import CallContext, find_rule
+from sdgrad.autodiff.contexts import CallContext
 from sdgrad.autodiff.leaf_adjoint import LeafAdjoint
 from sdgrad.autodiff.rule_builder import Builder, spent
 from sdgrad.program.arrays import assign as copy_of
-from sdgrad.program.leaves import scope_overwrites_itself
 from sdgrad.program.names import Names
+from sdgrad.program.registry import find_rule
 from sdgrad.program.tree import (
     SCALAR,
     Block,

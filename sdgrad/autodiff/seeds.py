@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dace import data as dt
-
 from sdgrad.autodiff.adjoints import WIDER, Adjoints
 from sdgrad.autodiff.request import Request
-from sdgrad.program.arrays import assign, fill
+from sdgrad.program.arrays import assign, boundary, fill
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Block, Container, Node, Program, walk, writes
 from sdgrad.tape.plan import TapePlan
@@ -32,13 +29,6 @@ def seed_name(name: str, program: Program, request: Request) -> str:
     return free_name(f"{stem}_{name}", program)
 
 
-def boundary(name: str, primal: Container) -> Container:
-    """An argument of the same shape as a container; scalars become arrays of one element."""
-    desc = copy.deepcopy(primal.desc)
-    if isinstance(desc, dt.Scalar):
-        desc = dt.Array(desc.dtype, (1,), storage=desc.storage)
-    desc.transient = False
-    return Container(name, desc)
 
 
 def seed(program: Program, request: Request, names: Names) -> Adjoints:

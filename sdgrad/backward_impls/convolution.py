@@ -5,8 +5,9 @@ For ``f(x, w, y) = sum of y (x * w)``: the result is ``df/dy``, and ``df/dx``, `
 
 from __future__ import annotations
 
-from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext, register_rule
+from sdgrad.autodiff.contexts import CallContext, TangentContext
 from sdgrad.autodiff.rule_builder import Builder, spent
+from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Node, NodeCall, Program, Region
 from sdgrad.runtime.libraries.onednn import Convolution
 

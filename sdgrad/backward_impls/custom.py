@@ -13,22 +13,25 @@ from typing import cast
 from dace import data as dt
 
 from sdgrad.analysis.footprint import box, reads_of
-from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext, register_rule
+from sdgrad.autodiff.contexts import CallContext, TangentContext
+from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.rule_builder import Builder, spent
 from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.canonicalize.normal_form import normal_form, normalize
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.program.arrays import cleared, moved
 from sdgrad.program.custom_call import CustomCall, Operand
 from sdgrad.program.custom_rule import COTANGENT, TANGENT, AdjointProgram, CustomRule, names_of, stem
 from sdgrad.program.inline import inline
+from sdgrad.program.kinds import kind_of
 from sdgrad.program.names import Names
 from sdgrad.program.naming import returned
+from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, reads, writes
 from sdgrad.program.window import Window, whole_window
 from sdgrad.symbolic.expr import same
-from sdgrad.symbolic.kinds import kind_of
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,6 @@ def is_region(call: CustomCall) -> bool:
 # --- the programs of rules
 def parsed(function, call: CustomCall, program: Program) -> Program:
     """The program of a rule for the variables of a call."""
-    from sdgrad.pipeline import normalize
-
     rule = rule_of(call)
     descs, symbols = {}, {}
     for parameter in names_of(function):
@@ -111,8 +112,6 @@ def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
 
 
 def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:
-    from sdgrad.pipeline import normal_form
-
     parsed = rule_of(call).parsed
     if (None,) not in parsed:
         parsed[None,] = normal_form(adjoint.program)
@@ -132,8 +131,6 @@ def _values(call: CustomCall) -> dict[str, str]:
 
 def transposed(rule: Linear, call: CustomCall) -> Linear:
     """The adjoint of a rule, by reverse mode."""
-    from sdgrad.pipeline import differentiate_program
-
     request = Request(tuple(rule.sources.values()), tuple(rule.results.values()), accumulate=False)
     result = differentiate_program(rule.program, request)
     used = {result.program.root(n) for node in result.backward for n in reads(node)}

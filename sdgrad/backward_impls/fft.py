@@ -7,8 +7,9 @@ import copy
 import dace
 from dace.libraries.fft import FFT, IFFT
 
-from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext, register_rule
+from sdgrad.autodiff.contexts import CallContext, TangentContext
 from sdgrad.autodiff.rule_builder import Builder, extents, spent
+from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Node, NodeCall
 from sdgrad.symbolic.expr import sym
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import dace
 from dace.libraries.linalg import Solve
 
-from sdgrad.autodiff.contexts import CallContext, Rule, TangentContext, register_rule
+from sdgrad.autodiff.contexts import CallContext, TangentContext
 from sdgrad.autodiff.rule_builder import Builder, extents, spent
+from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Node, NodeCall, Program, Region
 from sdgrad.runtime.libraries.cholesky import CholeskyAdjoint
 from sdgrad.runtime.libraries.lu import FactoredSolve

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dace import data as dt
 
 from sdgrad.errors import ParseError
+from sdgrad.program.kinds import infer, kind_of
 from sdgrad.program.tree import Leaf, Program, walk
-from sdgrad.symbolic import kinds
 
 INTEGERS = ("int", "bool")
 
@@ -20,9 +20,9 @@ def refuse_truncation(program: Program) -> None:
         if not isinstance(node, Leaf):
             continue
         scalars = [s for s in node.stores if isinstance(program.containers[s.container].desc, dt.Scalar)]
-        found = kinds.infer(node.body, program.containers) if scalars else {}
+        found = infer(node.body, program.containers) if scalars else {}
         for store in scalars:
-            own, given = kinds.kind_of(program.containers[store.container].dtype), found.get(store.value)
+            own, given = kind_of(program.containers[store.container].dtype), found.get(store.value)
             if own in INTEGERS and given in ("float", "complex") or own == "float" and given == "complex":
                 first = "0.0" if given == "float" else "0j"
                 raise ParseError(

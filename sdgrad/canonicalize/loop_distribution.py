@@ -20,6 +20,7 @@ import sympy
 from sdgrad.analysis.access_relations import loop_param
 from sdgrad.analysis.dependence import defined_first, in_the_way
 from sdgrad.canonicalize.bounding_sizes import largest
+from sdgrad.program.kinds import kind_of
 from sdgrad.program.leaves import live, mentioned, rename_instr, same_values
 from sdgrad.program.names import Names
 from sdgrad.program.symbols import used_symbols, view_symbols
@@ -47,7 +48,7 @@ from sdgrad.program.tree import (
 from sdgrad.rewrite.fusion import drop_stores, fuse_block
 from sdgrad.rewrite.index_loads import assigned_symbols, with_local_indices
 from sdgrad.rewrite.scalar_expansion import indexed, over_trips, share_of, wider
-from sdgrad.symbolic import code, kinds
+from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 
 MOST_STATEMENTS = 12
@@ -177,7 +178,7 @@ _NOTHING = Program("nothing", {}, {}, {}, ())
 def as_sum(leaf: Leaf, program: Program) -> Leaf:
     """``x[i] = x[i] + y`` as ``x[i] += y``, where nothing else in the leaf has to do with ``x``."""
     for store in leaf.stores:
-        if kinds.kind_of(program.containers[store.container].dtype) not in ("float", "complex"):
+        if kind_of(program.containers[store.container].dtype) not in ("float", "complex"):
             continue  # what is assigned is cut off, and what is added would be before it is
         found = [x for x in leaf.body if not isinstance(x, Let) and x.container == store.container]
         load = next((x for x in found if isinstance(x, Load)), None)

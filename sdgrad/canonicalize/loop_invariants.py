@@ -16,9 +16,10 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.access_relations import loop_param
+from sdgrad.analysis.conflicts import overwrites_itself
 from sdgrad.analysis.loop_private import defined_first, users
 from sdgrad.program.arrays import fill
-from sdgrad.program.leaves import live, mentioned, overwrites_itself
+from sdgrad.program.leaves import live, mentioned
 from sdgrad.program.names import Names
 from sdgrad.program.rename import renamed
 from sdgrad.program.symbols import used_symbols

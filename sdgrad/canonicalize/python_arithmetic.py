@@ -9,6 +9,7 @@ import ast
 from dataclasses import replace
 from typing import TypeGuard
 
+from sdgrad.program.kinds import infer
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, rewritten
 from sdgrad.symbolic import code, kinds
 
@@ -19,7 +20,7 @@ def divide_truly(program: Program) -> Program:
     def convert(node: Node) -> Block:
         if not isinstance(node, Leaf) or not any(_is_quotient(i) for i in node.body):
             return (node,)
-        kind = kinds.infer(node.body, program.containers)
+        kind = infer(node.body, program.containers)
         return (replace(node, body=tuple(_converted(i, kind) if _is_quotient(i) else i for i in node.body)),)
 
     return replace(program, body=rewritten(program.body, convert))
@@ -31,7 +32,7 @@ def as_python_computes(program: Program) -> Program:
     def convert(node: Node) -> Block:
         if not isinstance(node, Leaf):
             return (node,)
-        kind = kinds.infer(node.body, program.containers)
+        kind = infer(node.body, program.containers)
         body = tuple(replace(i, expr=_pythonic(i.expr, kind)) if isinstance(i, Let) else i for i in node.body)
         return (replace(node, body=body),) if body != node.body else (node,)
 

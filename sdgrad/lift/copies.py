@@ -13,6 +13,7 @@ from dace.frontend.operations import detect_reduction_type
 
 from sdgrad.errors import UnsupportedNode
 from sdgrad.program.names import Names
+from sdgrad.program.reductions import is_identity
 from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Source, Store
 from sdgrad.program.window import Window
 from sdgrad.symbolic import code
@@ -166,15 +167,3 @@ def _reduced_index(subset: subsets.Range, kept: list[Expr], sizes: list[Expr]) -
     return tuple(index)
 
 
-def is_identity(mode: str, identity: object, dtype: object) -> bool:
-    """Whether a number is where a reduction of that mode starts anyway."""
-    try:
-        value = float(identity)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    if mode in ("sum", "prod"):
-        return value == (0.0 if mode == "sum" else 1.0)
-    if mode in ("max", "min"):
-        extreme = float(dtypes.min_value(dtype) if mode == "max" else dtypes.max_value(dtype))
-        return value == extreme or value == (float("-inf") if mode == "max" else float("inf"))
-    return (mode, value) in {("and", 1.0), ("or", 0.0)}

@@ -14,10 +14,10 @@ from dace.sdfg.state import ControlFlowRegion
 from dace.transformation.interstate.loop_lifting import LoopLifting
 from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
 
-from sdgrad.autodiff.contexts import RULES
 from sdgrad.errors import InvalidGraph
 from sdgrad.program.lowered import Lowered
 from sdgrad.program.names import Names
+from sdgrad.program.registry import RULES
 
 LIFTED = ("Reduce", "Einsum")  # library nodes read as leaves
 

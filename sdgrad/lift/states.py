@@ -14,7 +14,6 @@ from dace import subsets, symbolic
 from dace.sdfg import utils as sdutil
 from dace.sdfg.state import SDFGState
 
-from sdgrad.autodiff.contexts import RULES
 from sdgrad.errors import UnsupportedNode
 from sdgrad.lift.copies import copy_leaf, mode_of, reduce_leaves
 from sdgrad.lift.einsum import einsum_leaf
@@ -23,6 +22,7 @@ from sdgrad.lift.views import Env, as_view, bind, param_symbols, resolve_symbols
 from sdgrad.program.arrays import moved
 from sdgrad.program.inline import inline
 from sdgrad.program.lowered import Lowered
+from sdgrad.program.registry import RULES
 from sdgrad.program.tree import (
     SCALAR,
     Block,

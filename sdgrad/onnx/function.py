@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import dace
 import numpy as np
 
+from sdgrad.canonicalize.normal_form import normalize
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.onnx.importing import Imported, Importer
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx.statics import evaluate
 from sdgrad.onnx_ops.session import failure
-from sdgrad.pipeline import normalize
 from sdgrad.program.tree import Program
 from sdgrad.record.elements import Dim, Unknown
 from sdgrad.runtime.call.marshalling import as_array, is_tensor, like

@@ -10,10 +10,10 @@ from typing import Any
 from dace import data as dt
 
 from sdgrad.api.gradient import compile_forward
+from sdgrad.canonicalize.normal_form import normal_form, normalize
 from sdgrad.errors import ArgumentError
 from sdgrad.frontend.parse import parse_for_descriptors, python_function
 from sdgrad.onnx.function import ModelFunction, without_source
-from sdgrad.pipeline import normal_form, normalize
 from sdgrad.program.inline import inline
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names, own_arguments, returned

@@ -30,7 +30,7 @@ def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Te
     own = op.functions.get((op.domain, op.kind))
     if own is not None:
         return lower_function(b, op, inputs, own)
-    op = _as_precise(op, inputs)
+    op = replace(_as_precise(op, inputs), record_graph=lower_graph)
     rule = find_lowering(op) or partial(lower_function, function=standard_definition(op, inputs))
     adjoint = find_adjoint(op)
     return with_adjoint(b, op, inputs, rule, adjoint) if adjoint is not None else rule(b, op, inputs)

@@ -24,7 +24,6 @@ from dace.transformation.transformation import ExpandTransformation
 from google.protobuf import text_format
 from onnx import defs
 
-from sdgrad.backward_impls import onnx as adjoints  # noqa: F401  (registers them)
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx_ops import session
 from sdgrad.onnx_ops.calls import calling

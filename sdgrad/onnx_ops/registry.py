@@ -27,12 +27,14 @@ class Operation:
     :param opsets: the version of each operator set that the model imports.
     :param functions: the model's own functions, by domain and name.
     :param outside: what its subgraphs see of the graph around it.
+    :param record_graph: records one of its subgraphs: ``record_graph(builder, graph, operation, inputs)``.
     """
 
     node: onnx.NodeProto
     opsets: Mapping[str, int]
     functions: Mapping[tuple[str, str], onnx.FunctionProto] = field(default_factory=dict)
     outside: Mapping[str, Tensor] = field(default_factory=dict)
+    record_graph: Callable[..., list[Tensor | None]] | None = None
 
     @property
     def kind(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import sympy
+from dace import data as dt
 
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Container, Expr, Leaf, Let, Load, Param, Source, Store
@@ -62,3 +64,12 @@ def cleared(target: Window, shape: Sequence, names: Names) -> Leaf:
     params, index = over_shape(shape, names)
     v = names.fresh("v")
     return Leaf(params, (Let(v, code.constant(0)), Store(target.container, target.index(index), v)))
+
+
+def boundary(name: str, primal: Container) -> Container:
+    """An argument of the same shape as a container; scalars become arrays of one element."""
+    desc = copy.deepcopy(primal.desc)
+    if isinstance(desc, dt.Scalar):
+        desc = dt.Array(desc.dtype, (1,), storage=desc.storage)
+    desc.transient = False
+    return Container(name, desc)

@@ -6,11 +6,8 @@ import ast
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
-import islpy as isl
-import sympy
 from dace.symbolic import int_floor
 
-from sdgrad.analysis.access_relations import access_relation, distinct_over, injective, leaf_relation
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -21,14 +18,9 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Param,
-    Scope,
     Source,
     Store,
-    SymbolAssign,
     Value,
-    children,
-    local_names,
-    walk,
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, substitute, sym, to_ast
@@ -75,53 +67,12 @@ def params_of(access: Load | Store, leaf: Leaf) -> tuple[Param, ...]:
     return leaf.params if bounds & {p.name for p in leaf.params} - {p.name for p in own} else own
 
 
-def begin(store: Store, leaf: Leaf, value: ast.expr, name: str) -> Leaf:
-    """A leaf that gives the elements of a leaf's reduction a value to start from, under a local name."""
-    params, index = params_of(store, leaf), store.index
-    if not injective(store, leaf, len(index), params) and (box := _box(store, leaf, name)) is not None:
-        params, index = box
-    return Leaf(params, (Let(name, value), Store(store.container, index, name)), leaf.source)
 
 
-def _box(store: Store, leaf: Leaf, name: str) -> tuple[tuple[Param, ...], tuple[Expr, ...]] | None:
-    """Parameters that go through the elements of a store once, where these are a box between numbers."""
-    rank = len(store.index)
-    found = leaf_relation(store, leaf, rank)
-    if not found.exact or found.map.dim(isl.dim_type.param) or found.elements.is_empty():
-        return None
-    ends = [
-        [int(e.to_python()) for e in (found.elements.dim_min_val(d), found.elements.dim_max_val(d))]
-        for d in range(rank)
-    ]
-    params = tuple(Param(f"{name}_{d}", *map(sympy.Integer, (*end, 1))) for d, end in enumerate(ends))
-    index = tuple(sym(p.name) for p in params)
-    box = access_relation(index, [(p.name, p) for p in params], frozenset(), rank).elements
-    return (params, index) if box.is_subset(found.elements) else None
 
 
-def overwrites_itself(leaf: Leaf) -> bool:
-    """Whether instances may assign to the same element, so that the last one in order counts (``B[idx] = A``)."""
-    return any(s.mode == "set" and not injective(s, leaf, len(s.index)) for s in leaf.stores)
 
 
-def scope_overwrites_itself(scope: Scope) -> bool:
-    """The same for a map with a structured body: instances of the map may assign to the same element."""
-    names = frozenset(n.symbol for n in walk(scope.body) if isinstance(n, (SymbolAssign, Loop)))
-    local = {c for n in walk((scope,)) for c in local_names(n)}
-
-    def meets(block: Block, inner: tuple[Param, ...]) -> bool:
-        for node in block:
-            deeper = inner + (node.params if isinstance(node, (Leaf, Scope)) else ())
-            if isinstance(node, Leaf):
-                values = names | node.defined
-                stores = [s for s in node.stores if s.mode == "set" and s.container not in local]
-                if not all(distinct_over(s, scope.params, deeper, values) for s in stores):
-                    return True
-            elif any(meets(b, deeper) for b in children(node)):
-                return True
-        return False
-
-    return meets(scope.body, ())
 
 
 def backwards(leaf: Leaf) -> Leaf:

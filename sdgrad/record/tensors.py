@@ -10,17 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import sympy
 
+from sdgrad.program.tree import Container
 from sdgrad.record.elements import Dim, Element, Index, dim, product
 
-if TYPE_CHECKING:
-    from sdgrad.record.builder import Builder
-
 ZERO = sympy.Integer(0)
+
+
+class TensorBuilder(Protocol):
+    """What a tensor asks of the builder that records it."""
+
+    containers: dict[str, Container]
+
+    def load(self, tensor: Tensor, index: Sequence[Index], when: Element | None) -> Element: ...
+
+    def placed(self, tensor: Tensor) -> Tensor: ...
+
+    def constant(self, value: Any, dtype: Any = None) -> Tensor: ...
+
+    def view(self, tensor: Tensor, shape: Sequence[Dim]) -> Tensor: ...
+
+    def elementwise(self, function: Callable[..., Element], *operands: Any, dtype: Any = None) -> Tensor: ...
+
+    def reduction(
+        self, shape: Sequence[Dim], over: Sequence[Dim], function: Callable[..., Element], mode: str, dtype: Any
+    ) -> Tensor: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +49,7 @@ class Tensor:
     :param known: the content, where the model fixes it.
     """
 
-    builder: Builder
+    builder: TensorBuilder
     container: str
     shape: tuple[Dim, ...]
     dtype: np.dtype

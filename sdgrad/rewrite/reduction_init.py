@@ -16,7 +16,7 @@ import sympy
 
 from sdgrad.analysis.access_relations import covers, injective, leaf_relation, loop_param, partition
 from sdgrad.analysis.loop_private import users
-from sdgrad.lift.copies import is_identity
+from sdgrad.program.reductions import is_identity
 from sdgrad.program.tree import (
     Block,
     Leaf,

@@ -8,8 +8,8 @@ import dace
 from dace import data as dt
 from dace import subsets
 
-from sdgrad.autodiff.contexts import RULES, find_rule
 from sdgrad.program.names import Names
+from sdgrad.program.registry import RULES, find_rule
 from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, Region, Scope, children, walk, with_children
 from sdgrad.runtime.libraries.blas import BLAS_TYPES
 from sdgrad.runtime.libraries.lu import FactoredSolve, Factorization

@@ -18,6 +18,7 @@ from dace import data as dt
 
 from sdgrad.analysis.activity import leaf_facts
 from sdgrad.program.custom_call import expanded
+from sdgrad.program.kinds import kind_of
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -42,7 +43,6 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic import code
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
-from sdgrad.symbolic.kinds import kind_of
 
 Matrix: TypeAlias = sp.csr_matrix
 

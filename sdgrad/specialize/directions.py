@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.autodiff.differentiate import push_tangents
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.frontend.parse import python_function
-from sdgrad.pipeline import push_tangents
 from sdgrad.program.directions import direction_name, in_every_direction, in_given_directions
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.tree import Program

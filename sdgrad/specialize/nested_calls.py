@@ -20,10 +20,10 @@ from dace.frontend.python.common import SDFGClosure
 from dace.sdfg import nodes as nd
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.canonicalize.normal_form import normalize_again
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
 from sdgrad.optimize import optimize
-from sdgrad.pipeline import normalize_again
 from sdgrad.program.arrays import assign
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import all_names, is_returned

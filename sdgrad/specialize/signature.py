@@ -11,14 +11,16 @@ import numpy as np
 
 from sdgrad.analysis.definite_assignment import filled_in_parts
 from sdgrad.analysis.loop_private import defined_first
+from sdgrad.autodiff.differentiate import Differentiated, differentiate_program, push_tangents
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
+from sdgrad.canonicalize.normal_form import normalize, normalize_again
 from sdgrad.config import config, device
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.optimize import optimize
-from sdgrad.pipeline import Differentiated, differentiate_program, normalize, normalize_again, push_tangents
 from sdgrad.program.emit import emit
+from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import is_returned, own_arguments, plain_names, returned
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
@@ -29,7 +31,6 @@ from sdgrad.runtime.call.persistent_workspace import keep_memory
 from sdgrad.runtime.compile import precompiled_header
 from sdgrad.runtime.compile.cache import Library, compile_together
 from sdgrad.specialize.compile_lock import making
-from sdgrad.symbolic.kinds import kind_of
 
 
 @runtime_checkable

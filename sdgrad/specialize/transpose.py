@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.pipeline import differentiate_program, normalize_again
+from sdgrad.canonicalize.normal_form import normalize_again
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import all_names, result_names, without_results
 from sdgrad.program.rename import renamed_program

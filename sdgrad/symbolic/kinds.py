@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
-import dace
-
-from sdgrad.program.tree import Container, Instr, Let, Load
 from sdgrad.symbolic import code
 from sdgrad.symbolic.scalar_rules import RULES
 
@@ -29,28 +26,12 @@ OF_INTEGERS |= {"sdgrad_shift_left", "sdgrad_shift_right"}
 """Functions of generated code that take and give integers: they are in no table of derivatives."""
 
 
-def kind_of(dtype: dace.typeclass) -> str:
-    """The kind of a container's elements."""
-    if dtype == dace.bool_:
-        return "bool"
-    if dtype in (dace.complex64, dace.complex128):
-        return "complex"
-    return "int" if dtype in dace.dtypes.INTEGER_TYPES else "float"
 
 
 def highest(kinds: Iterable[str], least: str = "bool") -> str:
     return max((least, *kinds), key=ORDER.index)
 
 
-def infer(body: Iterable[Instr], containers: Mapping[str, Container]) -> dict[str, str]:
-    """The kind of every name that loads and lets define."""
-    kinds: dict[str, str] = {}
-    for instr in body:
-        if isinstance(instr, Load):
-            kinds[instr.name] = kind_of(containers[instr.container].dtype)
-        elif isinstance(instr, Let):
-            kinds[instr.name] = expression(instr.expr, kinds)
-    return kinds
 
 
 def expression(expr: ast.expr, kinds: Mapping[str, str]) -> str:
@@ -87,11 +68,3 @@ def call(expr: ast.Call, kinds: Mapping[str, str]) -> str:
     return highest((args,), "float") if how == "float" else how
 
 
-def complex_type(body: Iterable[Instr], containers: Mapping[str, Container]) -> str:
-    """The complex type that straight-line code computes in."""
-    found = {containers[i.container].dtype for i in body if hasattr(i, "container")}
-    return (
-        "dace.complex64"
-        if dace.complex64 in found and not found & {dace.complex128, dace.float64}
-        else "dace.complex128"
-    )

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from dace import data as dt
 
-from sdgrad.autodiff.seeds import boundary
+from sdgrad.program.arrays import boundary
 from sdgrad.program.leaves import set_scalar
 from sdgrad.program.names import Names
 from sdgrad.program.symbols import used_symbols

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.api.gradient import grad, vjp
+from sdgrad.api.jvp import jvp
 from sdgrad.testing._differences import (
     Derivative,
     Problem,
@@ -130,9 +132,7 @@ def reverse_gradients(f, args, kwargs, problem: Problem, gradient: Gradient | No
     """The gradients under test, after a check of their shapes and of the outputs that came with them."""
     copies = [copied(a) for a in args]
     if gradient is None:
-        import sdgrad
-
-        outputs, pullback = sdgrad.vjp(f, *copies, **kwargs)
+        outputs, pullback = vjp(f, *copies, **kwargs)
         values = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
         _check_outputs(f, problem, values, tolerance)
         cotangents = [np.asarray(v, np.asarray(y).dtype)[()] for v, y in zip(problem.cotangents, values, strict=True)]
@@ -232,9 +232,7 @@ def tangent_product(f, args, kwargs, problem: Problem, direction: Mapping[int, n
         direction.get(i, np.zeros(np.shape(a))).astype(np.asarray(a).dtype)[()] if is_active(a) else None
         for i, a in enumerate(args)
     ]
-    import sdgrad
-
-    _, result = sdgrad.jvp(f, tuple(copied(a) for a in args), tuple(tangents), **kwargs)
+    _, result = jvp(f, tuple(copied(a) for a in args), tuple(tangents), **kwargs)
     results = result if isinstance(result, (tuple, list)) else (result,)
     return sum(inner(v, np.asarray(t)) for v, t in zip(problem.cotangents, results, strict=True))
 
@@ -256,11 +254,9 @@ def _compare_tangents(f, args, kwargs, problem: Problem, position, tolerance, rn
 def _second_order(f, args, kwargs, problem: Problem, modes, rtol, atol, seed) -> tuple[ArgumentReport, ...]:
     """The check of the gradient function, against differences of its own values (which order 1 has
     checked)."""
-    import sdgrad
-
     if len(problem.cotangents) != 1 or problem.cotangents[0].ndim:
         raise ValueError("order 2 needs a function with one scalar output")
-    first = sdgrad.grad(f, wrt=problem.active)
+    first = grad(f, wrt=problem.active)
     inner = check_grads(
         first,
         args,

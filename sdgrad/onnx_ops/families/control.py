@@ -16,9 +16,8 @@ from sdgrad.record.tensors import Tensor
 
 
 def graph_of(b: Builder, graph: onnx.GraphProto, operation: Any, *inputs: Tensor | None) -> list[Tensor]:
-    from sdgrad.onnx_ops.lower import lower_graph
-
-    return lower_graph(b, graph, operation, inputs)  # type: ignore[return-value]
+    """Record a subgraph of an operator; its results."""
+    return operation.record_graph(b, graph, operation, inputs)
 
 
 @lowering("If")

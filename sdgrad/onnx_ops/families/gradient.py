@@ -8,8 +8,10 @@ from typing import Any
 
 import onnx
 
+from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.canonicalize.normal_form import normal_form
 from sdgrad.onnx_ops.families.control import graph_of
 from sdgrad.onnx_ops.registry import lowering
 from sdgrad.record.builder import Builder
@@ -36,8 +38,6 @@ def gradient(
         raise Declined("outside of a model there is no graph to differentiate")
     if wrong := [n for n, x in zip(xs, values, strict=False) if x.dtype.kind != "f"]:
         raise Declined(f"no derivative by {', '.join(wrong)}, which {'is' if len(wrong) == 1 else 'are'} integer")
-    from sdgrad.pipeline import differentiate_program, normal_form
-
     inner = Builder("differentiated", b.source)
     bound: dict[str, str] = {}
 

@@ -15,7 +15,7 @@ from dace.libraries.blas import Gemm, Gemv, MatMul
 
 from sdgrad.optimize.contractions.recognition import Contraction, known_scale, recognise, split_stores
 from sdgrad.optimize.locality.strides import known_trips, steps
-from sdgrad.program.leaves import as_loops, begin, live, params_of, rename_instr
+from sdgrad.program.leaves import as_loops, live, params_of, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     SCALAR,
@@ -36,6 +36,7 @@ from sdgrad.program.tree import (
     children,
     with_children,
 )
+from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
 

@@ -15,7 +15,7 @@ import sympy
 
 from sdgrad.optimize.contractions.matrix_passes import Piece, accesses, pieces, same_range, separated
 from sdgrad.optimize.locality.strides import known_bytes, known_trips
-from sdgrad.program.leaves import as_loops, begin, rename_params
+from sdgrad.program.leaves import as_loops, rename_params
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     Block,
@@ -32,6 +32,7 @@ from sdgrad.program.tree import (
     with_children,
 )
 from sdgrad.rewrite.fusion import LOOKBACK, depends, fusable, fuse_block, merge
+from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 

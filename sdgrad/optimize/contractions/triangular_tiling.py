@@ -19,7 +19,7 @@ from dace import data as dt
 from sdgrad.optimize.contractions.recognition import Contraction, recognise, split_stores
 from sdgrad.optimize.locality.loop_interchange import exchanged
 from sdgrad.optimize.locality.strides import known_trips, steps
-from sdgrad.program.leaves import as_loops, begin, rename_instr
+from sdgrad.program.leaves import as_loops, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     Block,
@@ -36,6 +36,7 @@ from sdgrad.program.tree import (
     children,
     with_children,
 )
+from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym, to_ast
 

@@ -15,9 +15,9 @@ import sympy
 
 from sdgrad.analysis.access_relations import access_relation, injective, leaf_relation, loop_param
 from sdgrad.analysis.loop_private import used
-from sdgrad.lift.copies import is_identity
 from sdgrad.optimize.locality.strides import known_bytes
 from sdgrad.program.leaves import rename_instr
+from sdgrad.program.reductions import is_identity
 from sdgrad.program.tree import (
     Block,
     Expr,

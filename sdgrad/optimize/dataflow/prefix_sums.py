@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import sympy
 
 from sdgrad.optimize.locality.loop_interchange import exchanged
-from sdgrad.program.leaves import as_loops, begin, rename_instr
+from sdgrad.program.leaves import as_loops, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Leaf, Node, Param
+from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, free_names, substitute, sym
 

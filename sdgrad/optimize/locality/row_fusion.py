@@ -16,8 +16,9 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.access_relations import covers
+from sdgrad.analysis.conflicts import overwrites_itself
 from sdgrad.optimize.locality.strides import contiguous, known_trips
-from sdgrad.program.leaves import overwrites_itself, rename_instr
+from sdgrad.program.leaves import rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (

@@ -6,7 +6,6 @@ What is sequential here is so for one element only: the compiler may add up in l
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -19,23 +18,12 @@ from sdgrad.config import device
 from sdgrad.optimize.locality.strides import known_trips
 from sdgrad.optimize.reductions.blocked_scatter import in_blocks
 from sdgrad.optimize.reductions.privatization import in_chunks
-from sdgrad.program.leaves import begin, set_scalar
+from sdgrad.program.leaves import set_scalar
 from sdgrad.program.names import Names
+from sdgrad.program.reductions import identity
 from sdgrad.program.tree import SCALAR, Block, Container, Instr, Leaf, Load, Node, Param, Program, Scope, Store, Value
-from sdgrad.symbolic import code
+from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic.expr import free_names, sym
-from sdgrad.symbolic.kinds import kind_of
-
-
-def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
-    """Where a reduction starts."""
-    if mode in ("max", "min") and kind_of(dtype) == "float":
-        return code.parse("-1e309" if mode == "max" else "1e309")  # beyond the largest double: infinite
-    if mode in ("max", "min"):
-        extreme = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
-        return code.parse(repr(extreme.item() if hasattr(extreme, "item") else extreme))
-    return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
-
 
 LONGEST_ROW = 32
 """Elements of a row that a few registers hold."""

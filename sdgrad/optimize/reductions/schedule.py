@@ -12,12 +12,13 @@ from dataclasses import replace
 from itertools import combinations
 
 from sdgrad.analysis.access_relations import Inside, apart, apart_over, injective
+from sdgrad.analysis.conflicts import overwrites_itself, scope_overwrites_itself
 from sdgrad.analysis.enclosing import dims_of
 from sdgrad.config import device
 from sdgrad.optimize.locality.loop_interchange import cost, reduced_last
 from sdgrad.optimize.locality.strides import contiguous, steps
 from sdgrad.optimize.reductions.nests import Nests, starts, unfresh, wide
-from sdgrad.program.leaves import live, overwrites_itself, scope_overwrites_itself
+from sdgrad.program.leaves import live
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,

@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sdgrad.optimize.scalars.complex_planes import Planes, loaded, planes_of, stored
+from sdgrad.program.kinds import complex_type, infer, kind_of
 from sdgrad.program.leaves import live
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Load, Node, Program, rewritten
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import STRONG
-from sdgrad.symbolic.kinds import CASTS, complex_type, expression, infer, kind_of
+from sdgrad.symbolic.kinds import CASTS, expression
 
 Pair = tuple[ast.expr, ast.expr]
 ZERO = code.constant(0)

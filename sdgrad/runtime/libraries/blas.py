@@ -20,7 +20,7 @@ import functools
 import importlib.util
 import os
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import dace
 import dace.library
@@ -32,6 +32,7 @@ from dace.libraries.linalg.nodes import cholesky, inv, solve, tensordot
 from dace.sdfg.nodes import LibraryNode
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.config import BlasKind, watch
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.libraries import cublas
@@ -40,8 +41,6 @@ from sdgrad.runtime.libraries.cholesky import CholeskyAdjoint, adjoint
 from sdgrad.runtime.libraries.lu import FactoredSolve, Factorization, factorize
 from sdgrad.runtime.libraries.lu import solve as solve_factored
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, TriangularSolve, call_of_blas, substitution, tasklet
-
-BlasKind = Literal["openblas", "mkl", "none"]
 
 IMPLEMENTATION = "ScipyOpenBLAS"
 """The name under which the expansions are registered with DaCe's library nodes."""
@@ -465,3 +464,6 @@ def active_blas() -> BlasKind:
     """What :func:`use_blas` chose last."""
     kinds: dict[str | None, BlasKind] = {IMPLEMENTATION: "openblas", "MKL": "mkl"}
     return kinds.get(gemm.Gemm.default_implementation, "none")
+
+
+watch("blas", use_blas)

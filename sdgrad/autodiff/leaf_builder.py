@@ -1,0 +1,42 @@
+"""The state of a leaf's adjoint while it is built: what runs before it, in it and after it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from sdgrad.analysis.activity import Activity
+from sdgrad.analysis.paths import Path
+from sdgrad.autodiff.adjoints import Adjoints
+from sdgrad.program.names import Names
+from sdgrad.program.tree import Instr, Leaf, Let, Node, Store
+from sdgrad.tape.plan import LeafPlan
+
+
+@dataclass
+class LeafBuilder:
+    """Collects the adjoint of one leaf: nodes before it, straight-line code, nodes after it."""
+
+    leaf: Leaf
+    path: Path
+    activity: Activity
+    plan: LeafPlan
+    adjoints: Adjoints
+    names: Names
+    strong_zero: bool
+    before: list[Node] = field(default_factory=list)
+    body: list[Instr] = field(default_factory=list)
+    cotangents: dict[str, list[str]] = field(default_factory=dict)
+    clears: list[Store] = field(default_factory=list)
+    after: list[Node] = field(default_factory=list)
+    seeds: dict[str, str] = field(default_factory=dict)  # loads of cotangents, and the container they are of
+
+    def let(self, expr: ast.expr, stem: str = "g") -> str:
+        if isinstance(expr, ast.Name):
+            return expr.id
+        name = self.names.fresh(stem)
+        self.body.append(Let(name, expr))
+        return name
+
+    def add(self, name: str, cotangent: str) -> None:
+        self.cotangents.setdefault(name, []).append(cotangent)

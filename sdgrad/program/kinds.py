@@ -1,0 +1,40 @@
+"""The kind of number that each container and each local name of straight-line code holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import dace
+
+from sdgrad.program.tree import Container, Instr, Let, Load
+from sdgrad.symbolic.kinds import expression
+
+
+def kind_of(dtype: dace.typeclass) -> str:
+    """The kind of a container's elements."""
+    if dtype == dace.bool_:
+        return "bool"
+    if dtype in (dace.complex64, dace.complex128):
+        return "complex"
+    return "int" if dtype in dace.dtypes.INTEGER_TYPES else "float"
+
+
+def infer(body: Iterable[Instr], containers: Mapping[str, Container]) -> dict[str, str]:
+    """The kind of every name that loads and lets define."""
+    kinds: dict[str, str] = {}
+    for instr in body:
+        if isinstance(instr, Load):
+            kinds[instr.name] = kind_of(containers[instr.container].dtype)
+        elif isinstance(instr, Let):
+            kinds[instr.name] = expression(instr.expr, kinds)
+    return kinds
+
+
+def complex_type(body: Iterable[Instr], containers: Mapping[str, Container]) -> str:
+    """The complex type that straight-line code computes in."""
+    found = {containers[i.container].dtype for i in body if hasattr(i, "container")}
+    return (
+        "dace.complex64"
+        if dace.complex64 in found and not found & {dace.complex128, dace.float64}
+        else "dace.complex128"
+    )

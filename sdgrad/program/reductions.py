@@ -1,0 +1,35 @@
+"""Reductions: the value each of them starts from."""
+
+from __future__ import annotations
+
+import ast
+
+import dace
+from dace import dtypes
+
+from sdgrad.program.kinds import kind_of
+from sdgrad.symbolic import code
+
+
+def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
+    """Where a reduction starts."""
+    if mode in ("max", "min") and kind_of(dtype) == "float":
+        return code.parse("-1e309" if mode == "max" else "1e309")  # beyond the largest double: infinite
+    if mode in ("max", "min"):
+        extreme = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
+        return code.parse(repr(extreme.item() if hasattr(extreme, "item") else extreme))
+    return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
+
+
+def is_identity(mode: str, identity: object, dtype: object) -> bool:
+    """Whether a number is where a reduction of that mode starts anyway."""
+    try:
+        value = float(identity)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    if mode in ("sum", "prod"):
+        return value == (0.0 if mode == "sum" else 1.0)
+    if mode in ("max", "min"):
+        extreme = float(dtypes.min_value(dtype) if mode == "max" else dtypes.max_value(dtype))
+        return value == extreme or value == (float("-inf") if mode == "max" else float("inf"))
+    return (mode, value) in {("and", 1.0), ("or", 0.0)}
