@@ -29,7 +29,7 @@ OWN_SETTINGS = {"test_config"}  # modules that test the settings themselves
 @pytest.fixture(autouse=True)
 def quick_builds(request):
     """No optimization by the compiler, and the cache of this run; set the variable to keep one for the next."""
-    if request.module.__name__ in OWN_SETTINGS:
+    if request.module.__name__.rpartition(".")[2] in OWN_SETTINGS:
         yield
         return
     with config.override(optimization_level=0, cache_dir=os.environ[CACHE]):

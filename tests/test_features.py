@@ -16,12 +16,12 @@ import sdgrad
 from sdgrad.testing import check_grads
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # where this file runs as a script
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # where this file runs as a script
 
-from test_backward_implementation import Cube, cube_graph  # noqa: E402
-from test_backward_implementation import V as CUBES_SEED  # noqa: E402
-from test_backward_implementation import X as CUBES_OF  # noqa: E402
-from test_backward_implementation import run as gradient_of  # noqa: E402
+from tests.api.test_backward_implementation import Cube, cube_graph  # noqa: E402
+from tests.api.test_backward_implementation import V as CUBES_SEED  # noqa: E402
+from tests.api.test_backward_implementation import X as CUBES_OF  # noqa: E402
+from tests.api.test_backward_implementation import run as gradient_of  # noqa: E402
 
 PAGE = Path(__file__).parents[1] / "docs" / "features.md"
 X, Y = np.array([0.4, 0.9, 1.3, 0.7]), np.array([1.1, 0.6, 0.8, 1.4])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[2]
 MB = 1e6
 SCRIPT = '''
 import sys
@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 import sdgrad
-from test_tapes import numbers, plan_of
+from tests.tape.test_search import numbers, plan_of
 
 
 def status(key):

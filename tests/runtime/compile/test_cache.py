@@ -95,7 +95,7 @@ def test_the_next_process_makes_the_same_program():
     """Sets of names have another order in each process; programs are found on disk by what they are."""
     texts = []
     for seed in "123":
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent.parent)}
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])}
         command = [sys.executable, "-W", "ignore", "-c", SAME]
         texts.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert "tape_" in texts[0]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from test_gather import by_complex_step
 
 import sdgrad
 from sdgrad.config import config
@@ -10,6 +9,7 @@ from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.contractions import blas_calls
 from sdgrad.program.tree import Leaf, walk
+from tests.optimize.reductions.test_scatter_to_gather import by_complex_step
 
 N, M = 9, 7
 

@@ -403,7 +403,7 @@ dist.destroy_process_group()
 
 def test_two_processes(tmp_path):
     """DistributedDataParallel on gloo."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "GLOO_SOCKET_IFNAME": "lo"}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "GLOO_SOCKET_IFNAME": "lo"}
     commands = [[sys.executable, "-c", PARALLEL, str(k), str(tmp_path / "meeting")] for k in range(2)]
     running = [subprocess.Popen(c, env=environment, stderr=subprocess.PIPE, text=True) for c in commands]
     for process in running:

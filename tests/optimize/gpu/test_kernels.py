@@ -18,7 +18,6 @@ from dace.codegen import codegen
 from emulated_cuda import toolkit
 from programs import PROGRAMS
 from references import check
-from test_torch_modules import compare
 from torch import nn
 from torch_zoo import ZOO
 
@@ -34,6 +33,7 @@ from sdgrad.runtime.libraries import cublas
 from sdgrad.specialize.forward_backward import Forward
 from sdgrad.specialize.signature import Ready, Signature
 from sdgrad.torch.watch import STATE
+from tests.torch.test_modules import compare
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 M, N = dace.symbol("M"), dace.symbol("N")

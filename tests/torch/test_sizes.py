@@ -6,7 +6,6 @@ import pickle
 
 import pytest
 import torch
-from test_torch_modules import close, converted
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 from torch.utils import _pytree as pytree
@@ -15,6 +14,7 @@ from torch_zoo import ZOO
 import sdgrad
 from sdgrad.errors import ArgumentError, CaptureError
 from sdgrad.torch.watch import STATE
+from tests.torch.test_modules import close, converted
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 Dim = torch.export.Dim

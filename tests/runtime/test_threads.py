@@ -14,7 +14,7 @@ from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, Loop, Scope, walk
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 TAGS = (("loop", "stencil"), ("loop", "map"), ("map", "inplace"), ("reduction",), ("gather",), ("matmul",))
 SCRIPT = """
 import sys
@@ -67,7 +67,7 @@ VECTORIZED = """
 import hashlib
 
 import numpy as np
-from test_threads import waves
+from tests.runtime.test_threads import waves
 
 import sdgrad
 
