@@ -16,7 +16,7 @@ import difflib
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,15 +24,12 @@ from typing import Any, Literal, get_args
 from dace.config import Config as DaceConfig
 from dace.config import temporary_config
 
+from sdgrad.machine.model import Machine
+
 PREFIX = "SDGRAD_"
 BlasKind = Literal["openblas", "mkl", "none"]
 DeviceKind = Literal["cpu", "gpu"]
-STEPS = (
-    *("hoist", "nests", "sink", "checkpoints", "fusion", "clears", "fills", "originals", "uniform", "results"),
-    *("beside", "short", "unread", "gather", "sums", "strips", "triangles", "sweeps", "blas", "rows", "turned"),
-    *("layout", "order", "reshaped", "pairs", "threads", "packed", "memory", "streams", "lanes"),
-)
-"""Steps of the optimization that can be left out."""
+_switches: tuple[str, ...] = ()
 _watchers: dict[str, Callable[[Any], None]] = {}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -68,8 +65,12 @@ class Config:
     by ``nvcc``; what a library computes on the host is copied there and back."""
 
     without: tuple[str, ...] = ()
-    """Steps of the optimization to leave out, of :data:`STEPS`, in functions that are differentiated from now on: to
+    """Passes to leave out, of :data:`sdgrad.pipeline.SWITCHES`, in functions that are differentiated from now on: to
     find out what each is worth, or which one is to blame. In the environment a list with commas."""
+
+    machine: Machine = Machine()
+    """Thresholds: from which size on each rewrite pays. Replace it as a whole:
+    ``config.machine = dataclasses.replace(config.machine, blas_multiplications=0)``."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         value = self._checked(name, value)
@@ -187,12 +188,19 @@ def _check_flag(value: Any) -> bool:
     raise ConfigError(f"a flag is one of {', '.join(_TRUE + _FALSE)}, not {value!r}")
 
 
-def _check_steps(value: Any) -> tuple[str, ...]:
+def _check_passes(value: Any) -> tuple[str, ...]:
     names = [n.strip() for n in value.split(",") if n.strip()] if isinstance(value, str) else list(value)
-    for name in names:
-        if name not in STEPS:
-            raise ConfigError(f"no step {name!r}{_nearest(str(name), list(STEPS))}; there are {', '.join(STEPS)}")
+    for name in names if _switches else ():  # the environment is read before there is a pass
+        if name not in _switches:
+            near = _nearest(str(name), list(_switches))
+            raise ConfigError(f"no pass {name!r}{near}; there are {', '.join(_switches)}")
     return tuple(sorted(set(names)))
+
+
+def _check_machine(value: Any) -> Machine:
+    if not isinstance(value, Machine):
+        raise ConfigError(f"machine is a sdgrad.machine.Machine, not {value!r}; change one with dataclasses.replace")
+    return value
 
 
 _CHECKS = {
@@ -202,7 +210,8 @@ _CHECKS = {
     "debug": _check_flag,
     "device": _check_device,
     "checked": _check_flag,
-    "without": _check_steps,
+    "without": _check_passes,
+    "machine": _check_machine,
 }
 
 config = Config.from_environment()
@@ -216,6 +225,16 @@ def watch(name: str, then: Callable[[Any], None]) -> None:
     """
     _watchers[name] = then
     then(getattr(config, name))
+
+
+def declare_switches(names: Sequence[str]) -> None:
+    """Say which passes ``config.without`` may name.
+
+    :raises ConfigError: it names another one already, from the environment.
+    """
+    global _switches
+    _switches = tuple(names)
+    config.without = config.without
 
 
 _own = threading.local()

@@ -1,16 +1,93 @@
-"""The engine on one page: every door calls :func:`differentiate`."""
+"""The engine on one page.
+
+A request goes through six steps: :func:`normalize` reads a graph into the normal form, :func:`differentiate_program`
+reverses it (or :func:`push_tangents` runs it forward), :func:`optimize` makes it fast, :func:`emit` writes a graph, and
+:func:`compile_together` makes machine code of it. Each step takes and returns printable values; the passes of the first
+and the third are the tables :data:`NORMAL_FORM` and :data:`PASSES`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import dace
 
-from sdgrad.autodiff.differentiate import Differentiated, differentiate_program
+from sdgrad.analysis.definite_assignment import filled_in_parts
+from sdgrad.analysis.loop_private import defined_first
+from sdgrad.autodiff.differentiate import Differentiated, differentiate_program, push_tangents
 from sdgrad.autodiff.request import Request
-from sdgrad.canonicalize.normal_form import normalize
+from sdgrad.canonicalize.normal_form import LIFTED, NORMAL_FORM, normalize
+from sdgrad.config import declare_switches
+from sdgrad.optimize.passes import PASSES, optimize
+from sdgrad.program.emit import emit
+from sdgrad.program.naming import plain_names
+from sdgrad.program.passes import switches
+from sdgrad.program.rename import renamed_program
+from sdgrad.program.tree import Program, writes
+from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
+from sdgrad.runtime.call.persistent_workspace import keep_memory
+from sdgrad.runtime.compile.cache import Library, compile_together
+
+SWITCHES = (*switches(LIFTED), *switches(NORMAL_FORM), "checkpoints", *switches(PASSES), "simd-reductions")
+"""Names that ``config.without`` may hold: the tables' passes, and a choice of the tape's and of the compiler's."""
+
+declare_switches(SWITCHES)
 
 
 def differentiate(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ()) -> Differentiated:
-    """A graph, differentiated."""
+    """Differentiate a graph in reverse mode: normal form, then adjoint."""
     return differentiate_program(normalize(sdfg, stop=stop), request)
+
+
+def pushed(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ()) -> Program:
+    """Differentiate a graph in forward mode: normal form, then tangents."""
+    return push_tangents(normalize(sdfg, stop=stop), request)
+
+
+def to_graph(program: Program) -> dace.SDFG:
+    """Optimise a program, and write it as a graph."""
+    return emit(optimize(program))
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A program as the graph that is compiled.
+
+    :param spelled: names that C++ does not accept, and what stands for them.
+    """
+
+    program: Program
+    sdfg: dace.SDFG
+    spelled: Mapping[str, str]
+
+    @staticmethod
+    def of(program: Program, resident: bool = False) -> Ready:
+        program = optimize(program, resident)
+        spelled = plain_names(program)
+        if spelled:
+            program = renamed_program(program, spelled)
+        sdfg = emit(program)
+        keep_memory(sdfg)
+        return Ready(program, sdfg, spelled)
+
+    def loaded(self, library: Library) -> CompiledProgram:
+        """The program, whose library is there."""
+        written = frozenset(self.program.root(w) for node in self.program.body for w in writes(node))
+        own = {s: n for n, s in self.spelled.items()}
+        known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
+        defined = defined_first(self.program.body, self.program, self.program.arguments)
+        defined |= filled_in_parts(self.program, set(self.program.arguments) & written - defined)
+        slots = tuple(Slot.of(own.get(n, n), d, n in written, n in defined) for n, d in known)
+        return CompiledProgram(frozenset(self.sdfg.symbols), library, slots, self.spelled)
+
+
+def compiled(*ready: Ready) -> list[CompiledProgram]:
+    """Programs, by one call of the compiler."""
+    libraries = compile_together([r.sdfg for r in ready])
+    return [r.loaded(library) for r, library in zip(ready, libraries, strict=True)]
+
+
+def compiled_program(program: Program) -> CompiledProgram:
+    """A program, optimised and compiled."""
+    return compiled(Ready.of(program))[0]

@@ -1,7 +1,6 @@
-"""Races in optimised programs: instances of a parallel map that touch one element, where one of them changes it.
+"""Checks of what passes leave: above all races, instances of a parallel map that touch one element that one changes.
 
-The check is of the program that is about to be compiled, by integer relations, and asks nothing of the steps that made
-it. What these cannot tell (indices that are data) is left out: no instance is accused without an example.
+The check is by integer relations on the program that a pass left, and asks nothing of the pass. What these cannot tell (indices that are data) is left out: no instance is accused without an example.
 """
 
 from collections.abc import Iterator
@@ -13,8 +12,22 @@ from dace import ScheduleType
 
 from sdgrad.analysis.access_relations import access_relation
 from sdgrad.analysis.enclosing import dims_of
-from sdgrad.optimize import passes
-from sdgrad.program.tree import Leaf, Load, NodeCall, Param, Scope, Store, SymbolAssign, children, local_names, walk
+from sdgrad.program import passes
+from sdgrad.program.tree import (
+    Leaf,
+    Let,
+    Load,
+    NodeCall,
+    Param,
+    Scope,
+    Store,
+    SymbolAssign,
+    children,
+    local_names,
+    reads,
+    walk,
+    writes,
+)
 from sdgrad.rewrite.reduction_init import number
 from sdgrad.symbolic.expr import sym
 
@@ -23,17 +36,45 @@ class Race(Exception):
     """An optimised program whose result depends on the order of what has none."""
 
 
+class Broken(Exception):
+    """A pass left a program that does not keep its phase's promise."""
+
+
 def watch() -> None:
-    """Look for races in every program that this process optimises from now on."""
+    """Hold every pass that this process runs from now on to its phase."""
+    if hold not in passes.observers:
+        passes.observers.append(hold)
 
-    def refuse(program):
-        if found := races(program):
-            raise Race("\n".join(found))
-        return program
 
-    steps = [(name, step) for name, step in passes.PASSES if step.__name__ != refuse.__name__]
-    after = next(k for k, (_, step) in enumerate(steps) if step is passes.schedule_accumulations)
-    passes.PASSES = (*steps[: after + 1], (None, refuse), *steps[after + 1 :])
+def hold(step: passes.Pass, program) -> None:
+    """Check what a pass left: names and containers in every phase, and from ``SCHEDULED`` on no race.
+
+    :raises Broken: a name or a container is used that is not there.
+    :raises Race: instances of a parallel map meet.
+    """
+    if missing := undefined(program):
+        raise Broken(f"{step.name}: {missing[0]}")
+    if step.phase < passes.Phase.SCHEDULED:
+        return
+    if found := races(program):
+        raise Race("\n".join((f"after {step.name}:", *found)))
+    if fresh := [s for n in walk(program.body) if isinstance(n, Leaf) for s in n.stores if s.fresh]:
+        raise Broken(f"{step.name}: {fresh[0]} has no order")
+
+
+def undefined(program) -> list[str]:
+    """A line for each container that is used and not declared, and each value that no load or let before it defines."""
+    known = set(program.containers) | {name for n in walk(program.body) for name in local_names(n)}
+    found = [f"no container {c}" for n in program.body for c in sorted((reads(n) | writes(n)) - known)]
+    for leaf in (n for n in walk(program.body) if isinstance(n, Leaf)):
+        seen: set[str] = set()
+        for instr in leaf.body:
+            if isinstance(instr, Store) and instr.value not in seen:
+                found.append(f"no value {instr.value} in {instr}")
+            if not isinstance(instr, Let) and instr.guard is not None and instr.guard not in seen:
+                found.append(f"no guard {instr.guard} in {instr}")
+            seen |= {instr.name} if not isinstance(instr, Store) else set()
+    return found
 
 
 def races(program) -> list[str]:

@@ -9,13 +9,9 @@ from functools import cache
 import sympy
 
 from sdgrad.analysis.access_relations import loop_param
+from sdgrad.config import config
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Loop, Node, Param, Scope, children
 from sdgrad.symbolic.expr import free_names, substitute
-
-SYMBOL_GUESS = 64
-"""What sizes and trips are taken to be that only show when the program runs."""
-FUNCTION = 20
-"""Instructions of a sine, a root, .."""
 
 Middle = Mapping[str, sympy.Expr]  # values of parameters
 
@@ -34,12 +30,12 @@ def instructions(block: Block) -> float:
 def trips(params: tuple[Param, ...]) -> int:
     """About how many instances a nest has."""
     size = sympy.Mul(*(p.count for p in params))
-    return max(1, int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols})))
+    return max(1, int(size.subs({s: config.machine.unknown_size for s in size.free_symbols})))
 
 
 def _of_instr(instr: Instr) -> int:
     functions = isinstance(instr, Let) and any(isinstance(n, ast.Call) for n in ast.walk(instr.expr))
-    return FUNCTION if functions else 1
+    return config.machine.function_cost if functions else 1
 
 
 def _of_block(block: Block, around: Middle, each: Callable[[Leaf], int]) -> float:
@@ -59,7 +55,7 @@ def entered(node: Node, around: Middle) -> tuple[float, Middle]:
         return counted(node.params, around)
     if isinstance(node, Loop):
         param = loop_param(node)
-        return counted((param,), around) if param is not None else (float(SYMBOL_GUESS), around)
+        return counted((param,), around) if param is not None else (float(config.machine.unknown_size), around)
     return 1.0, around
 
 
@@ -75,8 +71,8 @@ def counted(params: tuple[Param, ...], around: Middle) -> tuple[float, Middle]:
 
 def _value(expr: sympy.Expr, middle: Middle) -> float:
     expr = sympy.sympify(expr)
-    known = {n: middle.get(n, sympy.Integer(SYMBOL_GUESS)) for n in free_names(expr)}
+    known = {n: middle.get(n, sympy.Integer(config.machine.unknown_size)) for n in free_names(expr)}
     try:
         return float(substitute(expr, known))
     except TypeError:  # of a function of the program
-        return float(SYMBOL_GUESS)
+        return float(config.machine.unknown_size)

@@ -7,12 +7,8 @@ from collections.abc import Sequence
 import dace
 from dace import nodes as nd
 
-from sdgrad.autodiff.differentiate import push_tangents
 from sdgrad.autodiff.request import Request
-from sdgrad.canonicalize.normal_form import normalize
-from sdgrad.optimize import optimize
-from sdgrad.pipeline import differentiate
-from sdgrad.program.emit import emit
+from sdgrad.pipeline import differentiate, pushed, to_graph
 
 Names = Sequence[str | nd.AccessNode]
 
@@ -48,9 +44,9 @@ def add_backward_pass(
     result = differentiate(sdfg, Request(_names(inputs), _names(outputs), True, strong_zero, unused), _names(stop))
     if separate_sdfgs:
         forward, backward = result.halves()
-        take_over(sdfg, emit(optimize(forward)))
-        return emit(optimize(backward))
-    take_over(sdfg, emit(optimize(result.program)))
+        take_over(sdfg, to_graph(forward))
+        return to_graph(backward)
+    take_over(sdfg, to_graph(result.program))
     return sdfg
 
 
@@ -72,8 +68,8 @@ def add_forward_tangent(
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     """
-    program = push_tangents(normalize(sdfg, stop=_names(stop)), Request(_names(inputs), _names(outputs), unused=unused))
-    take_over(sdfg, emit(optimize(program)))
+    program = pushed(sdfg, Request(_names(inputs), _names(outputs), unused=unused), _names(stop))
+    take_over(sdfg, to_graph(program))
     return sdfg
 
 

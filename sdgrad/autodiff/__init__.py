@@ -1,1 +1,1 @@
-"""Differentiate program trees, in reverse and in forward mode."""
+"""Differentiate program trees in reverse mode (:mod:`.reverse`) and in forward mode (:mod:`.forward`)."""

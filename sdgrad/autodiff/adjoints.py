@@ -1,4 +1,4 @@
-"""Adjoint containers: created on demand, known to be zero until something is added."""
+"""Keep the adjoint of every container: created on demand, known to be zero until something is added to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ WIDER = {dace.float16: dace.float32}
 
 @dataclass
 class Adjoints(Companions):
-    """The adjoint of every container of a program.
+    """Hold the adjoint of every container of a program, and what is known of it.
+
+    The ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and not
+    to be changed) or ``live`` (an array that may be added to).
 
     ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and not
     to be changed) or ``live``.
@@ -27,18 +30,19 @@ class Adjoints(Companions):
     straight: frozenset[str] | None = None  # containers that may go back to known zero here; None: all
 
     def may_forget(self, name: str) -> bool:
-        """Whether the code being reversed runs exactly once for this container: no loop, branch or map around it."""
+        """True if the code being reversed runs exactly once for this container: no loop, branch or map is around it."""
         return self.straight is None or self.program.root(name) in self.straight
 
     def is_zero(self, name: str) -> bool:
-        """Whether the adjoint is known to be zero everywhere."""
+        """True if the adjoint is known to be zero everywhere."""
         return self.program.root(name) not in self.state
 
     def read(self, name: str) -> Container:
+        """Return the container to read an adjoint from."""
         return self.container(name)
 
     def writable(self, name: str, zero: bool = True) -> list[Node]:
-        """Make the adjoint of ``name`` a container that may be added to; returns the nodes that prepare it.
+        """Make the adjoint of ``name`` a container that may be added to, and return the nodes that prepare it.
 
         With ``zero`` false, a known-zero adjoint is not cleared: the caller defines every element.
         """
@@ -58,9 +62,10 @@ class Adjoints(Companions):
         return [fill(target, "0", self.names, f"zero_{target.name}")] if zero else []
 
     def _forget_views(self, root: str) -> None:
+        """Drop the adjoints of a container's views: they refer to memory that is replaced."""
         for name in [n for n in self.of if n != root and self.program.root(n) == root]:
             del self.of[name]
 
     def forget(self, name: str) -> None:
-        """The adjoint is known to be zero again: its container was overwritten as a whole."""
+        """Record that an adjoint is zero again, because its container was overwritten as a whole."""
         self.state.pop(self.program.root(name), None)

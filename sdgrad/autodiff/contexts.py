@@ -1,4 +1,4 @@
-"""The registry of backward implementations: how a node that is called as a whole is reversed."""
+"""Define what a backward implementation sees of the call that it reverses, or whose tangent it computes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdgrad.tape.plan import TapePlan
 
 @dataclass(frozen=True)
 class CallContext:
-    """What a rule sees of the call it reverses."""
+    """Present to a rule the call it reverses: primal values, cotangents of results, adjoints of operands."""
 
     call: NodeCall
     path: Path
@@ -29,9 +29,11 @@ class CallContext:
 
     @property
     def made(self) -> dict[str, Container]:
+        """Return the containers that the reversal has made, by name; a rule may add to them."""
         return self.adjoints.made
 
     def container(self, name: str) -> Container:
+        """Return a container of the primal program, of the tape, or of those made."""
         return (
             self.adjoints.made.get(name)
             or self.program.containers.get(name)
@@ -39,7 +41,7 @@ class CallContext:
         )
 
     def primal(self, connector: str) -> Region:
-        """The primal value of an operand or result, as it was at the call."""
+        """Return the primal value of an operand or result, as it was at the call."""
         region = self.call.regions[connector]
         kept = self.plan.regions.get((self.path, connector))
         if kept is None:
@@ -47,12 +49,12 @@ class CallContext:
         return Region(kept.scratch.name, subsets.Range([(0, n - 1, 1) for n in kept.scratch.shape]))
 
     def cotangent(self, connector: str) -> Region:
-        """The adjoint of a result."""
+        """Return the adjoint of a result."""
         region = self.call.outputs[connector]
         return Region(self.adjoints.read(region.container).name, region.subset)
 
     def target(self, connector: str) -> tuple[list[Node], Region]:
-        """The adjoint of an operand, ready to be added to, and the nodes that make it ready."""
+        """Return the nodes that make an operand's adjoint ready to be added to, and the adjoint."""
         region = self.call.inputs[connector]
         before = self.adjoints.writable(region.container)
         return before, Region(self.adjoints.container(region.container).name, region.subset)
@@ -60,7 +62,7 @@ class CallContext:
 
 @dataclass(frozen=True)
 class TangentContext:
-    """What a rule sees of the call whose tangent it computes."""
+    """Present to a rule the call whose tangent it computes."""
 
     call: NodeCall
     path: Path
@@ -72,28 +74,18 @@ class TangentContext:
 
     @property
     def made(self) -> dict[str, Container]:
+        """Return the containers that forward mode has made, by name; a rule may add to them."""
         return self.tangents.made
 
     def container(self, name: str) -> Container:
+        """Return a container of the primal program, or of those made."""
         return self.tangents.made.get(name) or self.program.containers[name]
 
     def primal(self, connector: str) -> Region:
-        """The operand or result itself."""
+        """Return the operand or result itself."""
         return self.call.regions[connector]
 
     def tangent(self, connector: str) -> Region:
-        """The tangent of an operand or result."""
+        """Return the tangent of an operand or result."""
         region = self.primal(connector)
         return Region(self.tangents.container(region.container).name, region.subset)
-
-
-
-
-
-
-
-
-
-
-
-

@@ -1,4 +1,4 @@
-"""The fence: everything that cannot be differentiated is found and reported before anything is changed."""
+"""Find everything that cannot be differentiated, and report all of it before anything is changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdgrad.tape.plan import TapePlan
 
 
 def check_request(program: Program, request: Request) -> None:
-    """Names exist, and what is differentiated is floating point."""
+    """Raise an error unless the named containers exist and are of floating-point types."""
     problems = []
     for role, names in (("input", request.inputs), ("output", request.outputs)):
         for name in names:
@@ -37,7 +37,10 @@ def check_request(program: Program, request: Request) -> None:
 def check_program(
     program: Program, request: Request, found: Activity, find: Callable[[NodeCall, Program], object] = find_rule
 ) -> None:
-    """Every active construct has a derivative; every input that must matter does. ``find`` finds a call's rule."""
+    """Raise an error unless every active construct has a derivative and every input that must matter does.
+
+    :param find: returns the rule of a node call, or raises :class:`DifferentiationError`.
+    """
     problems = unknown_functions(program, found)
     for path, node in nodes_with_paths(program.body):
         if isinstance(node, Leaf):
@@ -65,7 +68,10 @@ def check_program(
 
 
 def check_halves(program: Program, plan: TapePlan) -> None:
-    """Raise for loops whose tape has no size before the forward pass has run: it cannot go from graph to graph."""
+    """Raise an error for loops whose tape has no size before the forward pass has run.
+
+    Such a tape cannot be an argument of two separate graphs.
+    """
     loops = [node for path, node in nodes_with_paths(program.body) if path in plan.counters and isinstance(node, Loop)]
     message = "how often it runs is known only after the forward pass, and so is the size of what it keeps"
     hint = "leave both passes in one graph (separate_sdfgs=False), or write it as 'for' with bounds and 'if'"
@@ -74,13 +80,14 @@ def check_halves(program: Program, plan: TapePlan) -> None:
 
 
 def is_active(node: NodeCall, path: Path, found: Activity) -> bool:
+    """True if a call carries a derivative from an operand to a result."""
     return any(found.active(path, r.container) for r in node.outputs.values()) and any(
         found.active(path, r.container) for r in node.inputs.values()
     )
 
 
 def operand_needs(program: Program, found: Activity) -> Mapping[Path, Mapping[str, Region]]:
-    """The operands of calls, or the parts of them, whose primal values their rules mention."""
+    """Return the operands of each call, or parts of them, whose primal values the call's rule mentions."""
     needs = {}
     for path, node in nodes_with_paths(program.body):
         if isinstance(node, NodeCall) and is_active(node, path, found):

@@ -1,4 +1,14 @@
-"""Forward mode: a program that computes tangents beside its values, in the same order and without a tape."""
+"""Forward mode: compute tangents beside the primal values, in the same order and without a tape.
+
+Each statement is followed by its tangent (Griewank & Walther 2008, chapter 3)::
+
+    v = x[i]                    v = x[i]
+    w = sin(v)                  d_v = tangent_x[i]
+    y[i] = w                    w = sin(v)
+                                d_w = cos(v) * d_v
+                                y[i] = w
+                                tangent_y[i] = d_w
+"""
 
 from __future__ import annotations
 
@@ -38,12 +48,12 @@ from sdgrad.program.tree import (
 
 
 def tangent_name(name: str, program: Program) -> str:
-    """``tangent_X``, or the first free name after it."""
+    """Return ``tangent_X``, or the first free name after it."""
     return free_name(f"tangent_{name}", program)
 
 
 def with_tangents(program: Program, request: Request, activity: Activity, names: Names) -> Program:
-    """The program with its tangents: ``tangent_<name>`` of the inputs comes in, that of the outputs goes out."""
+    """Return the program with tangents: those of the inputs come in, those of the outputs go out."""
     tangents = Tangents(program, names)
     given: dict[str, Container] = {}
     for name in dict.fromkeys((*request.inputs, *request.outputs)):
@@ -63,16 +73,18 @@ def with_tangents(program: Program, request: Request, activity: Activity, names:
 
 @dataclass
 class Forward:
-    """Walks the program in its own order."""
+    """Put tangents beside the primal nodes, in program order."""
 
     program: Program
     activity: Activity
     tangents: Tangents
 
     def block(self, block: Block, path: Path) -> Block:
+        """Return a block with the tangents of its nodes."""
         return tuple(n for k, node in enumerate(block) for n in self.node(node, (*path, k)))
 
     def node(self, node: Node, path: Path) -> list[Node]:
+        """Return a node with its tangent."""
         if isinstance(node, Leaf):
             return LeafTangent(node, path, self.activity, self.tangents).build()
         if isinstance(node, NodeCall):
@@ -83,7 +95,7 @@ class Forward:
         return [with_children(node, arms) if arms else node]
 
     def scope(self, node: Scope, body: Block) -> Scope:
-        """A map with a structured body: the tangents of its locals are its own."""
+        """Return a scope with tangents; the tangents of its local containers are local, too."""
         mine = [self.tangents.made[self.tangents.of[c.name]] for c in node.locals if c.name in self.tangents.of]
         known = {c.name for c in node.locals}
         mine += [self.tangents.made[h] for h, served in self.tangents.helpers.items() if served in known]
@@ -92,6 +104,7 @@ class Forward:
         return replace(node, body=body, locals=(*node.locals, *mine))
 
     def call(self, node: NodeCall, path: Path) -> list[Node]:
+        """Return a node call with its tangent by the call's rule, or with the clearing of what it overwrites."""
         given = tuple(c for c, r in node.inputs.items() if self.activity.active(path, r.container))
         wanted = tuple(c for c, r in node.outputs.items() if self.activity.active(path, r.container))
         context = TangentContext(node, path, self.program, self.tangents, self.tangents.names, given, wanted)
@@ -107,7 +120,7 @@ class Forward:
         return build.nodes
 
     def refuse_in_place(self, node: NodeCall) -> None:
-        """Rules read operands after the call."""
+        """Raise an error if a call overwrites an operand: its tangent reads operands after the call."""
         inputs, outputs = ({self.program.root(r.container) for r in x.values()} for x in (node.inputs, node.outputs))
         if both := sorted(inputs & outputs):
             message = f"works in place on {', '.join(both)}, and its tangent needs what was there"
@@ -134,13 +147,14 @@ def started(containers: list[Container], body: Block, tangents: Tangents) -> Blo
 
 
 def _root(name: str, tangents: Tangents) -> str:
+    """Return the container whose memory a tangent is, through any number of views."""
     while (base := tangents.made[name].view_of) is not None:
         name = base
     return name
 
 
 def _defines(node: Node, container: Container, same: Set[str]) -> bool:
-    """Whether a node assigns every element of a container, and reads none under any of its names."""
+    """True if a node assigns every element of a container, and reads none under any of its names."""
     if not isinstance(node, Leaf) or any(x.container in same for x in node.loads):
         return False
     stores = [s for s in node.stores if s.container == container.name]

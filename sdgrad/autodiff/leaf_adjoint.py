@@ -1,4 +1,13 @@
-"""The adjoint of a leaf: one leaf over the same parameters.
+"""Reverse a leaf: one leaf over the same parameters, with its straight-line code differentiated backwards.
+
+``y[i] = f(x[j])`` becomes, with adjoints ``X`` and ``Y`` and the values of ``f'`` replayed in registers::
+
+    g = Y[i]
+    Y[i] = 0            (a sum ``y[i] += f(x[j])`` keeps Y[i])
+    X[j] += f'(x) * g
+
+What is known to be zero is not stored: the clearing is left out if nobody can see it, and the first sum into an
+adjoint that is zero becomes an assignment.
 
 For ``y = f(x)`` stored with ``set``: ``t = Y[i]; Y[i] = 0; X[j] += t * df/dx``, where ``X``, ``Y`` are the adjoint
 containers; a sum keeps ``Y``. The values the partials mention are replayed in registers.
@@ -23,10 +32,10 @@ from sdgrad.symbolic.expr import same
 
 
 class LeafAdjoint(LeafBuilder):
-    """Builds the adjoint of one leaf."""
+    """Build the adjoint of one leaf."""
 
     def build(self) -> list[Node]:
-        """Nodes that run the leaf backwards; empty where no cotangent arrives."""
+        """Return the nodes that run the leaf backwards; none if no cotangent arrives."""
         self.body = list(self.plan.replay)
         forgotten = [name for s in reversed(self.leaf.stores) if (name := self.seed(s))]
         self.chain()
@@ -43,11 +52,12 @@ class LeafAdjoint(LeafBuilder):
         return [*self.before, main, *self.after]
 
     def is_active(self, name: str) -> bool:
+        """True if a value of the leaf, or a container, carries a derivative here."""
         return self.activity.active(self.path, name)
 
     # -- seeds
     def seed(self, store: Store) -> str | None:
-        """Take the cotangent of what a store wrote; the container's name if its adjoint is zero from here on."""
+        """Take the cotangent of a stored value; return the container's name if its adjoint is zero from here on."""
         program = self.adjoints.program
         if kind_of(program.containers[store.container].dtype) in ("bool", "int") or self.adjoints.is_zero(
             store.container
@@ -69,6 +79,7 @@ class LeafAdjoint(LeafBuilder):
         return None
 
     def take(self, store: Store) -> None:
+        """Load the cotangent of a stored value, according to the store's mode."""
         adjoint = self.adjoints.read(store.container)
         if store.mode in ("max", "min"):
             return extreme_cotangent(self, store)
@@ -80,13 +91,14 @@ class LeafAdjoint(LeafBuilder):
         self.add(store.value, self.as_kind_of(g, store))
 
     def as_kind_of(self, g: str, store: Store) -> str:
-        """The cotangent of a real value stored in a complex container is the real part."""
+        """Return the cotangent in the stored value's type: of a real value in a complex container, the real part."""
         stored = kind_of(self.adjoints.program.containers[store.container].dtype)
         if stored == "complex" and self.activity.facts[self.path].kinds.get(store.value) != "complex":
             return self.let(code.call("real", code.name(g)))
         return g
 
     def clear(self, store: Store) -> None:
+        """Set the cotangent of what a store overwrote to zero, in the leaf or after it."""
         self.before += self.adjoints.writable(store.container)
         adjoint = self.adjoints.container(store.container)
         self.redirect(store.container)
@@ -100,6 +112,7 @@ class LeafAdjoint(LeafBuilder):
 
     # -- chain rule through the body
     def chain(self) -> None:
+        """Apply the chain rule to the leaf's definitions, last one first."""
         facts = self.activity.facts[self.path]
         precision = complex_type(self.leaf.body, self.adjoints.program.containers)
         for instr in reversed(self.leaf.body):
@@ -112,7 +125,7 @@ class LeafAdjoint(LeafBuilder):
                     self.add(partial.operand, self.let(value))
 
     def total(self, name: str) -> str:
-        """One name for the sum of the cotangents of a value."""
+        """Return one name for the sum of a value's cotangents."""
         parts = self.cotangents[name]
         result: ast.expr = code.name(parts[0])
         for part in parts[1:]:
@@ -123,6 +136,7 @@ class LeafAdjoint(LeafBuilder):
 
     # -- accumulation into the operands
     def contributions(self, forgotten: set[str]) -> list[Store]:
+        """Return the stores of the adjoint leaf: cleared elements first, then what operands receive."""
         wanted = [x for x in active_loads(self.leaf, self.path, self.activity) if x.name in self.cotangents]
         stores: list[Store] = []
         clears = list(self.clears)
@@ -138,7 +152,7 @@ class LeafAdjoint(LeafBuilder):
         return sorted(stores, key=lambda s: s.mode != "set")
 
     def groups(self, loads: list[Load]) -> list[list[Load]]:
-        """Loads of the same element together."""
+        """Group the loads of one element."""
         found: list[list[Load]] = []
         for load in loads:
             for group in found:
@@ -191,12 +205,13 @@ class LeafAdjoint(LeafBuilder):
         return Store(adjoint, load.index, value, "sum", load.guard)
 
     def overwritten_in_place(self, load: Load) -> bool:
+        """True if the leaf overwrites the very element that it loads."""
         return any(
             s.container == load.container and same(s.index, load.index) and s.guard is None for s in self.leaf.stores
         )
 
     def redirect(self, container: str) -> None:
-        """Reads of a seed go to its working copy once there is one."""
+        """Read a seed from its working copy, now that it has one."""
         name = self.adjoints.container(container).name
         self.body = [
             replace(i, container=name) if isinstance(i, Load) and self.seeds.get(i.name) == container else i
@@ -204,12 +219,13 @@ class LeafAdjoint(LeafBuilder):
         ]
 
     def clear_whole(self, root: str) -> None:
+        """Clear all that the leaf overwrites in a container."""
         for store in self.leaf.stores:
             if store.container == root:
                 self.clear(store)
 
     def replace_by(self, clear: Store, value: str) -> Store:
-        """``x = 0; x += value`` as one store; where the clearing is guarded, the old value stays outside the guard."""
+        """Return ``x = 0; x += value`` as one store; with a guarded clearing the old value stays elsewhere."""
         if clear.guard is None:
             return Store(clear.container, clear.index, value, "set")
         old = self.names.fresh("g_old")

@@ -1,4 +1,4 @@
-"""The state of a leaf's adjoint while it is built: what runs before it, in it and after it."""
+"""Hold the adjoint of a leaf while it is built: what runs before it, inside it and after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdgrad.tape.plan import LeafPlan
 
 @dataclass
 class LeafBuilder:
-    """Collects the adjoint of one leaf: nodes before it, straight-line code, nodes after it."""
+    """Collect the adjoint of one leaf: nodes before it, straight-line code, nodes after it."""
 
     leaf: Leaf
     path: Path
@@ -32,6 +32,7 @@ class LeafBuilder:
     seeds: dict[str, str] = field(default_factory=dict)  # loads of cotangents, and the container they are of
 
     def let(self, expr: ast.expr, stem: str = "g") -> str:
+        """Define a name for an expression, and return it; a name is returned as it is."""
         if isinstance(expr, ast.Name):
             return expr.id
         name = self.names.fresh(stem)
@@ -39,4 +40,5 @@ class LeafBuilder:
         return name
 
     def add(self, name: str, cotangent: str) -> None:
+        """Add a cotangent to those of a value."""
         self.cotangents.setdefault(name, []).append(cotangent)

@@ -1,4 +1,12 @@
-"""The tangent of one leaf: beside every active value its tangent, in the same straight-line code."""
+"""Compute the tangent of a leaf: beside every active value its tangent, in the same straight-line code.
+
+A sum of products becomes two leaves, one for each term of the product rule, so that each remains a matrix product::
+
+    C[i, j] += A[i, k] * B[k, j]    ->    dC[i, j] += dA[i, k] * B[k, j]
+                                          dC[i, j] += A[i, k] * dB[k, j]
+
+Products, maxima and minima run in order, one instance at a time: each updates the value and its tangent.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +31,7 @@ from sdgrad.symbolic.derivatives import push
 
 @dataclass
 class LeafTangent:
-    """Builds the nodes that compute a leaf and its tangent."""
+    """Build the nodes that compute a leaf and its tangent."""
 
     leaf: Leaf
     path: Path
@@ -33,6 +41,7 @@ class LeafTangent:
     terms: dict[str, list[str]] = field(default_factory=dict)  # their summands, where there are several
 
     def build(self) -> list[Node]:
+        """Return the nodes that compute the leaf's results and their tangents."""
         running = [s for s in self.leaf.stores if reduces(s, self.path, self.activity)]
         if running:
             return self.running(running)
@@ -43,9 +52,11 @@ class LeafTangent:
 
     @property
     def precision(self) -> str:
+        """Return the complex type of the leaf's literals."""
         return complex_type(self.leaf.body, self.tangents.program.containers)
 
     def is_active(self, name: str) -> bool:
+        """True if a value of the leaf carries a derivative."""
         return self.activity.active(self.path, name)
 
     # -- one body for both
@@ -65,7 +76,7 @@ class LeafTangent:
         return [*before, replace(self.leaf, body=live(body, set()))]
 
     def with_tangent(self, instr: Load | Let) -> list[Instr]:
-        """A load or definition, followed by that of its tangent."""
+        """Return a load or definition, followed by that of its tangent."""
         if not self.is_active(instr.name):
             return [instr]
         dot = self.tangents.names.fresh(f"d_{instr.name}")
@@ -92,7 +103,7 @@ class LeafTangent:
         return [instr, *(Let(n, e) for n, e in zip(names, found, strict=True)), Let(dot, total)]
 
     def store(self, store: Store) -> tuple[list[Node], list[Instr]]:
-        """The tangent of a store: nodes before the leaf, and instructions after it."""
+        """Return the tangent of a store: nodes before the leaf, and instructions after the store."""
         if store.value in self.dots:
             tangent = self.tangents.container(store.container)
             return [], [replace(store, container=tangent.name, value=self.dots[store.value])]
@@ -109,6 +120,7 @@ class LeafTangent:
 
     # -- sums of products, which are matrix products for who finds them
     def is_sum_of_products(self, store: Store) -> bool:
+        """True if a store adds up products of two loaded elements: a matrix product in disguise."""
         if store.mode != "sum" or not self.is_active(store.value) or injective(store, self.leaf, len(store.index)):
             return False
         loaded = {x.name for x in self.leaf.loads}
@@ -121,6 +133,7 @@ class LeafTangent:
         )
 
     def loads_what_it_stored(self) -> bool:
+        """True if an instance loads from a container that it has stored into before."""
         root, stored = self.tangents.program.root, set()
         for instr in self.leaf.body:
             if isinstance(instr, Store):
@@ -144,7 +157,7 @@ class LeafTangent:
 
     # -- products, maxima and minima: instance by instance
     def running(self, stores: list[Store]) -> list[Node]:
-        """Loops for these reductions, then the leaf with its other stores."""
+        """Return loops for reductions that are no sums, then the leaf with its other stores."""
         rest = tuple(i for i in self.leaf.body if i not in stores)
         others = live(rest, set())
         if not others:
@@ -154,7 +167,7 @@ class LeafTangent:
         return [n for part in parts for n in replace(self, leaf=part, dots={}, terms={}).build()]
 
     def one_by_one(self) -> list[Node]:
-        """Loops over the instances: each updates the reduced value and its tangent."""
+        """Return loops over the instances; each updates the reduced value and its tangent."""
         before: list[Node] = []
         body: list[Instr] = []
         for instr in self.leaf.body:
@@ -214,7 +227,7 @@ class LeafTangent:
         return before, [*body, *(replace(plain, container=c, value=n) for c, n in stores)]
 
     def start(self, store: Store, container: str, value: ast.expr) -> Leaf:
-        """The elements a reduction writes, with what it starts from."""
+        """Return the leaf that gives the elements of a reduction an initial value."""
         v = self.tangents.names.fresh("v")
         params = params_of(store, self.leaf)
         return Leaf(params, (Let(v, value), Store(container, store.index, v)), Source(label=container))

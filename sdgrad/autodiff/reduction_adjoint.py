@@ -1,4 +1,9 @@
-"""Cotangents through reductions that are not sums: max, min, product.
+"""Reverse reductions that are no sums: maximum, minimum and product.
+
+``y = max(x0, v_1, .., v_n)``: the cotangent of ``y`` is divided equally among all operands that equal ``y``.
+
+``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, as running product from the left times
+running product from the right. Nothing is divided, so that derivatives of any order are right for operands of zero.
 
 ``y = max(x0, v_1, .., v_n)``: the cotangent of ``y`` is divided equally among all operands that equal ``y``.
 ``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, of those before and of those after it, which
@@ -21,7 +26,7 @@ from sdgrad.symbolic.expr import substitute, sym
 
 
 def _scratch(build: LeafBuilder, store: Store, stem: str) -> Container:
-    """A container with an element for each element the store reduces into."""
+    """Make a container with one element for each element that the store reduces into."""
     desc = copy.deepcopy(build.adjoints.program.containers[store.container].desc)
     desc.transient = True
     container = Container(build.names.fresh(stem), desc)
@@ -30,13 +35,13 @@ def _scratch(build: LeafBuilder, store: Store, stem: str) -> Container:
 
 
 def _initial(build: LeafBuilder, store: Store) -> tuple[Load, tuple[Param, ...]] | None:
-    """What the reduction started from, and the parameters that run over the elements reduced into."""
+    """Return the load of the reduction's initial value and the parameters over its elements; None if there is none."""
     kept = build.plan.initial.get(store.container)
     return (Load(kept.name, kept.tape.name, kept.index), kept.params) if kept is not None else None
 
 
 def _reduce(build: LeafBuilder, store: Store, into: Container, mode: str, of, extra: list) -> None:
-    """Leaves before the adjoint that reduce ``of(operand)`` over all operands, what it started from included."""
+    """Add leaves before the adjoint that reduce ``of(operand)`` over all operands and the initial value."""
     initial, fresh = _initial(build, store), True
     if initial is not None:
         load, params = initial
@@ -55,7 +60,7 @@ def _reduce(build: LeafBuilder, store: Store, into: Container, mode: str, of, ex
 
 
 def _pass_to_initial(build: LeafBuilder, store: Store, loads: list[Load], share) -> None:
-    """The cotangent of what the reduction started from takes the place of the result's.
+    """Replace the cotangent of the result by that of the reduction's initial value.
 
     Several instances may stand for one element, so the shares are computed aside before any cotangent is replaced.
     """
@@ -81,6 +86,7 @@ def _pass_to_initial(build: LeafBuilder, store: Store, loads: list[Load], share)
 
 
 def extreme_cotangent(build: LeafBuilder, store: Store) -> None:
+    """Divide the cotangent of a maximum or minimum among the operands that attain it."""
     y, n, count = build.names.fresh("y"), build.names.fresh("n"), _scratch(build, store, f"ties_{store.container}")
     load_y, load_n = Load(y, *build.plan.results[store.container]), Load(n, count.name, store.index)
 
@@ -105,6 +111,7 @@ def extreme_cotangent(build: LeafBuilder, store: Store) -> None:
 
 
 def product_cotangent(build: LeafBuilder, store: Store) -> None:
+    """Give each operand of a product the cotangent times the product of all other operands."""
     running = _scratch(build, store, f"running_{store.container}")
     before, others = (_for_each_instance(build, store, stem) for stem in ("before", "others"))
     index = tuple(i for _, i in build.plan.instances) or SCALAR
@@ -138,7 +145,7 @@ def product_cotangent(build: LeafBuilder, store: Store) -> None:
 
 
 def _for_each_instance(build: LeafBuilder, store: Store, stem: str) -> Container:
-    """A container with an element for each instance of the leaf."""
+    """Make a container with one element for each instance of the leaf."""
     dtype = build.adjoints.program.containers[store.container].dtype
     shape = [n for n, _ in build.plan.instances] or [1]
     container = Container(build.names.fresh(f"{stem}_{store.container}"), dt.Array(dtype, shape, transient=True))
@@ -147,7 +154,7 @@ def _for_each_instance(build: LeafBuilder, store: Store, stem: str) -> Container
 
 
 def _start_product(build: LeafBuilder, store: Store, running: Container, of_initial: bool) -> None:
-    """What the running products start from: one, or what the reduction started from."""
+    """Set the running products to one, or to the reduction's initial value."""
     value = build.names.fresh("one")
     first: Load | Let = Let(value, code.constant(1))
     initial = _initial(build, store)
@@ -162,7 +169,7 @@ def _start_product(build: LeafBuilder, store: Store, running: Container, of_init
 
 
 def _multiply_up(build: LeafBuilder, store: Store, running: Container, each, backward: bool = False) -> None:
-    """A loop before the adjoint over the leaf's instances in order, which ``each`` sees with the product so far."""
+    """Add a loop over the leaf's instances that multiplies up; ``each`` sees the product so far."""
     r, r_next = build.names.fresh("r"), build.names.fresh("r")
     body = (
         *build.plan.replay,

@@ -1,4 +1,12 @@
-"""Reverse mode: the program tree backwards, region by region.
+"""Reverse mode: run the program tree backwards, region by region (Griewank & Walther 2008, chapter 3).
+
+A sequence becomes the reversed sequence of its nodes' adjoints, a branch takes the same arm, a loop runs backwards, and
+a map first replays its local values and then runs its body backwards. The adjoint of a leaf is derived
+(:mod:`sdgrad.autodiff.leaf_adjoint`), that of a node call given by its rule (:mod:`sdgrad.program.registry`)::
+
+    loop i = 1 .. n - 1 step 1:       loop i = n - 1 .. 1 step -1:
+      y[i] = sin(y[i - 1])              gradient_y[i - 1] += cos(y[i - 1]) * gradient_y[i]
+                                        gradient_y[i] = 0
 
 A sequence becomes the reversed sequence, a branch a branch on the same decision, a loop a loop that runs backwards, a
 map a map whose body first replays its locals and then runs backwards. What a node's adjoint is, its rule says.
@@ -6,13 +14,11 @@ map a map whose body first replays its locals and then runs backwards. What a no
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 import sympy
 from dace import data as dt
-from dace import symbolic
 
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.conflicts import scope_overwrites_itself
@@ -22,6 +28,7 @@ from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.autodiff.adjoints import Adjoints
 from sdgrad.autodiff.contexts import CallContext
 from sdgrad.autodiff.leaf_adjoint import LeafAdjoint
+from sdgrad.autodiff.reversed_loops import backwards_loop, last_value, negated
 from sdgrad.autodiff.rule_builder import Builder, spent
 from sdgrad.program.arrays import assign as copy_of
 from sdgrad.program.names import Names
@@ -52,7 +59,7 @@ from sdgrad.program.tree import (
 )
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import sym, to_ast, to_expr
+from sdgrad.symbolic.expr import sym
 from sdgrad.tape import checkpoints
 from sdgrad.tape.plan import Kept, KeptRegion, LeafPlan, TapePlan
 from sdgrad.tape.recorder import Recorder, assign
@@ -60,7 +67,7 @@ from sdgrad.tape.recorder import Recorder, assign
 
 @dataclass
 class Reversal:
-    """Everything the reversal reads; it writes only into ``adjoints``."""
+    """Hold everything the reversal reads; it changes nothing but ``adjoints``."""
 
     program: Program
     activity: Activity
@@ -79,20 +86,20 @@ class Reversal:
         }
 
     def private(self, node: Node) -> frozenset[str]:
-        """Containers whose adjoint is zero where a region begins and where it ends, in every run of it."""
+        """Return the containers whose adjoint is zero where a region begins and where it ends, in every run of it."""
         if isinstance(node, (Loop, Branch)):
             return frozenset(n for n in self.locals[id(node)] if self.adjoints.is_zero(n))
         return frozenset(local_names(node))
 
     def inner(self, node: Node) -> set[str]:
-        """What is private to a region, or to one inside it."""
+        """Return the containers that are private to a region, or to a region inside it."""
         regions = [*walk((node,))]
         named = {c for n in regions for c in local_names(n)}
         return named.union(*(self.locals[id(n)] for n in regions if isinstance(n, (Loop, Branch))))
 
     # -- backwards
     def spare_arguments(self) -> tuple[list[Node], list[Node]]:
-        """Copies of the arguments that the reversal puts back on its way, and their return afterwards."""
+        """Return copies of the arguments that the reversal restores on its way, and the copies back."""
         first: list[Node] = []
         last: list[Node] = []
         for name in sorted(self.plan.undone | checkpoints.touched(self.program, self.plan)):
@@ -105,7 +112,7 @@ class Reversal:
         return first, last
 
     def block(self, block: Block, path: Path = ()) -> list[Node]:
-        """The adjoint of a block: its integer symbols, what it made, then its nodes' adjoints in reverse order."""
+        """Return the adjoint of a block: its integer symbols, what is recomputed, its nodes' adjoints in reverse."""
         out: list[Node] = []
         if path:
             out += [x for k, n in enumerate(block) for x in self.symbols(n, (*path, k))]
@@ -122,17 +129,18 @@ class Reversal:
         return out
 
     def is_local(self, kept: Kept) -> bool:
-        """Whether a value is kept by the replay of a map, and not where the primal program runs."""
+        """True if the replay of a map keeps a value, and not the primal program."""
         return kept.owner is not None and kept.owner not in self.plan.checkpoints
 
     def put_back(self, kept: Kept) -> Leaf:
-        """What a write destroyed, or made, where it was."""
+        """Return the leaf that restores what a write destroyed."""
         assert kept.load is not None
         v = self.names.fresh("v")
         body = (kept.back(v), Store(kept.load.container, kept.load.index, v))
         return Leaf(kept.params, body, Source(label=f"restore_{kept.load.container}"))
 
     def node(self, node: Node, path: Path) -> list[Node]:
+        """Return the adjoint of a node; none if the node touches no adjoint."""
         if isinstance(node, SymbolAssign):
             return []
         if isinstance(node, Leaf):
@@ -152,7 +160,7 @@ class Reversal:
         return [*before, self.inside(private, lambda: self.scope(node, path))]
 
     def settle(self, node: Node, path: Path) -> tuple[list[Node], bool]:
-        """Before a region: adjoints it may add to or clear become ordinary containers. Whether it has any."""
+        """Make adjoints that a region may add to or clear ordinary containers; also return if there are any."""
         local = self.inner(node)
         grown, overwritten = set(), set()
         for where, inner in nodes_with_paths((node,)):
@@ -172,7 +180,7 @@ class Reversal:
         return before, bool(roots or live)
 
     def inside(self, private: frozenset[str], build):
-        """Run ``build`` with only a region's own containers allowed to be known zero, as they are in the end."""
+        """Run ``build`` with only the region's own containers allowed to be known zero, as they are in the end."""
         saved = self.adjoints.straight
         self.adjoints.straight = private
         try:
@@ -183,7 +191,10 @@ class Reversal:
             self.adjoints.straight = saved
 
     def fetch(self, tape: Container, index: tuple[sympy.Expr, ...]) -> tuple[Leaf, Load]:
-        """A number from the tape in a scalar of its own, and the load of that: control flow reads no tape by itself.
+        """Return a leaf that copies a number from the tape to a scalar, and the load of the scalar.
+
+        Control flow must not read the tape directly: DaCe frees an array after the last state that uses it, and does not look
+        into conditions.
 
         (DaCe frees an array after the last state that uses it, and does not look into conditions.)
         """
@@ -194,7 +205,7 @@ class Reversal:
         return Leaf((), body, Source(label=scalar.name)), Load(w, scalar.name, SCALAR)
 
     def value(self, value: Value, path: Path, owned: bool = True) -> tuple[list[Node], Value]:
-        """A control value when the adjoint runs: loads of overwritten elements come from the tape."""
+        """Return a control value for the adjoint, with overwritten elements from the tape, and the nodes before it."""
         kept = {k.load: k for k in self.plan.values.get(path, ()) if owned or not self.is_local(k)}
         at = {load: (k.tape, k.index) for load, k in kept.items()}
         for load, original in self.plan.originals.get(path, {}).items():
@@ -210,7 +221,7 @@ class Reversal:
         return before, replace(value, loads=tuple(loads))
 
     def conditions(self, node: Branch, path: Path) -> tuple[list[Node], list[Value | None]]:
-        """The conditions of a branch when the adjoint runs; where they are gone, the arm it took is on the tape."""
+        """Return a branch's conditions for the adjoint; if they are overwritten, the arm taken is on the tape."""
         before: list[Node] = []
         if path in self.plan.decisions:
             leaf, load = self.fetch(self.plan.decisions[path].tape, self.plan.decisions[path].index)
@@ -227,7 +238,7 @@ class Reversal:
         return before, found
 
     def symbols(self, node: Node, path: Path) -> list[Node]:
-        """The part of a node that assigns integer symbols, to run again before the adjoint."""
+        """Return the part of a node that assigns integer symbols, to run again before the adjoint."""
         if isinstance(node, SymbolAssign) and path in self.plan.symbols:
             leaf, load = self.fetch(self.plan.symbols[path].tape, self.plan.symbols[path].index)
             return [leaf, replace(node, value=Value((load,), code.name(load.name)))]
@@ -244,11 +255,13 @@ class Reversal:
         return []
 
     def branch(self, node: Branch, path: Path) -> list[Node]:
+        """Return the branch over the adjoints of its arms."""
         before, conditions = self.conditions(node, path)
         blocks = (tuple(self.block(b, (*path, k))) for k, (_, b) in enumerate(node.arms))
         return [*before, replace(node, arms=tuple(zip(conditions, blocks, strict=True)))]
 
     def loop(self, node: Loop, path: Path) -> list[Node]:
+        """Return the loop that runs backwards, or segment by segment from checkpoints."""
         if path in self.plan.checkpoints:
             again = self.recorder.record(node.body, (*path, 0), owner=path)
             reverse = tuple(self.block(node.body, (*path, 0)))
@@ -268,7 +281,7 @@ class Reversal:
         return [*before, *more, Loop(node.symbol, last, start, negated(step), body, node.source)]
 
     def last(self, container: str, path: Path) -> tuple[list[Node], Value]:
-        """The symbol of a loop's last trip, from where the loop left it or from the tape."""
+        """Return the symbol of a loop's last iteration, from where the loop left it or from the tape."""
         kept = self.plan.lasts.get(path)
         if kept is not None:
             leaf, load = self.fetch(kept.tape, kept.index)
@@ -277,6 +290,7 @@ class Reversal:
         return [], Value((Load(v, container, SCALAR),), code.name(v))
 
     def scope(self, node: Scope, path: Path) -> Node:
+        """Return the map that replays its local values, then runs its body backwards."""
         replay = self.replay(node, path)
         backwards = self.block(node.body, (*path, 0))
         locals_ = {c.name: c for c in node.locals}
@@ -289,19 +303,19 @@ class Reversal:
         return backwards_loop(result) if scope_overwrites_itself(node) else result
 
     def scratch_of(self, body: Block, used: set[str], path: Path) -> dict:
-        """Scratch containers that rules made for nodes of this body: they are local to it."""
+        """Return the scratch containers that rules made for nodes of this body: they are local to it."""
         adjoints = set(self.adjoints.of.values())
         return {n: c for n, c in self.adjoints.made.items() if n in used and n not in adjoints}
 
     def replay(self, node: Scope, path: Path) -> list[Node]:
-        """The part of a map's body that computes the locals its adjoint needs, and the tapes that belong to it."""
+        """Return the part of a map's body that computes the locals and tapes its adjoint needs."""
         plan = self.plan.replays[path]
         recorded = self.recorder.record(self.from_tape(node.body, (*path, 0), plan.loads), (*path, 0), owner=path)
         mine = plan.locals | {c.name for c in self.plan.containers}
         return [x for n in recorded if (x := keep_writes(n, mine)) is not None]
 
     def from_tape(self, block: Block, path: Path, loads: Mapping[Path, Mapping[str, Kept]]) -> Block:
-        """The block with the loads of overwritten elements taken from the tape."""
+        """Return the block with the loads of overwritten elements taken from the tape."""
         out: list[Node] = []
         for k, node in enumerate(block):
             here = (*path, k)
@@ -320,7 +334,10 @@ class Reversal:
         return tuple(out)
 
     def values_from_tape(self, node: Node, path: Path) -> tuple[list[Node], Node]:
-        """A control node with the values that the primal program kept for it; those of locals are computed again."""
+        """Return a control node with the values that the primal program kept for it.
+
+        Values of local containers are computed again.
+        """
         before: list[Node] = []
 
         def change(value: Value) -> Value:
@@ -332,6 +349,7 @@ class Reversal:
         return before, changed
 
     def call(self, node: NodeCall, path: Path) -> list[Node]:
+        """Return the adjoint of a node call, by its rule."""
         wanted = tuple(c for c, r in node.inputs.items() if self.activity.active(path, r.container))
         given = tuple(
             c
@@ -346,7 +364,7 @@ class Reversal:
         return [*(self.operand(r) for r in operands), *rule.reverse(context)]
 
     def constant_results(self, context: CallContext) -> list[Node]:
-        """The adjoint of a call whose results carry no derivative: what they overwrote has no cotangent."""
+        """Return the adjoint of a call without active results: it clears what the call overwrote."""
         gone = self.activity.overwritten.get(context.path, frozenset())
         build = Builder(context)
         for connector, region in context.call.outputs.items():
@@ -355,7 +373,7 @@ class Reversal:
         return build.nodes
 
     def operand(self, region: KeptRegion) -> Leaf:
-        """An operand from the tape, as the array the rule of its call works on."""
+        """Return the leaf that copies an operand from the tape to the array that the rule works on."""
         v = self.names.fresh("v")
         index = tuple(sym(p.name) - p.start for p in region.kept.params) or SCALAR
         body = (region.kept.back(v), Store(region.scratch.name, index, v))
@@ -363,7 +381,7 @@ class Reversal:
 
 
 def keep_writes(node: Node, names: Set[str]) -> Node | None:
-    """A node without its writes to anything but ``names``."""
+    """Return a node without writes to anything but ``names``; None if nothing is left."""
     if isinstance(node, Leaf):
         kept = drop_stores(node, lambda s: s.container not in names)
         return kept if kept.stores else None
@@ -373,34 +391,3 @@ def keep_writes(node: Node, names: Set[str]) -> Node | None:
     if children(node) and not any(blocks):
         return None
     return with_children(node, blocks) if blocks else node
-
-
-def backwards_loop(scope: Scope) -> Node:
-    """A map's instances one after another, the last one first."""
-    node: Node = replace(scope, params=())
-    for p in reversed(scope.params):
-        start, stop, step = (Value((), to_ast(sympy.sympify(x))) for x in (p.start, p.stop, p.step))
-        node = Loop(p.name, last_value(start, stop, step), start, negated(step), (node,), scope.source)
-    return node
-
-
-def last_value(start: Value, stop: Value, step: Value) -> Value:
-    """The value of the loop variable in the last iteration: ``start + floor((stop - start) / step) * step``."""
-    loads = (*start.loads, *stop.loads, *step.loads)
-    if loads:
-        text = (
-            f"({ast.unparse(start.expr)}) + int_floor(({ast.unparse(stop.expr)}) - ({ast.unparse(start.expr)}), "
-            f"{ast.unparse(step.expr)}) * ({ast.unparse(step.expr)})"
-        )
-        return Value(loads, code.parse(text))
-    a, b, s = (to_expr(ast.unparse(v.expr)) for v in (start, stop, step))
-    if s in (1, -1):
-        return Value((), to_ast(sympy.sympify(b)))
-    return Value((), to_ast(a + symbolic.int_floor(b - a, s) * s))
-
-
-def negated(step: Value) -> Value:
-    try:
-        return Value((), code.parse(str(-int(ast.literal_eval(step.expr)))))
-    except (ValueError, TypeError):
-        return Value(step.loads, ast.UnaryOp(op=ast.USub(), operand=step.expr))

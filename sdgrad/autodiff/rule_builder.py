@@ -1,4 +1,4 @@
-"""Short ways to write nodes of the program tree, for rules."""
+"""Write nodes of the program tree in few words, for the rules of node calls."""
 
 from __future__ import annotations
 
@@ -20,33 +20,35 @@ ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 def extents(region: Region) -> list[Expr]:
-    """Sizes of an operand, dimensions of one element left out."""
+    """Return the sizes of an operand, dimensions of one element left out."""
     return [sympy.sympify(n) for n in region.subset.size() if n != 1]
 
 
 def element(region: Region, index: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The container's index of an operand's element."""
+    """Return the container's subscript of an operand's element."""
     remaining = iter(index)
     return tuple(b if b == e else b + next(remaining) * s for b, e, s in region.subset.ranges)
 
 
 @dataclass
 class Builder:
-    """Collects the nodes of one rule."""
+    """Collect the nodes of one rule."""
 
     context: CallContext | TangentContext
     nodes: list[Node] = field(default_factory=list)
 
     def params(self, sizes: Sequence[Expr]) -> tuple[Param, ...]:
+        """Return parameters over a rectangle of the given sizes."""
         return tuple(Param(self.context.names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(sizes))
 
     def temporary(self, stem: str, sizes: Sequence[Expr], dtype: dace.typeclass) -> Region:
-        """A new array, as an operand."""
+        """Make a new array, and return it as an operand."""
         container = Container(self.context.names.fresh(stem), dt.Array(dtype, list(sizes), transient=True))
         self.context.made[container.name] = container
         return Region(container.name, subsets.Range([(ZERO, n - 1, ONE) for n in sizes]))
 
     def dtype(self, region: Region) -> dace.typeclass:
+        """Return the type of an operand's elements."""
         return self.context.container(region.container).dtype
 
     def leaf(
@@ -59,7 +61,7 @@ class Builder:
         mode: str = "set",
         fresh: bool = False,
     ) -> None:
-        """``into[index] <mode> text``, where ``reads`` names elements of operands."""
+        """Add the leaf ``into[index] <mode> text``, where ``reads`` names elements of operands."""
         names = self.context.names
         local = {k: names.fresh(k) for k in reads}
         loads = [Load(local[k], r.container, element(r, i)) for k, (r, i) in reads.items()]
@@ -69,23 +71,24 @@ class Builder:
         self.nodes.append(Leaf(tuple(params), (*loads, let, store), self.context.call.source))
 
     def elementwise(self, into: Region, text: str, mode: str = "set", **operands: Region) -> None:
-        """``into[...] <mode> text`` for every element, where ``operands`` are named in the text."""
+        """Add ``into[...] <mode> text`` for every element, where ``operands`` are named in the text."""
         params = self.params(extents(into))
         index = [sym(p.name) for p in params]
         self.leaf(params, {k: (r, index) for k, r in operands.items()}, text, into, index, mode)
 
     def call(self, node: nd.CodeNode, inputs: dict[str, Region], outputs: dict[str, Region]) -> None:
+        """Add a node call."""
         self.nodes.append(NodeCall(node, inputs, outputs, self.context.call.source))
 
     def target(self, connector: str) -> Region:
-        """The adjoint of an operand, ready to be added to."""
+        """Return the adjoint of an operand, ready to be added to."""
         assert isinstance(self.context, CallContext)
         before, region = self.context.target(connector)
         self.nodes += before
         return region
 
     def transposed(self, region: Region, conjugate: bool) -> Region:
-        """A transposed (for complex numbers: adjoint) copy of a matrix."""
+        """Return a transposed copy of a matrix; a complex one may be conjugated."""
         rows, columns = extents(region)
         result = self.temporary(f"transposed_{region.container}", [columns, rows], self.dtype(region))
         i, j = self.params([columns, rows])
@@ -104,7 +107,7 @@ class Builder:
         transpose_a: bool = False,
         transpose_b: bool = False,
     ) -> None:
-        """``into (+)= a @ b`` for matrices, either one transposed."""
+        """Add ``into (+)= a @ b`` for matrices, either one transposed."""
         rows, columns = extents(into)
         inner = extents(a)[0 if transpose_a else 1]
         i, j, k = self.params([rows, columns, inner])

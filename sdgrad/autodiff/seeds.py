@@ -1,4 +1,4 @@
-"""The boundary of a differentiated program: where cotangents come in and gradients go out."""
+"""Define the boundary of a differentiated program: cotangents come in, gradients go out."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ from sdgrad.tape.plan import TapePlan
 
 
 def free_name(stem: str, program: Program) -> str:
-    """The name, or the first one after it that no container has."""
+    """Return the stem, or the first name after it that no container has."""
     return Names(program.containers).fresh(stem)
 
 
 def gradient_name(name: str, program: Program) -> str:
-    """``gradient_X``, or the first free name after it."""
+    """Return ``gradient_X``, or the first free name after it."""
     return free_name(f"gradient_{name}", program)
 
 
 def seed_name(name: str, program: Program, request: Request) -> str:
-    """Where the cotangent of an output comes in: ``gradient_Y`` on raw graphs, ``cotangent_Y`` elsewhere."""
+    """Return the name of an output's cotangent: ``gradient_Y`` on raw graphs, ``cotangent_Y`` elsewhere."""
     stem = "gradient" if request.accumulate else "cotangent"
     return free_name(f"{stem}_{name}", program)
 
 
-
-
 def seed(program: Program, request: Request, names: Names) -> Adjoints:
-    """Adjoints before the backward pass: cotangents of the outputs given, everything else known to be zero."""
+    """Return the adjoints before the backward pass: cotangents of the outputs given, all others known to be zero."""
     adjoints = Adjoints(program, names)
     overwritten = {program.root(c) for node in program.body for c in writes(node)}
     for name in request.outputs:
@@ -56,7 +54,7 @@ def seed(program: Program, request: Request, names: Names) -> Adjoints:
 
 
 def deliver(program: Program, request: Request, adjoints: Adjoints, names: Names) -> list[Node]:
-    """After the backward pass: working adjoints go to the gradients of the inputs, zeros where nothing arrived."""
+    """Return the copies of working adjoints to gradients after the backward pass; zeros if nothing arrived."""
     out: list[Node] = []
     for name in request.inputs:
         target = adjoints.made[gradient_name(name, program)]
@@ -78,7 +76,7 @@ def assemble(
     scratch: Mapping[str, Container],
     body: Block,
 ) -> Program:
-    """The program of both halves, with every container it uses."""
+    """Return the program of both halves, with every container it uses."""
     containers = {**program.containers, **{c.name: c for c in plan.containers}, **adjoints.made, **scratch}
     for node in walk(body):
         for local in getattr(node, "locals", ()):

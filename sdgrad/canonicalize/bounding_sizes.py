@@ -13,7 +13,6 @@ from sdgrad.analysis.access_relations import loop_param
 from sdgrad.analysis.value_ranges import Unbounded, extreme
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.program.tree import (
-    Block,
     Container,
     Expr,
     Leaf,
@@ -31,26 +30,37 @@ from sdgrad.symbolic.expr import free_names, sym, total
 
 
 def bound_sizes(program: Program) -> Program:
-    """The program with larger containers for those whose shape mentions loop variables, or symbols it assigns.
+    """Give every array whose extent varies in the program its largest extent.
 
     :raises DifferentiationError: an array's size is known only at run time, and nothing bounds it.
     """
-    body, containers = program.body, dict(program.containers)
-    used = {program.root(c) for n in body for c in reads(n) | writes(n)}
-    loops = {n.symbol: p for n in walk(body) if isinstance(n, Loop) and (p := loop_param(n)) is not None}
-    symbols = {n.symbol for n in walk(body) if isinstance(n, (SymbolAssign, Loop))}
-    sized = {
+    symbols = {n.symbol for n in walk(program.body) if isinstance(n, (SymbolAssign, Loop))}
+    sized = _varying_shapes(program, symbols)
+    _bound_by_use(program, sized, symbols)
+    resized = {name: _resized(program.containers[name], shape) for name, shape in sized.items()}
+    return replace(program, containers={**program.containers, **resized})
+
+
+def _varying_shapes(program: Program, symbols: set[str]) -> dict[str, list[Expr]]:
+    """The shapes of used arrays that mention some symbols, at their maximum over the iterations of counted loops."""
+    used = {program.root(c) for n in program.body for c in reads(n) | writes(n)}
+    loops = {n.symbol: p for n in walk(program.body) if isinstance(n, Loop) and (p := loop_param(n)) is not None}
+    return {
         name: [largest(sympy.sympify(n), loops) for n in c.shape]
-        for name, c in containers.items()
+        for name, c in program.containers.items()
         if name in used and isinstance(c.desc, dt.Array) and {str(s) for s in c.desc.free_symbols} & symbols
     }
+
+
+def _bound_by_use(program: Program, sized: dict[str, list[Expr]], symbols: set[str]) -> None:
+    """Bound the extents that still vary by extents of arrays that are accessed in step with them, to a fixpoint.
+
+    :raises DifferentiationError: an extent stays without a bound.
+    """
     open_ = {(name, k) for name, shape in sized.items() for k, n in enumerate(shape) if free_names(n) & symbols}
     while open_:
-        found = {}
-        for name, k in open_:
-            bound = _by_use(name, k, body, containers, sized, open_)
-            if bound is not None:
-                found[name, k] = bound
+        bounds = {(name, k): _by_use(name, k, program, sized, open_) for name, k in open_}
+        found = {at: bound for at, bound in bounds.items() if bound is not None}
         for (name, k), bound in found.items():
             sized[name][k] = bound
         open_ -= found.keys()
@@ -59,12 +69,14 @@ def bound_sizes(program: Program) -> Program:
             raise DifferentiationError(
                 [Problem(f"array {names}", "has a size known only at run time", hint="give it its largest size")]
             )
-    for name, shape in sized.items():
-        shape = [max(n, sympy.Integer(1)) if n.is_number else n for n in shape]  # of loops over nothing
-        desc = copy.deepcopy(containers[name].desc)
-        desc.set_shape(shape, strides=[total(shape[k + 1 :]) for k in range(len(shape))], total_size=total(shape))
-        containers[name] = Container(name, desc)
-    return replace(program, containers=containers)
+
+
+def _resized(container: Container, shape: list[Expr]) -> Container:
+    """A packed container of another shape; an extent of a loop over nothing becomes 1."""
+    shape = [max(n, sympy.Integer(1)) if n.is_number else n for n in shape]
+    desc = copy.deepcopy(container.desc)
+    desc.set_shape(shape, strides=[total(shape[k + 1 :]) for k in range(len(shape))], total_size=total(shape))
+    return Container(container.name, desc)
 
 
 def largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
@@ -83,15 +95,10 @@ def largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
 
 
 def _by_use(
-    name: str,
-    axis: int,
-    body: Block,
-    containers: Mapping[str, Container],
-    sized: Mapping[str, list[Expr]],
-    open_: set[tuple[str, int]],
+    name: str, axis: int, program: Program, sized: Mapping[str, list[Expr]], open_: set[tuple[str, int]]
 ) -> Expr | None:
-    """The extent of another array that is run along in step with one whose own extent is not known."""
-    for leaf in (n for n in walk(body) if isinstance(n, Leaf)):
+    """The extent of another array that a leaf subscripts with the same parameter. None if there is none."""
+    for leaf in (n for n in walk(program.body) if isinstance(n, Leaf)):
         accesses: tuple[Load | Store, ...] = (*leaf.loads, *leaf.stores)
         params = {x.index[axis] for x in accesses if x.container == name} & {sym(p.name) for p in leaf.params}
         for p in params:
@@ -99,5 +106,5 @@ def _by_use(
                 for k, expr in enumerate(x.index):
                     known = x.container != name and (x.container, k) not in open_
                     if known and expr.coeff(p) in (1, -1):
-                        return sized.get(x.container, containers[x.container].shape)[k]
+                        return sized.get(x.container, program.containers[x.container].shape)[k]
     return None

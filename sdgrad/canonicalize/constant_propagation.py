@@ -24,6 +24,7 @@ from sdgrad.program.tree import (
     SCALAR,
     Block,
     Branch,
+    Container,
     Expr,
     Instr,
     Leaf,
@@ -53,12 +54,8 @@ EXTREMES = {"min", "max"}
 
 
 def known_integers(program: Program) -> Program:
-    """The program with the integers its bounds and indices are read from as expressions."""
-    tracked = {
-        name
-        for name, c in program.containers.items()
-        if c.dtype in dace.dtypes.INTEGER_TYPES and c.shape in ((), (1,)) and isinstance(c.desc, (dt.Array, dt.Scalar))
-    } - {r for c in program.containers.values() if c.view_of for r in (c.name, c.view_of)}
+    """Propagate integer constants and copies: replace the integer scalars in bounds and subscripts by expressions."""
+    tracked = _integer_scalars(program)
     if not tracked and not any(isinstance(n, SymbolAssign) for n in walk(program.body)):
         return program
     used = {x.container for n in walk(program.body) for v in values(n) for x in v.loads} & tracked
@@ -67,13 +64,27 @@ def known_integers(program: Program) -> Program:
     walker = _Walker(program, tracked, used, once, all_names(program), dict(program.symbols))
     start = tuple(walker.promote(name) for name in sorted(used & set(program.arguments) - written))
     body = walker.block(program.body)
-    views = {
-        n: replace(c, view_subset=substitute_range(c.view_subset, walker.means))
-        for n, c in program.containers.items()
-        if c.view_subset is not None and walker.means
-    }
-    program = replace(program, containers={**program.containers, **views}, symbols=walker.symbols)
+    containers = {**program.containers, **_substituted_views(program, walker.means)}
+    program = replace(program, containers=containers, symbols=walker.symbols)
     return replace(program, body=drop_unused_symbols(start + body, program))
+
+
+def _integer_scalars(program: Program) -> set[str]:
+    """The integer containers of one element that no view shares."""
+    viewed = {r for c in program.containers.values() if c.view_of for r in (c.name, c.view_of)}
+    return {n for n, c in program.containers.items() if _is_integer_scalar(c)} - viewed
+
+
+def _is_integer_scalar(container: Container) -> bool:
+    """True if a container holds one integer."""
+    plain = container.shape in ((), (1,)) and isinstance(container.desc, (dt.Array, dt.Scalar))
+    return plain and container.dtype in dace.dtypes.INTEGER_TYPES
+
+
+def _substituted_views(program: Program, means: Mapping[str, Expr]) -> dict[str, Container]:
+    """The views with symbols replaced by their meaning."""
+    views = {n: c for n, c in program.containers.items() if c.view_subset is not None and means}
+    return {n: replace(c, view_subset=substitute_range(c.view_subset, means)) for n, c in views.items()}
 
 
 def drop_unused_symbols(block: Block, program: Program) -> Block:

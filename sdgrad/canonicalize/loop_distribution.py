@@ -20,6 +20,7 @@ import sympy
 from sdgrad.analysis.access_relations import loop_param
 from sdgrad.analysis.dependence import defined_first, in_the_way
 from sdgrad.canonicalize.bounding_sizes import largest
+from sdgrad.config import config
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.leaves import live, mentioned, rename_instr, same_values
 from sdgrad.program.names import Names
@@ -50,8 +51,6 @@ from sdgrad.rewrite.index_loads import assigned_symbols, with_local_indices
 from sdgrad.rewrite.scalar_expansion import indexed, over_trips, share_of, wider
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
-
-MOST_STATEMENTS = 12
 
 
 def loops_as_nests(program: Program, names: Names) -> Program:
@@ -87,43 +86,58 @@ class Raising:
             inside = self.block(node.body)
             self.around.pop(node.symbol, None)
             changed = inside != node.body  # its turn comes when this is fused
-            return (not changed and self.raised(node, inside)) or (replace(node, body=inside),)
+            return (not changed and self.distributed(node, inside)) or (replace(node, body=inside),)
         if isinstance(node, Branch):
             return (with_children(node, tuple(self.block(b) for b in children(node))),)
         return (node,)
 
-    def raised(self, loop: Loop, inside: Block) -> Block | None:
-        """The loop as leaves."""
-        trips = loop_param(loop)
-        if trips is None or abs(trips.step) != 1 or loop.also is not None or loop.last is not None:
+    def distributed(self, loop: Loop, inside: Block) -> Block | None:
+        """Distribute a counted loop: one leaf over all iterations for each statement. None if that is not valid."""
+        trips = _counted(loop)
+        leaves = self.statements(loop, inside) if trips is not None else None
+        if trips is None or leaves is None or self.is_symbol_read_outside(loop) or self.has_moving_views(loop, leaves):
             return None
+        body = self.privatized(loop, [as_sum(n, self.program) for n in leaves], trips)
+        if body is None:
+            return None
+        name = self.names.fresh(trips.name)
+        return tuple(over_trips(leaf, trips, name) for leaf in body)
+
+    def statements(self, loop: Loop, inside: Block) -> list[Leaf] | None:
+        """The body of a loop as a few leaves, index symbols substituted. None if it holds anything else."""
         if any(isinstance(n, SymbolAssign) for n in inside):
             inside = self.with_indices(loop, inside)
-        if not 0 < len(inside) <= MOST_STATEMENTS or not all(isinstance(n, Leaf) and not n.sequential for n in inside):
-            return None
-        if self.uses[loop.symbol] != _uses((loop,))[loop.symbol]:  # its last value is read
-            return None
-        touched = {c for n in inside for c in reads(n) | writes(n)}
-        if any(loop.symbol in view_symbols(c, self.program) for c in touched):  # another part in every trip
-            return None
+        leaves = [n for n in inside if isinstance(n, Leaf) and not n.sequential]
+        few = 0 < len(inside) <= config.machine.distributed_statements
+        return leaves if few and len(leaves) == len(inside) else None
+
+    def is_symbol_read_outside(self, loop: Loop) -> bool:
+        """True if the program mentions the loop variable outside of the loop, for example its last value."""
+        return bool(self.uses[loop.symbol] != _uses((loop,))[loop.symbol])
+
+    def has_moving_views(self, loop: Loop, leaves: Sequence[Leaf]) -> bool:
+        """True if a view that the leaves access shows another part in every iteration."""
+        touched = {c for n in leaves for c in reads(n) | writes(n)}
+        return any(loop.symbol in view_symbols(c, self.program) for c in touched)
+
+    def privatized(self, loop: Loop, body: list[Leaf], trips: Param) -> list[Leaf] | None:
+        """Expand the temporaries that carry a dependence between iterations. None if a dependence remains."""
         own = _reads((loop,))
-        body = [as_sum(n, self.program) for n in inside if isinstance(n, Leaf)]
         program = replace(self.program, containers={**self.program.containers, **self.made})
         made: dict[str, Container] = {}
         while (container := in_the_way(body, trips, program)) is not None:
             # what is made for an inner loop is read nowhere else
             private = container in self.made or container not in made and self.reads[container] == own[container]
-            if not private or not (wide := self.expanded(container, body, trips, program)):
+            wide = self.expanded(container, body, trips, program) if private else None
+            if wide is None:
                 return None
             body = [indexed(leaf, program.containers[container], wide.name, trips) for leaf in body]
             made[wide.name] = wide
             program = replace(program, containers={**program.containers, **made})
-        defining = [s for leaf in body for s in leaf.stores if s.fresh or s.mode == "set"]
-        if any(trips.name not in free_names(*s.index) for s in defining):
-            return None  # one trip, or none: what it defines would seem to be defined in any case
+        if not all(_defines_per_iteration(leaf, trips) for leaf in body):
+            return None
         self.made |= made
-        name = self.names.fresh(trips.name)
-        return tuple(over_trips(leaf, trips, name) for leaf in body)
+        return body
 
     def with_indices(self, loop: Loop, inside: Block) -> Block:
         """The loop's body without symbols that nobody else mentions; nothing where that is not possible."""
@@ -175,28 +189,75 @@ def _reads(block: Block) -> Counter:
 _NOTHING = Program("nothing", {}, {}, {}, ())
 
 
+@dataclass(frozen=True)
+class Accumulation:
+    """The instructions of ``x[i] = x[i] + y`` in a leaf; ``rest`` is ``y``."""
+
+    load: Load
+    value: Let
+    store: Store
+    rest: ast.expr
+
+
 def as_sum(leaf: Leaf, program: Program) -> Leaf:
-    """``x[i] = x[i] + y`` as ``x[i] += y``, where nothing else in the leaf has to do with ``x``."""
+    """Rewrite ``x[i] = x[i] + y`` to ``x[i] += y`` where the leaf accesses ``x`` nowhere else."""
     for store in leaf.stores:
-        if kind_of(program.containers[store.container].dtype) not in ("float", "complex"):
-            continue  # what is assigned is cut off, and what is added would be before it is
-        found = [x for x in leaf.body if not isinstance(x, Let) and x.container == store.container]
-        load = next((x for x in found if isinstance(x, Load)), None)
-        value = next((x for x in leaf.lets if x.name == store.value), None)
-        if store.mode != "set" or store.guard or load is None or load.guard or value is None or len(found) != 2:
-            continue
-        users = [i for i in leaf.body if load.name in mentioned(i)]
-        rest = _without(value.expr, load.name)
-        if load.index != store.index or users != [value] or rest is None:
-            continue
-        if any(i is not store and value.name in mentioned(i) for i in leaf.body):
-            continue
-        named = rest.id if isinstance(rest, ast.Name) else None  # it has a name already
-        gone = (load, value) if named is not None else (load,)
-        new: dict[int, Instr]
-        new = {id(value): replace(value, expr=rest), id(store): replace(store, mode="sum", value=named or store.value)}
-        leaf = replace(leaf, body=tuple(new.get(id(i), i) for i in leaf.body if not any(i is g for g in gone)))
+        found = _accumulation(store, leaf, program)
+        leaf = leaf if found is None else _with_sum(leaf, found)
     return leaf
+
+
+def _accumulation(store: Store, leaf: Leaf, program: Program) -> Accumulation | None:
+    """Match an accumulation of real or complex numbers that ends in a store. None for any other store.
+
+    Integers are left alone: an assignment truncates the sum, an update would truncate the term.
+    """
+    real = kind_of(program.containers[store.container].dtype) in ("float", "complex")
+    load, value = _own_load(store, leaf), next((x for x in leaf.lets if x.name == store.value), None)
+    if not real or store.mode != "set" or store.guard or load is None or value is None:
+        return None
+    rest = _without(value.expr, load.name)
+    only = _users(load.name, leaf) == [value] and all(i is store for i in _users(value.name, leaf))
+    return Accumulation(load, value, store, rest) if only and rest is not None else None
+
+
+def _own_load(store: Store, leaf: Leaf) -> Load | None:
+    """The unconditional load of the stored element. None if the leaf accesses the container in any other way."""
+    accesses = [x for x in leaf.body if not isinstance(x, Let) and x.container == store.container]
+    load = next((x for x in accesses if isinstance(x, Load)), None)
+    return load if load and not load.guard and len(accesses) == 2 and load.index == store.index else None
+
+
+def _users(name: str, leaf: Leaf) -> list[Instr]:
+    """The instructions that mention a name."""
+    return [i for i in leaf.body if name in mentioned(i)]
+
+
+def _with_sum(leaf: Leaf, found: Accumulation) -> Leaf:
+    """The leaf with an accumulation as one update; a term that has a name already keeps it."""
+    load, value, store, rest = found.load, found.value, found.store, found.rest
+    named = rest.id if isinstance(rest, ast.Name) else None
+    gone = (load, value) if named is not None else (load,)
+    new: dict[int, Instr]
+    new = {id(value): replace(value, expr=rest), id(store): replace(store, mode="sum", value=named or store.value)}
+    return replace(leaf, body=tuple(new.get(id(i), i) for i in leaf.body if not any(i is g for g in gone)))
+
+
+def _counted(loop: Loop) -> Param | None:
+    """The iterations of a loop with step 1 or -1 that always runs to its end. None for any other loop."""
+    trips = loop_param(loop)
+    whole = trips is not None and abs(trips.step) == 1 and loop.also is None and loop.last is None
+    return trips if whole else None
+
+
+def _defines_per_iteration(leaf: Leaf, trips: Param) -> bool:
+    """True if every element that a leaf defines belongs to one iteration.
+
+    A definition whose subscript is free of the loop variable happens not at all if the loop has no iterations; over all
+    iterations it would look like one that always happens.
+    """
+    defining = [s for s in leaf.stores if s.fresh or s.mode == "set"]
+    return all(trips.name in free_names(*s.index) for s in defining)
 
 
 def _without(expr: ast.expr, name: str) -> ast.expr | None:

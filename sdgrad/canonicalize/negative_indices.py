@@ -145,23 +145,25 @@ def _within(access: Load | Store, leaf: Leaf, place: Place, program: Program) ->
 
 
 def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Place) -> Expr:
-    certain = not any(isinstance(n, Branch) or isinstance(n, Loop) and n.also is not None for _, n in place.outer)
+    """A subscript that counts from the end where it is negative, as far as the bounds of the loops tell.
+
+    :raises ParseError: the subscript is out of range in an iteration that certainly runs.
+    """
+    certain = _runs_in_every_iteration(place)
     if certain:
         _refuse_negative_end(expr, access, leaf, place)
-    own = {p.name for p in leaf.params} | {d.name for _, n in place.outer if isinstance(n, Scope) for d in dims_of(n)}
+    parallel = _parallel_params(leaf, place)
     used = free_names(expr)
-    ranges = {n for p in leaf.params if p.name in used for n in free_names(p.start, p.stop)}
-    local = leaf.defined
-    if not (used | ranges) - own or used & local:
+    if not _is_computed_by_loops(used, parallel, leaf):
         return expr
     expr = _without_remainders(expr, leaf, place)
     found = _values(expr, leaf, place, True) if size.is_number else None
     if found is None:  # bounds that only a run knows: those of a loop are taken to be no negative ones by themselves
-        plain = isinstance(expr, sympy.Symbol) or used & own or is_positive(expr, leaf, place)
+        plain = isinstance(expr, sympy.Symbol) or used & parallel or is_positive(expr, leaf, place)
         return expr if plain else sympy.Mod(expr + size, size)
     if found.is_subset(_interval(0, int(size))):
         return expr
-    if not used & own and found.is_subset(_interval(-int(size), int(size))):
+    if not used & parallel and found.is_subset(_interval(-int(size), int(size))):
         return sympy.Mod(expr + size, size)
     if not certain:
         return expr
@@ -169,6 +171,25 @@ def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Plac
         f"{leaf.source}: a slice or an index of '{access.container}' reaches beyond its array, of {size} elements, "
         "in some trip of a loop. Slices are not cut off there: write min(.., the array's size) for their end"
     )
+
+
+def _runs_in_every_iteration(place: Place) -> bool:
+    """True if no branch and no early exit of a loop can keep the node from running."""
+    return not any(isinstance(n, Branch) or isinstance(n, Loop) and n.also is not None for _, n in place.outer)
+
+
+def _parallel_params(leaf: Leaf, place: Place) -> set[str]:
+    """The parameters of a leaf and of the maps around it."""
+    return {p.name for p in leaf.params} | {d.name for _, n in place.outer if isinstance(n, Scope) for d in dims_of(n)}
+
+
+def _is_computed_by_loops(used: set[str], parallel: set[str], leaf: Leaf) -> bool:
+    """True if a subscript varies with sequential loops or symbols, and not with data.
+
+    The range of a parameter in the subscript counts as well.
+    """
+    ranges = {n for p in leaf.params if p.name in used for n in free_names(p.start, p.stop)}
+    return bool((used | ranges) - parallel) and not used & leaf.defined
 
 
 def _without_remainders(expr: Expr, leaf: Leaf, place: Place) -> Expr:

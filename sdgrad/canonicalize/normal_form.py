@@ -1,8 +1,9 @@
-"""The normal form of programs: what is differentiated."""
+"""The normal form: what is lifted from a graph, rewritten until every later stage has few cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+from dataclasses import replace
 
 import dace
 
@@ -25,61 +26,238 @@ from sdgrad.lift.custom_regions import close_calls
 from sdgrad.lift.elementary import elementary
 from sdgrad.lift.prepare import prepare
 from sdgrad.program.naming import all_names
+from sdgrad.program.passes import Pass, Phase, Plain, Target, run_passes
 from sdgrad.program.tree import Program
 from sdgrad.rewrite.fusion import fuse
 from sdgrad.rewrite.reduction_init import start_fresh
 
-DEEPEST = 6
-"""Levels of loops that become nests, one after the other: what is fused in between is handed on by nobody."""
+UNORDERED = Phase.UNORDERED
 
 
-def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) -> Program:
-    """A graph as a fused program tree.
-
-    :param own: the graph is that of a Python function, made for this: it may be changed on the way, its loops read
-        their bounds once, and its indices count from the end where they are negative.
-    :param stop: see ``stop_at``.
-    """
-    lifted = lift_sdfg(prepare(sdfg, own), own)
-    if own:
-        refuse_truncation(lifted)
-        lifted = as_python_computes(lifted)
-    form = own_form if own else normal_form
-    return form(stop_at(close_calls(lifted, form), stop))
+def is_python(target: Target) -> bool:
+    """True if the program is that of a Python function."""
+    return target.python
 
 
-def normal_form(program: Program) -> Program:
-    """A program as it was read, in the form that is differentiated; custom calls each for itself."""
-    return with_nests(plain_form(program, normal_form))
+def truncation(program: Program, target: Target) -> Program:
+    """Refuse names whose type cannot hold a number that is bound to them."""
+    refuse_truncation(program)
+    return program
 
 
-def own_form(program: Program) -> Program:
-    """The same for a Python function, whose indices count from the end where they are negative."""
-    return with_nests(within_arrays(plain_form(within_parts(program), own_form)))
+def custom_calls(program: Program, target: Target) -> Program:
+    """Bring the statements of custom calls into normal form, each call for itself."""
+    return close_calls(program, lambda inner: in_normal_form(inner, replace(target, stop=())))
 
 
-def plain_form(program: Program, form: Callable[[Program], Program]) -> Program:
-    """The normal form with the loops that the program has."""
-    program = read_bounds_once(spell_out_updates(divide_truly(close_calls(program, form))))
-    return fuse(start_fresh(bound_sizes(fuse(remember_trips(known_integers(program))))))
+def stopped(program: Program, target: Target) -> Program:
+    """Detach every read of the containers that the target names."""
+    return stop_at(program, target.stop)
 
 
-def with_nests(program: Program) -> Program:
-    """Loops as nests where that can be, and fused with what is beside them."""
-    if "hoist" not in config.without:
-        hoisted = hoist_common(program, all_names(program))
-        program = program if hoisted is program else fuse(hoisted)
-    for _ in range(DEEPEST if "nests" not in config.without else 0):
+def loop_invariants(program: Program, target: Target) -> Program:
+    """Hoist common computations out of loops, and fuse again if any was found."""
+    hoisted = hoist_common(program, all_names(program))
+    return program if hoisted is program else fuse(hoisted)
+
+
+def loop_distribution(program: Program, target: Target) -> Program:
+    """Turn loops into parallel nests, one level of loops a round, and fuse after each round."""
+    for _ in range(config.machine.distribution_rounds):
         nested = loops_as_nests(program, all_names(program))
         if nested.body == program.body:
             break
         program = fuse(start_fresh(fuse(nested)))
-    if "sink" in config.without:
-        return program
+    return program
+
+
+def rematerialized(program: Program, target: Target) -> Program:
+    """Recompute cheap temporaries where they are read, and fuse again if any was found."""
     sunk = sink_shadows(program, all_names(program))
     return program if sunk is program else fuse(sunk)
 
 
+CUSTOM_CALLS = Pass(
+    "custom-calls",
+    custom_calls,
+    UNORDERED,
+    "The statements of a custom rule are in normal form by themselves.",
+    optional=False,
+)
+
+FUSION = Pass(
+    "fusion",
+    Plain(fuse),
+    UNORDERED,
+    "Neighbouring nests over the same ranges become one, and arrays between them become scalars "
+    "(Allen & Kennedy 2001, 6.2).",
+    optional=False,
+)
+LAST_TRIP = Pass(
+    "last-trip",
+    Plain(remember_trips),
+    UNORDERED,
+    "A loop that may stop early notes its last iteration, from which its reversal starts.",
+    optional=False,
+)
+REDUCTION_INIT = Pass(
+    "reduction-init",
+    Plain(start_fresh),
+    UNORDERED,
+    "A sum into elements that were just set to its identity defines them.",
+    optional=False,
+)
+
+LIFTED: tuple[Pass, ...] = (
+    Pass(
+        "integer-truncation",
+        truncation,
+        UNORDERED,
+        "A name whose type cannot hold what is bound to it is refused: Python would rebind it.",
+        when=is_python,
+        optional=False,
+    ),
+    Pass(
+        "python-arithmetic",
+        Plain(as_python_computes),
+        UNORDERED,
+        "Quotients of subscripts are rounded down, and powers with negative exponents are real, as in Python.",
+        when=is_python,
+        optional=False,
+    ),
+    CUSTOM_CALLS,
+    Pass(
+        "stop-gradient",
+        stopped,
+        UNORDERED,
+        "Containers named by ``stop`` are read as constants. Fusion would do away with them.",
+        optional=False,
+    ),
+)
+"""What is done once to a program that was read from a graph."""
+
+NORMAL_FORM: tuple[Pass, ...] = (
+    Pass(
+        "negative-indices-in-views",
+        Plain(within_parts),
+        UNORDERED,
+        "Positions in slices become positions in their arrays.",
+        when=is_python,
+        optional=False,
+    ),
+    CUSTOM_CALLS,
+    Pass(
+        "true-division",
+        Plain(divide_truly),
+        UNORDERED,
+        "A quotient of integers is real: C++ would round it.",
+        optional=False,
+    ),
+    Pass(
+        "compound-updates",
+        Plain(spell_out_updates),
+        UNORDERED,
+        "Updates that are no sum, product or extreme become a load and a store.",
+        optional=False,
+    ),
+    Pass(
+        "loop-bounds",
+        Plain(read_bounds_once),
+        UNORDERED,
+        "Bounds that a loop's body may change are read once, before the loop.",
+        optional=False,
+    ),
+    Pass(
+        "constant-propagation",
+        Plain(known_integers),
+        UNORDERED,
+        "Integer scalars with known values become expressions over parameters and symbols (Wegman & Zadeck 1991).",
+        after=("loop-bounds",),
+        optional=False,
+    ),
+    LAST_TRIP,
+    FUSION,
+    Pass(
+        "bounding-sizes",
+        Plain(bound_sizes),
+        UNORDERED,
+        "Arrays whose size varies with a loop get its maximum.",
+        after=("constant-propagation",),
+        optional=False,
+    ),
+    REDUCTION_INIT,
+    FUSION,
+    Pass(
+        "negative-indices",
+        Plain(within_arrays),
+        UNORDERED,
+        "Negative subscripts count from the end; those that leave the array are refused.",
+        when=is_python,
+        after=("constant-propagation", "bounding-sizes"),
+        optional=False,
+    ),
+    Pass(
+        "loop-invariants",
+        loop_invariants,
+        UNORDERED,
+        "What several iterations compute alike is computed once, before them.",
+        after=("negative-indices",),
+    ),
+    Pass(
+        "loop-distribution",
+        loop_distribution,
+        UNORDERED,
+        "Loops without dependences between iterations become parallel nests (Allen & Kennedy 2001, 2.3).",
+        after=("loop-invariants",),
+    ),
+    Pass(
+        "rematerialization",
+        rematerialized,
+        UNORDERED,
+        "A temporary that is cheaper to compute than to read is computed where it is read (Briggs et al. 1992).",
+        after=("loop-distribution",),
+    ),
+)
+"""The form that is differentiated, read top down."""
+
+AGAIN: tuple[Pass, ...] = (
+    Pass(
+        "elementary-operations",
+        Plain(elementary),
+        UNORDERED,
+        "Expressions are taken apart into elementary functions, polynomials and choices.",
+        optional=False,
+    ),
+    LAST_TRIP,
+    FUSION,
+    REDUCTION_INIT,
+)
+"""What brings a program that differentiation made back into normal form, for the next derivative."""
+
+
+def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) -> Program:
+    """Read a graph as a program in normal form.
+
+    :param own: the graph is that of a Python function, made for this: it may be changed on the way, its loops read
+        their bounds once, and its indices count from the end where they are negative.
+    :param stop: containers that are read as constants.
+    :raises NameNotFound: ``stop`` names no container.
+    """
+    target = Target(python=own, stop=tuple(stop))
+    lifted = lift_sdfg(prepare(sdfg, own), own)
+    return in_normal_form(run_passes(lifted, LIFTED, target), target)
+
+
+def in_normal_form(program: Program, target: Target) -> Program:
+    """Rewrite a program into the form that is differentiated."""
+    return run_passes(program, NORMAL_FORM, target, config.without)
+
+
+def normal_form(program: Program) -> Program:
+    """Rewrite a program that no Python function stands behind into the form that is differentiated."""
+    return in_normal_form(program, Target())
+
+
 def normalize_again(program: Program) -> Program:
-    """A program that differentiation made, in the form that is differentiated."""
-    return start_fresh(fuse(remember_trips(elementary(program))))
+    """Rewrite a program that differentiation made into the form that is differentiated."""
+    return run_passes(program, AGAIN, Target())

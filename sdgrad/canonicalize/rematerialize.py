@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import dace
 
+from sdgrad.config import config
 from sdgrad.program.leaves import rename_instr, slice_for
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
@@ -35,8 +36,6 @@ from sdgrad.rewrite.fusion import drop_dead
 from sdgrad.symbolic.expr import free_names, substitute, sym
 
 WHOLE = (dace.float32, dace.float64, dace.complex64, dace.complex128)  # types of which an array holds all digits
-MOST_STEPS = 2
-"""Instructions that are sooner computed again than an element is read."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +52,22 @@ class Shadow:
 
 
 def sink_shadows(program: Program, names: Names) -> Program:
-    """The program without temporaries that are computed from what their readers have."""
-    written = Counter(s.container for n in walk(program.body) if isinstance(n, Leaf) for s in n.stores)
-    written.update(w for n in walk(program.body) if not isinstance(n, Leaf) and not children(n) for w in writes(n))
-    viewed = {c.view_of for c in program.containers.values()}
-    own = {
-        n
-        for n, c in program.containers.items()
-        if written[n] == 1 and c.transient and c.view_of is None and n not in viewed and n not in program.arguments
-    }
-    body = _block(program.body, program, own, names)
+    """Rematerialize shadows at their uses; the program unchanged if it has none."""
+    body = _block(program.body, program, _set_once(program), names)
     return drop_dead(replace(program, body=body)) if body != program.body else program
+
+
+def _set_once(program: Program) -> set[str]:
+    """Temporaries with a single store in the text of the program, and no view."""
+    written: Counter[str] = Counter()
+    for node in walk(program.body):
+        if isinstance(node, Leaf):
+            written.update(s.container for s in node.stores)
+        elif not children(node):
+            written.update(writes(node))
+    viewed = {c.view_of for c in program.containers.values()} | set(program.arguments)
+    own = {n for n, c in program.containers.items() if c.transient and c.view_of is None}
+    return {n for n in own - viewed if written[n] == 1}
 
 
 def _block(block: Block, program: Program, own: set[str], names: Names) -> Block:
@@ -78,23 +82,42 @@ def _block(block: Block, program: Program, own: set[str], names: Names) -> Block
 
 
 def _shadows(leaf: Leaf, program: Program, own: set[str]) -> Iterator[Shadow]:
+    """The temporaries of a leaf that a few instructions compute from an array the leaf stores beside them."""
     if leaf.sequential:
         return
+    places = _invertible_stores(leaf, program)
+    originals = {s.value: s for s in places if program.containers[s.container].dtype in WHOLE}
+    for store, place in places.items():
+        found = _shadow(store, place, leaf, originals, program) if store.container in own else None
+        if found is not None:
+            yield found
+
+
+def _invertible_stores(leaf: Leaf, program: Program) -> dict[Store, dict[str, Expr]]:
+    """The unconditional stores whose subscript determines the instance, each the only one to its memory."""
     plain = [s for s in leaf.stores if s.mode == "set" and s.guard is None and not free_names(*s.index) & leaf.defined]
     count = Counter(program.root(s.container) for s in leaf.stores)
-    places = {s: p for s in plain if (p := _placed(s, leaf)) is not None and count[program.root(s.container)] == 1}
-    originals = {s.value: s for s in places if program.containers[s.container].dtype in WHOLE}
-    for s in places:
-        steps: tuple[Instr, ...] = slice_for(leaf.body, {s.value})
-        known = [i.name for i in steps if not isinstance(i, Store) and i.name != s.value and i.name in originals]
-        if s.container not in own or not known:
-            continue
-        original = originals[known[-1]]
-        rest = _after(steps, known[-1], s.value)
-        lets = tuple(i for i in rest if isinstance(i, Let))
-        same = program.containers[s.container].dtype == program.containers[original.container].dtype
-        if same and len(lets) == len(rest) <= MOST_STEPS:
-            yield Shadow(s.container, original.container, places[s], original.index, s.value, known[-1], lets)
+    places = {s: _placed(s, leaf) for s in plain if count[program.root(s.container)] == 1}
+    return {s: p for s, p in places.items() if p is not None}
+
+
+def _shadow(
+    store: Store, place: dict[str, Expr], leaf: Leaf, originals: dict[str, Store], program: Program
+) -> Shadow | None:
+    """The shadow that a store defines. None if its value needs loads or too many steps from the nearest original."""
+    steps: tuple[Instr, ...] = slice_for(leaf.body, {store.value})
+    names = [i.name for i in steps if not isinstance(i, Store)]
+    known = [n for n in names if n != store.value and n in originals]
+    if not known:
+        return None
+    original = originals[known[-1]]
+    rest = _after(steps, known[-1], store.value)
+    lets = tuple(i for i in rest if isinstance(i, Let))
+    same = program.containers[store.container].dtype == program.containers[original.container].dtype
+    short = len(lets) == len(rest) <= config.machine.rematerialized_instructions
+    if not same or not short:
+        return None
+    return Shadow(store.container, original.container, place, original.index, store.value, known[-1], lets)
 
 
 def _after(steps: tuple[Instr, ...], source: str, value: str) -> tuple[Instr, ...]:

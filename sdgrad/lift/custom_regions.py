@@ -87,51 +87,96 @@ def close_calls(program: Program, finish: Callable[[Program], Program]) -> Progr
 def _closed(
     call: CustomCall, program: Program, containers: Mapping[str, Container], finish: Callable[[Program], Program]
 ) -> tuple[CustomCall, dict[str, Container]]:
-    """A call with its operands and its block in normal form, and the containers that are new."""
-    root = program.root
-    shown = {root(o.window.container) for o in call.variables.values()}
-    outside = {root(n) for node in program.body for n in _touched(node, call)} | shown | set(program.arguments)
-    inside = {root(n) for node in call.block for n in reads(node) | writes(node)}
-    maps = {c for n in walk(call.block) for c in local_names(n)}
-    given = inside & outside
-    free = {n: replace(c, desc=lasting(c.desc, False)) if n in given else c for n, c in containers.items()}
-    own = finish(replace(program, containers=free, body=call.block, arguments=tuple(sorted(given))))
-    touched = writes_of(own.body, own), reads_of(own.body, own)
-    inputs: dict[str, Region] = {}
-    outputs: dict[str, Region] = {n: whole_region(n, program.containers[n].shape) for n in _made(call) & inside}
-    for name in sorted((inside & outside) - maps - outputs.keys()):
-        container = program.containers[name]
-        written, read = ([t for t in found if t.container == name] for found in touched)
-        if written:
-            outputs[name], exact = box(written, container)
-            if not exact:
-                outputs[name] = whole_region(name, container.shape)
-                inputs[name] = outputs[name]
-        if read and name not in inputs and not _defined_first(name, own):
-            inputs[name], _ = box(read, container)
-    used = {n for node in own.body for n in reads(node) | writes(node)} | maps
-    made = {n: c for n, c in own.containers.items() if n in used and (own.root(n) not in outside or c.view_of)}
-    assigned = {n.symbol for n in walk(own.body) if isinstance(n, (Loop, SymbolAssign))}
-    symbols = {s for node in own.body for s in used_symbols(node, own)} - assigned - names_in(own.body)
-    later = {s for node in program.body for s in _symbols_outside(node, call, program)}
-    if lost := sorted(later & {n.symbol for n in walk(own.body) if isinstance(n, SymbolAssign)}):
-        name = call.rule.name if call.rule is not None else ""
-        message = f"assigns {', '.join(lost)}, which is used after it"
-        hint = "put what uses it into the region, or the assignment before it"
-        raise DifferentiationError([Problem(f"region '{name}'", message, str(call.source), hint)])
+    """Close a call: give it its operands and its block in normal form, and return it with the containers that are new.
+
+    :raises DifferentiationError: the block assigns a symbol that the program reads after the call.
+    """
+    outside = _visible_outside(call, program)
+    inside = {program.root(n) for node in call.block for n in reads(node) | writes(node)}
+    local = {c for n in walk(call.block) for c in local_names(n)}
+    own = _normal_block(call, program, containers, inside & outside, finish)
+    inputs, outputs = _operands(call, own, program, inside, (inside & outside) - local)
+    _refuse_escaping_symbols(call, own, program)
     closed = replace(
         call,
         inputs=inputs,
         outputs=outputs,
         block=own.body,
-        containers=made,
-        mentioned=frozenset(symbols),
+        containers=_private_containers(own, outside, local),
+        mentioned=_free_symbols(own),
     )
     return closed, {n: c for n, c in own.containers.items() if n not in program.containers}
 
 
-def _made(call: CustomCall) -> set[str]:
-    """Containers that are there for what an operator computes: whatever they held before counts for nothing."""
+def _visible_outside(call: CustomCall, program: Program) -> set[str]:
+    """The containers that are visible outside of a call: arguments, variables of the rule, accesses of other nodes."""
+    variables = {program.root(o.window.container) for o in call.variables.values()}
+    accessed = {program.root(n) for node in program.body for n in _touched(node, call)}
+    return accessed | variables | set(program.arguments)
+
+
+def _normal_block(
+    call: CustomCall,
+    program: Program,
+    containers: Mapping[str, Container],
+    shared: set[str],
+    finish: Callable[[Program], Program],
+) -> Program:
+    """Bring the block of a call into normal form, as a program whose arguments are the shared containers."""
+    own = {n: replace(c, desc=lasting(c.desc, False)) if n in shared else c for n, c in containers.items()}
+    return finish(replace(program, containers=own, body=call.block, arguments=tuple(sorted(shared))))
+
+
+def _operands(
+    call: CustomCall, own: Program, program: Program, inside: set[str], shared: set[str]
+) -> tuple[dict[str, Region], dict[str, Region]]:
+    """The regions that a call reads and writes: the bounding boxes of the accesses of its block.
+
+    A write whose elements are not known exactly counts as an update of the whole container.
+    """
+    touched = writes_of(own.body, own), reads_of(own.body, own)
+    inputs: dict[str, Region] = {}
+    outputs: dict[str, Region] = {n: whole_region(n, program.containers[n].shape) for n in _results(call) & inside}
+    for name in sorted(shared - outputs.keys()):
+        container = program.containers[name]
+        written, read = ([t for t in found if t.container == name] for found in touched)
+        if written:
+            outputs[name], exact = box(written, container)
+            if not exact:
+                inputs[name] = outputs[name] = whole_region(name, container.shape)
+        if read and name not in inputs and not _defined_first(name, own):
+            inputs[name], _ = box(read, container)
+    return inputs, outputs
+
+
+def _private_containers(own: Program, outside: set[str], local: set[str]) -> dict[str, Container]:
+    """The containers of a closed block that nothing outside accesses, and its views."""
+    used = {n for node in own.body for n in reads(node) | writes(node)} | local
+    return {n: c for n, c in own.containers.items() if n in used and (own.root(n) not in outside or c.view_of)}
+
+
+def _free_symbols(own: Program) -> frozenset[str]:
+    """The symbols that a closed block reads and does not define."""
+    assigned = {n.symbol for n in walk(own.body) if isinstance(n, (Loop, SymbolAssign))}
+    return frozenset({s for node in own.body for s in used_symbols(node, own)} - assigned - names_in(own.body))
+
+
+def _refuse_escaping_symbols(call: CustomCall, own: Program, program: Program) -> None:
+    """Refuse a block that assigns a symbol which the rest of the program uses.
+
+    :raises DifferentiationError: there is such a symbol.
+    """
+    later = {s for node in program.body for s in _symbols_outside(node, call, program)}
+    lost = sorted(later & {n.symbol for n in walk(own.body) if isinstance(n, SymbolAssign)})
+    if lost:
+        name = call.rule.name if call.rule is not None else ""
+        message = f"assigns {', '.join(lost)}, which is used after it"
+        hint = "put what uses it into the region, or the assignment before it"
+        raise DifferentiationError([Problem(f"region '{name}'", message, str(call.source), hint)])
+
+
+def _results(call: CustomCall) -> set[str]:
+    """The result containers of an operator with an adjoint of its own: their former content is dead."""
     if call.rule is None or call.rule.adjoint is None:
         return set()
     return {call.variables[n].window.container for n in call.rule.results if n in call.variables}

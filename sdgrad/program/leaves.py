@@ -67,14 +67,6 @@ def params_of(access: Load | Store, leaf: Leaf) -> tuple[Param, ...]:
     return leaf.params if bounds & {p.name for p in leaf.params} - {p.name for p in own} else own
 
 
-
-
-
-
-
-
-
-
 def backwards(leaf: Leaf) -> Leaf:
     """The leaf's instances one after another, in reverse order: ``i`` becomes ``start + stop - i``."""
     env: dict[str, Expr] = {}

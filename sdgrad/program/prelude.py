@@ -76,7 +76,6 @@ extern "C" {{
 #endif
 """
 DECLARATION = '__attribute__((simd("notinbranch"))) {type} {name}({operands}) noexcept;\n'
-CHUNK = 512  # trips of a vectorized loop that a thread takes at once, so that its remainder is the same for all numbers
 
 
 def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = False) -> str:

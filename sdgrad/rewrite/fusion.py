@@ -7,10 +7,12 @@ in registers, and nothing of them is ever kept in memory.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import dace
 
+from sdgrad.config import config
 from sdgrad.program.leaves import dedupe, live, mentioned, rename_instr, rename_params
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
@@ -37,15 +39,12 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 
 DTYPES = {t.to_string(): t for t in (*dace.dtypes.INTEGER_TYPES, dace.bool_)}  # that casts convert to
-LOOKBACK = 24  # how far back a leaf looks for a partner: keeps fusion linear in the program's length
-ROUNDS = 3  # stores that a round finds dead have kept neighbours apart
-LARGEST_BODY = 300  # instructions of a fused leaf: beyond it compilers spill and compile times grow
 
 
 def fuse(program: Program) -> Program:
     """The program with nests collapsed, leaves fused and dead stores removed."""
     body = tuple(collapse(n) for n in program.body)
-    for _ in range(ROUNDS):
+    for _ in range(config.machine.fusion_rounds):
         fused = drop_dead(replace(program, body=fuse_block(body, program)))
         if fused.body == body:
             break
@@ -96,7 +95,7 @@ def collapse_fused(node: Node, program: Program) -> Node:
 
 def find_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None:
     """The nearest earlier leaf that this one can be merged into, moving past independent nodes only."""
-    for k in range(len(before) - 1, max(-1, len(before) - 1 - LOOKBACK), -1):
+    for k in range(len(before) - 1, max(-1, len(before) - 1 - config.machine.fusion_window), -1):
         node = before[k]
         if isinstance(node, Leaf) and fusable(node, leaf, program):
             return k
@@ -107,7 +106,7 @@ def find_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None
 
 def find_late_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None:
     """The nearest earlier leaf that can wait for this one: whatever stands between them has nothing to do with it."""
-    for k in range(len(before) - 2, max(-1, len(before) - 1 - LOOKBACK), -1):
+    for k in range(len(before) - 2, max(-1, len(before) - 1 - config.machine.fusion_window), -1):
         node = before[k]
         if isinstance(node, Leaf) and same_domain(node, leaf) and fusable(node, leaf, program):
             return k if not any(depends(node, x, program) for x in before[k + 1 :]) else None
@@ -129,20 +128,20 @@ def roots(names: set[str], program: Program) -> set[str]:
 
 
 def fusable(first: Leaf, second: Leaf, program: Program) -> bool:
-    """Whether both run over one domain, and meet in memory only at the same element of the same instance."""
-    if first.sequential or second.sequential or len(first.body) + len(second.body) > LARGEST_BODY:
+    """True if two leaves run over one domain, and depend on each other within an instance only."""
+    if first.sequential or second.sequential or len(first.body) + len(second.body) > config.machine.fused_instructions:
         return False
-    if not same_domain(first, second):
-        return False
-    moved = rename_params(second, first.params)
-    stored = [i for i in first.body if isinstance(i, Store)]
-    loaded = [i for i in first.body if isinstance(i, Load)]
-    later_loads = [i for i in moved if isinstance(i, Load)]
-    later_stores = [i for i in moved if isinstance(i, Store)]
+    return same_domain(first, second) and _keeps_dependences(first, rename_params(second, first.params), program)
+
+
+def _keeps_dependences(first: Leaf, second: Sequence[Instr], program: Program) -> bool:
+    """True if fusion preserves every flow, output and anti dependence between a leaf and the body of a later one."""
+    loads = [i for i in second if isinstance(i, Load)]
+    stores = [i for i in second if isinstance(i, Store)]
     return (
-        all(flows(s, x, first, program) for s in stored for x in later_loads)
-        and all(overwrites(s, x, first, program) for s in stored for x in later_stores)
-        and (not first.params or all(same_instance(s, x, first, program) for s in later_stores for x in loaded))
+        all(flows(s, x, first, program) for s in first.stores for x in loads)
+        and all(overwrites(s, x, first, program) for s in first.stores for x in stores)
+        and (not first.params or all(same_instance(s, x, first, program) for s in stores for x in first.loads))
     )
 
 

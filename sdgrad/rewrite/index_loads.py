@@ -31,7 +31,9 @@ class Known:
 
 
 def with_local_indices(block: Block, symbols: set[str], names: Names, program: Program) -> Sequence[Node] | None:
-    """Leaves that read the values of these symbols themselves, and no assignments; None where that is not possible.
+    """Substitute index symbols by loads in the leaves that use them, and drop their assignments.
+
+    None if a symbol's data change before its use, or if a bound, a view or another node than a leaf uses it.
 
     :param symbols: those that the block assigns, each once, and nobody else mentions.
     """
@@ -42,21 +44,33 @@ def with_local_indices(block: Block, symbols: set[str], names: Names, program: P
             if any(known[s].stale for s in used_symbols(node, program) & known.keys()):
                 return None
             known[node.symbol] = Known(node)
-            continue
-        if not isinstance(node, Leaf):
+        elif isinstance(node, Leaf) and _is_substitutable(node, known, symbols, program):
+            mentioned = used_symbols(node, program) & symbols
+            out.append(_with_values(node, known, names) if mentioned else node)
+            known = _after_leaf(node, known, program)
+        else:
             return None
-        mentioned = used_symbols(node, program) & symbols
-        of_views = {s for c in reads(node) | writes(node) for s in view_symbols(c, program)}
-        of_bounds = {s for p in node.params for s in free_names(p.start, p.stop, p.step)}
-        if mentioned - known.keys() or (of_views | of_bounds) & symbols or any(known[s].stale for s in mentioned):
-            return None
-        out.append(_with_values(node, known, names) if mentioned else node)
-        written = {program.root(c) for c in writes(node)}
-        for s, k in known.items():  # and what was computed from it is stale as well
-            sources = used_symbols(k.assign, program) & known.keys()
-            lost = any(program.root(x.container) in written for x in k.assign.value.loads)
-            known[s] = replace(k, stale=k.stale or lost or any(known[o].stale for o in sources))
     return out
+
+
+def _is_substitutable(leaf: Leaf, known: dict[str, Known], symbols: set[str], program: Program) -> bool:
+    """True if a leaf uses only symbols with a current value, and these neither in its bounds nor in its views."""
+    mentioned = used_symbols(leaf, program) & symbols
+    of_views = {s for c in reads(leaf) | writes(leaf) for s in view_symbols(c, program)}
+    of_bounds = {s for p in leaf.params for s in free_names(p.start, p.stop, p.step)}
+    current = mentioned <= known.keys() and not any(known[s].stale for s in mentioned)
+    return current and not (of_views | of_bounds) & symbols
+
+
+def _after_leaf(leaf: Leaf, known: dict[str, Known], program: Program) -> dict[str, Known]:
+    """The known values after a leaf: stale if it writes what a value was read from, directly or through others."""
+    written = {program.root(c) for c in writes(leaf)}
+    found: dict[str, Known] = dict(known)
+    for s, k in known.items():
+        sources = used_symbols(k.assign, program) & known.keys()
+        lost = any(program.root(x.container) in written for x in k.assign.value.loads)
+        found[s] = replace(k, stale=k.stale or lost or any(found[o].stale for o in sources))
+    return found
 
 
 def _with_values(leaf: Leaf, known: dict[str, Known], names: Names) -> Leaf:

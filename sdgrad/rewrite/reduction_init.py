@@ -45,23 +45,29 @@ def start_fresh(program: Program) -> Program:
 
 
 def fold(block: Block, program: Program, everywhere: Counter[str]) -> Block:
-    """
-    :param everywhere: users of each container in the whole program.
+    """Fold the initializations of a block into the reductions that follow them.
+
+    :param everywhere: the number of users of each container in the whole program.
     """
     out: list[Node | None] = [with_children(n, tuple(fold(b, program, everywhere) for b in children(n))) for n in block]
     inside = users(block, program)
     own = {n for n, count in inside.items() if count == everywhere[n] and program.containers[n].transient}
     for k, node in enumerate(out):
         if isinstance(node, Leaf):
-            for store in node.stores:
-                found = next_use(out, k, store, node, program, own) if starts(store, node, program) else None
-                if found is not None:
-                    out[found.at] = found.done
-                    rest = drop_stores(node, lambda s, dead=store: s is dead)
-                    node = out[k] = rest if rest.stores else None
-                    if node is None:
-                        break
+            _fold_leaf(out, k, node, program, own)
     return tuple(n for n in out if n is not None)
+
+
+def _fold_leaf(out: list[Node | None], k: int, leaf: Leaf, program: Program, own: set[str]) -> None:
+    """Drop the initializing stores of the leaf at position ``k`` that the next use makes redundant."""
+    for store in leaf.stores:
+        found = next_use(out, k, store, leaf, program, own) if starts(store, leaf, program) else None
+        if found is not None:
+            out[found.at] = found.done
+            leaf = drop_stores(leaf, lambda s, dead=store: s is dead)
+            out[k] = leaf if leaf.stores else None
+            if not leaf.stores:
+                return
 
 
 def starts(store: Store, leaf: Leaf, program: Program) -> bool:
@@ -96,47 +102,91 @@ class Use:
     done: Node
 
 
+@dataclass(frozen=True)
+class Initialization:
+    """A store of a constant that may be the start of a reduction.
+
+    :param part: the elements that it sets. None if it sets the whole container.
+    """
+
+    store: Store
+    leaf: Leaf
+    part: isl.Set | None
+
+    @property
+    def name(self) -> str:
+        return self.store.container
+
+    @property
+    def symbols(self) -> set[str]:
+        """Symbols that the set elements depend on."""
+        bounds = (free_names(p.start, p.stop) for p in self.leaf.params)
+        return free_names(*self.store.index).union(*bounds)
+
+
 def next_use(
     block: Sequence[Node | None], k: int, store: Store, leaf: Leaf, program: Program, own: set[str]
 ) -> Use | None:
-    """The next use of a container, if all that is done with it there are reductions that the constant is neutral for.
+    """Find the next use of an initialized container, as a reduction that starts from its identity.
 
-    They must reach all its elements, or all that are used later.
+    None unless the next user only accumulates into the container, the constant is the identity of its mode, and the
+    accumulation reaches all elements, or all that are used later.
 
     :param own: containers that nothing but the block uses.
     """
-    name = store.container
-    shape = program.containers[name].shape
+    shape = program.containers[store.container].shape
     part = None if covers(store, leaf, shape) else leaf_relation(store, leaf, len(shape)).elements
-    bounds = {n for p in leaf.params for n in free_names(p.start, p.stop)} | free_names(*store.index)
+    start = Initialization(store, leaf, part)
     for j in range(k + 1, len(block)):
         node = block[j]
-        if (
-            part is not None
-            and node is not None
-            and bounds & {s.symbol for s in walk((node,)) if isinstance(s, (SymbolAssign, Loop))}
-        ):
-            return None
-        if node is None or not uses(node, name, program):
+        if node is None:
             continue
-        found = only_user(node, name, program)
-        if found is None or any(program.root(x.container) == name for x in found[0].loads):
+        if part is not None and start.symbols & _assigned(node):
             return None
-        user, around = found
-        mine = [s for s in user.stores if program.root(s.container) == name]
-        neutral = is_identity(mine[0].mode, number(store, leaf), program.containers[name].dtype)
-        if not neutral or any(s.fresh for s in mine):
-            return None
-        fresh = started(user, around, mine, program) if part is None else None
-        if fresh is None:
-            alone = name in own and not any(n is not None and uses(n, name, program) for n in block[:k])
-            later = used_later(block, j, user, name, program) if part is None and alone else None
-            touched = later if part is None else part
-            fresh = started_part(user, around, mine, touched, part is not None) if touched is not None else None
-        if fresh is None:
-            return None
-        return Use(j, exchanged(node, user, fresh))
+        if uses(node, start.name, program):
+            done = _absorbed(start, block, k, j, program, own)
+            return Use(j, done) if done is not None else None
     return None
+
+
+def _assigned(node: Node) -> set[str]:
+    """Symbols that get a value in a node."""
+    return {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))}
+
+
+def _absorbed(
+    start: Initialization, block: Sequence[Node | None], k: int, j: int, program: Program, own: set[str]
+) -> Node | None:
+    """The node at position ``j`` with its reduction fresh. None if it needs the initialization at position ``k``."""
+    node = block[j]
+    found = only_user(node, start.name, program) if node is not None else None
+    mine = _neutral_updates(found[0], start, program) if found is not None else []
+    if node is None or found is None or not mine:
+        return None
+    user, around = found
+    if start.part is not None:
+        fresh = started_part(user, around, mine, start.part, True)
+    else:
+        fresh = started(user, around, mine, program)
+        if fresh is None and start.name in own and not _is_used(block[:k], start.name, program):
+            later = used_later(block, j, user, start.name, program)
+            fresh = started_part(user, around, mine, later, False) if later is not None else None
+    return exchanged(node, user, fresh) if fresh is not None else None
+
+
+def _neutral_updates(user: Leaf, start: Initialization, program: Program) -> list[Store]:
+    """The updates whose identity is the initial constant. Empty if the leaf accesses the container in another way."""
+    if any(program.root(x.container) == start.name for x in user.loads):
+        return []
+    mine = [s for s in user.stores if program.root(s.container) == start.name]
+    dtype = program.containers[start.name].dtype
+    neutral = is_identity(mine[0].mode, number(start.store, start.leaf), dtype)
+    return mine if neutral and not any(s.fresh for s in mine) else []
+
+
+def _is_used(block: Sequence[Node | None], name: str, program: Program) -> bool:
+    """True if a node of the block accesses the memory of a container."""
+    return any(n is not None and uses(n, name, program) for n in block)
 
 
 def exchanged(node: Node, old: Leaf, new: Leaf) -> Node:
@@ -175,28 +225,39 @@ def started(leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], progra
 
 
 def used_later(block: Sequence[Node | None], j: int, user: Leaf, name: str, program: Program) -> isl.Set | None:
-    """The elements that leaves of a block use from its j-th node on; None where that is not known."""
-    rank = len(program.containers[name].shape)
+    """The elements of a container that the leaves of a block access from position ``j`` on. None if not known."""
     found: isl.Set | None = None
     changed: set[str] = set()
     for node in block[j:]:
-        if node is None or not uses(node, name, program):
-            changed |= (
-                {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))} if node is not None else set()
-            )
+        if node is None:
+            continue
+        if not uses(node, name, program):
+            changed |= _assigned(node)
             continue
         if not isinstance(node, Leaf) or node is block[j] and node is not user:
             return None
-        accesses: list[Load | Store] = [*node.loads, *node.stores]
-        for i in accesses:
-            if program.root(i.container) != name:
-                continue
-            rel = leaf_relation(i, node, rank) if i.container == name else None
-            if rel is None or not rel.exact:
-                return None
-            if set(rel.map.get_var_names(isl.dim_type.param)) & {f"v_{s}" for s in changed}:
-                return None
-            found = rel.elements if found is None else found.union(rel.elements)
+        part = _elements(node, name, changed, program)
+        if part is None:
+            return None
+        found = part if found is None else found.union(part)
+    return found
+
+
+def _elements(leaf: Leaf, name: str, changed: set[str], program: Program) -> isl.Set | None:
+    """The elements of a container that a leaf accesses.
+
+    None if they are not known exactly, or depend on a symbol that has ``changed``.
+    """
+    found: isl.Set | None = None
+    accesses: list[Load | Store] = [*leaf.loads, *leaf.stores]
+    for access in (x for x in accesses if program.root(x.container) == name):
+        rank = len(program.containers[name].shape)
+        rel = leaf_relation(access, leaf, rank) if access.container == name else None
+        if rel is None or not rel.exact:
+            return None
+        if set(rel.map.get_var_names(isl.dim_type.param)) & {f"v_{s}" for s in changed}:
+            return None
+        found = rel.elements if found is None else found.union(rel.elements)
     return found
 
 

@@ -9,20 +9,18 @@ from dataclasses import replace
 import sympy
 from dace import data as dt
 
+from sdgrad.config import config
 from sdgrad.program.leaves import rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Container, Expr, Leaf, Let, Load, Param, Program, Store
 from sdgrad.symbolic.expr import substitute, sym
-
-LEAST_SHARE = 1 << 16
-"""Elements that all trips together may hand on, however small the arguments are."""
 
 
 def share_of(program: Program) -> int:
     """Elements that may be made for what trips hand on: as many as the arguments have."""
     arguments = [program.containers[n].shape for n in program.arguments]
     sizes = [int(sympy.prod(s)) for s in arguments if all(n.is_number for n in s)]
-    return max(LEAST_SHARE, sum(sizes))
+    return max(config.machine.expanded_elements, sum(sizes))
 
 
 def wider(container: Container, count: Expr, share: int, names: Names) -> Container | None:

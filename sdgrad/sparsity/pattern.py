@@ -7,22 +7,18 @@ taken to be anything: the pattern may be too large, never too small.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from dace import data as dt
 
 from sdgrad.analysis.activity import leaf_facts
 from sdgrad.program.custom_call import expanded
-from sdgrad.program.kinds import kind_of
 from sdgrad.program.tree import (
     Block,
     Branch,
-    Expr,
     Leaf,
     Let,
     Load,
@@ -35,20 +31,15 @@ from sdgrad.program.tree import (
     Scope,
     Store,
     SymbolAssign,
-    Value,
     reads,
     walk,
     writes,
 )
+from sdgrad.sparsity.integers import Integers, Unknown
 from sdgrad.symbolic import code
-from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
 
 Matrix: TypeAlias = sp.csr_matrix
-
-
-class Unknown(Exception):
-    """A value that depends on floating-point data."""
 
 
 def dependencies(program: Program, source: str, result: str, given: Mapping[str, object]) -> sp.csr_matrix:
@@ -76,61 +67,15 @@ def _integers(program: Program, given: Mapping[str, object]):
 
 
 @dataclass
-class _Run:
-    program: Program
-    symbols: dict[str, int]  # those with a known value
+class _Run(Integers):
     columns: int = 0
     depends: dict[str, Matrix] = field(default_factory=dict)  # by root container; none: on nothing
-    values: dict[str, np.ndarray] = field(default_factory=dict)  # of integer containers, where they are known
-
-    # -- memory
-    def number(self, expr: Expr) -> int:
-        return int(self.evaluate(to_ast(expr), {}))
-
-    def size(self, container: str) -> int:
-        desc = self.program.containers[container].desc
-        return self.number(desc.total_size) if isinstance(desc, dt.Array) else 1
-
-    def address(self, container: str, index: tuple, count: int) -> np.ndarray:
-        """Positions in the memory of the root container."""
-        c = self.program.containers[container]
-        strides = c.desc.strides if isinstance(c.desc, dt.Array) else (1,)
-        found = np.zeros(count, np.int64)
-        for i, s in zip(index, strides, strict=False):
-            found += np.asarray(i, np.int64) * self.number(s)
-        if c.view_of is not None and c.view_subset is not None:
-            start = tuple(self.number(b) for b, _, _ in c.view_subset.ranges)
-            found += self.address(c.view_of, start, 1)[0]
-        return found
 
     def of(self, container: str) -> Matrix:
         root = self.program.root(container)
         if root not in self.depends:
             self.depends[root] = sp.csr_matrix((self.size(root), self.columns), dtype=bool)
         return self.depends[root]
-
-    # -- values
-    def evaluate(self, expr: ast.expr, env: Mapping[str, object]) -> Any:
-        known = {**self.symbols, **env}
-        if code.names_in(expr) - known.keys():
-            raise Unknown
-        try:
-            return evaluated(expr, known)
-        except (NameError, TypeError, ZeroDivisionError, ValueError) as error:
-            raise Unknown from error
-
-    def value(self, value: Value) -> Any:
-        env: dict[str, object] = {}
-        for load in value.loads:
-            index = tuple(self.evaluate(to_ast(i), env) for i in load.index)
-            env[load.name] = self.content(load.container, self.address(load.container, index, 1))[0]
-        return self.evaluate(value.expr, env)
-
-    def content(self, container: str, address: np.ndarray) -> np.ndarray:
-        root = self.program.root(container)
-        if root not in self.values or address.size and address.max() >= self.values[root].size:
-            raise Unknown
-        return self.values[root][address]
 
     # -- nodes
     def block(self, block: Block) -> None:
@@ -383,23 +328,6 @@ class _Run:
         self.values.pop(root, None)
         if new is not None:
             self.depends[root] = self.of(root) + sp.csr_matrix(np.ones((size, 1), bool)) @ _union(new)
-
-    def remember(
-        self, store: Store, root: str, address: np.ndarray, env: Mapping[str, object], chosen: np.ndarray | None
-    ) -> None:
-        """The integers that a store leaves, where they are known."""
-        if kind_of(self.program.containers[store.container].dtype) not in ("int", "bool"):
-            return
-        if store.mode != "set" or store.value not in env:
-            self.values.pop(root, None)
-            return
-        values = np.broadcast_to(np.asarray(env[store.value]), address.size if chosen is None else chosen.size)
-        if root not in self.values:
-            if self.size(root) != np.unique(address).size:
-                return
-            self.values[root] = np.zeros(self.size(root), np.int64)
-        self.values[root] = self.values[root].copy()
-        self.values[root][address] = values if chosen is None else values[chosen]
 
 
 def _scatter(rows: np.ndarray, columns: np.ndarray, height: int, width: int) -> Matrix:

@@ -16,13 +16,14 @@ from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import config
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, TapeError
 from sdgrad.frontend.parse import bind_arguments, python_function
+from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.naming import is_returned
 from sdgrad.program.tree import Block, writes
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.compile_lock import making
-from sdgrad.specialize.signature import Ready, Signature, Watching, compiled
+from sdgrad.specialize.signature import Signature, Watching
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
 from sdgrad.tape.split import Halves, split

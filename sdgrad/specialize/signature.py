@@ -9,8 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 import dace
 import numpy as np
 
-from sdgrad.analysis.definite_assignment import filled_in_parts
-from sdgrad.analysis.loop_private import defined_first
 from sdgrad.autodiff.differentiate import Differentiated, differentiate_program, push_tangents
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
@@ -18,18 +16,14 @@ from sdgrad.canonicalize.normal_form import normalize, normalize_again
 from sdgrad.config import config, device
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
-from sdgrad.optimize import optimize
-from sdgrad.program.emit import emit
+from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.kinds import kind_of
-from sdgrad.program.naming import is_returned, own_arguments, plain_names, returned
-from sdgrad.program.rename import renamed_program
+from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.tree import Program, writes
-from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
+from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
 from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
-from sdgrad.runtime.call.persistent_workspace import keep_memory
 from sdgrad.runtime.compile import precompiled_header
-from sdgrad.runtime.compile.cache import Library, compile_together
 from sdgrad.specialize.compile_lock import making
 
 
@@ -125,7 +119,7 @@ class Signature:
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
-        key = (config.blas, config.without, device(), resident, own, *kinds)
+        key = (config.blas, config.without, config.machine, device(), resident, own, *kinds)
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache or cache[key].is_stale():
             with making:
@@ -216,47 +210,10 @@ _signatures: dict[Hashable, dict[tuple, Signature]] = {}
 _making: list[list[tuple[Any, Hashable]]] = []  # what is called by functions that others, just being made, derive from
 
 
-@dataclass(frozen=True)
-class Ready:
-    """A program as the graph that is compiled.
-
-    :param spelled: names that C++ does not accept, and what stands for them.
-    """
-
-    program: Program
-    sdfg: dace.SDFG
-    spelled: Mapping[str, str]
-
-    @staticmethod
-    def of(program: Program, resident: bool = False) -> Ready:
-        program = optimize(program, resident)
-        spelled = plain_names(program)
-        if spelled:
-            program = renamed_program(program, spelled)
-        sdfg = emit(program)
-        keep_memory(sdfg)
-        return Ready(program, sdfg, spelled)
-
-    def loaded(self, library: Library) -> CompiledProgram:
-        """The program, whose library is there."""
-        written = frozenset(self.program.root(w) for node in self.program.body for w in writes(node))
-        own = {s: n for n, s in self.spelled.items()}
-        known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
-        defined = defined_first(self.program.body, self.program, self.program.arguments)
-        defined |= filled_in_parts(self.program, set(self.program.arguments) & written - defined)
-        slots = tuple(Slot.of(own.get(n, n), d, n in written, n in defined) for n, d in known)
-        return CompiledProgram(frozenset(self.sdfg.symbols), library, slots, self.spelled)
 
 
-def compiled(*ready: Ready) -> list[CompiledProgram]:
-    """Programs, by one call of the compiler."""
-    libraries = compile_together([r.sdfg for r in ready])
-    return [r.loaded(library) for r, library in zip(ready, libraries, strict=True)]
 
 
-def compiled_program(program: Program) -> CompiledProgram:
-    """A program, optimised and compiled."""
-    return compiled(Ready.of(program))[0]
 
 
 def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:

@@ -11,6 +11,7 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.canonicalize.normal_form import normalize_again
+from sdgrad.pipeline import compiled_program
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import all_names, result_names, without_results
 from sdgrad.program.rename import renamed_program
@@ -18,7 +19,6 @@ from sdgrad.program.tree import Program
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.forward_backward import Tape
-from sdgrad.specialize.signature import compiled_program
 from sdgrad.tape.split import Halves
 
 

@@ -19,6 +19,7 @@ from sdgrad.analysis.enclosing import dims_of
 from sdgrad.analysis.loop_private import region_locals, users
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.survival import Access, Memory
+from sdgrad.config import config
 from sdgrad.program.arrays import over
 from sdgrad.program.names import Names
 from sdgrad.program.symbols import unbound_symbols
@@ -46,15 +47,6 @@ from sdgrad.symbolic.expr import sym, to_ast
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
 from sdgrad.tape.plan import Checkpoint, Level, TapePlan
 
-LEAST_BYTES = 4 << 20
-"""A tape of a loop from which on it may be cut into segments: what is less stays in a cache by itself."""
-MOST_WORK = 10
-"""Instructions that a loop may take for each number on its tape to run again rather than keep that: a number that goes
-to memory, and comes back, costs about as much."""
-FEWEST_TRIPS = 16
-LESS = 1 / 2
-"""What one more level may leave of the memory: for less than half of it the loop does not run once more."""
-
 
 def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
     """The loops that run again sooner than their tapes are written to memory and read back."""
@@ -62,8 +54,12 @@ def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
         if not isinstance(node, Loop) or countable(node) is None or (k,) in plan.checkpoints:
             continue
         kept = bytes_in((k,), plan)
-        cheap = instructions((node,)) * 8 <= MOST_WORK * kept
-        if kept >= LEAST_BYTES and cheap and not any(isinstance(n, NodeCall) for n in walk(node.body)):
+        cheap = instructions((node,)) * 8 <= config.machine.instructions_per_taped_value * kept
+        if (
+            kept >= config.machine.checkpointed_bytes
+            and cheap
+            and not any(isinstance(n, NodeCall) for n in walk(node.body))
+        ):
             yield (k,)
 
 
@@ -72,7 +68,7 @@ def countable(loop: Loop) -> Param | None:
     (dim,) = dims_of(loop)
     if dim.param is None or loop.also is not None or loop.last is not None or dim.param.step not in (1, -1):
         return None
-    return dim.param if dim.param.count.is_number and dim.param.count >= FEWEST_TRIPS else None
+    return dim.param if dim.param.count.is_number and dim.param.count >= config.machine.checkpointed_trips else None
 
 
 def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, names: Names) -> Checkpoint | None:
@@ -108,7 +104,9 @@ def cut(count: int, state: int, tape: int) -> Iterator[tuple[int, int]]:
         return (levels + 1) * each ** (1 / (levels + 1)) * state
 
     levels = 1
-    while kept(levels) >= LEAST_BYTES and kept(levels + 1) <= LESS * kept(levels):
+    while kept(levels) >= config.machine.checkpointed_bytes and kept(
+        levels + 1
+    ) <= config.machine.checkpoint_level_share * kept(levels):
         levels += 1
     branching = each ** (1 / (levels + 1))
     shortest = min(max(2, round(count * branching / each)), -(-count // 2))

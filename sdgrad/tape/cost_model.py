@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import sympy
 
-from sdgrad.analysis.cost_model import SYMBOL_GUESS, trips
+from sdgrad.analysis.cost_model import trips
 from sdgrad.analysis.paths import Path
+from sdgrad.config import config
 from sdgrad.program.tree import Container, Leaf, Program
 from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.plan import TapePlan
-
-LONG_SUM = 32  # terms; a number is written and read back sooner than so many are added up
 
 
 def worth_rerunning(leaf: Leaf) -> bool:
     """Whether what a leaf defines is computed again sooner than kept: not if each element is a long sum."""
     (store,) = leaf.stores
     own = free_names(*store.index)
-    return store.mode == "set" or trips(tuple(p for p in leaf.params if p.name not in own)) < LONG_SUM
+    return (
+        store.mode == "set"
+        or trips(tuple(p for p in leaf.params if p.name not in own)) < config.machine.recomputed_terms
+    )
 
 
 def worth_undoing(container: str, program: Program) -> bool:
@@ -39,4 +41,4 @@ def bytes_in(path: Path, plan: TapePlan) -> int:
 
 def guess(container: Container) -> int:
     size = sympy.Mul(*container.shape) * container.dtype.bytes
-    return int(size.subs({s: SYMBOL_GUESS for s in size.free_symbols}))
+    return int(size.subs({s: config.machine.unknown_size for s in size.free_symbols}))

@@ -20,6 +20,7 @@ from sdgrad.analysis.enclosing import Place, dims_of, extent
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Memory
 from sdgrad.analysis.value_ranges import Unbounded, extreme
+from sdgrad.config import config
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.program.leaves import params_of
 from sdgrad.program.names import Names
@@ -41,7 +42,6 @@ from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.plan import Checkpoint, Counter, Kept, KeptSymbol
 
 Dimension = tuple[sympy.Expr, sympy.Expr]  # extent, index
-LARGEST_GUESS = 1 << 20  # trips up to which a loop that may stop early gets room for all it could make
 
 
 @dataclass
@@ -192,7 +192,7 @@ class Keeper:
             return False
         (dim,) = dims_of(node)
         count = dim.param.count if dim.param is not None else None
-        return count is None or not count.is_number or int(count) > LARGEST_GUESS
+        return count is None or not count.is_number or int(count) > config.machine.open_loop_trips
 
     def counter(self, loop: Path) -> Counter:
         if loop not in self.counters:

@@ -9,8 +9,8 @@ from typing import Any
 import dace
 
 from sdgrad.errors import ArgumentError
+from sdgrad.pipeline import Ready
 from sdgrad.specialize.forward_backward import both_graphs, compile_halves
-from sdgrad.specialize.signature import Ready
 from sdgrad.torch.capture import Captured
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.prepared import Prepared

@@ -14,7 +14,8 @@ from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.canonicalize.normal_form import normalize_again
-from sdgrad.specialize.signature import Signature, compiled_program
+from sdgrad.pipeline import compiled_program
+from sdgrad.specialize.signature import Signature
 
 WITH_JAX = [p for p in PROGRAMS if p.jax is not None and p.expected is None]
 CHOSEN = [p for k, p in enumerate(WITH_JAX) if k % 60 == 7]

@@ -149,7 +149,7 @@ def test_gradients(f):
 
 def loops_of(f, without=()):
     """The loops of a function, by the number of loops around them, where loops stay loops."""
-    with config.override(without=("nests", *without)):
+    with config.override(without=("loop-distribution", *without)):
         program = Signature.of(f, bind_arguments(f, arguments(), {})).program
     found = []
 
@@ -176,7 +176,7 @@ def work(block, trips):
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_which_loops_are_inside(f):
-    found, own = loops_of(f), loops_of(f, without=("hoist",))
+    found, own = loops_of(f), loops_of(f, without=("loop-invariants",))
     if f not in INNER:
         assert found == own
         return
@@ -187,6 +187,6 @@ def test_which_loops_are_inside(f):
 def test_there_is_less_to_compute():
     amounts = []
     for without in ((), ("hoist",)):
-        with config.override(without=("nests", *without)):
+        with config.override(without=("loop-distribution", *without)):
             amounts.append(work(Signature.of(scattered, bind_arguments(scattered, arguments(), {})).program.body, 1))
     assert amounts[0] * 4 < amounts[1]

@@ -101,7 +101,7 @@ def made(f):
 def test_gradients(f):
     check_grads(f, arguments(), wrt=("x", "w"))
     value, gradients = sdgrad.value_and_grad(f, wrt=("x", "w"))(*arguments())
-    with config.override(without=("sink",)):
+    with config.override(without=("rematerialization",)):
         plain, others = sdgrad.value_and_grad(f, wrt=("x", "w"))(*arguments())
     assert value == pytest.approx(plain, rel=1e-14)
     for a, b in zip(gradients, others, strict=True):
@@ -110,14 +110,14 @@ def test_gradients(f):
 
 @pytest.mark.parametrize("f", GONE, ids=lambda f: f.__name__)
 def test_gone(f):
-    with config.override(without=("sink",)):
+    with config.override(without=("rematerialization",)):
         plain = made(f)
     assert len(made(f)) == len(plain) - 1
 
 
 @pytest.mark.parametrize("f", KEPT, ids=lambda f: f.__name__)
 def test_kept(f):
-    with config.override(without=("sink",)):
+    with config.override(without=("rematerialization",)):
         plain = made(f)
     assert made(f) == plain
 
@@ -134,6 +134,6 @@ def test_half_precision():
         return np.sum(u)
 
     x = arguments()[0].astype(np.float16)
-    with config.override(without=("sink",)):
+    with config.override(without=("rematerialization",)):
         plain = sdgrad.grad(halves)(x)
     np.testing.assert_array_equal(sdgrad.grad(halves)(x), plain)

@@ -18,15 +18,15 @@ HERE = Path(__file__).parents[1]
 TAGS = (("loop", "stencil"), ("loop", "map"), ("map", "inplace"), ("reduction",), ("gather",), ("matmul",))
 SCRIPT = """
 import sys
+from dataclasses import replace
 
 import numpy as np
 
-import sdgrad.optimize.locality.threads as parallel
 from programs import select
 from references import Parts, Run, engine
 from sdgrad.config import config
 
-parallel.SMALLEST_PARALLEL_WORK = 0  # even the smallest map runs in threads
+config.machine = replace(config.machine, parallel_instructions=0)  # even the smallest map runs in threads
 tags = [t.split("+") for t in sys.argv[1:]]
 chosen = {p.name: p for t in tags for p in select(*t, without=("nojax",))[:3]}
 with config.override(optimization_level=0):

@@ -1,6 +1,7 @@
 """Loops with long tapes run in segments: the same gradients from a state now and then, in less memory."""
 
 import itertools
+from dataclasses import replace
 
 import dace
 import numpy as np
@@ -196,7 +197,7 @@ def deep(monkeypatch):
 @pytest.fixture
 def always(monkeypatch):
     """Loops are cut into segments wherever that is possible."""
-    monkeypatch.setattr(checkpoints, "FEWEST_TRIPS", 4)
+    monkeypatch.setattr(config, "machine", replace(config.machine, checkpointed_trips=4))
 
     def worthwhile(program, plan):
         for k, node in enumerate(program.body):

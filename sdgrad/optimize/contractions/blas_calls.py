@@ -13,6 +13,7 @@ from dace import data as dt
 from dace import subsets
 from dace.libraries.blas import Gemm, Gemv, MatMul
 
+from sdgrad.config import config
 from sdgrad.optimize.contractions.recognition import Contraction, known_scale, recognise, split_stores
 from sdgrad.optimize.locality.strides import known_trips, steps
 from sdgrad.program.leaves import as_loops, live, params_of, rename_instr
@@ -44,7 +45,6 @@ Line = tuple[Param, ...]
 """Parameters of which each walks over all that the next one does: together they are one."""
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
-SMALLEST_WORK = 4096  # multiplications below which loops are faster than a call
 
 
 class Matcher:
@@ -229,7 +229,7 @@ class Matcher:
         work: Expr = sympy.Integer(1)
         for p in params:
             work = work * p.count
-        return not work.is_number or int(work) >= SMALLEST_WORK
+        return not work.is_number or int(work) >= config.machine.blas_multiplications
 
     def operand(self, access: Load | Store, grouped: Sequence[Line]) -> Region | None:
         """An access as an array over lines of parameters: the container itself, or a strided view of it."""

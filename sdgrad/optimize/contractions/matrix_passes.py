@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from sdgrad.config import config
 from sdgrad.optimize.contractions.recognition import recognise, terms
 from sdgrad.optimize.locality.strides import known_trips, steps
 from sdgrad.program.leaves import live
 from sdgrad.program.tree import Leaf, Load, Param, Program, Store
 from sdgrad.symbolic.expr import free_names, same, sym
-
-SHORTEST = 256
-"""Rows and elements of a row, at least."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def pieces(leaf: Leaf, program: Program) -> list[Piece] | None:
 
 def _is_rectangle(leaf: Leaf) -> bool:
     return len(leaf.params) == 2 and all(
-        p.step == 1 and p.start.is_number and known_trips(p) >= SHORTEST for p in leaf.params
+        p.step == 1 and p.start.is_number and known_trips(p) >= config.machine.swept_row for p in leaf.params
     )
 
 

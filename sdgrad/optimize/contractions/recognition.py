@@ -10,12 +10,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sdgrad.config import config
 from sdgrad.program.leaves import live
 from sdgrad.program.tree import Block, Leaf, Let, Load, Node, Program, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
-
-MOST_CONSTANTS = 3
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def recognise(leaf: Leaf) -> Contraction | None:
     if store.mode != "sum" or store.guard:
         return None
     factors = _factors(code.name(store.value), {x.name: x.expr for x in leaf.lets})
-    if factors is None or len(factors) > 2 + MOST_CONSTANTS:
+    if factors is None or len(factors) > 2 + config.machine.contraction_constants:
         return None
     named = [f.id for f in factors if isinstance(f, ast.Name)]
     if sorted(n for n in named if n in (a.name, b.name)) != sorted((a.name, b.name)):

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import sympy
 
+from sdgrad.config import config
 from sdgrad.optimize.contractions.recognition import Contraction, recognise, split_stores
 from sdgrad.program.tree import Expr, Leaf, Load, Node, Param, Program, Store
 from sdgrad.symbolic.expr import free_names, substitute, sym
 
 ZERO = sympy.Integer(0)
-LEAST_WORK = 1024  # multiplications of a trip's product
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,11 @@ class Trips:
             if window is not None and split is not None:
                 size = self.evaluated(window.last - window.first)
                 work = sympy.prod([q.count for q in others])
-                if size is None or not work.is_number or int(work) * (int(size.max()) + 1) < LEAST_WORK:
+                if (
+                    size is None
+                    or not work.is_number
+                    or int(work) * (int(size.max()) + 1) < config.machine.strip_multiplications
+                ):
                     return None
                 return Product(c, window, *split)
         return None

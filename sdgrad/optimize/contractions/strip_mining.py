@@ -19,6 +19,7 @@ from dace import data as dt
 
 from sdgrad.analysis.access_relations import loop_param, value_expr
 from sdgrad.analysis.loop_private import used, within_blocks
+from sdgrad.config import config
 from sdgrad.optimize.contractions.sliding_windows import Product, Trips, Window
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
@@ -43,14 +44,12 @@ from sdgrad.program.tree import (
     with_children,
 )
 from sdgrad.rewrite.fusion import drop_stores, fuse_block
-from sdgrad.rewrite.scalar_expansion import LEAST_SHARE, indexed, wider
+from sdgrad.rewrite.scalar_expansion import indexed, wider
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, is_zero, substitute, sym, to_ast
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 FEWEST, MOST = 8, 32  # trips of a strip
-SHARE = 4  # a strip's trips are this part of a window's rows, so that what a trip does not use is that part, too
-MOST_TRIPS = 1 << 20
 
 
 def strips_of_products(program: Program, names: Names) -> Program:
@@ -124,7 +123,7 @@ class Body:
         plain = loop.also is None and loop.last is None and abs(trips.step) == 1
         if not plain or not (trips.start.is_number and trips.stop.is_number):
             return None
-        if not 2 * FEWEST <= abs(trips.stop - trips.start) <= MOST_TRIPS:
+        if not 2 * FEWEST <= abs(trips.stop - trips.start) <= config.machine.strip_trips:
             return None
         if not all(isinstance(n, (Leaf, SymbolAssign)) and not getattr(n, "sequential", False) for n in loop.body):
             return None
@@ -151,7 +150,7 @@ class Body:
         widths = [self.trips.evaluated(p.window.last - p.window.first) for p in found]
         widest = max(int(w.max()) + 1 for w in widths if w is not None)
         fixed = all(not self.trips.unknown(p.window.first, p.window.last) for p in found)
-        self.strip = MOST if fixed else max(FEWEST, min(MOST, widest // SHARE))
+        self.strip = MOST if fixed else max(FEWEST, min(MOST, widest // config.machine.window_share))
         if self.trips.high - self.trips.low + 1 < 2 * self.strip or not fixed and widest < FEWEST:
             return None
         return self.distributed(parts)
@@ -290,7 +289,10 @@ class Body:
                     where.setdefault(name, set()).update((-1, -2))
         crossing = [n for n, places in where.items() if len(places) > 1]
         count = sympy.Integer(self.strip)
-        found = {n: wider(self.program.containers[n], count, LEAST_SHARE, self.names) for n in sorted(crossing)}
+        found = {
+            n: wider(self.program.containers[n], count, config.machine.expanded_elements, self.names)
+            for n in sorted(crossing)
+        }
         if None in found.values():
             return False
         self.wide = {n: c for n, c in found.items() if c is not None}

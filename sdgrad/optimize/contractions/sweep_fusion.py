@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import dace
 import sympy
 
+from sdgrad.config import config
 from sdgrad.optimize.contractions.matrix_passes import Piece, accesses, pieces, same_range, separated
 from sdgrad.optimize.locality.strides import known_bytes, known_trips
 from sdgrad.program.leaves import as_loops, rename_params
@@ -31,15 +32,11 @@ from sdgrad.program.tree import (
     children,
     with_children,
 )
-from sdgrad.rewrite.fusion import LOOKBACK, depends, fusable, fuse_block, merge
+from sdgrad.rewrite.fusion import depends, fusable, fuse_block, merge
 from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
-SMALLEST = 2**22
-"""Bytes of a matrix that do not stay in the cache of a core anyway."""
-BLOCK = 2**19
-"""Bytes of rows that do."""
 FEWEST, MOST = 4, 64
 """Rows of a block."""
 
@@ -89,7 +86,7 @@ class Sweeper:
 
     def taken(self, sweep: Sweep, node: Node, parts: list[Leaf] | None) -> Sweep | None:
         """The sweep with one more node, of which it takes what it can; None where it ends before."""
-        if len(sweep.after) > LOOKBACK and sweep.members:
+        if len(sweep.after) > config.machine.fusion_window and sweep.members:
             return None
         now = sweep.copy()
         now.original.append(node)
@@ -155,7 +152,7 @@ class Sweeper:
     def pays(self, members: list[Piece]) -> bool:
         """Whether a matrix that is large enough is used by several members, and BLAS has part in it."""
         used = [m.matrices(self.program) for m in members]
-        large = {c for u in used for c in u if self.bytes(c) >= SMALLEST}
+        large = {c for u in used for c in u if self.bytes(c) >= config.machine.swept_bytes}
         return any(sum(c in u for u in used) > 1 for c in large) and any(m.product for m in members)
 
     def bytes(self, name: str) -> int:
@@ -186,7 +183,7 @@ class Sweeper:
         """How many rows of all matrices the cache of a core holds."""
         used = {c for m in members for c in m.matrices(self.program)}
         size = sum(self.bytes(c) for c in used) // known_trips(members[0].row)
-        return max(FEWEST, min(MOST, 1 << (BLOCK // max(size, 1)).bit_length() >> 1))
+        return max(FEWEST, min(MOST, 1 << (config.machine.sweep_block_bytes // max(size, 1)).bit_length() >> 1))
 
     def together(self, leaves: list[Leaf], product: list[bool]) -> list[Leaf]:
         """What changes elements of one matrix several times changes them once."""

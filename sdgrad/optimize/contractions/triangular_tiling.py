@@ -16,6 +16,7 @@ import dace
 import sympy
 from dace import data as dt
 
+from sdgrad.config import config
 from sdgrad.optimize.contractions.recognition import Contraction, recognise, split_stores
 from sdgrad.optimize.locality.loop_interchange import exchanged
 from sdgrad.optimize.locality.strides import known_trips, steps
@@ -39,9 +40,6 @@ from sdgrad.program.tree import (
 from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym, to_ast
-
-ROWS = 64
-"""Rows of a block: enough for BLAS, and few enough that what is computed in vain is little."""
 
 
 def split_triangles(program: Program, names: Names) -> Program:
@@ -112,7 +110,7 @@ class Splitter:
     def split(self, leaf: Leaf) -> Block | None:
         """A contraction over a triangle as blocks; None where that does not pay, or is no such contraction."""
         found, triangle = recognise(leaf), Triangle.of(leaf)
-        if found is None or triangle is None or known_trips(triangle.row) < 2 * ROWS:
+        if found is None or triangle is None or known_trips(triangle.row) < 2 * config.machine.triangle_rows:
             return None
         found, triangle = _upright(found, triangle)
         out = free_names(*found.store.index)
@@ -129,14 +127,23 @@ class Splitter:
 
     def blocks(self, c: Contraction, triangle: Triangle, masked: bool) -> Iterator[Node]:
         row, count = triangle.row, known_trips(triangle.row)
-        whole = count // ROWS
-        first = Param(self.names.fresh(row.name), row.start, row.start + (whole - 1) * ROWS, sympy.Integer(ROWS))
+        whole = count // config.machine.triangle_rows
+        first = Param(
+            self.names.fresh(row.name),
+            row.start,
+            row.start + (whole - 1) * config.machine.triangle_rows,
+            sympy.Integer(config.machine.triangle_rows),
+        )
         self.symbols[first.name] = dace.int64
         make = self.masked if masked else self.rectangle
-        yield from as_loops([first], make(c, triangle, sym(first.name), ROWS, (first.start, first.stop)), c.leaf.source)
-        if count % ROWS:
-            start = row.start + whole * ROWS
-            yield from make(c, triangle, start, count % ROWS, (start, start))
+        yield from as_loops(
+            [first],
+            make(c, triangle, sym(first.name), config.machine.triangle_rows, (first.start, first.stop)),
+            c.leaf.source,
+        )
+        if count % config.machine.triangle_rows:
+            start = row.start + whole * config.machine.triangle_rows
+            yield from make(c, triangle, start, count % config.machine.triangle_rows, (start, start))
 
     def masked(
         self, c: Contraction, triangle: Triangle, start: Expr, rows: int, starts: tuple[Expr, Expr]
@@ -183,7 +190,12 @@ class Splitter:
         slanted = [x for x in (c.a, c.b) if _both(x, triangle)]
         low, _, _, high = replace(triangle, column=part).bounds(row.start, row.stop)
         wide = sympy.expand(high - low + 1)
-        if len(slanted) != 1 or not wide.is_number or wide > 2 * ROWS or not known_trips(triangle.third) >= ROWS:
+        if (
+            len(slanted) != 1
+            or not wide.is_number
+            or wide > 2 * config.machine.triangle_rows
+            or not known_trips(triangle.third) >= config.machine.triangle_rows
+        ):
             return None
         (factor,) = slanted
         dtype = self.program.containers[factor.container].dtype

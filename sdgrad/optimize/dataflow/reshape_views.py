@@ -1,6 +1,14 @@
-"""An array that is another one in another shape, element by element as they lie in memory, is a view of that one.
+"""Replace a copy between shapes by a view.
 
-``y[:] = np.reshape(A @ B, y.shape)`` makes the product where ``y`` is, and backwards reads the cotangent there.
+``y[:] = np.reshape(A @ B, y.shape)`` computes the product in ``y`` itself, and backwards reads the cotangent there::
+
+    local p: float64[2, 3]               local p: float64[2, 3] view of y
+    local q: float64[6] view of p
+    p = A @ B                            p = A @ B
+    map i: y[i] = q[i]
+
+Both arrays are packed in C order, so that equal positions in memory are equal elements. The pass declines if either
+array changes while both are used, if the temporary is used elsewhere, and views of parts.
 """
 
 from __future__ import annotations
@@ -19,18 +27,18 @@ from sdgrad.symbolic.expr import same
 
 
 def view_reshaped(program: Program) -> Program:
-    """The program without copies of whole arrays into others of another shape."""
-    worker = Worker(program)
+    """Merge arrays that are copied as a whole into an array of another shape."""
+    merging = Merging(program)
     k = 0
-    while k < len(worker.body):
-        if not worker.joined(k):
+    while k < len(merging.body):
+        if not merging.merge_copy(k):
             k += 1
-    return worker.program
+    return merging.program
 
 
 @dataclass
-class Worker:
-    """A program, changed from copy to copy."""
+class Merging:
+    """A program whose copies become views, one after the other."""
 
     program: Program
 
@@ -38,59 +46,65 @@ class Worker:
     def body(self) -> Block:
         return self.program.body
 
-    def joined(self, k: int) -> bool:
-        """Whether a node was such a copy; its two arrays are one now, and the copy is gone."""
+    def merge_copy(self, k: int) -> bool:
+        """Merge the two arrays of a copy in the k-th node; False if it has none that can be merged."""
         leaf = self.body[k]
         if not isinstance(leaf, Leaf) or leaf.sequential:
             return False
         for store, load in _copies(leaf, self.program):
             target, original = self.program.root(store.container), self.program.root(load.container)
-            if self.made_there(k, target, original):
+            if self.can_compute_in_target(k, target, original):
                 self.merge(k, store, original, target)
                 return True
-            if self.read_there(k, target, original):
+            if self.can_read_original(k, target, original):
                 self.merge(k, store, target, original)
                 return True
         return False
 
     def span(self, name: str) -> list[int]:
-        """The nodes that use a temporary; empty where it may be used elsewhere, or keeps something from before."""
+        """Return the nodes of the body that use a temporary; none for an argument, and if a view shows a part of it."""
         container = self.program.containers[name]
-        if name in self.program.arguments or not container.transient or any(self.cut(v) for v in self.views(name)):
+        if (
+            name in self.program.arguments
+            or not container.transient
+            or any(self.is_partial(v) for v in self.views(name))
+        ):
             return []
         return [k for k, n in enumerate(self.body) if name in self.inside(n)]
 
     def inside(self, node: Node) -> set[str]:
+        """Return the containers with memory that a node, or a node in it, uses."""
         return {name for n in walk((node,)) for name in used(n, self.program)}
 
     def views(self, name: str) -> list[Container]:
+        """Return the views of a container's memory."""
         return [
             c for c in self.program.containers.values() if c.view_of is not None and self.program.root(c.name) == name
         ]
 
-    def cut(self, view: Container) -> bool:
-        """Whether a view is of a part."""
+    def is_partial(self, view: Container) -> bool:
+        """True if a view shows a part of a container only."""
         assert view.view_of is not None
         return view.view_subset != dace.subsets.Range.from_array(self.program.containers[view.view_of].desc)
 
-    def made_there(self, k: int, target: str, original: str) -> bool:
-        """Whether the original is only made to be copied, and its target is not used while it is made."""
+    def can_compute_in_target(self, k: int, target: str, original: str) -> bool:
+        """True if the copy is the last use of the original, and the target is not used since the first."""
         at = self.span(original)
-        if not at or at[-1] != k or at[0] == k or not self.once_each(k, target, original):
+        if not at or at[-1] != k or at[0] == k or not self.accesses_once(k, target, original):
             return False
         return not any(target in self.inside(n) for n in self.body[at[0] : k])
 
-    def read_there(self, k: int, target: str, original: str) -> bool:
-        """Whether nothing but the copy writes to its target, and nobody changes the original until that was read."""
+    def can_read_original(self, k: int, target: str, original: str) -> bool:
+        """True if the copy is the first use of the target, and both stay unchanged until the last."""
         at = self.span(target)
-        if not at or at[0] != k or not self.once_each(k, target, original):
+        if not at or at[0] != k or not self.accesses_once(k, target, original):
             return False
         later = self.body[k + 1 : at[-1] + 1]
         changed = {self.program.root(n) for x in walk(tuple(later)) for n in writes(x)}
         return not {target, original} & changed
 
-    def once_each(self, k: int, *names: str) -> bool:
-        """Whether a leaf touches each of some containers in one place."""
+    def accesses_once(self, k: int, *names: str) -> bool:
+        """True if a leaf has one access to the memory of each of some containers."""
         leaf = self.body[k]
         assert isinstance(leaf, Leaf)
         touched: list[Load | Store] = [*leaf.loads, *leaf.stores]
@@ -98,7 +112,7 @@ class Worker:
         return all(found[n] == 1 for n in names)
 
     def merge(self, k: int, copy: Store, gone: str, kept: str) -> None:
-        """Make one array a view of another, and leave out the copy."""
+        """Make one array a view of another, and drop the copy."""
         leaf, containers = self.body[k], dict(self.program.containers)
         assert isinstance(leaf, Leaf)
         for c in (containers[gone], *self.views(gone)):
@@ -109,7 +123,7 @@ class Worker:
 
 
 def as_view(container: Container, whole: Container) -> Container:
-    """A container, or a view of all of it, as a view of all of another one."""
+    """Return a container, or a view of all of it, as a view of all of another container."""
     own = container.desc
     desc = dt.ArrayView(
         own.dtype, own.shape, strides=own.strides, total_size=own.total_size, storage=own.storage, transient=True
@@ -118,31 +132,40 @@ def as_view(container: Container, whole: Container) -> Container:
 
 
 def _copies(leaf: Leaf, program: Program) -> list[tuple[Store, Load]]:
-    """Whole arrays that a leaf copies to others, of which one at least is seen in another shape than it has."""
+    """Return the copies of whole arrays in a leaf of which at least one side is a view."""
     loads = {x.name: x for x in leaf.loads if x.guard is None}
+    pairs = [(s, loads[s.value]) for s in leaf.stores if s.value in loads]
     return [
-        (s, loads[s.value])
-        for s in leaf.stores
-        if s.value in loads
-        and s.mode == "set"
-        and s.guard is None
-        and program.root(s.container) != program.root(loads[s.value].container)
-        and {s.container, loads[s.value].container} & {c.name for c in program.containers.values() if c.view_of}
-        and _is_whole(s.container, program)
-        and _is_whole(loads[s.value].container, program)
-        and _alike(program.containers[s.container].desc, program.containers[loads[s.value].container].desc)
-        and same(s.index, loads[s.value].index)
+        (s, x)
+        for s, x in pairs
+        if _assigns_same_subscripts(s, x)
+        and _is_reshaped(s.container, x.container, program)
         and covers(s, leaf, program.containers[s.container].shape)
     ]
 
 
+def _assigns_same_subscripts(store: Store, load: Load) -> bool:
+    return store.mode == "set" and store.guard is None and same(store.index, load.index)
+
+
+def _is_reshaped(target: str, original: str, program: Program) -> bool:
+    """True if two containers are alike and whole, with memory apart, and one of them is a view."""
+    if program.root(target) == program.root(original):
+        return False
+    own, other = program.containers[target], program.containers[original]
+    if own.view_of is None and other.view_of is None:
+        return False
+    return _is_whole(target, program) and _is_whole(original, program) and _is_alike(own.desc, other.desc)
+
+
 def _is_whole(name: str, program: Program) -> bool:
-    """Whether a container is one that has memory of its own, all of it in its order."""
+    """True if a container shows all of its memory, in C order."""
     own, root = (program.containers[n].desc for n in (name, program.root(name)))
     if not all(isinstance(d, dt.Array) and d.is_packed_c_strides() for d in (own, root)):
         return False
     return own.dtype == root.dtype and bool(own.total_size == root.total_size)
 
 
-def _alike(one: dt.Data, other: dt.Data) -> bool:
+def _is_alike(one: dt.Data, other: dt.Data) -> bool:
+    """True if two descriptors have equal dtypes and shapes."""
     return one.dtype == other.dtype and same(one.shape, other.shape)

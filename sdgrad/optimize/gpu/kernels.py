@@ -17,6 +17,7 @@ from dace import data as dt
 from dace.libraries.blas import Gemm, Gemv, MatMul
 
 from sdgrad.analysis.loop_private import defined_first
+from sdgrad.config import config
 from sdgrad.program.arrays import assign
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
@@ -50,7 +51,6 @@ from sdgrad.symbolic.expr import free_names
 DEVICE, HOST, REGISTER = dace.StorageType.GPU_Global, dace.StorageType.CPU_Heap, dace.StorageType.Register
 KERNEL, INSIDE = dace.ScheduleType.GPU_Device, dace.ScheduleType.Sequential
 PRODUCTS = (Gemm, Gemv, MatMul)  # cuBLAS's: without it there are no calls of them
-LARGEST_LOCAL = 64  # elements of an array that a thread has for itself
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
@@ -176,7 +176,7 @@ class Placer:
 
     def is_small(self, container: Container) -> bool:
         size = sympy.sympify(container.desc.total_size)
-        return size.is_Integer and int(size) <= LARGEST_LOCAL
+        return size.is_Integer and int(size) <= config.machine.gpu_local_elements
 
     # -- the host
     def hosted_call(self, call: NodeCall) -> Block:

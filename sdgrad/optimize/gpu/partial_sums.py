@@ -11,15 +11,13 @@ import sympy
 from dace import data as dt
 from dace.symbolic import int_floor
 
+from sdgrad.config import config
 from sdgrad.optimize.locality.loop_interchange import reduced_last
 from sdgrad.program.leaves import live, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Container, Leaf, Load, Node, Param, Program, Source, Store, rewritten
 from sdgrad.symbolic.expr import free_names, sym
 
-FEW = 4096  # elements of a result that do not keep a GPU busy
-MANY = 1024  # partial sums of an element
-LEAST = 4096  # terms of a sum that is worth parts
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
@@ -59,8 +57,8 @@ def in_parts(leaf: Leaf, program: Program, names: Names, made: dict[str, Contain
         return None
     elements, terms = (int(sympy.prod([p.count for p in ps])) for ps in (kept, reduced))
     longest = max(reduced, key=lambda p: int(p.count))
-    lanes = min(MANY, int(longest.count) // 4)
-    if elements > FEW or terms < LEAST or lanes < 32:
+    lanes = min(config.machine.gpu_partial_sums, int(longest.count) // 4)
+    if elements > config.machine.gpu_busy_elements or terms < config.machine.gpu_split_terms or lanes < 32:
         return None
     lane, turn = Param(names.fresh("lane"), ZERO, sympy.Integer(lanes - 1), ONE), names.fresh("turn")
     turns = Param(turn, ZERO, int_floor(longest.stop - longest.start - sym(lane.name), sympy.Integer(lanes)), ONE)

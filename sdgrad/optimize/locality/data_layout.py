@@ -15,12 +15,9 @@ from dace import data as dt
 
 from sdgrad.analysis.cost_model import trips
 from sdgrad.analysis.loop_private import used
+from sdgrad.config import config
 from sdgrad.program.tree import Block, Container, Expr, Leaf, Load, Loop, Program, Store, children, local_names, walk
 from sdgrad.symbolic.expr import free_names, sym
-
-FAR = 8  # what an access in another cache line costs beside one to the next number
-LEAST_GAIN = 1.05  # of all accesses in the nests that use an array
-LOOP_GUESS = 16  # trips of a loop, where arrays compete
 
 
 def arrange_temporaries(program: Program) -> Program:
@@ -43,7 +40,10 @@ class Nest:
 
     def cost(self, last: dict[str, int]) -> int:
         """The accesses' cost by the best order, if containers lie along these dimensions."""
-        each = (sum(1 if last.get(name) == d else FAR for name, d in option) for option in self.options)
+        each = (
+            sum(1 if last.get(name) == d else config.machine.cache_line_cost for name, d in option)
+            for option in self.options
+        )
         return self.weight * min(each, default=0)
 
 
@@ -68,7 +68,7 @@ class Arranger:
                 self.leaf(node, weight)
             else:
                 for inner in children(node):
-                    self.gather(inner, weight * LOOP_GUESS if isinstance(node, Loop) else weight)
+                    self.gather(inner, weight * config.machine.layout_trips if isinstance(node, Loop) else weight)
 
     def leaf(self, leaf: Leaf, weight: int) -> None:
         mine = [i for i in leaf.body if isinstance(i, (Load, Store)) and len(i.index) > 1]
@@ -88,7 +88,7 @@ class Arranger:
         for name in sorted(self.nests):
             costs = {d: self.cost(name, d) for d in range(len(self.program.containers[name].shape))}
             best = min(costs, key=lambda d: (costs[d], d != self.last[name]))
-            if costs[best] * LEAST_GAIN < costs[self.last[name]]:
+            if costs[best] * config.machine.layout_gain < costs[self.last[name]]:
                 found[name] = self.last[name] = best
         return found
 

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import sympy
 
+from sdgrad.config import config
 from sdgrad.optimize.locality.strides import known_trips, steps
 from sdgrad.program.tree import Block, Leaf, Let, Node, Param, Program, children, with_children
 from sdgrad.symbolic.expr import free_names, sym
-
-FAR = 8
-"""What an access costs that takes another cache line each time, beside one that takes the next number."""
 
 
 def walk_memory(program: Program) -> Program:
@@ -59,7 +57,11 @@ def _ordered(leaf: Leaf, program: Program) -> Leaf:
     free = [p for p in leaf.params if not any(p.name in b for b in bounds.values())]
     last = leaf.params[-1]
     best = min(free, key=lambda p: (cost(leaf, p, program), p != last), default=last)
-    if best == last or cost(leaf, best, program) == cost(leaf, last, program) or 0 < known_trips(best) < FAR:
+    if (
+        best == last
+        or cost(leaf, best, program) == cost(leaf, last, program)
+        or 0 < known_trips(best) < config.machine.cache_line_cost
+    ):
         return leaf
     return replace(leaf, params=(*(p for p in leaf.params if p != best), best))
 
@@ -67,4 +69,4 @@ def _ordered(leaf: Leaf, program: Program) -> Leaf:
 def cost(leaf: Leaf, param: Param, program: Program) -> int:
     """What the accesses of instances cost that are neighbours along a parameter."""
     distances = (steps(i, param, program) for i in leaf.body if not isinstance(i, Let))
-    return sum(0 if d is None or d == 0 else 1 if d in (1, -1) else FAR for d in distances)
+    return sum(0 if d is None or d == 0 else 1 if d in (1, -1) else config.machine.cache_line_cost for d in distances)

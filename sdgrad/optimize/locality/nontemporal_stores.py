@@ -15,20 +15,11 @@ import dace
 import sympy
 
 from sdgrad.analysis.cost_model import Middle, counted, entered
+from sdgrad.config import config
 from sdgrad.optimize.locality.strides import known_bytes, known_trips, steps
 from sdgrad.program.tree import Block, Leaf, Load, Node, NodeCall, Program, Store, children, walk, with_children
 from sdgrad.symbolic.expr import free_names
 
-LAST_CACHE = 2**25
-"""Bytes of the cache that cores share, on machines of today."""
-SMALLEST = 2**24
-"""Bytes of a result for which that is worth it."""
-SHORTEST_ROW = 256
-"""Elements that lie side by side, for one loop to write."""
-CLEARED = 2**20
-"""Bytes set to a constant and nothing else from which on processors see by themselves that they are only written."""
-SELDOM = 64
-"""What is used again of at most one in so many elements may lie in memory."""
 TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
 
 
@@ -36,8 +27,8 @@ def stream_results(program: Program) -> Program:
     """The program with stores marked that go around the cache."""
     walked = sum(known_bytes(program.containers[name]) for name in program.arguments)
     large = (
-        {n for n in program.arguments if known_bytes(program.containers[n]) >= SMALLEST}
-        if walked > LAST_CACHE
+        {n for n in program.arguments if known_bytes(program.containers[n]) >= config.machine.streamed_bytes}
+        if walked > config.machine.last_level_cache
         else set()
     )
     targets = {n for n in large if _only_written(n, program)}
@@ -48,7 +39,7 @@ def stream_results(program: Program) -> Program:
 
 def _only_written(name: str, program: Program) -> bool:
     """Whether a program writes nearly all of an array once, and uses hardly any of what it wrote."""
-    seldom = sympy.sympify(program.containers[name].desc.total_size) / SELDOM
+    seldom = sympy.sympify(program.containers[name].desc.total_size) / config.machine.streamed_reuse
     own = {c for c in program.containers if program.root(c) == name}
     if own != {name}:
         return False
@@ -107,14 +98,14 @@ def _fits(store: Store, leaf: Leaf, around: Middle, targets: set[str], program: 
     along = leaf.params[-1]
     rows, middle = counted(leaf.params[:-1], around)
     row = counted((along,), middle)[0]
-    seen = rows * row * program.containers[store.container].dtype.bytes >= CLEARED
+    seen = rows * row * program.containers[store.container].dtype.bytes >= config.machine.cleared_bytes
     return (
         store.container in targets
         and store.mode == "set"
         and store.guard is None
         and program.containers[store.container].dtype in TYPES
         and along.step == 1
-        and row >= SHORTEST_ROW
+        and row >= config.machine.streamed_row
         and steps(store, along, program) == 1
         and not free_names(*store.index) & leaf.defined
         and sum(s.container == store.container for s in leaf.stores) == 1

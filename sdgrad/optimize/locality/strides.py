@@ -1,4 +1,4 @@
-"""How loops walk through memory, and for how long."""
+"""Measure the strides and the extents of accesses: unit stride, iteration counts, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ from sdgrad.symbolic.expr import Expr, sym
 
 
 def contiguous(leaf: Leaf, program: Program) -> Param | None:
-    """The parameter along which most of what a leaf reads, and nothing else does, lies side by side in memory."""
+    """Return the only parameter along which loads of a leaf have unit stride; None if there are several.
+
+    Without any load of unit stride it is the first parameter.
+    """
     count = {p: sum(steps(x, p, program) == 1 for x in leaf.loads) for p in leaf.params}
     best = max(count, key=lambda p: count[p], default=None)
     return best if best is not None and all(count[p] == 0 for p in leaf.params if p != best) else None
 
 
 def steps(access: Load | Store, param: Param, program: Program) -> Expr | None:
-    """How far apart in memory the elements are that two neighbouring instances use."""
+    """Return the stride of an access along a parameter, in elements; None for scalars.
+
+    The stride is the distance between the elements that two neighbouring iterations access.
+    """
     container = program.containers.get(access.container)
     if container is None or isinstance(container.desc, dt.Scalar):
         return None
@@ -26,12 +32,12 @@ def steps(access: Load | Store, param: Param, program: Program) -> Expr | None:
 
 
 def known_trips(param: Param) -> int:
-    """The number of values of a parameter; 0 where it is no number."""
+    """Return the iteration count of a parameter; 0 if it is no number."""
     count = sympy.sympify(param.count)
     return int(count) if count.is_Integer else 0
 
 
 def known_bytes(container: Container) -> int:
-    """The size of an array; 0 where it is no number."""
+    """Return the size of an array in bytes; 0 if it is no number, or for scalars."""
     size = sympy.sympify(container.desc.total_size)
     return int(size) * container.dtype.bytes if size.is_Integer and isinstance(container.desc, dt.Array) else 0

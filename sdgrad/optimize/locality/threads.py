@@ -1,4 +1,13 @@
-"""Threads where the work pays for them: small maps run in one."""
+"""Serialize parallel maps whose work does not pay for threads.
+
+The estimate of the work is the number of instructions of the body times the number of iterations. Bounds in variables
+of enclosing loops are replaced by their largest values (interval arithmetic on affine expressions)::
+
+    loop k = 0 .. 9 step 1:                loop k = 0 .. 9 step 1:
+      map i=0:k: ..  (parallel)              map i=0:k: ..  (sequential: at most 9 iterations)
+
+Leaves a map parallel if its size depends on symbols, or if it has a schedule already.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +19,7 @@ import dace
 import sympy
 
 from sdgrad.analysis.access_relations import loop_param
+from sdgrad.config import config
 from sdgrad.program.tree import (
     Block,
     Expr,
@@ -29,21 +39,18 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic.expr import free_names, sym
 
 Ranges: TypeAlias = "Mapping[str, tuple[Expr, Expr] | Often | Expr | None]"
-"""What is known in loops: of their variables, of symbols that they assign, and of lengths that these make."""
-
-SMALLEST_PARALLEL_WORK = 400_000  # instructions below which a second thread, and fetching what it wrote, costs too much
-UNKNOWN_TRIPS = 16  # assumed for ranges that depend on other parameters or on symbols inside a body
+"""Facts inside loops: the interval of a loop variable, how often a symbol is assigned, the mean of an extent."""
 
 
 @dataclass(frozen=True)
 class Often:
-    """A symbol that gets another value in each trip of some loops."""
+    """A symbol that is assigned in every iteration of some loops; ``trips`` is the total number of iterations."""
 
     trips: int
 
 
 def choose_threads(program: Program) -> Program:
-    """The program with small maps of known size sequential."""
+    """Make small maps of known size sequential."""
     return replace(program, body=_block(program.body, {}, program))
 
 
@@ -52,26 +59,44 @@ def _block(block: Block, ranges: Ranges, program: Program) -> Block:
 
 
 def _node(node: Node, ranges: Ranges, program: Program) -> Node:
+    """Schedule a map, or all maps inside of a control node."""
     if isinstance(node, (Leaf, Scope)):
-        amount = work(node, ranges, program)
-        small = amount is not None and amount < SMALLEST_PARALLEL_WORK
-        if node.params and small and node.schedule == dace.ScheduleType.Default:
-            return replace(node, schedule=dace.ScheduleType.Sequential)
-        return node
+        return _scheduled(node, ranges, program)
     if isinstance(node, Loop):
-        found = _range(node, ranges)
-        trips = max(1, int(found[1] - found[0]) + 1) if found is not None else UNKNOWN_TRIPS
-        inside = (n.symbol for n in walk(node.body) if isinstance(n, SymbolAssign))
-        known = {s: Often(trips * (before.trips if isinstance(before := ranges.get(s), Often) else 1)) for s in inside}
-        ranges = {**ranges, **known, node.symbol: found}
-        leaves = [n for n in walk(node.body) if isinstance(n, Leaf)]
-        lengths = ((str(p.count), _share(p, leaf, ranges, program)) for leaf in leaves for p in leaf.params)
-        ranges |= {count: share for count, share in lengths if share is not None}
+        ranges = _facts_inside(node, ranges, program)
     return with_children(node, tuple(_block(b, ranges, program) for b in children(node)))
 
 
+def _scheduled(node: Leaf | Scope, ranges: Ranges, program: Program) -> Node:
+    """Make a small map sequential; unchanged if it is large or has a schedule."""
+    amount = work(node, ranges, program)
+    small = amount is not None and amount < config.machine.parallel_instructions
+    if node.params and small and node.schedule == dace.ScheduleType.Default:
+        return replace(node, schedule=dace.ScheduleType.Sequential)
+    return node
+
+
+def _facts_inside(loop: Loop, ranges: Ranges, program: Program) -> Ranges:
+    """Add the facts of a loop: its variable's interval, the symbols that it assigns, and mean extents."""
+    interval = _range(loop, ranges)
+    trips = max(1, int(interval[1] - interval[0]) + 1) if interval is not None else config.machine.parallel_trips
+    facts = {**ranges, **_assigned(loop, trips, ranges), loop.symbol: interval}
+    leaves = [n for n in walk(loop.body) if isinstance(n, Leaf)]
+    extents = ((str(p.count), _share(p, leaf, facts, program)) for leaf in leaves for p in leaf.params)
+    return {**facts, **{count: share for count, share in extents if share is not None}}
+
+
+def _assigned(loop: Loop, trips: int, ranges: Ranges) -> dict[str, Often]:
+    """Count how often each symbol is assigned that a loop of so many iterations assigns."""
+    found = {}
+    for symbol in (n.symbol for n in walk(loop.body) if isinstance(n, SymbolAssign)):
+        outer = ranges.get(symbol)
+        found[symbol] = Often(trips * (outer.trips if isinstance(outer, Often) else 1))
+    return found
+
+
 def _range(loop: Loop, ranges: Ranges) -> tuple[Expr, Expr] | None:
-    """The least and the greatest value of a loop's variable, where both are numbers."""
+    """Return the least and the greatest value of a loop's variable; None if they are no numbers."""
     trips = loop_param(loop)
     if trips is None:
         return None
@@ -81,7 +106,7 @@ def _range(loop: Loop, ranges: Ranges) -> tuple[Expr, Expr] | None:
 
 
 def _largest(expr: Expr, ranges: Ranges) -> Expr:
-    """The largest value of an expression that is linear in variables of loops; with names where that is unknown."""
+    """Bound an affine expression from above by the intervals of loop variables; other names stay in the bound."""
     expr = sympy.expand(expr)
     for name in sorted(free_names(expr)):
         found = ranges.get(name)
@@ -92,31 +117,41 @@ def _largest(expr: Expr, ranges: Ranges) -> Expr:
 
 
 def work(node: Node, ranges: Ranges, program: Program) -> int | None:
-    """About how many instructions a node runs at most; None where the sizes are symbols."""
+    """Estimate the instructions that a node executes at most; None if sizes are symbols."""
     own = len(node.body) if isinstance(node, Leaf) else 0
     inner = [work(n, ranges, program) for block in children(node) for n in block]
     if any(w is None for w in inner):
         return None
     amount: Expr = sympy.Integer(max(1, own + sum(w for w in inner if w is not None)))
-    names = {p.name for p in getattr(node, "params", ())}
     for p in getattr(node, "params", ()):
-        unknown = free_names(p.start, p.stop) & names
-        count = sympy.Integer(UNKNOWN_TRIPS) if unknown else _largest(p.count, ranges)
-        if not count.is_number:
-            share = ranges.get(str(p.count))
-            count = share if isinstance(share, sympy.Integer) else _extent(p, node, program)
-        amount = amount * count
+        amount = amount * _most(p, node, ranges, program)
     return int(amount) if amount.is_number else None
 
 
+def _most(param: Param, node: Node, ranges: Ranges, program: Program) -> Expr:
+    """Bound the iteration count of a parameter of a node: by intervals, by a mean, or by the size of a dimension."""
+    names = {p.name for p in getattr(node, "params", ())}
+    if free_names(param.start, param.stop) & names:
+        return sympy.Integer(config.machine.parallel_trips)
+    count = _largest(param.count, ranges)
+    if count.is_number:
+        return count
+    share = ranges.get(str(param.count))
+    return share if isinstance(share, sympy.Integer) else _extent(param, node, program)
+
+
 def _extent(param: Param, node: Node, program: Program) -> Expr:
-    """The size of a dimension that a parameter walks through: it takes no more values than that."""
+    """Return the size of a dimension that a parameter indexes, a bound of its count; the count if there is none."""
     leaves = [n for n in walk((node,)) if isinstance(n, Leaf)]
     return next((size for leaf in leaves for _, size in _walked(param, leaf, program)), param.count)
 
 
 def _share(param: Param, leaf: Leaf, ranges: Ranges, program: Program) -> Expr | None:
-    """The mean of a parameter's counts where each trip begins at a place of its own, as rows of a sparse matrix do."""
+    """Return the mean count of a parameter over the iterations of a loop; None if it is unknown.
+
+    If every iteration starts at a symbol of its own, as the rows of a CSR matrix do, the ranges share one dimension:
+    the mean is its size over the number of iterations.
+    """
     for index, size in _walked(param, leaf, program) if not param.count.is_number else ():
         trips = [r.trips for n in free_names(index) if isinstance(r := ranges.get(n), Often)]
         if trips:
@@ -125,7 +160,7 @@ def _share(param: Param, leaf: Leaf, ranges: Ranges, program: Program) -> Expr |
 
 
 def _walked(param: Param, leaf: Leaf, program: Program) -> Iterator[tuple[Expr, Expr]]:
-    """Indices that follow a parameter step by step, and the sizes of their dimensions."""
+    """List the subscripts of slope 1 or -1 in a parameter, with the sizes of their dimensions."""
     accesses: list[Load | Store] = [*leaf.loads, *leaf.stores]
     for access in accesses:
         for e, size in zip(access.index, program.containers[access.container].shape, strict=False):

@@ -22,6 +22,7 @@ from dace.symbolic import int_floor
 from sdgrad.analysis.access_relations import access_relation
 from sdgrad.analysis.enclosing import places
 from sdgrad.analysis.loop_private import used
+from sdgrad.config import config
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -43,7 +44,6 @@ from sdgrad.program.tree import (
 from sdgrad.runtime.call.persistent_workspace import LEAST
 from sdgrad.symbolic.expr import same, sym
 
-MOST_LEFT = 0.8  # of the memory: above that, the shorter arithmetic of a rectangle is worth more
 ROW = sympy.Dummy("row", integer=True)
 
 
@@ -70,7 +70,11 @@ class Packing:
         order = sorted(range(len(shape)), key=lambda d: -container.desc.strides[d])
         found = (_rows(elements, shape, order, k) for k in range(len(order) - 1) if shape[order[k]] > 1)
         best = min(found, key=lambda p: p.total, default=None)
-        return best if best is not None and best.total <= MOST_LEFT * int(container.desc.total_size) else None
+        return (
+            best
+            if best is not None and best.total <= config.machine.packed_share * int(container.desc.total_size)
+            else None
+        )
 
     @property
     def total(self) -> int:

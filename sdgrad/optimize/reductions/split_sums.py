@@ -1,7 +1,18 @@
-"""Sums over rows or columns that a nest adds to an array, beside what it adds to the array's elements.
+"""Split the row and column sums off a nest that also adds to the single elements of the same array.
 
-``x[i, k] += t`` and ``x[k, j] += t`` for all i and j, beside ``x[i, j] += t``: whether an element is reached by two of
-them is a question of k, so that they cannot share a loop. Rows and columns of sums that are added afterwards can.
+If a nest adds both to single elements and to whole rows or columns of one array, give the row and column sums temporaries
+and add them after the nest. ::
+
+    map i=0:n, j=0:n:              map i=0:n, j=0:n:
+      x[i, j] += t                   x[i, j] += t
+      x[i, k] += u                   sum_x[i] += u (fresh)
+                                   map i=0:n:
+                                     v = sum_x[i]
+                                     x[i, k] += v
+
+Two of the original stores may reach one element, depending on ``k``, so that they could not share a parallel loop.
+Declined are leaves that read the array, sums that are guarded or start from their identity, subscripts that depend on
+data, and ranges of unknown length. (Scalar expansion: Allen & Kennedy 2001.)
 """
 
 from __future__ import annotations
@@ -18,7 +29,7 @@ from sdgrad.symbolic.expr import free_names, sym
 
 
 def sum_beside(program: Program, names: Names) -> Program:
-    """The program with arrays for the sums over rows and columns that nests add to an array they add more to."""
+    """Give the row and column sums of a program's nests temporaries if the nests add more to the same array."""
     made: dict[str, Container] = {}
 
     def change(node: Node) -> tuple[Node, ...]:
@@ -26,15 +37,12 @@ def sum_beside(program: Program, names: Names) -> Program:
             return (node,)
         later: list[Node] = []
         for store in list(_sums(node, program)):
-            params = _own(store, node)
-            container = program.containers[store.container]
-            name = names.fresh(f"sum_{store.container}")
-            made[name] = Container(name, dt.Array(container.dtype, [p.count for p in params], transient=True))
-            index = tuple(sym(p.name) - p.start for p in params)
-            own = Store(name, index, store.value, store.mode, None, fresh=True)
-            node = replace(node, body=tuple(own if i is store else i for i in node.body))
-            v = names.fresh("v")
-            later.append(Leaf(params, (Load(v, name, index), replace(store, value=v)), node.source))
+            own, added = _split(store, node, program, names)
+            made[own.name] = own
+            assert isinstance(added.body[0], Load)
+            part = Store(own.name, added.body[0].index, store.value, store.mode, None, fresh=True)
+            node = replace(node, body=tuple(part if i is store else i for i in node.body))
+            later.append(added)
         return (node, *later)
 
     body = rewritten(program.body, change)
@@ -42,22 +50,31 @@ def sum_beside(program: Program, names: Names) -> Program:
 
 
 def _sums(leaf: Leaf, program: Program) -> Iterator[Store]:
-    """Sums over some of a leaf's parameters into what another store adds to as well."""
+    """Yield the sums over some of a leaf's parameters into memory to which other stores of the leaf add too."""
     count = Counter(program.root(s.container) for s in leaf.stores)
     read = {program.root(x.container) for x in leaf.loads}
+    if any(p.step != 1 or not p.count.is_number for p in leaf.params):
+        return
     for store in leaf.stores:
         root = program.root(store.container)
-        mine = [s for s in leaf.stores if program.root(s.container) == root]
-        if count[root] < 2 or root in read or any(s.mode != "sum" or s.fresh for s in mine):
-            continue
-        params, used = _own(store, leaf), free_names(*store.index)
-        bounds = free_names(*(b for p in leaf.params for b in (p.start, p.stop, p.step)))
-        if store.guard is not None or used & leaf.defined or bounds & {p.name for p in leaf.params}:
-            continue
-        if 0 < len(params) < len(leaf.params) and all(p.step == 1 and p.count.is_number for p in leaf.params):
+        if count[root] > 1 and root not in read and _accumulates_only(leaf, root, program) and _is_partial(store, leaf):
             yield store
 
 
+def _accumulates_only(leaf: Leaf, root: str, program: Program) -> bool:
+    """True if all stores of a leaf into some memory are sums that update it."""
+    return all(s.mode == "sum" and not s.fresh for s in leaf.stores if program.root(s.container) == root)
+
+
+def _is_partial(store: Store, leaf: Leaf) -> bool:
+    """True if an affine, unguarded store depends on some of the leaf's parameters, and not on all."""
+    bounds = free_names(*(b for p in leaf.params for b in (p.start, p.stop, p.step)))
+    if store.guard is not None or free_names(*store.index) & leaf.defined or bounds & {p.name for p in leaf.params}:
+        return False
+    return 0 < len(_own(store, leaf)) < len(leaf.params)
+
+
 def _own(store: Store, leaf: Leaf) -> tuple[Param, ...]:
+    """Return the parameters on which a store's subscript depends."""
     used = free_names(*store.index)
     return tuple(p for p in leaf.params if p.name in used)

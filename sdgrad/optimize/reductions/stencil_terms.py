@@ -1,4 +1,9 @@
-"""What a nest adds to neighbours: terms, and which of their values are kept instead of computed for each of them."""
+"""Describe a stencil by its terms, and choose the values that are stored instead of recomputed for each neighbour.
+
+In ``t = exp(x[i]); u = 2.0 * t; a[i] += t; a[i + 1] += u`` a gather nest would compute ``exp`` for both neighbours of an
+element. Both terms share ``t``, which is costly, so that ``t`` is stored once and both terms load it. Light terms, such as
+``u = 2.0 * x[i]``, are recomputed.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +12,30 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sdgrad.config import config
 from sdgrad.program.leaves import slice_for
-from sdgrad.program.tree import SCALAR, Expr, Instr, Let, Load, Store
-
-MOST_LOADS = 4  # of a value that is computed again for every neighbour
+from sdgrad.program.tree import SCALAR, Expr, Instr, Let, Load, Param, Store
 
 
 @dataclass(frozen=True)
 class Term:
-    """What is added, by each instance, to the element that lies ``offset`` from the one it stands for."""
+    """A value that each iteration adds to the element at ``offset`` from its own."""
 
     value: str
     body: tuple[Instr, ...]
     offset: dict[str, int]
 
+    def receivers(self, params: Sequence[Param]) -> list[tuple[Expr, Expr]]:
+        """Return the box of the elements that receive the term, in iterations whose own elements they are."""
+        return [(p.start + self.offset[p.name], p.stop + self.offset[p.name]) for p in params]
+
 
 @dataclass(frozen=True)
 class Group:
-    """Sums into one container whose indices differ by constants only.
+    """A stencil: sums into one container whose subscripts differ by constants.
 
-    :param index: of an instance's own element.
-    :param position: by parameter, its dimension.
+    :param index: the subscript of an iteration's own element.
+    :param position: the dimension of each parameter.
     """
 
     container: str
@@ -37,20 +45,21 @@ class Group:
     terms: tuple[Term, ...]
 
     def reach(self, param: str) -> tuple[int, int]:
+        """Return the least and the largest offset along a parameter."""
         offsets = [t.offset[param] for t in self.terms]
         return min(offsets), max(offsets)
 
 
 def is_light(body: Sequence[Instr]) -> bool:
-    """Whether a value is as soon computed again as read back."""
-    if sum(isinstance(i, Load) for i in body) > MOST_LOADS:
+    """True if recomputing a value costs no more than loading it: few loads, and no calls, divisions or choices."""
+    if sum(isinstance(i, Load) for i in body) > config.machine.stencil_loads:
         return False
     parts = [n for i in body if isinstance(i, Let) for n in ast.walk(i.expr)]
     return not any(isinstance(n, (ast.Call, ast.Div, ast.Pow, ast.IfExp, ast.Mod, ast.FloorDiv)) for n in parts)
 
 
 def shared_parts(group: Group) -> dict[str, str]:
-    """By value of a term that is not computed for each neighbour: itself, or what is costly in several of them."""
+    """Map the value of each costly term to the value to store: its last costly value if terms share it, else itself."""
     heavy = [t for t in group.terms if not is_light(t.body)]
     costly = {t.value: _last_costly(t) for t in heavy}
     common = Counter(costly.values())
@@ -58,13 +67,13 @@ def shared_parts(group: Group) -> dict[str, str]:
 
 
 def with_part(term: Term, part: Load) -> tuple[Instr, ...]:
-    """A term's instructions with one of its values read."""
+    """Return the instructions of a term that loads one of its values."""
     rest = slice_for((i for i in term.body if isinstance(i, Store) or i.name != part.name), {term.value})
     return (part, *rest)
 
 
 def _last_costly(term: Term) -> str:
-    """The last value that is not light, if what is done with it is: else all of the term."""
+    """Return the last costly value of a term if the term is light once it is loaded; else the term's value."""
     for instr in reversed(term.body):
         if isinstance(instr, Let) and not is_light((instr,)):
             whole = is_light(with_part(term, Load(instr.name, "", SCALAR)))

@@ -1,6 +1,20 @@
-"""Sums of few terms are written out: ``C[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j]`` is no product for BLAS.
+"""Unroll sums of few terms into assignments.
 
-It reads and writes more than it computes. As an assignment it is fused with what is around it.
+::
+
+    map i=0:n, j=0:n, k=0:2:       map i=0:n, j=0:n:
+      a = A[i, k]                    a = A[i, 0]
+      b = B[k, j]                    b = B[0, j]
+      t = a * b                      t = a * b
+      C[i, j] += t (fresh)           a_0 = A[i, 1]
+                                     b_0 = B[1, j]
+                                     t_0 = a_0 * b_0
+                                     s = t + t_0
+                                     C[i, j] = s
+
+Such a matrix product moves more data than it computes, so that a BLAS call does not pay; as an assignment it can be fused
+with its neighbours. Declined are long sums, large bodies, guarded stores, subscripts that depend on data, and bounds that
+depend on each other. (Loop unrolling: Allen & Kennedy 2001.)
 """
 
 from __future__ import annotations
@@ -14,6 +28,7 @@ from functools import reduce
 import sympy
 
 from sdgrad.analysis.access_relations import injective
+from sdgrad.config import config
 from sdgrad.program.leaves import live, params_of, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
@@ -21,48 +36,58 @@ from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Param, Program, S
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 
-MOST_TERMS = 4
-MOST_INSTRUCTIONS = 12
-
 
 def write_out_short_sums(program: Program) -> Program:
-    """The program with leaves that add up a few terms for each element as assignments."""
+    """Unroll the sums of few terms in a program."""
     names = all_names(program)
     return replace(program, body=_block(program.body, names))
 
 
 def _block(block: Block, names: Names) -> Block:
+    """Unroll the short sums of a block."""
     return tuple(_node(n, names) for n in block)
 
 
 def _node(node: Node, names: Names) -> Node:
+    """Unroll the short sums of a node; unchanged if it is a parallel map."""
     if isinstance(node, Leaf):
-        summed = _few(node)
-        return _written_out(node, summed, names) if summed else node
+        summed = _reduced_params(node) if _is_candidate(node) else []
+        return _unrolled(node, summed, names) if summed and _is_short(summed) else node
     if isinstance(node, Scope):
         return node  # inside a map the loops stay
     return with_children(node, tuple(_block(b, names) for b in children(node)))
 
 
-def _few(leaf: Leaf) -> list[Param]:
-    """The parameters that a leaf sums over, where that is a matter of few terms; empty otherwise."""
-    if leaf.sequential or len(leaf.stores) != 1 or len(leaf.body) > MOST_INSTRUCTIONS or len(leaf.loads) < 2:
-        return []
+def _is_candidate(leaf: Leaf) -> bool:
+    """True if a leaf is a small parallel nest of one sum of two or more loads, into a container that it does not read."""
+    if leaf.sequential or len(leaf.stores) != 1 or len(leaf.loads) < 2:
+        return False
     (store,) = leaf.stores
     if store.mode != "sum" or store.guard is not None or store.container in {x.container for x in leaf.loads}:
-        return []
+        return False
+    return len(leaf.body) <= config.machine.unrolled_instructions
+
+
+def _reduced_params(leaf: Leaf) -> list[Param]:
+    """Return the parameters over which a leaf sums; empty if data choose the element, or bounds depend on parameters."""
+    (store,) = leaf.stores
     own = params_of(store, leaf)
-    summed = [p for p in leaf.params if p not in own]
     names = {p.name for p in leaf.params}
-    if free_names(*store.index) & leaf.defined:  # data choose the element
+    if not own or free_names(*store.index) & leaf.defined:
         return []
-    if not own or not summed or any(free_names(p.start, p.stop) & names for p in leaf.params):
+    if any(free_names(p.start, p.stop) & names for p in leaf.params):
         return []
+    return [p for p in leaf.params if p not in own]
+
+
+def _is_short(summed: Sequence[Param]) -> bool:
+    """True if a sum over some parameters has a known number of terms, more than one and few."""
     terms = sympy.prod([sympy.sympify(p.count) for p in summed])
-    return summed if terms.is_number and 1 < terms <= MOST_TERMS else []
+    return bool(terms.is_number and 1 < terms <= config.machine.unrolled_terms)
 
 
-def _written_out(leaf: Leaf, summed: Sequence[Param], names: Names) -> Leaf:
+def _unrolled(leaf: Leaf, summed: Sequence[Param], names: Names) -> Leaf:
+    """Unroll a leaf's sum over some parameters; a fresh one becomes an assignment if each element has one iteration."""
     (store,) = leaf.stores
     body: list[Instr] = []
     terms: list[ast.expr] = []

@@ -11,12 +11,11 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from sdgrad.config import config
 from sdgrad.program.prelude import PARTED, functions
 from sdgrad.program.tree import Block, Leaf, Let, Node, Program, rewritten
 from sdgrad.symbolic import code
 from sdgrad.symbolic.derivatives import number_of
-
-LARGEST = 4.5
 
 
 def take_roots(program: Program) -> Program:
@@ -50,7 +49,7 @@ def _rooted(expr: ast.expr) -> ast.expr:
     if not (isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow) and isinstance(expr.left, ast.Name)):
         return expr
     n = number_of(expr.right)
-    if n is None or abs(n) > LARGEST or n % 1 != 0.5:
+    if n is None or abs(n) > config.machine.largest_half_power or n % 1 != 0.5:
         return expr
     found = code.call("sqrt", expr.left)
     for _ in range(int(abs(n))):

@@ -102,7 +102,7 @@ def generate(job: Job) -> Needs:
             nvcc.configure()
         with dominators_once():
             objects = codegen.generate_code(job.sdfg, validate=config.debug)
-        for made in objects if "lanes" not in config.without and not is_device(job.sdfg) else ():
+        for made in objects if "simd-reductions" not in config.without and not is_device(job.sdfg) else ():
             made.code = in_lanes(around_caches(local_pointers(made.clean_code)))
         write_sources(job.sdfg, objects, job.folder)
     if len(job.arguments) > MOST_ARGUMENTS:

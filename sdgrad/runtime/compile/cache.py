@@ -100,7 +100,8 @@ def own_sources() -> str:
 def content_key(sdfg: dace.SDFG) -> str:
     """A hash of everything that decides the compiled code: graph, settings, compiler, DaCe's version and our own."""
     device = [nvcc.describe()] if is_device(sdfg) else []
-    settings = [dace.__version__, own_sources(), config.blas, *config.without, compiler_name(), *flags(), *device]
+    chosen = [config.blas, *config.without, repr(config.machine)]
+    settings = [dace.__version__, own_sources(), *chosen, compiler_name(), *flags(), *device]
     return hashlib.sha256((sdfg.hash_sdfg() + json.dumps(settings)).encode()).hexdigest()[:16]
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sdgrad.config import config
 from sdgrad.program.naming import STREAMED
 from sdgrad.runtime.compile.simd import closing_line
 
-PART = 128
-"""Elements of a part: as many as stay in the first cache beside what the loop reads."""
 STORE = re.compile(rf"^(\s*)(\w+)\[(.+)\] = ({STREAMED}\d+_*);$")
 LOOP = re.compile(r"^(\s*)for \((\w+) (\w+) = (.+?); \3 < (.+?); \3 \+= 1\) \{$")
 DECLARED = r"^\s*([\w:<>]+(?: [\w:<>]+)*) {};$"
@@ -50,12 +49,12 @@ def _in_parts(loop: Sequence[str], shared: bool) -> list[str]:
         begin = re.sub(rf"\b{at}\b", start, found[3])
         place = f"&{found[2]}[{begin}]"
         buffer = f"{found[4]}_{at}"
-        buffers.append((f"{indent}    alignas(64) {declared[0][1]} {buffer}[{PART}];", place))
+        buffers.append((f"{indent}    alignas(64) {declared[0][1]} {buffer}[{config.machine.streamed_part}];", place))
         body[k] = f"{found[1]}{buffer}[{at} - {start}] = {found[4]};"
         ends.append(f"{indent}    sdgrad::stream({place}, {buffer}, {end} - {start});")
-    aligned = f"sdgrad::part_end({buffers[0][1]}, {start}, {stop}, {PART})"
-    fixed = f"{start} + {PART} < {stop} ? {start} + {PART} : {stop}"
-    step = f"{start} += {PART}" if shared else ""
+    aligned = f"sdgrad::part_end({buffers[0][1]}, {start}, {stop}, {config.machine.streamed_part})"
+    fixed = f"{start} + {config.machine.streamed_part} < {stop} ? {start} + {config.machine.streamed_part} : {stop}"
+    step = f"{start} += {config.machine.streamed_part}" if shared else ""
     return [
         f"{indent}for ({kind} {start} = {first}; {start} < {stop}; {step}) {{",
         f"{indent}    const {kind} {end} = {fixed if shared else aligned};",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sdgrad.config import config
 from sdgrad.program.naming import APART
 
 REDUCE = re.compile(
@@ -21,7 +22,6 @@ REDUCE = re.compile(
 ELEMENT = re.compile(r"^\s*dace::wcr_fixed<.*>::reduce\(\w+ \+ .*, \w+\);$")
 LOOP = re.compile(r"^(\s*)for \([^;]*;[^;]*;[^;]*\) \{$")
 SHORT = re.compile(r"for \(\w+ \w+ = (\d+); \w+ < (\d+); ")
-LEAST_TRIPS = 8
 ASSIGNED = re.compile(r"^\s*(\w+) = ")
 DECLARED = re.compile(r"^\s*(?:[\w:]+ )+(\w+)(?: = .*)?;$")
 FORBIDDEN = re.compile(r"\b(for|while|do|if|goto|break|return|continue)\b|#pragma|__state|reduce\w*\(")
@@ -110,4 +110,4 @@ def _mark(lines: list[str], start: int, end: int, apart: bool) -> None:
 
 def _is_short(loop: str) -> bool:
     found = SHORT.search(loop)
-    return found is not None and int(found[2]) - int(found[1]) < LEAST_TRIPS
+    return found is not None and int(found[2]) - int(found[1]) < config.machine.simd_trips

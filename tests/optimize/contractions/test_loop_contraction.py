@@ -119,7 +119,7 @@ def calls(function):
 def test_products_are_behind_the_loop():
     """Forward and again on the way back, x V and h W; their cotangents by x and h. Those by V and W are behind it."""
     assert calls(recurrent) == (6, 8)
-    with config.override(without=("sums",)):
+    with config.override(without=("loop-contraction",)):
         assert calls(recurrent) == (8, 8)
 
 

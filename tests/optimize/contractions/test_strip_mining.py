@@ -159,7 +159,7 @@ def test_gradients(name):
         step = [r.standard_normal(a.shape) if i == k else np.zeros_like(a) for i, a in enumerate(given)]
         high, low = (f(*(a + s * 1e-6 * d for a, d in zip(given, step, strict=True))) for s in (1, -1))
         assert np.sum(found[k] * step[k]) == pytest.approx((high - low) / 2e-6, rel=1e-6, abs=1e-7)
-    with config.override(without=("strips",)):
+    with config.override(without=("strip-mining",)):
         _, other = sdgrad.value_and_grad(f, wrt=("Q", "K", "V"))(*given)
     for mine, own in zip(found, other, strict=True):
         np.testing.assert_allclose(mine, own, rtol=1e-10, atol=1e-12 * np.max(np.abs(own)))

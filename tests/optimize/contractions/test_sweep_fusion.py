@@ -1,5 +1,7 @@
 """One sweep over a large matrix for all that reads or writes it: what shares one, what may not, and the results."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,6 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.contractions import matrix_passes, sweep_fusion
 from sdgrad.program.tree import Loop, NodeCall, walk
 
 jax.config.update("jax_enable_x64", True)
@@ -18,8 +19,7 @@ jax.config.update("jax_enable_x64", True)
 
 @pytest.fixture(autouse=True)
 def small_matrices(monkeypatch):
-    monkeypatch.setattr(sweep_fusion, "SMALLEST", 1 << 10)
-    monkeypatch.setattr(matrix_passes, "SHORTEST", 8)
+    monkeypatch.setattr(config, "machine", replace(config.machine, swept_bytes=1 << 10, swept_row=8))
     monkeypatch.setattr("sdgrad.optimize.contractions.blas_calls.SMALLEST_WORK", 16)
 
 
@@ -126,12 +126,12 @@ def test_against_jax(f, shape):
 def test_what_shares_a_sweep(f, least):
     names, args = arguments(f, (67, 40))
     assert swept(numpy_version(f), args, names) >= least
-    with config.override(without=("sweeps",)):
+    with config.override(without=("sweep-fusion",)):
         assert swept(numpy_version(f), args, names) == 0
 
 
 def test_large_matrices_only(monkeypatch):
-    monkeypatch.setattr(sweep_fusion, "SMALLEST", 1 << 22)
+    monkeypatch.setattr(config, "machine", replace(config.machine, swept_bytes=1 << 22))
     names, args = arguments(atax, (67, 40))
     assert swept(numpy_version(atax), args, names) == 0
 
@@ -141,7 +141,7 @@ def test_other_types(dtype):
     names, args = arguments(atax, (67, 40), dtype)
     f = numpy_version(atax_real if dtype == np.complex128 else atax)
     value, gradients = sdgrad.value_and_grad(f, wrt=names)(*args)
-    with config.override(without=("sweeps",)):
+    with config.override(without=("sweep-fusion",)):
         right, expected = sdgrad.value_and_grad(f, wrt=names)(*args)
     assert value == pytest.approx(right, rel=1e-5)
     for found, reference in zip(gradients, expected, strict=True):
@@ -174,7 +174,7 @@ def test_matrices_that_change(f):
     A, x = 0.1 * rng.random((35, 35)), rng.random(35)
     value, gradients = sdgrad.value_and_grad(f, wrt=("A", "x"))(A.copy(), x.copy())
     assert value == pytest.approx(f(A.copy(), x.copy()), rel=1e-12)
-    with config.override(without=("sweeps",)):
+    with config.override(without=("sweep-fusion",)):
         _, expected = sdgrad.value_and_grad(f, wrt=("A", "x"))(A.copy(), x.copy())
     for found, reference, at in zip(gradients, expected, (0, 1), strict=True):
         np.testing.assert_allclose(found, reference, rtol=1e-10)

@@ -76,7 +76,7 @@ def large(program):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_there_are_fewer_arrays(function):
-    with sdgrad.config.override(without=("memory",)):
+    with sdgrad.config.override(without=("buffer-sharing",)):
         apart = optimize(program_of(function))
     together = share_memory(apart)
     used = set(str(together).replace("[", " ").split())

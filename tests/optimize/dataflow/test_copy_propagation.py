@@ -57,7 +57,7 @@ def test_results(f):
     args = arguments()
     value, gradients = sdgrad.value_and_grad(f, wrt=("x", "a", "b", "c"))(*args)
     assert value == pytest.approx(f(*args), rel=1e-13)
-    with config.override(without=("originals",)):
+    with config.override(without=("copy-propagation",)):
         _, expected = sdgrad.value_and_grad(f, wrt=("x", "a", "b", "c"))(*args)
     rng = np.random.default_rng(1)
     for k, (found, reference) in enumerate(zip(gradients, expected, strict=True)):
@@ -74,5 +74,5 @@ def test_one_cotangent_of_several_products():
         return {w for n in walk(program.body) for w in writes(n) if "matmul" in w and "gradient" in w}
 
     assert len(cotangents(made(layers, args))) == 1
-    with config.override(without=("originals",)):
+    with config.override(without=("copy-propagation",)):
         assert len(cotangents(made(layers, args))) == 3

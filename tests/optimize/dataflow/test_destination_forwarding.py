@@ -130,7 +130,7 @@ def test_gradients_are_added_where_they_belong():
     f = sdgrad.value_and_grad(lookups, wrt="x")
     signature, _, _, request = f.question({"x": x, "idx": idx})
     program = signature.gradient(request).result.program
-    with config.override(without=("results",)):
+    with config.override(without=("destination-forwarding",)):
         apart = sum(1 for _ in walk(optimize(program).body))
     assert sum(1 for _ in walk(optimize(program).body)) < apart
     factor = np.arange(1.0, 5.0)[:, None, None]

@@ -1,15 +1,16 @@
 """Constants that are set late: in the loops that use them, and only where no sum begins."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import sdgrad
+from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.dataflow import initialization_sinking
-from sdgrad.optimize.locality import nontemporal_stores
 from sdgrad.program.tree import Leaf, Loop, walk
 
 jax.config.update("jax_enable_x64", True)
@@ -18,10 +19,17 @@ N = 300
 
 @pytest.fixture(autouse=True)
 def small_arrays(monkeypatch):
-    monkeypatch.setattr(initialization_sinking, "SMALLEST", 1)
-    monkeypatch.setattr(nontemporal_stores, "LAST_CACHE", 1 << 12)
-    monkeypatch.setattr(nontemporal_stores, "SMALLEST", 1 << 10)
-    monkeypatch.setattr(nontemporal_stores, "SHORTEST_ROW", 32)
+    monkeypatch.setattr(
+        config,
+        "machine",
+        replace(
+            config.machine,
+            sunk_initialization_bytes=1,
+            last_level_cache=1 << 12,
+            streamed_bytes=1 << 10,
+            streamed_row=32,
+        ),
+    )
 
 
 def made(f, args, wrt):

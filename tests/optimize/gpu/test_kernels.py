@@ -26,12 +26,13 @@ from sdgrad.config import on_device as running_on
 from sdgrad.errors import CaptureError, CompilationFailed, DeviceError
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
+from sdgrad.pipeline import Ready
 from sdgrad.program.tree import Leaf, NodeCall, Scope, walk, writes
 from sdgrad.runtime.compile import build
 from sdgrad.runtime.compile.cache import content_key, job_of
 from sdgrad.runtime.libraries import cublas
 from sdgrad.specialize.forward_backward import Forward
-from sdgrad.specialize.signature import Ready, Signature
+from sdgrad.specialize.signature import Signature
 from sdgrad.torch.watch import STATE
 from tests.torch.test_modules import compare
 

@@ -1,5 +1,7 @@
 """How temporaries lie in memory, and statements that share a loop because their elements are apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,6 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.contractions import blas_calls
 from sdgrad.program.tree import Leaf, walk
 from tests.optimize.reductions.test_scatter_to_gather import by_complex_step
 
@@ -109,12 +110,12 @@ def lies(f, name="p"):
 def test_temporaries_lie_as_they_are_walked_through(monkeypatch):
     assert lies(columns) == (1, N)
     assert lies(rows) == (M, 1)
-    monkeypatch.setattr(blas_calls, "SMALLEST_WORK", 0)
+    monkeypatch.setattr(config, "machine", replace(config.machine, blas_multiplications=0))
     assert lies(multiplied) == (N, 1), "an operand of a product stays as it is"
     assert all(c.desc.strides[-1] == 1 for n, c in program_of(columns).containers.items() if not c.transient)
 
 
 def test_what_is_apart_shares_a_nest():
-    with config.override(without=("nests",)):
+    with config.override(without=("loop-distribution",)):
         leaves = [n for n in walk(program_of(rows).body) if isinstance(n, Leaf)]
     assert any({"p"} <= {s.container for s in n.stores} & {x.container for x in n.loads} for n in leaves)

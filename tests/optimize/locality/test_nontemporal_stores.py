@@ -1,5 +1,7 @@
 """Results that are written around the cache: which ones, and that every element arrives, wherever rows begin."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,6 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.locality import nontemporal_stores
 from sdgrad.program.tree import Leaf, walk
 from sdgrad.runtime.compile.nontemporal_stores import around_caches
 
@@ -24,8 +25,7 @@ LOOP = """\
 
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch):
-    monkeypatch.setattr(nontemporal_stores, "LAST_CACHE", 1 << 12)
-    monkeypatch.setattr(nontemporal_stores, "SMALLEST", 1 << 10)
+    monkeypatch.setattr(config, "machine", replace(config.machine, last_level_cache=1 << 12, streamed_bytes=1 << 10))
 
 
 def made(f, args, wrt):
@@ -105,7 +105,7 @@ def conditional(x):
 def test_against_what_is_not_streamed(f, shape):
     x = np.random.default_rng(1).random(shape)
     value, found = sdgrad.value_and_grad(f)(x)
-    with config.override(without=("streams",)):
+    with config.override(without=("nontemporal-stores",)):
         right_value, right = sdgrad.value_and_grad(f)(x)
     assert value == right_value
     np.testing.assert_array_equal(found, right)

@@ -1,5 +1,7 @@
 """Arguments that loops walk across: copies that lie as the loops walk."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,12 +9,11 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.locality import transposed_arguments
 
 
 @pytest.fixture(autouse=True)
 def small_arrays(monkeypatch):
-    monkeypatch.setattr(transposed_arguments, "SMALLEST", 1 << 8)
+    monkeypatch.setattr(config, "machine", replace(config.machine, transposed_bytes=1 << 8))
 
 
 def swept(x, w):
@@ -66,7 +67,7 @@ def test_results(f):
     value, gradients = sdgrad.value_and_grad(f, wrt=("x", "w"))(*found)
     right = [a.copy() for a in args]
     assert value == pytest.approx(f(*right), rel=1e-13)
-    with config.override(without=("turned",)):
+    with config.override(without=("transposed-arguments",)):
         other = [a.copy() for a in args]
         _, expected = sdgrad.value_and_grad(f, wrt=("x", "w"))(*other)
     for mine, theirs in zip((*found, *gradients), (*other, *expected), strict=True):
@@ -81,11 +82,11 @@ def test_results(f):
 @pytest.mark.parametrize(("f", "least"), [(swept, {"x", "w"}), (backwards, {"x"}), (partly, {"gradient_x"})])
 def test_what_is_copied(f, least):
     assert {f"turned_{n}" for n in least} <= copies(f)
-    with config.override(without=("turned",)):
+    with config.override(without=("transposed-arguments",)):
         assert not copies(f)
 
 
 def test_what_is_not(monkeypatch):
     assert not copies(known)
-    monkeypatch.setattr(transposed_arguments, "SMALLEST", 1 << 17)
+    monkeypatch.setattr(config, "machine", replace(config.machine, transposed_bytes=1 << 17))
     assert not copies(swept)

@@ -134,7 +134,7 @@ def tapes(f):
 @pytest.mark.parametrize("name", PACKED)
 def test_packed(name):
     packed = tapes(PACKED[name])
-    with config.override(without=("checkpoints", "packed")):
+    with config.override(without=("checkpoints", "triangular-packing")):
         plain = tapes(PACKED[name])
     assert len(packed) == len(plain) >= 1
     assert all(dims == 1 for dims, _ in packed)
@@ -143,7 +143,7 @@ def test_packed(name):
 
 @pytest.mark.parametrize("name", LEFT)
 def test_left_as_they_are(name):
-    with config.override(without=("checkpoints", "packed")):
+    with config.override(without=("checkpoints", "triangular-packing")):
         plain = tapes(LEFT[name])
     assert tapes(LEFT[name]) == plain
     assert any(dims == 2 for dims, _ in plain)

@@ -3,6 +3,8 @@
 The functions run in NumPy on complex numbers, whose imaginary parts are the derivatives (Squire and Trapp 1998).
 """
 
+from dataclasses import replace
+
 import dace
 import numpy as np
 import pytest
@@ -13,7 +15,6 @@ from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.reductions import scatter_to_gather
 from sdgrad.program.tree import Leaf
 
 STEP = 1e-20
@@ -137,7 +138,7 @@ def stores(f, shape, into):
 @pytest.mark.parametrize("seed", range(100, 118))
 def test_slabs_with_a_core(seed, monkeypatch):
     """What lies around the middle, in parts of which most ask for no condition."""
-    monkeypatch.setattr(scatter_to_gather, "LEAST_CORE", 1)
+    monkeypatch.setattr(config, "machine", replace(config.machine, stencil_core=1))
     assert stencils.failure(stencils.sample(seed), seed) is None
 
 
@@ -149,7 +150,7 @@ def asked(shape):
 
 def test_conditions_are_at_edges_only(monkeypatch):
     found = asked((44, 44, 44))
-    monkeypatch.setattr(scatter_to_gather, "LEAST_CORE", 1 << 60)
+    monkeypatch.setattr(config, "machine", replace(config.machine, stencil_core=1 << 60))
     assert 0 < 1.4 * found < asked((44, 44, 43))
 
 
@@ -162,7 +163,7 @@ def test_the_middle_is_one_pass():
 
 
 def test_costly_values_are_computed_once():
-    with config.override(without=("gather",)):
+    with config.override(without=("scatter-to-gather",)):
         plain = stores(costly_values, (40,), "gradient_x")
     found = stores(costly_values, (40,), "gradient_x")
     assert len(plain) > 2
@@ -177,7 +178,7 @@ def test_what_costly_values_have_in_common_is_kept():
 
 
 def test_few_elements_stay_scattered():
-    with config.override(without=("gather",)):
+    with config.override(without=("scatter-to-gather",)):
         plain = [(n.params, n.stores) for n in stores(three_points, (4,), "gradient_x")]
     assert [(n.params, n.stores) for n in stores(three_points, (4,), "gradient_x")] == plain
 

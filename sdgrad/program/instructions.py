@@ -1,0 +1,82 @@
+"""Straight-line scalar code: loads of elements, elementary computations, and stores.
+
+The instructions of a :class:`~sdgrad.program.tree.Leaf`, printed as they read::
+
+    v = x[i, 0]
+    w = sin(v)
+    y[i] += w
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import sympy
+
+from sdgrad.symbolic.code import names_in
+
+Expr: TypeAlias = "sympy.Expr"
+Index: TypeAlias = "tuple[sympy.Expr, ...]"
+
+
+@dataclass(frozen=True)
+class Load:
+    """``name = container[index]``; the index may mention parameters, symbols and earlier integer names.
+
+    With a ``guard`` (the name of a condition) the element is read only where the guard holds, and 0 elsewhere.
+    """
+
+    name: str
+    container: str
+    index: Index
+    guard: str | None = None
+
+    def __str__(self) -> str:
+        guard = f" if {self.guard}" if self.guard else ""
+        return f"{self.name} = {self.container}[{', '.join(map(str, self.index))}]{guard}"
+
+
+@dataclass(frozen=True)
+class Let:
+    """``name = expr``: one elementary function, one polynomial, one choice, or a value without derivative."""
+
+    name: str
+    expr: ast.expr
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What the expression mentions."""
+        return frozenset(names_in(self.expr))
+
+    def __str__(self) -> str:
+        return f"{self.name} = {ast.unparse(self.expr)}"
+
+
+@dataclass(frozen=True)
+class Store:
+    """``container[index] <mode> value``, where ``guard`` holds.
+
+    ``mode`` is ``set`` or a reduction (``sum``, ``prod``, ``max``, ``min``, ``and``, ``or``, ...). With ``fresh`` a
+    reduction starts from its identity: the leaf *defines* the elements it writes. ``streamed`` elements go around the
+    cache.
+    """
+
+    container: str
+    index: Index
+    value: str
+    mode: str = "set"
+    guard: str | None = None
+    fresh: bool = False
+    streamed: bool = False
+
+    def __str__(self) -> str:
+        op = {"set": "=", "sum": "+=", "prod": "*="}.get(self.mode, f"{self.mode}=")
+        guard = f" if {self.guard}" if self.guard else ""
+        fresh = " (fresh)" if self.fresh else " (streamed)" if self.streamed else ""
+        return f"{self.container}[{', '.join(map(str, self.index))}] {op} {self.value}{guard}{fresh}"
+
+
+Instr = Load | Let | Store

@@ -1,0 +1,140 @@
+"""Write a leaf as one tasklet, inside a map if the leaf has parameters."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+import dace
+from dace import nodes as nd
+from dace import subsets
+from dace.sdfg.state import SDFGState
+
+from sdgrad.config import config
+from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
+from sdgrad.program.naming import APART, STREAMED
+from sdgrad.program.prelude import is_vectorized
+from sdgrad.program.tree import Leaf, Let, Load, Store
+from sdgrad.symbolic.expr import free_names, to_ast
+
+WCR = {
+    "sum": "lambda x, y: x + y",
+    "prod": "lambda x, y: x * y",
+    "max": "lambda x, y: max(x, y)",
+    "min": "lambda x, y: min(x, y)",
+    "and": "lambda x, y: x and y",
+    "or": "lambda x, y: x or y",
+    "bitand": "lambda x, y: x & y",
+    "bitor": "lambda x, y: x | y",
+    "bitxor": "lambda x, y: x ^ y",
+    "xor": "lambda x, y: x != y",
+}
+
+
+@dataclass
+class LeafWriter:
+    """Write one leaf as a tasklet, inside a map if the leaf has parameters."""
+
+    flow: Dataflow
+    state: SDFGState
+    leaf: Leaf
+    inputs: dict[str, tuple[str, dace.Memlet]] = field(default_factory=dict)
+    outputs: dict[str, tuple[str, dace.Memlet]] = field(default_factory=dict)
+    text: list[str] = field(default_factory=list)
+    local: set[str] = field(default_factory=set)
+
+    def write(self) -> None:
+        """Write the tasklet and its map into the state."""
+        for instr in self.leaf.body:
+            if isinstance(instr, Load):
+                self.load(instr)
+            elif isinstance(instr, Let):
+                self.text.append(f"{instr.name} = {ast.unparse(instr.expr)}")
+                self.local.add(instr.name)
+            else:
+                self.store(instr)
+        tasklet = self.tasklet()
+        entry, exit_ = self.enclosing_map()
+        cache: dict = {}
+        for connector, (container, memlet) in self.inputs.items():
+            self.flow.connect_in(self.state, cache, container, entry, tasklet, connector, memlet)
+        for connector, (container, memlet) in self.outputs.items():
+            self.flow.connect_out(self.state, cache, container, exit_, tasklet, connector, memlet)
+        if entry is not None:
+            close(self.state, entry, exit_, tasklet, bool(self.inputs), bool(self.outputs))
+
+    def tasklet(self) -> nd.Tasklet:
+        """Add the tasklet; its name tells whether instances are independent."""
+        label = identifier(self.leaf.source.label) or "compute"
+        return self.state.add_tasklet(
+            label + APART if self.leaf.params and not self.leaf.sequential else label,
+            {k: None for k in self.inputs},
+            {k: None for k in self.outputs},
+            "\n".join(self.text),
+            debuginfo=self.flow.info,
+        )
+
+    def enclosing_map(self) -> tuple[nd.MapEntry | None, nd.MapExit | None]:
+        """Add the map over the leaf's parameters; (None, None) if it has none."""
+        leaf = self.leaf
+        if not leaf.params:
+            return None, None
+        entry, exit_ = self.flow.enter(self.state, leaf.params, schedule_of(leaf), leaf.source.label)
+        if len(leaf.params) == 1 and is_vectorized(leaf):
+            entry.map.omp_schedule, entry.map.omp_chunk_size = dace.OMPScheduleType.Static, config.machine.vector_chunk
+        return entry, exit_
+
+    def indirect(self, index: tuple, guard: str | None) -> bool:
+        """True if an access needs the whole container: a value of the leaf is in its subscript, or it has a guard."""
+        return bool(free_names(*index) & self.local) or guard is not None
+
+    def element(self, container: str, index: tuple) -> dace.Memlet:
+        """Return the memlet of one element."""
+        return dace.Memlet(
+            data=self.flow.spelled(container),
+            subset=subsets.Range([(i, i, 1) for i in index]),
+            debuginfo=self.flow.info,
+        )
+
+    def load(self, instr: Load) -> None:
+        """Read an element through a memlet of its own, or from the whole container."""
+        self.local.add(instr.name)
+        if not self.indirect(instr.index, instr.guard):
+            self.inputs[instr.name] = (instr.container, self.element(instr.container, instr.index))
+            return
+        connector = self.free(f"all_{instr.container}")
+        self.inputs[connector] = (instr.container, self.flow.whole(instr.container))
+        read = f"{connector}[{_subscript(instr.index)}]"
+        self.text.append(
+            f"{instr.name} = ({read} if {instr.guard} else 0)" if instr.guard else f"{instr.name} = {read}"
+        )
+
+    def free(self, connector: str) -> str:
+        """Return a connector's name that is no container's: in C++ it would hide that container."""
+        while connector in self.flow.program.containers:
+            connector += "_"
+        return connector
+
+    def store(self, instr: Store) -> None:
+        """Write an element through a memlet of its own, or into the whole container."""
+        wcr = None if instr.mode == "set" else WCR[instr.mode]
+        if free_names(*instr.index) & self.local:
+            memlet = self.flow.whole(instr.container)
+            connector = self.free(f"into{len(self.outputs)}_{instr.container}")
+            target = f"{connector}[{_subscript(instr.index)}]"
+            memlet.dynamic = True
+        else:
+            stem = STREAMED if instr.streamed else "out"
+            memlet, connector = self.element(instr.container, instr.index), self.free(f"{stem}{len(self.outputs)}")
+            target = connector
+        memlet.wcr, memlet.wcr_nonatomic = wcr, wcr is not None
+        if instr.guard:
+            memlet.dynamic = True
+            self.text.append(f"if {instr.guard}:\n    {target} = {instr.value}")
+        else:
+            self.text.append(f"{target} = {instr.value}")
+        self.outputs[connector] = (instr.container, memlet)
+
+
+def _subscript(index: tuple) -> str:
+    return ", ".join(ast.unparse(to_ast(i)) for i in index)
