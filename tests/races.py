@@ -1,6 +1,7 @@
 """Checks of what passes leave: above all races, instances of a parallel map that touch one element that one changes.
 
-The check is by integer relations on the program that a pass left, and asks nothing of the pass. What these cannot tell (indices that are data) is left out: no instance is accused without an example.
+Races are looked for by integer relations on the program that a pass left. The check asks nothing of the pass, and accuses
+nobody without an example: indices that are data are left out.
 """
 
 from collections.abc import Iterator

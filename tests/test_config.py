@@ -22,7 +22,8 @@ from sdgrad.runtime.libraries import blas
         ("debug", "maybe", "not 'maybe'"),
         ("cache_dir", 3, "a path or None"),
         ("cache_dir", __file__, "is a file"),
-        ("without", "blas,row", "no step 'row'; did you mean 'rows'"),
+        ("without", "blas-calls,row-fuse", "no pass 'row-fuse'; did you mean 'row-fusion'"),
+        ("machine", 3, "a sdgrad.machine.Machine, not 3"),
         ("optimisation_level", 1, "did you mean 'optimization_level'"),
     ],
 )

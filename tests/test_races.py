@@ -4,14 +4,17 @@ import dace
 import numpy as np
 import pytest
 import sympy
+import treetext
 from dace import data as dt
-from races import Race, races, watch
+from races import Broken, Race, hold, races, watch
 
 import sdgrad
 from sdgrad.analysis.access_relations import Inside, apart_over
 from sdgrad.frontend.parse import bind_arguments
-from sdgrad.optimize import optimize, passes
+from sdgrad.optimize import optimize
 from sdgrad.optimize.reductions import nests, schedule
+from sdgrad.program import passes
+from sdgrad.program.passes import Pass, Phase, Target, run_passes
 from sdgrad.program.tree import Container, Leaf, Let, Load, Param, Program, Scope, Store, walk
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
@@ -112,7 +115,26 @@ def test_what_was_wrong(monkeypatch):
 
 
 def test_the_watch_stands_once():
-    before = passes.PASSES
+    before = list(passes.observers)
     watch()
-    assert len(passes.PASSES) == len(before)
+    assert passes.observers == before == [hold]
     assert any(isinstance(n, Scope) and not n.sequential for n in walk(optimize(made(mirrored, *arguments())).body))
+
+
+def broken(text):
+    """A pass that leaves a program."""
+    return Pass("broken", lambda program, target: treetext.program(text), Phase.SCHEDULED, "")
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("y[i] = w", "no value w"),
+        ("y[i] = v if c", "no guard c"),
+        ("y[i] += v (fresh)", "has no order"),
+    ],
+)
+def test_a_pass_that_breaks_its_promise_is_found(statement, message):
+    text = f"argument x: float64[8]\nargument y: float64[8]\nbody\n  map i=0:8:\n    v = x[i]\n    {statement}"
+    with pytest.raises(Broken, match=message):
+        run_passes(program(), (broken(text),), Target())

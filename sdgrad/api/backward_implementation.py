@@ -15,7 +15,7 @@ from dace import nodes as nd
 from sdgrad.autodiff.contexts import CallContext, TangentContext
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
-from sdgrad.autodiff.rule_builder import Builder, extents, spent
+from sdgrad.autodiff.rule_builder import Builder, clear_cotangent, extents
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.canonicalize.normal_form import normalize
 from sdgrad.errors import NameNotFound
@@ -187,7 +187,7 @@ def _apply(context: CallContext, function: Callable) -> list[Node]:
     for connector, name in zip(context.wanted, returned(program), strict=False):
         _accumulate(build, brought[name], build.target(connector))
     for connector in context.given:
-        spent(build, context, connector)
+        clear_cotangent(build, context, connector)
     return build.nodes
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import dace
 
-from sdgrad.autodiff.shadows import Companions
+from sdgrad.autodiff.shadows import Shadows
 from sdgrad.program.arrays import assign, fill
 from sdgrad.program.tree import Container, Node
 
@@ -14,14 +14,11 @@ WIDER = {dace.float16: dace.float32}
 
 
 @dataclass
-class Adjoints(Companions):
+class Adjoints(Shadows):
     """Hold the adjoint of every container of a program, and what is known of it.
 
-    The ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and not
-    to be changed) or ``live`` (an array that may be added to).
-
-    ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and not
-    to be changed) or ``live``.
+    The ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and
+    not to be changed) or ``live`` (an array that may be added to).
     """
 
     stem = "gradient"

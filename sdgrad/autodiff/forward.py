@@ -65,7 +65,7 @@ def with_tangents(program: Program, request: Request, activity: Activity, names:
     set_before = {given[n].name for n in request.inputs}
     inside = {c for node in walk(body) for c in local_names(node)}
     start = [c for c in tangents.made.values() if c.view_of is None and c.name not in set_before | inside]
-    body = started(start, body, tangents)
+    body = zeroed_before_use(start, body, tangents)
     containers = {**program.containers, **tangents.made}
     arguments = (*program.arguments, *(c.name for c in given.values()))
     return replace(program, name=f"{program.name}_jvp", containers=containers, body=body, arguments=arguments)
@@ -100,7 +100,7 @@ class Forward:
         known = {c.name for c in node.locals}
         mine += [self.tangents.made[h] for h, served in self.tangents.helpers.items() if served in known]
         roots = [c for c in mine if c.view_of is None]
-        body = started(roots, body, self.tangents)
+        body = zeroed_before_use(roots, body, self.tangents)
         return replace(node, body=body, locals=(*node.locals, *mine))
 
     def call(self, node: NodeCall, path: Path) -> list[Node]:
@@ -128,7 +128,7 @@ class Forward:
             raise DifferentiationError([Problem(f"{node.kind} '{node.node.label}'", message, str(node.source), hint)])
 
 
-def started(containers: list[Container], body: Block, tangents: Tangents) -> Block:
+def zeroed_before_use(containers: list[Container], body: Block, tangents: Tangents) -> Block:
     """The body with every container zero before its first use, under any name, unless that defines all of it."""
     assigned = {n.symbol for n in walk(body) if isinstance(n, SymbolAssign)}
     out = list(body)

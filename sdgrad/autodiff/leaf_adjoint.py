@@ -8,9 +8,6 @@
 
 What is known to be zero is not stored: the clearing is left out if nobody can see it, and the first sum into an
 adjoint that is zero becomes an assignment.
-
-For ``y = f(x)`` stored with ``set``: ``t = Y[i]; Y[i] = 0; X[j] += t * df/dx``, where ``X``, ``Y`` are the adjoint
-containers; a sum keeps ``Y``. The values the partials mention are replayed in registers.
 """
 
 from __future__ import annotations
@@ -168,30 +165,14 @@ class LeafAdjoint(LeafBuilder):
         return found
 
     def accumulate(self, load: Load, value: str, clears: list[Store], forgotten: set[str], wanted: list[Load]) -> Store:
-        program, adjoints = self.adjoints.program, self.adjoints
-        root = program.root(load.container)
+        """Return the store of an operand's cotangent: an assignment where the adjoint is zero, else a sum."""
+        adjoints, root = self.adjoints, self.adjoints.program.root(load.container)
         if load.container in forgotten and self.overwritten_in_place(load):
             self.before += adjoints.writable(load.container)
             self.redirect(load.container)
             return Store(adjoints.container(load.container).name, load.index, value, "set")
-        alone = all(
-            program.root(x.container) != root or same(x.index, load.index) and x.container == load.container
-            for x in wanted
-        )
-        if (
-            root not in forgotten
-            and adjoints.is_zero(load.container)
-            and alone
-            and load.container == root
-            and load.guard is None
-        ):
-            probe = Store(load.container, load.index, value)
-            if covers(probe, self.leaf, program.containers[root].shape) and adjoints.may_forget(root):
-                adjoints.writable(load.container, zero=False)
-                once = injective(probe, self.leaf, len(load.index))
-                return Store(
-                    adjoints.container(load.container).name, load.index, value, "set" if once else "sum", None, not once
-                )
+        if root not in forgotten and (first := self.first_contribution(load, value, wanted)) is not None:
+            return first
         if root in forgotten:
             # the leaf overwrites the container as a whole and reads other elements of it: clear, then add
             self.clear_whole(root)
@@ -203,6 +184,26 @@ class LeafAdjoint(LeafBuilder):
                 clears.remove(clear)
                 return self.replace_by(clear, value)
         return Store(adjoint, load.index, value, "sum", load.guard)
+
+    def first_contribution(self, load: Load, value: str, wanted: list[Load]) -> Store | None:
+        """Return the store that defines all of an adjoint known to be zero; None if something else is in it.
+
+        It is an assignment if each instance has an element to itself, else a sum that starts from zero.
+        """
+        program, adjoints, container = self.adjoints.program, self.adjoints, load.container
+        if not adjoints.is_zero(container) or program.root(container) != container or load.guard is not None:
+            return None
+        if any(
+            program.root(x.container) == container and not (x.container == container and same(x.index, load.index))
+            for x in wanted
+        ):
+            return None
+        probe = Store(container, load.index, value)
+        if not covers(probe, self.leaf, program.containers[container].shape) or not adjoints.may_forget(container):
+            return None
+        adjoints.writable(container, zero=False)
+        once = injective(probe, self.leaf, len(load.index))
+        return Store(adjoints.container(container).name, load.index, value, "set" if once else "sum", None, not once)
 
     def overwritten_in_place(self, load: Load) -> bool:
         """True if the leaf overwrites the very element that it loads."""

@@ -4,10 +4,6 @@
 
 ``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, as running product from the left times
 running product from the right. Nothing is divided, so that derivatives of any order are right for operands of zero.
-
-``y = max(x0, v_1, .., v_n)``: the cotangent of ``y`` is divided equally among all operands that equal ``y``.
-``y = x0 * v_1 * .. * v_n``: each operand gets the product of the others, of those before and of those after it, which
-are computed one after another. Nothing is divided, so that derivatives of any order are right where operands are zero.
 """
 
 from __future__ import annotations

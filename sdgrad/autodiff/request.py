@@ -13,11 +13,6 @@ class Request:
     ``strong_zero``: a cotangent of exactly zero passes nothing on, whatever the partial is.
     ``rerun``: values may be recomputed, or restored in place, instead of being kept.
     ``unused``: an input without influence on the outputs gets a gradient of zero (``zero``) or is an error (``error``).
-
-    ``accumulate``: gradients are added to what their containers hold (raw graphs); else they are set.
-    ``strong_zero``: a cotangent of exactly zero passes nothing on, whatever the partial is.
-    ``rerun``: values may be computed again, or put back where they were, instead of being kept.
-    ``unused``: what an input that does not influence the outputs gets: ``zero`` or ``error``.
     """
 
     inputs: tuple[str, ...]

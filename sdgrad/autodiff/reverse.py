@@ -7,9 +7,6 @@ a map first replays its local values and then runs its body backwards. The adjoi
     loop i = 1 .. n - 1 step 1:       loop i = n - 1 .. 1 step -1:
       y[i] = sin(y[i - 1])              gradient_y[i - 1] += cos(y[i - 1]) * gradient_y[i]
                                         gradient_y[i] = 0
-
-A sequence becomes the reversed sequence, a branch a branch on the same decision, a loop a loop that runs backwards, a
-map a map whose body first replays its locals and then runs backwards. What a node's adjoint is, its rule says.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from sdgrad.autodiff.adjoints import Adjoints
 from sdgrad.autodiff.contexts import CallContext
 from sdgrad.autodiff.leaf_adjoint import LeafAdjoint
 from sdgrad.autodiff.reversed_loops import backwards_loop, last_value, negated
-from sdgrad.autodiff.rule_builder import Builder, spent
+from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
 from sdgrad.program.arrays import assign as copy_of
 from sdgrad.program.names import Names
 from sdgrad.program.registry import find_rule
@@ -193,10 +190,8 @@ class Reversal:
     def fetch(self, tape: Container, index: tuple[sympy.Expr, ...]) -> tuple[Leaf, Load]:
         """Return a leaf that copies a number from the tape to a scalar, and the load of the scalar.
 
-        Control flow must not read the tape directly: DaCe frees an array after the last state that uses it, and does not look
-        into conditions.
-
-        (DaCe frees an array after the last state that uses it, and does not look into conditions.)
+        Control flow must not read the tape directly: DaCe frees an array after the last state that uses it, and does
+        not look into conditions.
         """
         scalar = Container(self.names.fresh(f"{tape.name}_now"), dt.Scalar(tape.dtype, transient=True))
         self.adjoints.made[scalar.name] = scalar
@@ -369,7 +364,7 @@ class Reversal:
         build = Builder(context)
         for connector, region in context.call.outputs.items():
             if self.program.root(region.container) in gone and not self.adjoints.is_zero(region.container):
-                spent(build, context, connector)
+                clear_cotangent(build, context, connector)
         return build.nodes
 
     def operand(self, region: KeptRegion) -> Leaf:

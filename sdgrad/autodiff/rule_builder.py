@@ -116,7 +116,7 @@ class Builder:
         self.leaf((i, j, k), reads, text, into, [x, y], mode, fresh)
 
 
-def spent(build: Builder, context: CallContext, connector: str) -> None:
+def clear_cotangent(build: Builder, context: CallContext, connector: str) -> None:
     """The result was overwritten by the call: what it held before has no cotangent."""
     region = context.call.outputs[connector]
     root = context.program.root(region.container)

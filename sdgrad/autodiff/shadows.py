@@ -1,4 +1,4 @@
-"""A container beside every container of a program: its adjoint, or its tangent."""
+"""Keep a container beside every container of a program: its shadow, which is an adjoint or a tangent."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sdgrad.program.tree import Container, Program
 
 
 @dataclass
-class Companions:
-    """Containers of the same shape, made on demand."""
+class Shadows:
+    """Make the shadow containers of a program, of the same shapes, on demand."""
 
     program: Program
     names: Names
     made: dict[str, Container] = field(default_factory=dict)
     of: dict[str, str] = field(default_factory=dict)
-    stem: ClassVar[str] = "companion"
+    stem: ClassVar[str] = "shadow"
     wider: ClassVar[Mapping[dace.typeclass, dace.typeclass]] = {}
 
     def container(self, name: str) -> Container:
-        """The companion of a container; that of a view is the same view of the companion."""
+        """Return the shadow of a container; the shadow of a view is the same view of the shadow."""
         if name not in self.of:
             primal = self.program.containers[name]
             desc = copy.deepcopy(primal.desc)
@@ -38,14 +38,15 @@ class Companions:
             self.register(name, Container(fresh, desc, base, primal.view_subset))
         return self.made[self.of[name]]
 
-    def register(self, name: str, companion: Container) -> None:
-        self.of[name] = companion.name
-        self.made[companion.name] = companion
+    def register(self, name: str, shadow: Container) -> None:
+        """Take a given container as the shadow of another one."""
+        self.of[name] = shadow.name
+        self.made[shadow.name] = shadow
 
 
 @dataclass
-class Tangents(Companions):
-    """The tangents of containers; ``helpers`` are scratch containers, with the containers they serve."""
+class Tangents(Shadows):
+    """Hold the tangents of containers; ``helpers`` are scratch containers, with the containers they serve."""
 
     stem = "tangent"
     helpers: dict[str, str] = field(default_factory=dict)

@@ -6,7 +6,7 @@ For ``f(x, w, y) = sum of y (x * w)``: the result is ``df/dy``, and ``df/dx``, `
 from __future__ import annotations
 
 from sdgrad.autodiff.contexts import CallContext, TangentContext
-from sdgrad.autodiff.rule_builder import Builder, spent
+from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Node, NodeCall, Program, Region
 from sdgrad.runtime.libraries.onednn import Convolution
@@ -34,7 +34,7 @@ def _convolution(context: CallContext) -> list[Node]:
         other = _other(node, operand)
         found = _product(build, node, operand, {other: context.primal(other), node.computed: seed})
         build.elementwise(build.target(operand), "a", "sum", a=found)
-    spent(build, context, node.computed)
+    clear_cotangent(build, context, node.computed)
     return build.nodes
 
 

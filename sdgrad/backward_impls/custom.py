@@ -16,7 +16,7 @@ from sdgrad.analysis.footprint import box, reads_of
 from sdgrad.autodiff.contexts import CallContext, TangentContext
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
-from sdgrad.autodiff.rule_builder import Builder, spent
+from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.canonicalize.normal_form import normal_form, normalize
 from sdgrad.errors import DifferentiationError, Problem
@@ -293,7 +293,7 @@ def _function_adjoint(context: CallContext, splice: Splice) -> list[Node]:
             source = whole_window(brought[result].name, brought[result].desc)
             build.nodes.append(moved(_adjoint(context, operand), source, operand.shape, "sum", context.names))
     for connector in context.given:
-        spent(build, context, connector)
+        clear_cotangent(build, context, connector)
     return build.nodes
 
 
@@ -305,7 +305,7 @@ def _region_adjoint(context: CallContext, splice: Splice) -> list[Node]:
     clears = [c for c in context.given if not any(_is_at(n, c, call) and splice.writes(n) for n in rule.results)]
     if transposes:
         for connector in clears:
-            spent(build, context, connector)
+            clear_cotangent(build, context, connector)
     for name, parameter in rule.sources.items():
         splice.bind(parameter, _adjoint(context, call.variables[name]), written=not transposes)
     brought = splice.run()
@@ -316,7 +316,7 @@ def _region_adjoint(context: CallContext, splice: Splice) -> list[Node]:
             build.nodes.append(moved(_adjoint(context, operand), source, operand.shape, "set", context.names))
     else:
         for connector in clears:
-            spent(build, context, connector)
+            clear_cotangent(build, context, connector)
     return build.nodes
 
 

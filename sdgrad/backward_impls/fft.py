@@ -8,7 +8,7 @@ import dace
 from dace.libraries.fft import FFT, IFFT
 
 from sdgrad.autodiff.contexts import CallContext, TangentContext
-from sdgrad.autodiff.rule_builder import Builder, extents, spent
+from sdgrad.autodiff.rule_builder import Builder, clear_cotangent, extents
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Node, NodeCall
 from sdgrad.symbolic.expr import sym
@@ -27,7 +27,7 @@ def _transform(context: CallContext) -> list[Node]:
     params = build.params(extents(target))
     index = [sym(p.name) for p in params]
     build.leaf(params, {"a": (result, index)}, "real(a)" if real else "a", target, index, "sum")
-    spent(build, context, "_out")
+    clear_cotangent(build, context, "_out")
     return build.nodes
 
 

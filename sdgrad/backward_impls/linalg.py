@@ -15,7 +15,7 @@ import dace
 from dace.libraries.linalg import Solve
 
 from sdgrad.autodiff.contexts import CallContext, TangentContext
-from sdgrad.autodiff.rule_builder import Builder, extents, spent
+from sdgrad.autodiff.rule_builder import Builder, clear_cotangent, extents
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Node, NodeCall, Program, Region
 from sdgrad.runtime.libraries.cholesky import CholeskyAdjoint
@@ -45,7 +45,7 @@ def _solve(context: CallContext) -> list[Node]:
     if "_ain" in context.wanted:
         text = "-(a * conj(b))" if conj else "-(a * b)"
         build.product(b_bar, context.primal("_bout"), build.target("_ain"), text, fresh=False, transpose_b=True)
-    spent(build, context, "_bout")
+    clear_cotangent(build, context, "_bout")
     return build.nodes
 
 
@@ -53,7 +53,7 @@ def _factorization(context: CallContext) -> list[Node]:
     """The cotangent of the factors is the matrix's."""
     build = Builder(context)
     build.elementwise(build.target("_a"), "a", "sum", a=context.cotangent("_f"))
-    spent(build, context, "_f")
+    clear_cotangent(build, context, "_f")
     return build.nodes
 
 
@@ -75,7 +75,7 @@ def _factored_solve(context: CallContext) -> list[Node]:
         left, right = (context.primal("_x"), b_bar) if adjoint else (b_bar, context.primal("_x"))
         text = "-(a * conj(b))" if conj else "-(a * b)"
         build.product(left, right, build.target("_f"), text, fresh=False, transpose_b=True)
-    spent(build, context, "_x")
+    clear_cotangent(build, context, "_x")
     return build.nodes
 
 
@@ -86,7 +86,7 @@ def _inverse(context: CallContext) -> list[Node]:
     half = build.temporary("inverse_adjoint", extents(seed), build.dtype(seed))
     build.product(y, seed, half, left, transpose_a=True)
     build.product(half, y, build.target("_ain"), right, fresh=False, transpose_b=True)
-    spent(build, context, "_aout")
+    clear_cotangent(build, context, "_aout")
     return build.nodes
 
 
@@ -104,7 +104,7 @@ def _cholesky(context: CallContext) -> list[Node]:
         gradient = build.temporary("cholesky_adjoint", [n, n], dtype)
         build.call(CholeskyAdjoint(), {"_l": lower, "_s": seed}, {"_g": gradient})
         build.elementwise(build.target("_a"), "a", "sum", a=gradient)
-    spent(build, context, "_b")
+    clear_cotangent(build, context, "_b")
     return build.nodes
 
 
@@ -147,7 +147,7 @@ def _cholesky_adjoint(context: CallContext) -> list[Node]:
         build.product(s, h, of_factor, "-(a * b)", fresh=False)
         build.product(s, h, of_factor, "-(a * b)", fresh=False, transpose_a=True)
         build.elementwise(build.target("_l"), "a", "sum", a=_triangle(build, of_factor, n, dtype, "a"))
-    spent(build, context, "_g")
+    clear_cotangent(build, context, "_g")
     return build.nodes
 
 
@@ -172,7 +172,7 @@ def _triangular(context: CallContext) -> list[Node]:
         whole = build.temporary("triangular_matrix_adjoint", [n, n], build.dtype(seed))
         build.product(*pair, whole, text, transpose_a=not left, transpose_b=left)
         build.elementwise(build.target("_a"), "a", "sum", a=_triangle(build, whole, n, build.dtype(seed), "a"))
-    spent(build, context, "_x")
+    clear_cotangent(build, context, "_x")
     return build.nodes
 
 

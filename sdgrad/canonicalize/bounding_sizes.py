@@ -1,4 +1,9 @@
-"""Arrays whose size changes from trip to trip get the largest one they have, so that one array serves all trips."""
+"""Replace the varying extents of arrays by upper bounds, so that one array serves all iterations.
+
+The bound is the maximum over the iterations of counted loops: in ``for i in range(8): t = np.zeros(i)``, ``t`` gets 7
+elements. An extent that only a run knows gets the extent of an array that is accessed in step with it. Without such a
+bound the program is refused.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,7 @@ def bound_sizes(program: Program) -> Program:
 
 
 def _varying_shapes(program: Program, symbols: set[str]) -> dict[str, list[Expr]]:
-    """The shapes of used arrays that mention some symbols, at their maximum over the iterations of counted loops."""
+    """The shapes of used arrays that mention some symbols, each at its maximum over counted loops."""
     used = {program.root(c) for n in program.body for c in reads(n) | writes(n)}
     loops = {n.symbol: p for n in walk(program.body) if isinstance(n, Loop) and (p := loop_param(n)) is not None}
     return {
@@ -53,7 +58,7 @@ def _varying_shapes(program: Program, symbols: set[str]) -> dict[str, list[Expr]
 
 
 def _bound_by_use(program: Program, sized: dict[str, list[Expr]], symbols: set[str]) -> None:
-    """Bound the extents that still vary by extents of arrays that are accessed in step with them, to a fixpoint.
+    """Bound the extents that still vary by those of arrays accessed in step with them, to a fixpoint.
 
     :raises DifferentiationError: an extent stays without a bound.
     """
@@ -72,7 +77,7 @@ def _bound_by_use(program: Program, sized: dict[str, list[Expr]], symbols: set[s
 
 
 def _resized(container: Container, shape: list[Expr]) -> Container:
-    """A packed container of another shape; an extent of a loop over nothing becomes 1."""
+    """A packed container of another shape. The extent 0 of a loop without iterations becomes 1."""
     shape = [max(n, sympy.Integer(1)) if n.is_number else n for n in shape]
     desc = copy.deepcopy(container.desc)
     desc.set_shape(shape, strides=[total(shape[k + 1 :]) for k in range(len(shape))], total_size=total(shape))
@@ -80,7 +85,7 @@ def _resized(container: Container, shape: list[Expr]) -> Container:
 
 
 def largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
-    """The greatest value of a size over the trips of some loops."""
+    """The maximum of a size over the iterations of some loops; the size itself if there is no closed form."""
     while names := free_names(size) & loops.keys():
         inner = max(names, key=lambda n: len(free_names(loops[n].start, loops[n].stop) & loops.keys()))
         p = loops[inner]

@@ -1,4 +1,8 @@
-"""``x[i] *= y``: an update that no two instances make of one element is the assignment of a product."""
+"""Rewrite compound updates to assignments where no two instances update one element.
+
+``x[i] *= y`` becomes ``x[i] = x[i] * y``; ``max`` and ``min`` likewise. Reductions keep their mode. An update whose
+element depends on data, or under a guard, gets sequential loops around it. Sums are left alone: they are linear.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,10 @@ from sdgrad.symbolic.expr import free_names, substitute, sym
 
 
 def spell_out_updates(program: Program) -> Program:
-    """The program with products, maxima and minima in place as assignments, unless they reduce.
+    """Rewrite products, maxima and minima in place to assignments, unless they reduce.
 
-    The adjoint of a reduction counts zeros and ties; and it scales the cotangent where it lies, which must not hold the
-    operand's share yet (``x[i] *= x[j]``).
+    The adjoint of a reduction counts zeros and ties. It also scales the cotangent in place, which would be wrong for an
+    update whose operand shares memory with its target (``x[i] *= x[j]``).
     """
     names = all_names(program)
     symbols = dict(program.symbols)
@@ -45,7 +49,10 @@ def _block(block: Block, names: Names, outer: tuple[Param, ...], symbols: dict[s
 
 
 def _node(node: Node, names: Names, outer: tuple[Param, ...], symbols: dict[str, dace.typeclass]) -> Node:
-    """``outer``: parameters of the maps around, whose instances may update one element as well."""
+    """Rewrite the updates of a node.
+
+    :param outer: parameters of the maps around, whose instances may update one element as well.
+    """
     if not isinstance(node, Leaf):
         inner = outer + (node.params if isinstance(node, Scope) else ())
         return with_children(node, tuple(_block(b, names, inner, symbols) for b in children(node)))
@@ -62,14 +69,14 @@ def _node(node: Node, names: Names, outer: tuple[Param, ...], symbols: dict[str,
 
 
 def _is_scattered(store: Store, leaf: Leaf) -> bool:
-    """Whether an update goes where the leaf computes it: no reduction over parameters says which operands meet."""
+    """True if the subscript or the guard of an update depends on data: the operands of an element are not known."""
     local = leaf.defined
     plain = store.mode in ("prod", "max", "min") and not store.fresh
     return plain and (store.guard is not None or bool(free_names(*store.index) & local))
 
 
 def _in_order(leaf: Leaf, names: Names, outer: tuple[Param, ...], symbols: dict[str, dace.typeclass]) -> Node:
-    """A leaf as loops around one instance of it, which may read what it updates."""
+    """Sequential loops around one instance of a leaf, which may then read what it updates."""
     fresh = {p.name: sym(names.fresh(p.name)) for p in leaf.params}
     symbols.update({symbol.name: dace.int64 for symbol in fresh.values()})
     params = [
@@ -81,11 +88,13 @@ def _in_order(leaf: Leaf, names: Names, outer: tuple[Param, ...], symbols: dict[
 
 
 def _is_update(store: Store, leaf: Leaf, outer: tuple[Param, ...]) -> bool:
+    """True if an update reaches each element at most once, so that it is no reduction."""
     plain = store.mode in ("prod", "max", "min") and not store.fresh and (store.guard is None or not leaf.params)
     return plain and injective(store, leaf, len(store.index), (*outer, *leaf.params))
 
 
 def _updated(store: Store, old: str) -> ast.expr:
+    """The value of an element after an update."""
     if store.mode == "prod":
         return code.binary(ast.Mult, code.name(old), code.name(store.value))
     return code.call(store.mode, code.name(old), code.name(store.value))

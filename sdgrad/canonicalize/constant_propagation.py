@@ -1,8 +1,9 @@
-"""Integers that are known before the program runs, or stay as they are: index expressions instead of memory.
+"""Propagate integer constants and copies into bounds and subscripts (Wegman & Zadeck 1991).
 
 ``n = A.shape[0]; for i in range(n - 1): k = i + 1; ...`` reaches the tree as one-element containers that bounds and
-indices are read from. Here what they hold becomes an expression over constants, loop variables and symbols that are
-assigned once, so that the analysis sees affine loops and accesses.
+subscripts are read from. Their values become expressions over constants, loop variables and symbols with a single
+assignment, so that dependence analysis sees affine loops and accesses. A value that a loop or branch changes stays in
+memory; at the top level it gets a symbol.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ EXTREMES = {"min", "max"}
 
 
 def known_integers(program: Program) -> Program:
-    """Propagate integer constants and copies: replace the integer scalars in bounds and subscripts by expressions."""
+    """Replace the integer scalars in bounds, conditions and subscripts by expressions, where these are known."""
     tracked = _integer_scalars(program)
     if not tracked and not any(isinstance(n, SymbolAssign) for n in walk(program.body)):
         return program
@@ -82,13 +83,13 @@ def _is_integer_scalar(container: Container) -> bool:
 
 
 def _substituted_views(program: Program, means: Mapping[str, Expr]) -> dict[str, Container]:
-    """The views with symbols replaced by their meaning."""
+    """The views with symbols replaced by their values."""
     views = {n: c for n, c in program.containers.items() if c.view_subset is not None and means}
     return {n: replace(c, view_subset=substitute_range(c.view_subset, means)) for n, c in views.items()}
 
 
 def drop_unused_symbols(block: Block, program: Program) -> Block:
-    """The block without assignments of symbols that nothing mentions."""
+    """Remove assignments of symbols that nothing uses, to a fixpoint."""
     while True:
         used = {s for node in block for s in used_symbols(node, program)}
         used |= {str(s) for c in program.containers.values() for s in c.desc.free_symbols}
@@ -100,7 +101,7 @@ def drop_unused_symbols(block: Block, program: Program) -> Block:
 
 
 def _without(block: Block, symbols: Set[str]) -> Block:
-    """The block without assignments of some symbols."""
+    """Remove the assignments of some symbols."""
     return tuple(
         with_children(n, tuple(_without(b, symbols) for b in children(n))) if children(n) else n
         for n in block
@@ -109,13 +110,20 @@ def _without(block: Block, symbols: Set[str]) -> Block:
 
 
 def assigned_once(block: Block) -> frozenset[str]:
-    """Symbols with one assignment in the text of a program."""
+    """Symbols with a single assignment in the text of a program."""
     count = Counter(n.symbol for n in walk(block) if isinstance(n, SymbolAssign))
     return frozenset(s for s, k in count.items() if k == 1)
 
 
 @dataclass
 class _Walker:
+    """The forward walk over a program, with what is known at each point.
+
+    :param tracked: integer scalars.
+    :param used: those that bounds, conditions and symbols are read from.
+    :param once: symbols with a single assignment.
+    """
+
     program: Program
     tracked: set[str]
     used: set[str]  # containers that bounds, conditions and symbols are read from
@@ -135,7 +143,7 @@ class _Walker:
         return {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)} - self.once
 
     def promote(self, container: str) -> SymbolAssign:
-        """A symbol for what a container holds from here on."""
+        """Assign the current content of a container to a fresh symbol."""
         symbol, v = self.names.fresh(f"{container}_value"), self.names.fresh("v")
         dtype = self.program.containers[container].dtype
         self.symbols[symbol] = dtype
@@ -143,6 +151,7 @@ class _Walker:
         return SymbolAssign(symbol, Value((Load(v, container, SCALAR),), code.name(v)), dtype)
 
     def block(self, block: Block) -> Block:
+        """Propagate through a block. At the top level, an unknown value gets a symbol right after it is written."""
         out: list[Node] = []
         for node in block:
             out.append(self.node(node))
@@ -152,6 +161,7 @@ class _Walker:
         return tuple(out)
 
     def node(self, node: Node) -> Node:
+        """Propagate through a node."""
         if isinstance(node, Leaf):
             return self.leaf(node)
         if isinstance(node, SymbolAssign):
@@ -165,20 +175,25 @@ class _Walker:
         return self.repeated(node)
 
     def forget(self, node: Node) -> None:
+        """Forget the containers that a node writes."""
         for name in writes(node):
             self.held.pop(name, None)
 
     # -- what is said again in terms of what is known
     def expr(self, expr: Expr) -> Expr:
+        """An expression with known symbols replaced."""
         return substitute(expr, self.means)
 
     def region(self, region: Region) -> Region:
+        """A region with known symbols replaced."""
         return replace(region, subset=substitute_range(region.subset, self.means)) if self.means else region
 
     def param(self, p: Param) -> Param:
+        """A parameter with known symbols replaced."""
         return Param(p.name, self.expr(p.start), self.expr(p.stop), self.expr(p.step)) if self.means else p
 
     def value(self, value: Value) -> Value:
+        """A condition, bound or right-hand side with known containers and symbols replaced."""
         env = {x.name: to_ast(self.held[x.container]) for x in value.loads if x.container in self.held}
         env |= {s: to_ast(e) for s, e in self.means.items() if s in code.names_in(value.expr)}
         index = {n: to_expr(ast.unparse(e)) for n, e in env.items()}
@@ -191,6 +206,7 @@ class _Walker:
 
     # -- nodes
     def assign(self, node: SymbolAssign) -> Node:
+        """Propagate through an assignment: record an affine value, or an equal symbol assigned before."""
         value = self.value(node.value)
         expr = None if value.loads else integer_expression(value.expr, {}, set())
         if expr is not None and node.symbol in self.once:
@@ -202,6 +218,7 @@ class _Walker:
         return replace(node, value=value)
 
     def leaf(self, leaf: Leaf) -> Leaf:
+        """Propagate through a leaf: loads of known containers become expressions, and so do subscripts with them."""
         body: list[Instr] = []
         local: dict[str, Expr] = {}
         unknown: set[str] = set()  # names of the leaf that are no integers known before it runs
@@ -225,12 +242,14 @@ class _Walker:
         return replace(leaf, params=params, body=tuple(body))
 
     def store(self, store: Store, local: Mapping[str, Expr], leaf: Leaf) -> None:
+        """Record the integer that a scalar holds after an unconditional store; forget it after any other."""
         self.held.pop(store.container, None)
         plain = not leaf.params and store.mode == "set" and store.guard is None
         if plain and store.container in self.tracked and store.value in local:
             self.held[store.container] = local[store.value]
 
     def branch(self, node: Branch) -> Branch:
+        """Propagate through the arms of a branch; afterwards, only what all arms agree on is known."""
         arms, ends = [], []
         before, means, equal = dict(self.held), dict(self.means), dict(self.equal)
         for condition, body in node.arms:
@@ -247,7 +266,7 @@ class _Walker:
         return replace(node, arms=tuple(arms))
 
     def repeated(self, node: Loop | Scope) -> Node:
-        """A node whose body runs many times: what it writes is known neither at its start nor after it."""
+        """Propagate through a loop or scope: what its body writes is known neither inside nor after it."""
         if isinstance(node, Loop):
             stop = self.value(node.stop) if node.stop is not None else None
             node = replace(node, start=self.value(node.start), stop=stop, step=self.value(node.step))
@@ -265,9 +284,9 @@ class _Walker:
 
 
 def integer_expression(expr: ast.expr, local: Mapping[str, Expr], unknown: Set[str]) -> Expr | None:
-    """An index expression for code that only adds, subtracts, multiplies and compares integers for size.
+    """An affine expression, ``min`` and ``max`` included, as a subscript. None for any other expression.
 
-    :param local: what local names mean.
+    :param local: the meaning of local names.
     :param unknown: names whose value is not known before the leaf runs.
     """
     if code.names_in(expr) & unknown or not all(_is_affine(part) for part in code.walk_values(expr)):
@@ -276,6 +295,7 @@ def integer_expression(expr: ast.expr, local: Mapping[str, Expr], unknown: Set[s
 
 
 def _is_affine(part: ast.AST) -> bool:
+    """True if a part of an expression may stand in a subscript."""
     if isinstance(part, ast.Constant):
         return type(part.value) is int
     if isinstance(part, ast.BinOp):

@@ -1,4 +1,8 @@
-"""Variables of a Python function that are integers first and get real numbers later: a graph would cut these off."""
+"""Refuse real numbers in integer variables of a Python function.
+
+``s = 0`` followed by ``s = s + 0.5`` rebinds a name in Python. A graph has one integer container for both, and would
+truncate.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,9 @@ INTEGERS = ("int", "bool")
 
 
 def refuse_truncation(program: Program) -> None:
-    """Elements of arrays are cut off in NumPy, too; names are bound to what there is.
+    """Check all assignments to scalars. Elements of arrays are exempt: NumPy truncates these, too.
 
-    :raises ParseError: a number is bound to a name whose type cannot hold it.
+    :raises ParseError: an assignment gives an integer scalar a real number, or a real one a complex number.
     """
     for node in walk(program.body):
         if not isinstance(node, Leaf):

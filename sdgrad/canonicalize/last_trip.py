@@ -1,4 +1,7 @@
-"""Loops that may stop early remember their last trip, so that they can run backwards from it."""
+"""Record the last iteration of loops that may stop early, so that their reversal can start from it.
+
+``while c`` becomes a loop with a container ``last``, set to the loop variable in each iteration.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ from sdgrad.symbolic import code
 
 
 def remember_trips(program: Program) -> Program:
-    """The program where every loop with a condition of its own stores the symbol of its last trip."""
+    """Give every loop with a condition a container for the variable of its last iteration."""
     names, made = all_names(program), dict(program.containers)
     body = _block(program.body, names, made)
     return replace(program, body=body, containers=made)
 
 
 def _block(block: Block, names: Names, made: dict[str, Container]) -> Block:
+    """Record the last iterations of the loops in a block."""
     out: list = []
     for node in block:
         node = with_children(node, tuple(_block(b, names, made) for b in children(node)))

@@ -1,4 +1,7 @@
-"""Loops that write what their bounds are read from: the bounds are values of their own, read once on entry."""
+"""Evaluate loop bounds once, on entry, if the loop writes what they are read from.
+
+A graph reads ``stop`` again before each iteration. In ``for i in range(n[0]): n[0] = ..``, ``n[0]`` becomes a symbol.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from sdgrad.symbolic import code
 
 
 def read_bounds_once(program: Program) -> Program:
-    """The program where no trip of a loop changes the loop's bounds. Graphs read them again in each trip."""
+    """Give the stop and step of loops that overwrite their source a symbol, assigned before the loop."""
     names, symbols = all_names(program), dict(program.symbols)
 
     def once(node: Node) -> Block:
+        """Hold the bounds of a loop that changes them; any other node unchanged."""
         if not isinstance(node, Loop):
             return (node,)
         written = {program.root(w) for inner in node.body for w in writes(inner)}
@@ -34,6 +38,7 @@ def read_bounds_once(program: Program) -> Program:
 
 
 def _held(stem: str, value: Value, names: Names, before: list[Node]) -> Value:
+    """The symbol that holds a value, assigned in ``before``."""
     symbol = names.fresh(stem)
     before.append(SymbolAssign(symbol, value, dace.int64))
     return Value((), code.name(symbol))

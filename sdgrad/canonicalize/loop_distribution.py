@@ -1,11 +1,16 @@
-"""Loops whose trips do not depend on each other are nests, and what they add up is a sum over them.
+"""Distribute innermost loops without loop-carried dependences over their statements, as parallel leaves.
 
-``for k in range(K): C[i, :] += A[i, k] * B[k, :]`` is a matrix product: no trip reads what another one writes, and sums
-have no order. Written as one leaf over ``k`` and the columns it is fused, differentiated and handed to BLAS as such.
+Each statement becomes a leaf over all iterations (loop distribution: Allen & Kennedy 2001, chapter 5). A temporary that
+one statement passes to the next gets an element for each iteration (scalar expansion, ibid.), if that is small beside
+the program's arguments. Accumulation is no dependence: sums are reordered. Before and after::
 
-A loop with several statements becomes a nest for each of them (loop distribution: Allen and Kennedy, Optimizing
-Compilers for Modern Architectures, ch. 5); what a trip hands from one statement to the next gets an element for every
-trip (scalar expansion, ibid.), as long as that is little beside the program's arguments.
+    loop i = 0 .. n - 1:            map i = 0:n:
+      do:                             t_0[i] = 2 * a[i]
+        t[0] = 2 * a[i]             map i = 0:n, j = 0:m:
+      map j = 0:m:                    C[i, j] += t_0[i] * B[i, j]
+        C[i, j] += t[0] * B[i, j]
+
+Declines where an iteration reads what another one wrote, where a loop may stop early, or where its last value is used.
 """
 
 from __future__ import annotations
@@ -54,15 +59,19 @@ from sdgrad.symbolic.expr import free_names
 
 
 def loops_as_nests(program: Program, names: Names) -> Program:
-    """The program with innermost loops replaced by leaves, wherever their trips may run in any order."""
-    raising = Raising(program, names)
-    body = raising.block(program.body)
-    return replace(program, body=body, containers={**program.containers, **raising.made})
+    """Distribute the innermost loops of a program; the program unchanged where that is not valid."""
+    distribution = LoopDistribution(program, names)
+    body = distribution.block(program.body)
+    return replace(program, body=body, containers={**program.containers, **distribution.made})
 
 
 @dataclass
-class Raising:
-    """One program; ``made`` are containers with an element for every trip."""
+class LoopDistribution:
+    """The distribution of the loops of one program.
+
+    :param made: expanded temporaries, which have an element for each iteration.
+    :param around: the loops around the current node.
+    """
 
     program: Program
     names: Names
@@ -77,9 +86,11 @@ class Raising:
         self.share = share_of(self.program)
 
     def block(self, block: Block) -> Block:
+        """Distribute the loops in a block."""
         return tuple(new for node in block for new in self.node(node))
 
     def node(self, node: Node) -> Block:
+        """Distribute a loop whose body holds no other one."""
         if isinstance(node, Loop):
             if (trips := loop_param(node)) is not None:
                 self.around[node.symbol] = trips
@@ -140,22 +151,34 @@ class Raising:
         return body
 
     def with_indices(self, loop: Loop, inside: Block) -> Block:
-        """The loop's body without symbols that nobody else mentions; nothing where that is not possible."""
+        """The leaves of a loop body, with its index symbols replaced by loads.
+
+        Empty if a symbol is used outside of the loop, or cannot be replaced.
+        """
         symbols = {n.symbol for n in inside if isinstance(n, SymbolAssign)}
         within = _uses((loop,))
         if any(self.assigned[s] != 1 or self.uses[s] != within[s] for s in symbols):
             return ()
         block = fuse_block(tuple(with_local_indices(inside, symbols, self.names, self.program) or ()), self.program)
-        own, loaded = _reads((loop,)), _reads(block)
-        handed = {c for c, n in own.items() if not loaded[c] and n == self.reads[c] and c not in self.seen}
+        dead = self.dead_temporaries(loop, block)
         leaves = [one_name_each(n) for n in block if isinstance(n, Leaf)]
-        return tuple(drop_stores(n, lambda s: s.container in handed and self.is_temporary(s.container)) for n in leaves)
+        return tuple(drop_stores(n, lambda s: s.container in dead) for n in leaves)
+
+    def dead_temporaries(self, loop: Loop, block: Block) -> set[str]:
+        """The temporaries that only this loop reads, and its new body does not read any more."""
+        own, loaded = _reads((loop,)), _reads(block)
+        unread = {c for c, n in own.items() if not loaded[c] and n == self.reads[c] and c not in self.seen}
+        return {c for c in unread if self.is_temporary(c)}
 
     def is_temporary(self, container: str) -> bool:
+        """True if a container is neither an argument nor visible to the caller."""
         return self.program.containers[container].transient and container not in self.program.arguments
 
     def expanded(self, container: str, body: Sequence[Leaf], trips: Param, program: Program) -> Container | None:
-        """A temporary of a trip with an element for every trip; None where that is wrong, or too much."""
+        """Expand a temporary of an iteration.
+
+        None if an iteration reads it before it writes it, or if the result is too large.
+        """
         found = program.containers[container]
         if not found.transient or container in self.seen or not defined_first(container, body, trips, program):
             return None
@@ -164,14 +187,14 @@ class Raising:
 
 
 def one_name_each(leaf: Leaf) -> Leaf:
-    """The leaf with one name for what is the same."""
+    """Eliminate common subexpressions of a leaf."""
     same = same_values(leaf.body)
     body = (i for i in leaf.body if isinstance(i, Store) or i.name not in same)
     return replace(leaf, body=live((rename_instr(i, same, {}) for i in body), set()))
 
 
 def _uses(block: Block) -> Counter:
-    """How many nodes mention a container or a symbol by themselves."""
+    """The number of nodes that mention each container or symbol directly."""
     found: Counter = Counter()
     for node in walk(block):
         bare = with_children(node, tuple(() for _ in children(node)))
@@ -181,7 +204,7 @@ def _uses(block: Block) -> Counter:
 
 
 def _reads(block: Block) -> Counter:
-    """How many nodes read a container by themselves."""
+    """The number of nodes that read each container directly."""
     bare = (with_children(node, tuple(() for _ in children(node))) for node in walk(block))
     return Counter(c for node in bare for c in reads(node))
 
@@ -234,7 +257,7 @@ def _users(name: str, leaf: Leaf) -> list[Instr]:
 
 
 def _with_sum(leaf: Leaf, found: Accumulation) -> Leaf:
-    """The leaf with an accumulation as one update; a term that has a name already keeps it."""
+    """Replace an accumulation by an update of mode ``sum``. A term that has a name already keeps it."""
     load, value, store, rest = found.load, found.value, found.store, found.rest
     named = rest.id if isinstance(rest, ast.Name) else None
     gone = (load, value) if named is not None else (load,)
@@ -261,7 +284,7 @@ def _defines_per_iteration(leaf: Leaf, trips: Param) -> bool:
 
 
 def _without(expr: ast.expr, name: str) -> ast.expr | None:
-    """A sum without one of its terms; None where the name is no such term."""
+    """Remove a term from a sum. None if the name is no term of it."""
     if not isinstance(expr, ast.BinOp) or not isinstance(expr.op, (ast.Add, ast.Sub)):
         return None
     left, right = expr.left, expr.right

@@ -1,8 +1,8 @@
 """Interchange loops that only accumulate, so that loop-invariant factors are computed once.
 
-The iterations of a reduction nest meet in sums only: the loops may stand in any order. What does not depend on the inner
-loops is computed before them (loop-invariant code motion). What is linear in the inner loops' result is applied to
-their sum, behind them (distributive law; the sum differs by rounding). Before and after, with ``f`` for a costly product::
+The iterations of a reduction nest meet in sums only: the loops may stand in any order. What does not depend on the
+inner loops is computed before them (loop-invariant code motion). What is linear in their result is applied to their
+sum, behind them (distributive law; the sum differs by rounding). Before and after, with a costly ``f``::
 
     loop q, j:                      loop a:
       loop a:                         t = f(A[a])
@@ -54,9 +54,11 @@ def hoist_common(program: Program, names: Names) -> Program:
     made: dict[str, Container] = {}
 
     def block(nodes: Block) -> Block:
+        """Reorder the nests in a block."""
         return tuple(x for n in nodes for x in node(n))
 
     def node(n: Node) -> Block:
+        """Reorder a loop nest, or the nests inside a node."""
         if isinstance(n, Loop):
             private = {c for c, k in users((n,), program).items() if k == everywhere[c] and _is_own(c, program)}
             nest = ReductionNest.of(n, private, program)

@@ -1,7 +1,9 @@
-"""Accesses beyond an array's ends: NumPy counts negative indices from the end, and cuts slices off there.
+"""Count negative subscripts from the end of the array, as NumPy does.
 
-Where sizes and bounds are numbers, what is read and written in loops is known. What no condition keeps from happening
-is refused where it cannot be right. Indices that only a run knows are counted from the end if they turn out negative.
+The ranges of subscripts follow from loop bounds, as integer sets (Verdoolaege, isl, 2010). A subscript that is always
+negative gets the size added. One that only a run knows is tested there. What certainly reaches beyond the array is
+refused, because NumPy would cut a slice off there. In a loop
+over ``i`` in ``0 .. 2``, ``x[i - 3]`` becomes ``x[Mod(n + i - 3, n)]``.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ MOST = 1 << 60
 
 
 def within_arrays(program: Program) -> Program:
-    """The program with negative indices counted from the end.
+    """Rewrite negative subscripts to count from the end of the array.
 
     :raises ParseError: a slice certainly begins before its array or ends beyond it, or an index is out of range.
     """
@@ -65,45 +67,52 @@ def within_arrays(program: Program) -> Program:
 
 
 def _symbols_from_the_end(program: Program, names: Names) -> Program:
-    """The program where symbols that are data, and indices, have another one that is counted from the end."""
+    """Give symbols that are read from data, and used as subscripts, a nonnegative counterpart for each size."""
     data = {n.symbol for n in walk(program.body) if isinstance(n, SymbolAssign)}
     made: dict[str, dict[Expr, str]] = {}
 
-    def index(access: Load | Store) -> tuple[Expr, ...]:
-        found = list(access.index)
-        for k, (expr, size) in enumerate(zip(found, program.containers[access.container].shape, strict=True)):
-            name = getattr(expr, "name", "")
-            if name in data:
-                own = made.setdefault(name, {})
-                if size not in own:
-                    own[size] = names.fresh(f"{name}_at")
-                found[k] = sym(own[size])
-        return tuple(found)
-
     def from_the_end(node: Node) -> Block:
+        """Use the counterparts in a leaf; any other node unchanged."""
         if not isinstance(node, Leaf):
             return (node,)
-        body = (replace(i, index=index(i)) if isinstance(i, (Load, Store)) else i for i in node.body)
+        body = (i if isinstance(i, Let) else _with_counterparts(i, data, made, names, program) for i in node.body)
         return (replace(node, body=tuple(body)),)
 
     body = rewritten(program.body, from_the_end)
     if not made:
         return program
-
-    def assigned(node: Node) -> Block:
-        if not isinstance(node, SymbolAssign) or node.symbol not in made:
-            return (node,)
-        # a sum, since conditions are no expressions of symbols
-        below = f"min(1, max(0, -{node.symbol}))"
-        found = ((n, code.parse(f"{node.symbol} + ({size}) * {below}")) for size, n in made[node.symbol].items())
-        return (node, *(SymbolAssign(n, Value((), expr), node.dtype) for n, expr in found))
-
     symbols = {n: program.symbols.get(s, dace.int64) for s, own in made.items() for n in own.values()}
-    return replace(program, body=rewritten(body, assigned), symbols={**program.symbols, **symbols})
+    body = rewritten(body, lambda node: _assigned(node, made))
+    return replace(program, body=body, symbols={**program.symbols, **symbols})
+
+
+def _with_counterparts(
+    access: Load | Store, data: set[str], made: dict[str, dict[Expr, str]], names: Names, program: Program
+) -> Load | Store:
+    """An access with the symbols in its subscript replaced by counterparts, which ``made`` collects by size."""
+    found = list(access.index)
+    for k, (expr, size) in enumerate(zip(found, program.containers[access.container].shape, strict=True)):
+        name = getattr(expr, "name", "")
+        if name in data:
+            own = made.setdefault(name, {})
+            if size not in own:
+                own[size] = names.fresh(f"{name}_at")
+            found[k] = sym(own[size])
+    return replace(access, index=tuple(found))
+
+
+def _assigned(node: Node, made: Mapping[str, Mapping[Expr, str]]) -> Block:
+    """A symbol assignment followed by those of its counterparts; any other node unchanged."""
+    if not isinstance(node, SymbolAssign) or node.symbol not in made:
+        return (node,)
+    # a sum, since conditions are no expressions of symbols
+    below = f"min(1, max(0, -{node.symbol}))"
+    found = ((n, code.parse(f"{node.symbol} + ({size}) * {below}")) for size, n in made[node.symbol].items())
+    return (node, *(SymbolAssign(n, Value((), expr), node.dtype) for n, expr in found))
 
 
 def _from_the_end(leaf: Leaf, program: Program, names: Names) -> Leaf:
-    """The leaf where indices that are data are counted from the end if they are negative."""
+    """Add the size to subscripts that a leaf loads from data, where they are negative."""
     known = {i.name for i in leaf.loads if i.guard is None}
     out: list[Instr] = []
     made: dict[tuple[str, Expr], str] = {}
@@ -126,7 +135,7 @@ def _from_the_end(leaf: Leaf, program: Program, names: Names) -> Leaf:
 
 
 def replaced_at(block: Block, path: Path, by: Mapping[Path, Node]) -> Block:
-    """A block, itself at a path of the program, with other nodes at some paths."""
+    """Replace the nodes at some paths of a block, which itself is at a path of the program."""
     out: list[Node] = []
     for k, node in enumerate(block):
         here = (*path, k)
@@ -136,7 +145,7 @@ def replaced_at(block: Block, path: Path, by: Mapping[Path, Node]) -> Block:
 
 
 def _within(access: Load | Store, leaf: Leaf, place: Place, program: Program) -> Load | Store:
-    """An access with its negative indices counted from the end."""
+    """Rewrite the subscripts of an access; the access unchanged under a guard."""
     shape = program.containers[access.container].shape
     if access.guard is not None:
         return access
@@ -145,7 +154,7 @@ def _within(access: Load | Store, leaf: Leaf, place: Place, program: Program) ->
 
 
 def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Place) -> Expr:
-    """A subscript that counts from the end where it is negative, as far as the bounds of the loops tell.
+    """Rewrite one subscript, as far as the bounds of the loops around tell its range.
 
     :raises ParseError: the subscript is out of range in an iteration that certainly runs.
     """
@@ -193,8 +202,7 @@ def _is_computed_by_loops(used: set[str], parallel: set[str], leaf: Leaf) -> boo
 
 
 def _without_remainders(expr: Expr, leaf: Leaf, place: Place) -> Expr:
-    """An expression without remainders of what lies between zero and the divisor: a place that was counted from an
-    end before it was known."""
+    """Simplify ``Mod(k, n)`` to ``k`` where ``k`` is known to be in range."""
     for found in expr.atoms(sympy.Mod):
         inner, size = found.args
         values = _values(inner, leaf, place, True) if size.is_Integer and size > 0 else None
@@ -204,7 +212,7 @@ def _without_remainders(expr: Expr, leaf: Leaf, place: Place) -> Expr:
 
 
 def is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
-    """Whether no value of an expression can be negative, as far as the first bounds of loops tell."""
+    """True if an expression is never negative, as far as the lower bounds of loops tell."""
     dims: list[tuple[str, Param | None]] = []
     for _, node in place.outer:
         for d in dims_of(node):
@@ -218,7 +226,7 @@ def is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
 
 
 def _from_below(node: Node) -> Param | None:
-    """The values of a loop's variable where only its lower bound is a number."""
+    """The iterations of a loop of which only the lower bound is known. None if that is not known either."""
     if not isinstance(node, Loop):
         return None
     start, step = value_expr(node.start), value_expr(node.step)
@@ -230,7 +238,10 @@ def _from_below(node: Node) -> Param | None:
 
 
 def _refuse_negative_end(expr: Expr, access: Load | Store, leaf: Leaf, place: Place) -> None:
-    """``x[: k - 3]`` counts from the end where ``k`` is below 3: here it would have nothing."""
+    """Refuse a slice such as ``x[: k - 3]`` with an end that a loop makes negative.
+
+    :raises ParseError: the end is negative in some iteration.
+    """
     for p in leaf.params:
         if p.step == 1 and expr.coeff(_symbol(expr, p.name)) == 1:
             end = expr.subs(_symbol(expr, p.name), p.stop + 1)
@@ -243,11 +254,12 @@ def _refuse_negative_end(expr: Expr, access: Load | Store, leaf: Leaf, place: Pl
 
 
 def _symbol(expr: Expr, name: str) -> sympy.Symbol:
+    """The symbol of a name in an expression, with its assumptions."""
     return next((s for s in expr.free_symbols if s.name == name), sympy.Symbol(name))
 
 
 def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
-    """The values of an expression in all trips; None where they are not known exactly."""
+    """The values of an expression over all iterations. None if they are not known exactly."""
     local = leaf.defined
     params = leaf.params if own else ()
     dims = [(d.name, d.param) for d in place.dims] + [(p.name, p) for p in params]
@@ -256,4 +268,5 @@ def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
 
 
 def _interval(first: int, end: int) -> isl.Set:
+    """The integers from ``first`` up to ``end``, excluded."""
     return isl.Set(f"{{ [e0] : {first} <= e0 < {end} }}")

@@ -1,4 +1,8 @@
-"""Places in parts of arrays: negative ones count from the part's end, as in NumPy, wherever they may be negative."""
+"""Count negative subscripts into parts of arrays from the end of the part, as NumPy does.
+
+``y = x[2:8]; y[k]`` is an access of ``x`` at ``FromEnd(k, 6) + 2``, which becomes ``k + 2`` where ``k`` is known to be
+nonnegative, and ``Mod(k, 6) + 2`` elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from sdgrad.symbolic.expr import Expr
 
 
 def within_parts(program: Program) -> Program:
-    """The program with places in parts of arrays (:class:`~sdgrad.program.window.FromEnd`) as places in these."""
+    """Resolve the subscripts of a program that may count from the end of a part."""
     changed: dict[Path, Node] = {}
     for place, node in places(program.body):
         if isinstance(node, CustomCall):
@@ -27,18 +31,22 @@ def within_parts(program: Program) -> Program:
                 changed[place.path] = replace(node, body=body)
 
     def subset(found: dace.subsets.Range) -> dace.subsets.Range:
+        """A range with its bounds resolved."""
         return dace.subsets.Range([tuple(counted(x, remainder) for x in r) for r in found.ranges])
 
     def region(found: Region) -> Region:
+        """A region with its bounds resolved."""
         return replace(found, subset=subset(found.subset))
 
     def others(node: Node) -> Block:
+        """Resolve the operands of a call, and the values of a control node."""
         if isinstance(node, NodeCall):
             ins, outs = ({n: region(r) for n, r in found.items()} for found in (node.inputs, node.outputs))
             return (replace(node, inputs=ins, outputs=outs),)
         return (with_values(node, lambda v: replace(v, loads=tuple(index(x) for x in v.loads))),)
 
     def index(load: Load) -> Load:
+        """A load with its subscript resolved."""
         return replace(load, index=tuple(counted(e, remainder) for e in load.index))
 
     seen = {n: c for n, c in program.containers.items() if c.view_subset is not None}
@@ -48,22 +56,24 @@ def within_parts(program: Program) -> Program:
 
 
 def _in_parts(access: Load | Store, leaf: Leaf, place: Place) -> Load | Store:
+    """Resolve the subscript of an access."""
     if not any(e.has(FromEnd) for e in access.index):
         return access
     return replace(access, index=tuple(_counted(e, leaf, place) for e in access.index))
 
 
 def _counted(expr: Expr, leaf: Leaf, place: Place) -> Expr:
-    """An expression with its places counted from the end where they may be negative."""
+    """Resolve an expression: a remainder only where it may be negative."""
 
     def resolved(k: Expr, n: Expr) -> Expr:
+        """``k`` counted from the end of ``n`` elements."""
         return k if is_positive(k, leaf, place) else remainder(k, n)
 
     return counted(expr, resolved)
 
 
 def _with_places(call: CustomCall, place: Place) -> CustomCall:
-    """A call whose variables are parts that begin where they do in these trips."""
+    """Resolve the windows of the variables of a custom call."""
     found = {}
     for name, operand in call.variables.items():
         base = tuple(_counted(b, Leaf((), ()), place) for b in operand.window.base)

@@ -1,4 +1,4 @@
-"""Arithmetic of integers as Python has it and C++ has not.
+"""Give arithmetic of integers the meaning that it has in Python, and not in C++.
 
 ``/`` is a real number, ``//`` rounds down, and a power with a real exponent is real.
 """
@@ -15,9 +15,10 @@ from sdgrad.symbolic import code, kinds
 
 
 def divide_truly(program: Program) -> Program:
-    """The program with the numerator of every quotient of integers converted."""
+    """Convert the numerator of every quotient of integers to a real number."""
 
     def convert(node: Node) -> Block:
+        """Convert the quotients of a leaf; any other node unchanged."""
         if not isinstance(node, Leaf) or not any(_is_quotient(i) for i in node.body):
             return (node,)
         kind = infer(node.body, program.containers)
@@ -27,9 +28,10 @@ def divide_truly(program: Program) -> Program:
 
 
 def as_python_computes(program: Program) -> Program:
-    """The program of a Python function: quotients of indices are rounded down, and powers of them are real."""
+    """Round quotients of subscripts down, and make powers with a real exponent real."""
 
     def convert(node: Node) -> Block:
+        """Convert the expressions of a leaf; any other node unchanged."""
         if not isinstance(node, Leaf):
             return (node,)
         kind = infer(node.body, program.containers)
@@ -40,6 +42,7 @@ def as_python_computes(program: Program) -> Program:
 
 
 def _pythonic(expr: ast.expr, kind: dict[str, str]) -> ast.expr:
+    """An expression with the meaning that it has in Python."""
     if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "int_floor":
         return code.call("py_floor", *expr.args)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow):
@@ -50,10 +53,12 @@ def _pythonic(expr: ast.expr, kind: dict[str, str]) -> ast.expr:
 
 
 def _is_quotient(instr: Instr) -> TypeGuard[Let]:
+    """True if an instruction is a division."""
     return isinstance(instr, Let) and isinstance(instr.expr, ast.BinOp) and isinstance(instr.expr.op, ast.Div)
 
 
 def _converted(instr: Let, kind: dict[str, str]) -> Let:
+    """A division, with a real numerator if both operands are integers."""
     expr = instr.expr
     assert isinstance(expr, ast.BinOp)
     if {kinds.expression(e, kind) for e in (expr.left, expr.right)} <= {"int", "bool"}:

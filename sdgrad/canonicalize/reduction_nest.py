@@ -166,7 +166,10 @@ def _constant_trips(loop: Loop) -> Param | None:
 
 
 def _other_term(leaf: Leaf, value: str, name: str) -> str | None:
-    """The operand beside a name in a sum of two names. None if the value is no such sum, or the name is used elsewhere."""
+    """The operand beside a name in a sum of two names.
+
+    None if the value is no such sum, or if the name is used elsewhere.
+    """
     expr = next((i.expr for i in leaf.lets if i.name == value), None)
     if not isinstance(expr, ast.BinOp) or not isinstance(expr.op, ast.Add):
         return None

@@ -1,7 +1,12 @@
-"""Temporaries that are little more than another array are computed where they are read.
+"""Recompute an array at its uses if it is a short function of another array (rematerialization, Briggs et al. 1992).
 
-``t = 2 * b`` is fused with what makes ``b``, because that goes through the same elements. A stencil over ``b`` that
-reads ``t`` as well then reads two arrays, and its adjoint adds to two. It has elements of ``b``, and may double them.
+``t = 2 * b`` is fused with the definition of ``b``, because both go through the same elements. A stencil over ``b`` and
+``t`` then reads two arrays, and its adjoint accumulates into two. It can read ``b`` alone, and double its elements::
+
+    map i: b[i] = f(x[i]); t[i] = 2 * b[i]          map i: b[i] = f(x[i])
+    map i: y[i] = t[i] - b[i - 1] - b[i]            map i: y[i] = 2 * b[i] - b[i - 1] - b[i]
+
+Declines where ``t`` has a reader that does not read ``b`` as well, or where ``b`` changes before the reader.
 """
 
 from __future__ import annotations
@@ -40,7 +45,14 @@ WHOLE = (dace.float32, dace.float64, dace.complex64, dace.complex128)  # types o
 
 @dataclass(frozen=True)
 class Shadow:
-    """A temporary whose elements are a short computation on those of another array, which a leaf sets beside it."""
+    """A temporary whose elements are a short function of those of another array, set by the same leaf.
+
+    :param place: the parameters of the leaf as functions of the temporary's subscript ``e0, e1, ..``.
+    :param index: the subscript of the original.
+    :param value: the name of the stored value.
+    :param source: the name of the original's value.
+    :param steps: the instructions from one to the other.
+    """
 
     name: str
     original: str
@@ -71,6 +83,7 @@ def _set_once(program: Program) -> set[str]:
 
 
 def _block(block: Block, program: Program, own: set[str], names: Names) -> Block:
+    """Rematerialize the shadows that leaves of a block define for later ones."""
     nodes = [with_children(n, tuple(_block(b, program, own, names) for b in children(n))) for n in block]
     for k, node in enumerate(nodes):
         for shadow in _shadows(node, program, own) if isinstance(node, Leaf) else ():
@@ -121,13 +134,13 @@ def _shadow(
 
 
 def _after(steps: tuple[Instr, ...], source: str, value: str) -> tuple[Instr, ...]:
-    """What of some steps has to be done for a value once another one is there."""
+    """The instructions that a value still needs once another one is known."""
     at = next(k for k, i in enumerate(steps) if not isinstance(i, Store) and i.name == source)
     return slice_for([i for k, i in enumerate(steps) if k != at], {value})
 
 
 def _placed(store: Store, leaf: Leaf) -> dict[str, Expr] | None:
-    """Each parameter by the element's index, where that says them all."""
+    """Invert a subscript: each parameter as a function of it. None if the subscript does not determine all."""
     found: dict[str, Expr] = {}
     for k, e in enumerate(store.index):
         names = free_names(e) & {p.name for p in leaf.params}
@@ -139,7 +152,7 @@ def _placed(store: Store, leaf: Leaf) -> dict[str, Expr] | None:
 
 
 def _is_known(shadow: Shadow, nodes: list[Node], at: int, users: list[int], block: Block, program: Program) -> bool:
-    """Whether all readers are leaves of the block that read the original, too, which nobody has changed by then."""
+    """True if all readers are leaves of the block that read the original as well, which is still unchanged."""
     everywhere = sum(_reads(n, shadow.name) for n in walk(program.body))
     here = sum(_reads(n, shadow.name) for n in block)
     root = program.root(shadow.original)
@@ -148,10 +161,12 @@ def _is_known(shadow: Shadow, nodes: list[Node], at: int, users: list[int], bloc
 
 
 def _reads(node: Node, name: str) -> bool:
+    """True if a node reads a container directly."""
     return name in (own_reads(node) if children(node) else reads(node))
 
 
 def _has_both(node: Node, shadow: Shadow, program: Program) -> bool:
+    """True if a leaf reads the original of a shadow, and does not write it."""
     if not isinstance(node, Leaf) or not any(x.container == shadow.original for x in node.loads):
         return False
     # a leaf that changes the original reads it first, as it reads the temporary
@@ -160,7 +175,7 @@ def _has_both(node: Node, shadow: Shadow, program: Program) -> bool:
 
 
 def _computed(leaf: Leaf, shadow: Shadow, names: Names) -> Leaf:
-    """A leaf that computes the elements of a temporary from those of the original."""
+    """Recompute the elements of a shadow in a leaf that reads them."""
     body: list[Instr] = []
     for i in leaf.body:
         if not isinstance(i, Load) or i.container != shadow.name:

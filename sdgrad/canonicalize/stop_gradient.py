@@ -1,4 +1,7 @@
-"""Containers that are read as constants: no derivative passes through what they hold."""
+"""Detach containers: no derivative passes through what is read from them.
+
+``v = x[i]`` becomes ``w = x[i]; v = detached(w)``, and a node call reads a detached copy.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ DETACHED = "sdgrad_detached"
 
 
 def stop_at(program: Program, names: Collection[str]) -> Program:
-    """The program with every read of some containers detached. Before fusion: it may do away with them.
+    """Detach every read of some containers. Fusion comes later: it may remove the containers.
 
     :raises NameNotFound: there is no such container.
     """
@@ -29,6 +32,7 @@ def stop_at(program: Program, names: Collection[str]) -> Program:
     roots = {program.root(n) for n in names}
 
     def detached(n: Node) -> Block:
+        """Detach the reads of a node."""
         if isinstance(n, Leaf):
             return (replace(n, body=tuple(x for i in n.body for x in _detached(i, roots, program, fresh))),)
         return _with_copies(n, roots, program, fresh, copies) if isinstance(n, NodeCall) else (n,)
@@ -38,6 +42,7 @@ def stop_at(program: Program, names: Collection[str]) -> Program:
 
 
 def _detached(instr: Instr, roots: Collection[str], program: Program, names: Names) -> list[Instr]:
+    """A load as a detached one; any other instruction unchanged."""
     if not isinstance(instr, Load) or program.root(instr.container) not in roots:
         return [instr]
     read = names.fresh(instr.name)
@@ -47,7 +52,7 @@ def _detached(instr: Instr, roots: Collection[str], program: Program, names: Nam
 def _with_copies(
     call: NodeCall, roots: Collection[str], program: Program, names: Names, copies: dict[str, Container]
 ) -> Block:
-    """The call with detached copies of the operands it reads from such containers."""
+    """Let a call read detached copies of the operands in such containers."""
     before: list[Node] = []
     inputs = dict(call.inputs)
     for connector, region in call.inputs.items():

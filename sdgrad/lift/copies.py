@@ -1,4 +1,4 @@
-"""Copies and reductions as leaves."""
+"""Read copies and ``Reduce`` nodes as leaves."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MODES = {
 
 
 def mode_of(wcr: str | None) -> str:
-    """The store mode of a write-conflict resolution; ``custom`` where it is none of the known ones."""
+    """The store mode of a write-conflict resolution; ``custom`` for an unknown function."""
     if wcr is None:
         return "set"
     known = MODES.get(detect_reduction_type(wcr))
@@ -46,7 +46,7 @@ def mode_of(wcr: str | None) -> str:
 
 
 def _by_its_text(wcr: str) -> str:
-    """``lambda x, y: x - y``, ``x / y``, ``fmax(x, y)``, ``fmin(x, y)``, which DaCe does not classify."""
+    """The mode of ``x - y``, ``x / y``, ``fmax(x, y)`` and ``fmin(x, y)``, which DaCe does not classify."""
     function = ast.parse(wcr.strip(), mode="eval").body
     while isinstance(function, ast.Expression):
         function = function.body
@@ -60,7 +60,7 @@ def _by_its_text(wcr: str) -> str:
 
 
 def counts(subset: subsets.Range) -> list[Expr]:
-    """Elements along each dimension."""
+    """The number of elements along each dimension of a subset."""
     return [sympy.sympify(n) for n in subset.size()]
 
 
@@ -73,7 +73,10 @@ def copy_leaf(
     names: Names,
     source: Source,
 ) -> Leaf:
-    """``dst[dst_subset] = src[src_subset]`` element by element, in row-major order of both."""
+    """Copy ``dst[dst_subset] = src[src_subset]`` element by element, in row-major order of both.
+
+    :raises UnsupportedNode: the subsets have different sizes.
+    """
     src_n, dst_n = counts(src_subset), counts(dst_subset)
     wide = [n for n in dst_n if n != 1]
     if [n for n in src_n if n != 1] != wide and sympy.expand(total(src_n) - total(dst_n)) != 0:
@@ -87,7 +90,7 @@ def copy_leaf(
 
 
 def _place(subset: subsets.Range, index: list[Expr], wide: list[Expr]) -> tuple[Expr, ...]:
-    """The element of a subset at a position of the iteration space ``wide``."""
+    """The subscript of a subset at a position of the iteration space ``wide``."""
     sizes = counts(subset)
     if [n for n in sizes if n != 1] == wide:
         remaining = iter(index)
@@ -98,6 +101,7 @@ def _place(subset: subsets.Range, index: list[Expr], wide: list[Expr]) -> tuple[
 
 
 def _flatten(index: list[Expr], sizes: list[Expr]) -> Expr:
+    """The row-major position of a subscript."""
     linear: Expr = ZERO
     for k, n in zip(index, sizes, strict=False):
         linear = linear * n + k
@@ -105,6 +109,7 @@ def _flatten(index: list[Expr], sizes: list[Expr]) -> Expr:
 
 
 def _unflatten(linear: Expr, sizes: list[Expr]) -> list[Expr]:
+    """The subscript at a row-major position."""
     strides = list(accumulate(reversed(sizes[1:]), mul, initial=ONE))[::-1]
     return [
         (symbolic.int_floor(linear, s) if s != 1 else linear) % n if n != 1 else ZERO
@@ -124,36 +129,33 @@ def reduce_leaves(
     names: Names,
     source: Source,
 ) -> list[Leaf]:
-    """A reduction node: an accumulating leaf, fresh where the node starts from the reduction's own identity."""
-    rank = len(src_subset.ranges)
-    reduced = set(range(rank)) if axes is None else {a % rank for a in axes}
-    params = [Param(names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(counts(src_subset))]
-    kept = [sym(p.name) for k, p in enumerate(params) if k not in reduced]
+    """Read a ``Reduce`` node as an accumulating leaf.
+
+    The leaf is fresh if the node starts from the identity of its operation. Another start value gets a leaf before it.
+    """
+    sizes = counts(src_subset)
+    reduced = set(range(len(sizes))) if axes is None else {a % len(sizes) for a in axes}
+    params = [Param(names.fresh(f"i{k}"), ZERO, n - 1, ONE) for k, n in enumerate(sizes)]
+    outer = [p for k, p in enumerate(params) if k not in reduced]
     read = src.index(tuple(b + sym(p.name) * s for (b, _, s), p in zip(src_subset.ranges, params, strict=False)))
-    write = dst.index(
-        _reduced_index(dst_subset, kept, [n for k, n in enumerate(counts(src_subset)) if k not in reduced])
-    )
-    value = names.fresh(f"v_{src.container}")
-    mode = mode_of(wcr)
-    leaves = []
+    kept = [n for k, n in enumerate(sizes) if k not in reduced]
+    write = dst.index(_reduced_index(dst_subset, [sym(p.name) for p in outer], kept))
+    value, mode = names.fresh(f"v_{src.container}"), mode_of(wcr)
     fresh = identity is not None and is_identity(mode, identity, dtype)
+    leaves = []
     if identity is not None and not fresh:
         init = names.fresh("v_init")
-        outer = [Param(p.name, p.start, p.stop, p.step) for k, p in enumerate(params) if k not in reduced]
-        leaves.append(
-            Leaf(tuple(outer), (Let(init, code.parse(str(identity))), Store(dst.container, write, init)), source)
-        )
-    leaves.append(
-        Leaf(
-            tuple(params),
-            (Load(value, src.container, read), Store(dst.container, write, value, mode, None, fresh)),
-            source,
-        )
-    )
-    return leaves
+        start = (Let(init, code.parse(str(identity))), Store(dst.container, write, init))
+        leaves.append(Leaf(tuple(outer), start, source))
+    body = (Load(value, src.container, read), Store(dst.container, write, value, mode, None, fresh))
+    return [*leaves, Leaf(tuple(params), body, source)]
 
 
 def _reduced_index(subset: subsets.Range, kept: list[Expr], sizes: list[Expr]) -> tuple[Expr, ...]:
+    """The subscript of a reduction's output for the subscript ``kept`` of its input.
+
+    :raises UnsupportedNode: their ranks differ by more than dimensions of size one.
+    """
     ranges = subset.ranges
     if len(ranges) == len(kept):
         return tuple(b + k * s for (b, _, s), k in zip(ranges, kept, strict=False))
@@ -165,5 +167,3 @@ def _reduced_index(subset: subsets.Range, kept: list[Expr], sizes: list[Expr]) -
     for d, k in zip(wide, moving, strict=False):
         index[d] = index[d] + k * ranges[d][2]
     return tuple(index)
-
-

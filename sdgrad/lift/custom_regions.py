@@ -1,4 +1,9 @@
-"""Regions of a graph that have a derivative of their own, as nodes that count as one."""
+"""Close the regions and functions that have a derivative rule of their own, as single nodes of the program tree.
+
+A region is lifted like any other code, and becomes the block of a :class:`CustomCall`. Once the whole program is known,
+its operands are computed: what the block reads before it writes is an input, what it writes an output, and what nothing
+outside accesses is private. Differentiation then asks the rule instead of the block.
+"""
 
 from __future__ import annotations
 
@@ -43,19 +48,18 @@ from sdgrad.symbolic.expr import Expr, sym
 
 
 def custom_call(rule: CustomRule, body: Block, sdfg: dace.SDFG, env: Env, source: Source) -> CustomCall:
-    """The call of a rule, with the variables its functions ask for; :func:`close_calls` finds its operands."""
+    """Make the call of a rule, with the variables that its functions ask for; :func:`close_calls` finds its operands.
+
+    :raises UnsupportedNode: a jump leaves the region.
+    :raises NameNotFound: a function of the rule asks for a variable that is not visible.
+    """
     if any(isinstance(n, Jump) for n in walk(body)):
         raise UnsupportedNode(f"a jump out of the region of {rule.name}, at {source}")
-    wanted = {rule.spelled(stem(p)[1]) for f in rule.functions for p in names_of(f)}
-    wanted |= {*(rule.parameters or ()), *rule.results}
     variables: dict[str, Operand] = {}
     symbols: dict[str, Expr] = {}
-    for name in sorted(wanted):
+    for name in _wanted(rule):
         if name in env.windows:
-            desc = sdfg.arrays[name]
-            shape = tuple(env.expr(n) for n in desc.shape)
-            window = replace(env.windows[name], shape=None)  # rules have arrays of their own for these parts
-            variables[name] = Operand(window, shape, isinstance(desc, dt.Scalar))
+            variables[name] = _variable(name, sdfg, env)
         elif name in env.values or name in sdfg.symbols:
             symbols[name] = env.values.get(name, sym(name))
         elif name not in (rule.parameters or ()):  # arguments with a constant value are not there
@@ -65,13 +69,28 @@ def custom_call(rule: CustomRule, body: Block, sdfg: dace.SDFG, env: Env, source
     return CustomCall(label, {}, {}, source, block=body, rule=rule, variables=variables, symbols=symbols)
 
 
+def _wanted(rule: CustomRule) -> list[str]:
+    """The names of the variables that a rule's functions, parameters and results stand for."""
+    asked = {rule.spelled(stem(p)[1]) for f in rule.functions for p in names_of(f)}
+    return sorted(asked | {*(rule.parameters or ()), *rule.results})
+
+
+def _variable(name: str, sdfg: dace.SDFG, env: Env) -> Operand:
+    """A variable of a rule: the window of a container, with the shape that the rule's array has."""
+    desc = sdfg.arrays[name]
+    shape = tuple(env.expr(n) for n in desc.shape)
+    window = replace(env.windows[name], shape=None)  # rules have arrays of their own for these parts
+    return Operand(window, shape, isinstance(desc, dt.Scalar))
+
+
 def close_calls(program: Program, finish: Callable[[Program], Program]) -> Program:
-    """The program with the operands of its custom calls, and these in normal form (``finish``), each for itself."""
+    """Compute the operands of all custom calls, and bring the block of each into normal form by ``finish``."""
     if not any(isinstance(n, CustomCall) for n in walk(program.body)):
         return program
     containers = dict(program.containers)
 
     def close(node: Node) -> Block:
+        """Close a call whose operands are not known yet; any other node unchanged."""
         nonlocal program
         if not isinstance(node, CustomCall) or node.outputs:
             return (node,)
@@ -87,7 +106,7 @@ def close_calls(program: Program, finish: Callable[[Program], Program]) -> Progr
 def _closed(
     call: CustomCall, program: Program, containers: Mapping[str, Container], finish: Callable[[Program], Program]
 ) -> tuple[CustomCall, dict[str, Container]]:
-    """Close a call: give it its operands and its block in normal form, and return it with the containers that are new.
+    """Compute the operands of a call and normalize its block. Returns the call, and the containers that are new.
 
     :raises DifferentiationError: the block assigns a symbol that the program reads after the call.
     """
@@ -183,7 +202,7 @@ def _results(call: CustomCall) -> set[str]:
 
 
 def _touched(node: Node, call: CustomCall) -> set[str]:
-    """Containers that a node, or one in it, reads or writes, but for one call; those of other calls included."""
+    """Containers that a node or a node inside accesses, except for one call."""
     found: set[str] = set()
     for n in walk((node,)):
         if isinstance(n, CustomCall):
@@ -194,7 +213,7 @@ def _touched(node: Node, call: CustomCall) -> set[str]:
 
 
 def _symbols_outside(node: Node, call: CustomCall, program: Program) -> set[str]:
-    """Symbols that a node uses, but for one call in it."""
+    """Symbols that a node or a node inside uses, except for one call."""
     if node is call:
         return set()
     inner = {s for b in children(node) for n in b for s in _symbols_outside(n, call, program)}
@@ -202,7 +221,7 @@ def _symbols_outside(node: Node, call: CustomCall, program: Program) -> set[str]
 
 
 def _defined_first(name: str, program: Program) -> bool:
-    """Whether a block sets all of a container before it reads any of it."""
+    """True if a block overwrites a whole container before it reads any element."""
     for node in program.body:
         if not isinstance(node, Leaf) and name in reads(node) | writes(node):
             return False

@@ -1,4 +1,4 @@
-"""Einsum nodes as leaves; DaCe's own lowering ignores the strides of its operands."""
+"""Read ``Einsum`` nodes as leaves; DaCe's own lowering ignores the strides of their operands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ Operand = tuple[Window, subsets.Range]
 def einsum_leaf(
     text: str, alpha: object, inputs: Mapping[str, Operand], output: Operand, names: Names, source: Source
 ) -> Leaf:
-    """``out[..] = alpha * sum of the products of the operands``; operands in the order of their connectors' names."""
+    """Sum products of operands: ``out[..] = alpha * sum(a[..] * b[..] * ..)``, as one fresh reduction.
+
+    Operands come in the order of their connectors' names.
+
+    :raises UnsupportedNode: the text has an ellipsis, or another number of operands.
+    """
     terms, result = text.replace(" ", "").split("->")
     letters = terms.split(",")
     operands = [inputs[c] for c in sorted(inputs)]
@@ -49,6 +54,7 @@ def einsum_leaf(
 
 
 def _element(window: Window, subset: subsets.Range, index: list[Expr]) -> tuple[Expr, ...]:
+    """The subscript of a container for a subscript of the operand, which may leave out dimensions of size one."""
     ranges = subset.ranges
     if len(index) != len(ranges):
         wide = [d for d, (b, e, _) in enumerate(ranges) if b != e]

@@ -1,4 +1,8 @@
-"""Derivatives in the form that is differentiated: steps of one elementary function, one polynomial or one choice."""
+"""Split expressions that differentiation made into elementary steps, so that they can be differentiated again.
+
+Each step is one elementary function, one polynomial or one choice: ``g = cos(x) * sin(y)`` becomes ``v = cos(x); w =
+sin(y); g = v * w``.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,11 @@ from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, rewritte
 
 
 def elementary(program: Program) -> Program:
-    """The program with the expressions of its leaves taken apart."""
+    """Split the expressions of all leaves of a program into elementary steps."""
     names = all_names(program)
 
     def apart(node: Node) -> Block:
+        """Split the expressions of a leaf; any other node unchanged."""
         if isinstance(node, CustomCall):
             return (replace(node, block=rewritten(node.block, apart)),)
         if not isinstance(node, Leaf):

@@ -1,7 +1,7 @@
-"""``break``, ``continue`` and early ``return`` as structure: a flag, and a condition on what would be jumped over.
+"""Replace ``break``, ``continue`` and early ``return`` by flags and conditions.
 
-``if c: continue`` followed by more becomes ``if c: ... else: more``. Where several ways lead on, a flag says that one
-of them jumped, and what follows runs where the flag is down. A loop that may be left also stops on its flag.
+``if c: continue`` followed by more becomes ``if c: ... else: more``. Where several paths lead on, a flag tells that one
+of them jumped, and what follows runs if the flag is clear. A loop that may be left also stops on its flag.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sdgrad.symbolic import code
 
 @dataclass(frozen=True)
 class Jump:
-    """``break``, ``continue`` or ``return``, until it is structured away."""
+    """``break``, ``continue`` or ``return``, before it becomes flags and conditions."""
 
     kind: str
     source: Source = Source()
@@ -42,12 +42,13 @@ class Jump:
 
 @dataclass
 class Flags:
-    """The flags of the loop (or program) around: made when the first jump needs them."""
+    """The flags of a loop or program, each declared at the first jump that needs it."""
 
     env: Env
     names: dict[str, str] = field(default_factory=dict)
 
     def of(self, kind: str) -> str:
+        """The container of a flag."""
         if kind not in self.names:
             container = self.env.declare(f"{kind}_flag", dt.Scalar(dace.int32, transient=True))
             self.names[kind] = container.name
@@ -55,7 +56,7 @@ class Flags:
 
 
 def without_jumps(block: Block, env: Env) -> Block:
-    """The body of a program, or of a nested one, without jumps."""
+    """Replace the jumps in the body of a (nested) program by flags and conditions."""
     if not any(isinstance(n, Jump) for n in walk(block)):
         return block
     returns = Flags(env)
@@ -64,18 +65,19 @@ def without_jumps(block: Block, env: Env) -> Block:
 
 
 def set_flag(flag: str, value: int) -> Leaf:
+    """Set or clear a flag."""
     return set_scalar(flag, Value((), code.constant(value)), f"v_{flag}", Source(label=flag))
 
 
 def is_down(flags: list[str]) -> Value:
-    """A condition that holds where none of some flags is up."""
+    """The condition that no flag is set."""
     loads = tuple(Load(f"v_{f}", f, SCALAR) for f in flags)
     tests: list[ast.expr] = [code.parse(f"{x.name} == 0") for x in loads]
     return Value(loads, tests[0] if len(tests) == 1 else ast.BoolOp(op=ast.And(), values=tests))
 
 
 def _jumps(node: Node | Jump, kinds: frozenset[str] = frozenset({"break", "continue", "return"})) -> set[str]:
-    """The kinds of jumps that leave a node."""
+    """The kinds of jumps that may leave a node."""
     if isinstance(node, Jump):
         return {node.kind} & kinds
     inner = kinds & {"return"} if isinstance(node, Loop) else kinds
@@ -83,6 +85,7 @@ def _jumps(node: Node | Jump, kinds: frozenset[str] = frozenset({"break", "conti
 
 
 def _block(block: Block, loop: Flags, returns: Flags) -> Block:
+    """Replace the jumps of a block: what follows a node that may jump runs if the flags are clear."""
     out: list[Node] = []
     for k, node in enumerate(block):
         if isinstance(node, Jump):
@@ -100,7 +103,7 @@ def _block(block: Block, loop: Flags, returns: Flags) -> Block:
 
 
 def _ends(block: Block) -> bool:
-    """Whether every way through a block jumps."""
+    """True if every path through a block jumps."""
     last = block[-1] if block else None
     if isinstance(last, Jump):
         return True
@@ -108,7 +111,7 @@ def _ends(block: Block) -> bool:
 
 
 def _one_way_on(branch: Branch) -> bool:
-    """Whether some arms always jump, the others never do, and there is one of the others."""
+    """True if exactly one arm goes on, without jumps, and all others always jump."""
     arms = [b for _, b in branch.arms] + ([()] if branch.arms[-1][0] is not None else [])
     ending = [b for b in arms if _ends(b)]
     others = [b for b in arms if not _ends(b)]
@@ -116,12 +119,13 @@ def _one_way_on(branch: Branch) -> bool:
 
 
 def _with_rest(branch: Branch, rest: Block) -> Branch:
-    """The branch with what follows it at the end of the arm that goes on."""
+    """Move what follows a branch to the end of the arm that goes on."""
     arms = branch.arms if branch.arms[-1][0] is None else (*branch.arms, (None, ()))
     return replace(branch, arms=tuple((c, b if _ends(b) else b + rest) for c, b in arms))
 
 
 def _node(node: Node, loop: Flags, returns: Flags) -> Block:
+    """Replace the jumps inside a node."""
     if isinstance(node, Loop):
         return _loop(node, returns)
     if isinstance(node, Scope):
@@ -132,7 +136,7 @@ def _node(node: Node, loop: Flags, returns: Flags) -> Block:
 
 
 def _loop(node: Loop, returns: Flags) -> Block:
-    """A loop whose body has no jumps. Flags are down at the start of a trip; a loop that was left stops."""
+    """Replace the jumps of a loop body. Flags are cleared at each iteration; a loop that was left stops."""
     kinds = {k for n in node.body for k in _jumps(n)}
     own = Flags(returns.env)
     body = _block(node.body, own, returns)

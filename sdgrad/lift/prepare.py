@@ -1,16 +1,18 @@
-"""A graph made ready to be read."""
+"""Prepare a graph for lifting: expand library nodes, raise control flow, infer connector types."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
+from collections.abc import Sequence
+from typing import Any
 
 import dace
 from dace import nodes as nd
 from dace import subsets
 from dace.config import set_temporary
 from dace.sdfg import InvalidSDFGError, infer_types
-from dace.sdfg.state import ControlFlowRegion
+from dace.sdfg.state import ControlFlowRegion, SDFGState
 from dace.transformation.interstate.loop_lifting import LoopLifting
 from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
 
@@ -23,10 +25,13 @@ LIFTED = ("Reduce", "Einsum")  # library nodes read as leaves
 
 
 def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
-    """A copy of an SDFG to read: library nodes without a rule or a program expanded, connectors with their types.
+    """Copy an SDFG for lifting: expand library nodes without a rule or a program, and infer connector types.
 
-    DaCe's ``simplify`` is left out: it turns floats into symbols, captures parameters of nested SDFGs and drops
-    views that nested SDFGs need; what it is good for, fusion does. With ``own``, the graph itself may be changed.
+    DaCe's ``simplify`` is not used. It turns floats into symbols, captures parameters of nested SDFGs and drops views
+    that nested SDFGs need; fusion does its useful part.
+
+    :param own: the graph itself may be changed.
+    :raises InvalidGraph: the graph fails DaCe's validation.
     """
     clamp_indirect(sdfg)
     if own:
@@ -48,7 +53,7 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
 
 
 def distinct_labels(sdfg: dace.SDFG) -> None:
-    """Give blocks that the frontend has made of one line, of a loop that was written out, labels of their own."""
+    """Make labels of blocks unique: the frontend gives the copies of an unrolled loop body the same ones."""
     for region in sdfg.all_control_flow_regions(recursive=True):
         names = Names()
         for block in region.nodes():
@@ -56,41 +61,46 @@ def distinct_labels(sdfg: dace.SDFG) -> None:
 
 
 def read_single_indices(sdfg: dace.SDFG) -> None:
-    """Give indices that are arrays of one element a symbol each: the frontend leaves the array's name in memlets."""
+    """Give each one-element array in a subscript a symbol: the frontend leaves the array's name in memlets."""
     for graph in sdfg.all_sdfgs_recursive():
         names = Names(graph.symbols.keys() | graph.arrays.keys())
         for state in list(graph.states()):
-            memlets = [e.data for e in state.edges() if e.data.data is not None]
-            mentioned = {str(s) for m in memlets for s in m.free_symbols} & graph.arrays.keys()
-            symbols = {n: names.fresh(f"__sym_{n}") for n in sorted(mentioned) if graph.arrays[n].total_size == 1}
-            if not symbols:
-                continue
-            for name in symbols.values():
-                graph.add_symbol(name, dace.int64)
-            for memlet in memlets:
-                memlet.replace(symbols)
-            values = {s: f"{n}[{', '.join('0' * len(graph.arrays[n].shape))}]" for n, s in symbols.items()}
-            state.parent_graph.add_state_before(state, f"{state.label}_index", assignments=values)
+            _read_indices_before(state, graph, names)
+
+
+def _read_indices_before(state: SDFGState, graph: dace.SDFG, names: Names) -> None:
+    """Assign the one-element arrays in a state's memlets to symbols in a state before it."""
+    memlets = [e.data for e in state.edges() if e.data.data is not None]
+    mentioned = {str(s) for m in memlets for s in m.free_symbols} & graph.arrays.keys()
+    symbols = {n: names.fresh(f"__sym_{n}") for n in sorted(mentioned) if graph.arrays[n].total_size == 1}
+    if not symbols:
+        return
+    for name in symbols.values():
+        graph.add_symbol(name, dace.int64)
+    for memlet in memlets:
+        memlet.replace(symbols)
+    values = {s: f"{n}[{', '.join('0' * len(graph.arrays[n].shape))}]" for n, s in symbols.items()}
+    state.parent_graph.add_state_before(state, f"{state.label}_index", assignments=values)
 
 
 def clamp_indirect(sdfg: dace.SDFG) -> None:
-    """Keep memlets of indirect accesses inside their containers: the frontend gives them the index array's extent."""
+    """Clamp memlets of indirect accesses to their containers: the frontend gives them the index array's extent."""
     for state, graph in ((st, g) for g in sdfg.all_sdfgs_recursive() for st in g.states()):
         for edge in state.edges():
-            memlet = edge.data
             summary = isinstance(edge.src, nd.MapExit) or isinstance(edge.dst, nd.MapEntry)
-            if memlet.data is None or not isinstance(memlet.subset, subsets.Range):
-                continue
-            if memlet.volume != 1 and not summary:
-                continue
-            shape = graph.arrays[memlet.data].shape
-            for d, (begin, end, step) in enumerate(memlet.subset.ranges):
-                if begin == 0 and end != 0 and d < len(shape) and (end >= shape[d]) == True:  # noqa: E712 (symbolic)
-                    memlet.subset.ranges[d] = (begin, shape[d] - 1, step)
+            if edge.data.data is not None and (edge.data.volume == 1 or summary):
+                _clamp(edge.data.subset, graph.arrays[edge.data.data].shape)
+
+
+def _clamp(subset: subsets.Subset, shape: Sequence[Any]) -> None:
+    """Cut the dimensions of a range that start at 0 and reach beyond a shape."""
+    for d, (begin, end, step) in enumerate(subset.ranges if isinstance(subset, subsets.Range) else ()):
+        if begin == 0 and end != 0 and d < len(shape) and (end >= shape[d]) == True:  # noqa: E712 (symbolic)
+            subset.ranges[d] = (begin, shape[d] - 1, step)
 
 
 def is_unstructured(region: object) -> bool:
-    """Whether a region is anything but a chain of blocks."""
+    """True if a region is not a chain of blocks with unconditional edges."""
     return isinstance(region, ControlFlowRegion) and (
         any(region.out_degree(b) > 1 or region.in_degree(b) > 1 for b in region.nodes())
         or any(not e.data.is_unconditional() for e in region.edges())
@@ -98,22 +108,19 @@ def is_unstructured(region: object) -> bool:
 
 
 def expand_calls(sdfg: dace.SDFG) -> None:
-    """Expand library nodes into maps until only those are left that are read as leaves or have a rule of their own."""
-    while True:
-        found = [
-            (n, s)
-            for s in sdfg.all_sdfgs_recursive()
-            for st in s.states()
-            for n in st.nodes()
-            for s in [st]
-            if isinstance(n, nd.LibraryNode) and not isinstance(n, Lowered)
-            if type(n).__name__ not in LIFTED and type(n).__name__ not in RULES
-        ]
-        if not found:
-            return
+    """Expand library nodes into maps until all that are left are read as leaves or have a rule."""
+    while found := _expandable(sdfg):
         for node, state in found:
             choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
             node.implementation = choices[0] if choices else node.default_implementation
             # neither the line of the expansion, looked up on the stack, nor a copy of the graph before it is wanted
             with set_temporary("compiler", "lineinfo", value="none"), set_temporary("store_history", value=False):
                 node.expand(state)
+
+
+def _expandable(sdfg: dace.SDFG) -> list[tuple[nd.LibraryNode, SDFGState]]:
+    """The library nodes that neither a rule, a lowered program nor a leaf stands for, with their states."""
+    kept = {*LIFTED, *RULES}
+    states = [state for graph in sdfg.all_sdfgs_recursive() for state in graph.states()]
+    nodes = [(n, state) for state in states for n in state.nodes() if isinstance(n, nd.LibraryNode)]
+    return [(n, state) for n, state in nodes if not isinstance(n, Lowered) and type(n).__name__ not in kept]

@@ -1,8 +1,8 @@
-"""Which symbols may still be read after each block of a state machine.
+"""Compute the live symbols after each block of a state machine.
 
-DaCe's frontend gives symbols away freely (``__sym_k`` for an index), and reads most of them in the block that follows.
-Only those that are read later have to be handed on by loops and joined after branches. The method is the usual one for
-structured programs: backwards through the text, twice through the body of a loop (Aho, Lam, Sethi and Ullman, 9.2.5).
+DaCe's frontend assigns many symbols (``__sym_k`` for a subscript), and reads most of them in the next block. Only live
+symbols have to be carried by loops and joined after branches. The method is backward data flow over structured code,
+twice over the body of a loop (Aho, Lam, Sethi and Ullman 2006, section 9.2.5).
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ NOTHING: Symbols = frozenset()
 
 @dataclass
 class Live:
-    """Symbols that may be read before they are assigned again."""
+    """Live symbols: those that may be read before they are assigned again."""
 
     after: dict[ControlFlowBlock, Symbols] = field(default_factory=dict)  # after a block
     first: dict[ControlFlowBlock, Symbols] = field(default_factory=dict)  # at the start of a loop's trips
 
     def read_after(self, block: ControlFlowBlock) -> Symbols:
+        """Symbols that are live after a block."""
         return self.after.get(block, NOTHING)
 
     def handed_on(self, loop: LoopRegion) -> Symbols:
-        """What a trip reads of the one before, or the program of the last one."""
+        """Symbols that an iteration may read from the one before, or the program from the last one."""
         return self.after.get(loop, NOTHING) | self.first.get(loop, NOTHING)
 
 
 def live_symbols(region: ControlFlowRegion) -> Live:
-    """The live symbols of a state machine."""
+    """Compute the live symbols of a state machine; empty if it has neither loops nor branches."""
     live = Live()
     if any(isinstance(b, (LoopRegion, ConditionalBlock)) for b in region.all_control_flow_blocks()):
         _Walker(live).sequence(region, NOTHING, NOTHING)
@@ -40,12 +41,14 @@ def live_symbols(region: ControlFlowRegion) -> Live:
 
 
 class _Walker:
+    """The backward walk over the blocks, with the symbols that each state reads."""
+
     def __init__(self, live: Live) -> None:
         self.live = live
         self.read: dict[SDFGState, Symbols] = {}
 
     def sequence(self, region: ControlFlowRegion, after: Symbols, jumped: Symbols) -> Symbols:
-        """What is live before a region; ``jumped`` is what is live where a jump may lead."""
+        """Symbols that are live before a region; ``jumped`` are those live at the targets of jumps."""
         blocks = _chain(region)
         live = after
         for block in reversed(blocks):
@@ -58,6 +61,7 @@ class _Walker:
         return live
 
     def block(self, block: ControlFlowBlock, after: Symbols, jumped: Symbols) -> Symbols:
+        """Symbols that are live before a block."""
         if isinstance(block, SDFGState):
             if block not in self.read:
                 self.read[block] = frozenset(map(str, block.free_symbols))
@@ -72,6 +76,7 @@ class _Walker:
         return after | jumped  # break, continue, return
 
     def loop(self, loop: LoopRegion, after: Symbols, jumped: Symbols) -> Symbols:
+        """Symbols that are live before a loop."""
         again = after | _read(loop.loop_condition) | _read(loop.update_statement)
         for _ in range(2):
             self.live.first[loop] = self.sequence(loop, again, again | jumped)
@@ -81,7 +86,7 @@ class _Walker:
 
 
 def _chain(region: ControlFlowRegion) -> list[ControlFlowBlock]:
-    """The blocks of a region in order; those of one without structure up to where it shows."""
+    """The blocks of a region in order, up to the first repetition."""
     blocks: list[ControlFlowBlock] = []
     block = region.start_block if region.nodes() else None
     while block is not None and block not in blocks:
@@ -92,4 +97,5 @@ def _chain(region: ControlFlowRegion) -> list[ControlFlowBlock]:
 
 
 def _read(code: CodeBlock | None) -> Symbols:
+    """Symbols that a piece of code reads."""
     return frozenset(code.get_free_symbols()) if code is not None else NOTHING

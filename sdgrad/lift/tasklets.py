@@ -1,7 +1,8 @@
-"""Tasklet code as straight-line scalar instructions, one elementary step each.
+"""Flatten tasklet code to straight-line scalar instructions, one elementary step each.
 
-Function calls, divisions, powers and choices get a name of their own, so that each has one row of the rule table;
-sums and products stay together as polynomials, whose partials SymPy takes whole.
+Function calls, divisions, powers and choices get a name of their own, so that each has one row of the rule table. Sums
+and products stay together as polynomials, whose partials SymPy takes whole. ``if`` statements become guards and choices
+(if-conversion, Allen et al. 1983), loops of constant bounds are unrolled. Other statements are refused.
 """
 
 from __future__ import annotations
@@ -40,15 +41,19 @@ class ArrayOperand:
 
     @property
     def container(self) -> str:
+        """The container that the connector leads to."""
         return self.window.container
 
     @property
     def first(self) -> tuple[Expr, ...]:
-        """The container's index of the first element."""
+        """The container's subscript of the first element."""
         return self.window.index(tuple(b for b, _, _ in self.subset.ranges))
 
     def index(self, given: list[Expr]) -> tuple[Expr, ...]:
-        """The container's index of the element ``connector[given]``."""
+        """The container's subscript of the element ``connector[given]``.
+
+        :raises UnsupportedNode: the subset is strided, or the number of subscripts does not fit.
+        """
         ranges = self.subset.ranges
         if any(step != 1 for _, _, step in ranges):
             raise UnsupportedNode("a tasklet subscripts a connector with a strided subset")
@@ -66,7 +71,7 @@ Operand = ScalarOperand | ArrayOperand
 
 
 def signed(op: ast.unaryop, value: ast.expr) -> ast.expr:
-    """A value with a sign; of a number, another number."""
+    """Apply a sign to an expression; a number stays a number."""
     number = value.value if isinstance(value, ast.Constant) else None
     if isinstance(number, (int, float)) and not isinstance(number, bool):
         return code.constant(-number if isinstance(op, ast.USub) else number)
@@ -75,7 +80,7 @@ def signed(op: ast.unaryop, value: ast.expr) -> ast.expr:
 
 @dataclass(frozen=True)
 class Output:
-    """Where an output connector goes: a container's element or part, or the name another tasklet reads."""
+    """The target of an output connector: an element or part of a container, or a name that another tasklet reads."""
 
     operand: ArrayOperand | None
     mode: str = "set"
@@ -84,7 +89,7 @@ class Output:
 
 @dataclass
 class _Lifting:
-    """Instructions gathered so far, and what each local name stands for."""
+    """The instructions so far, and the current value of each local name."""
 
     names: Names
     inputs: Mapping[str, Operand]
@@ -96,16 +101,18 @@ class _Lifting:
 
     # -- expressions
     def let(self, expr: ast.expr, stem: str = "v") -> ast.expr:
+        """Define a fresh name for an expression."""
         target = self.names.fresh(stem)
         self.instrs.append(Let(target, expr))
         return code.name(target)
 
     def atom(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
+        """Reduce an expression to a name or a number."""
         value = self.value(expr, guard)
         return value if isinstance(value, (ast.Name, ast.Constant)) else self.let(value)
 
     def value(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
-        """An expression over names: polynomials stay whole, everything else is named."""
+        """Reduce an expression to a polynomial over names; everything else is named."""
         if isinstance(expr, ast.Name):
             return self.lookup(expr.id)
         if isinstance(expr, ast.Constant):
@@ -130,7 +137,7 @@ class _Lifting:
         return self.condition(expr, guard)
 
     def condition(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
-        """Comparisons and logic, as one name: no derivative passes through them."""
+        """Name a comparison or logical expression; no derivative passes through it."""
         if isinstance(expr, ast.Compare):
             parts = [self.atom(e, guard) for e in [expr.left, *expr.comparators]]
             return self.let(ast.Compare(left=parts[0], ops=expr.ops, comparators=parts[1:]), "c")
@@ -143,6 +150,7 @@ class _Lifting:
         raise UnsupportedNode(f"a tasklet uses '{ast.unparse(expr)}' ({type(expr).__name__})")
 
     def lookup(self, identifier: str) -> ast.expr:
+        """The current value of an identifier: a local, an input, or a symbol."""
         if identifier in self.env:
             return self.env[identifier]
         operand = self.inputs.get(identifier)
@@ -155,6 +163,7 @@ class _Lifting:
         return self.symbols.get(identifier, code.name(identifier))
 
     def subscript(self, expr: ast.Subscript, guard: ast.expr | None) -> ast.expr:
+        """Load ``connector[index]``."""
         if not isinstance(expr.value, ast.Name):
             raise UnsupportedNode(f"a tasklet subscripts '{ast.unparse(expr.value)}'")
         operand = self.inputs.get(expr.value.id)
@@ -165,29 +174,38 @@ class _Lifting:
         return self.load(operand, operand.index(self.indices(expr, guard)), guard)
 
     def load(self, operand: ArrayOperand, index: tuple[Expr, ...], guard: ast.expr | None) -> ast.expr:
+        """Load an element under a fresh name, where the guard holds."""
         target = self.names.fresh(f"v_{operand.container}")
         name = guard.id if isinstance(guard, ast.Name) else None
         self.instrs.append(Load(target, operand.container, index, name))
         return code.name(target)
 
     def indices(self, expr: ast.Subscript, guard: ast.expr | None) -> list[Expr]:
+        """The subscripts of an expression."""
         parts = expr.slice.elts if isinstance(expr.slice, ast.Tuple) else [expr.slice]
         return [to_expr(ast.unparse(self.atom(p, guard))) for p in parts]
 
     def narrow(self, guard: ast.expr | None, test: ast.expr) -> ast.expr:
+        """The conjunction of a guard and a test."""
         if guard is None:
             return test
         return self.let(ast.BoolOp(op=ast.And(), values=[guard, test]), "c")
 
     def negate(self, test: ast.expr) -> ast.expr:
+        """The negation of a test."""
         return self.let(ast.UnaryOp(op=ast.Not(), operand=test), "c")
 
     # -- statements
     def run(self, body: list[ast.stmt], guard: ast.expr | None = None) -> None:
+        """Run statements under a guard."""
         for statement in body:
             self.statement(statement, guard)
 
     def statement(self, node: ast.stmt, guard: ast.expr | None) -> None:
+        """Run one statement under a guard.
+
+        :raises UnsupportedNode: the statement is no assignment, ``if`` or ``for``.
+        """
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 self.assign(target, node.value, guard)
@@ -207,6 +225,7 @@ class _Lifting:
             raise UnsupportedNode(f"a tasklet holds the statement '{ast.unparse(node).splitlines()[0]}'")
 
     def assign(self, target: ast.expr, value: ast.expr, guard: ast.expr | None) -> None:
+        """Assign a value, or the elements of a tuple in parallel."""
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             parts = [self.atom(v, guard) for v in value.elts]
             for t, v in zip(target.elts, parts, strict=False):
@@ -215,6 +234,7 @@ class _Lifting:
         self.bind(target, self.atom(value, guard), guard)
 
     def bind(self, target: ast.expr, value: ast.expr, guard: ast.expr | None) -> None:
+        """Bind a name to a value. Under a guard, choose between the new and the old value."""
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             return self.store_at(target.value.id, self.indices(target, guard), value, guard)
         if not isinstance(target, ast.Name):
@@ -234,6 +254,7 @@ class _Lifting:
             self.env[target.id], self.partial[target.id] = value, guard
 
     def store_at(self, connector: str, index: list[Expr], value: ast.expr, guard: ast.expr | None) -> None:
+        """Store to ``connector[index]`` where the guard holds."""
         output = self.outputs.get(connector)
         if output is None or output.operand is None:
             raise UnsupportedNode(f"a tasklet writes elements of '{connector}'")
@@ -249,11 +270,16 @@ class _Lifting:
         )
 
     def named(self, value: ast.expr) -> str:
+        """The name of a value."""
         atom = value if isinstance(value, ast.Name) else self.let(value)
         assert isinstance(atom, ast.Name)
         return atom.id
 
     def unroll(self, node: ast.For, guard: ast.expr | None) -> None:
+        """Unroll a loop with constant bounds.
+
+        :raises UnsupportedNode: the bounds are not constant, or the loop is too long.
+        """
         text = ast.unparse(node.iter)
         bounds = node.iter.args if isinstance(node.iter, ast.Call) and code.callee(node.iter) == "range" else None
         if bounds is None or not isinstance(node.target, ast.Name) or node.orelse:
@@ -270,7 +296,7 @@ class _Lifting:
 
 
 def elementary_steps(let: Let, names: Names) -> list[Instr]:
-    """A definition as several, each of one function, polynomial or choice."""
+    """Split a definition into several, each of one function, polynomial or choice."""
     lifting = _Lifting(names, {}, {}, {})
     value = lifting.value(let.expr, None)
     last = lifting.instrs[-1] if lifting.instrs else None
@@ -283,7 +309,7 @@ INVERSE = {"sub": ("sum", ast.UnaryOp(op=ast.USub(), operand=code.name("v"))), "
 
 
 def as_sums_and_products(instrs: list[Instr], names: Names) -> list[Instr]:
-    """``x -= v`` as ``x += -v`` and ``x /= v`` as ``x *= 1 / v``."""
+    """Replace ``x -= v`` by ``x += -v``, and ``x /= v`` by ``x *= 1 / v``."""
     out: list[Instr] = []
     for instr in instrs:
         if isinstance(instr, Store) and instr.mode in INVERSE:
@@ -296,6 +322,7 @@ def as_sums_and_products(instrs: list[Instr], names: Names) -> list[Instr]:
 
 
 def _as_load(target: ast.expr) -> ast.expr:
+    """A store target as an expression to read."""
     return ast.parse(ast.unparse(target), mode="eval").body
 
 
@@ -306,7 +333,10 @@ def lift_code(
     symbols: Mapping[str, ast.expr],
     names: Names,
 ) -> tuple[list[Instr], dict[str, str]]:
-    """Instructions of a tasklet, and the name of the value on each output connector that leads to no container."""
+    """Flatten the code of a tasklet to instructions.
+
+    Returns these, and the name of the value on each output connector.
+    """
     lifting = _Lifting(names, inputs, outputs, symbols)
     lifting.run(body)
     values: dict[str, str] = {}

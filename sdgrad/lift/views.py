@@ -1,4 +1,4 @@
-"""What the data names of a (nested) SDFG mean in the program: containers seen through offsets, strides and views.
+"""Resolve the data names of a (nested) SDFG to windows: containers seen through offsets, strides and views.
 
 DaCe passes whole containers to nested SDFGs, so that only its views need offsets and strides of their own.
 """
@@ -24,7 +24,7 @@ from sdgrad.symbolic.expr import Expr, substitute, substitute_range, sym, to_exp
 
 @dataclass
 class Env:
-    """The environment of one SDFG during the lifting: containers made so far, data windows, symbol values."""
+    """The environment of one SDFG while it is read: its containers, data windows and symbol values."""
 
     names: Names
     containers: dict[str, Container]
@@ -39,23 +39,25 @@ class Env:
     counted: Counter[str] | None = None
 
     def uses(self, sdfg: dace.SDFG) -> Counter[str]:
-        """How many access nodes each container of the SDFG has."""
+        """The number of access nodes of each container of the SDFG."""
         if self.counted is None:
             self.counted = Counter(n.data for state in sdfg.states() for n in state.data_nodes())
         return self.counted
 
     def inner(self) -> Env:
-        """The environment of a nested SDFG: its own names, the same program."""
+        """The environment of a nested SDFG: names of its own, in the same program."""
         return Env(self.names, self.containers, self.symbols, read_once=self.read_once)
 
     def expr(self, value: object) -> Expr:
+        """An expression with the current values of its symbols."""
         return substitute(to_expr(value), self.values)
 
     def range(self, subset: subsets.Subset) -> subsets.Range:
+        """A subset with the current values of its symbols."""
         return substitute_range(subset, self.values)
 
     def declare(self, name: str, desc: dt.Data, free_name: bool = True) -> Container:
-        """A container for a data descriptor, under a free name."""
+        """Declare a container for a data descriptor, under a fresh name."""
         chosen = self.names.fresh(name) if free_name else name
         new = resolve_symbols(desc, self)
         self.containers[chosen] = Container(chosen, new)
@@ -64,7 +66,7 @@ class Env:
 
 
 def resolve_symbols(desc: dt.Data, env: Env) -> dt.Data:
-    """The descriptor with the environment's values for its symbols."""
+    """A descriptor with the current values of its symbols."""
     new = copy.deepcopy(desc)
     if isinstance(new, dt.Array):
         new.set_shape(
@@ -74,7 +76,7 @@ def resolve_symbols(desc: dt.Data, env: Env) -> dt.Data:
 
 
 def bind(name: str, desc: dt.Data, container: Container, subset: subsets.Range, env: Env) -> Window:
-    """The window through which ``name`` (described by ``desc``) sees ``container[subset]``: offsets, or a view."""
+    """The window through which ``name`` sees ``container[subset]``: offsets and steps if they suffice, else a view."""
     inner = resolve_symbols(desc, env)
     window = _as_window(inner, container, subset)
     if window is None:
@@ -89,7 +91,10 @@ def bind(name: str, desc: dt.Data, container: Container, subset: subsets.Range, 
 
 
 def _as_window(inner: dt.Data, container: Container, subset: subsets.Range) -> Window | None:
-    """Match the inner dimensions that are not of size one with those of the subset, in order and by stride."""
+    """Match the dimensions of a descriptor with those of a subset, in order and by stride. None if they do not match.
+
+    Dimensions of size one match nothing.
+    """
     if inner.dtype != container.dtype:
         return None
     outer_strides = container.desc.strides
@@ -111,6 +116,7 @@ def _as_window(inner: dt.Data, container: Container, subset: subsets.Range) -> W
 
 
 def _axes_by_stride(strides: list[Expr], outer: tuple[Expr, ...]) -> list[int]:
+    """The dimension of an array with each stride. Empty if one has none."""
     found = []
     for s in strides:
         hits = [d for d, o in enumerate(outer) if o == s and d not in found]
@@ -121,7 +127,10 @@ def _axes_by_stride(strides: list[Expr], outer: tuple[Expr, ...]) -> list[int]:
 
 
 def as_view(name: str, inner: dt.Data, container: Container, subset: subsets.Range, env: Env) -> Window:
-    """A view container: the same memory under another shape."""
+    """Declare a view: the same memory under another shape.
+
+    :raises UnsupportedNode: the element types differ.
+    """
     if inner.dtype != container.dtype:
         raise UnsupportedNode(
             f"{name} reinterprets {container.name} ({container.dtype.to_string()}) as {inner.dtype.to_string()}"
@@ -137,6 +146,6 @@ def as_view(name: str, inner: dt.Data, container: Container, subset: subsets.Ran
 
 
 def param_symbols(names: list[str], env: Env) -> tuple[dict[str, Expr], list[str]]:
-    """Fresh program-wide names for map parameters or loop variables, and the values that rename them."""
+    """Fresh program-wide names for map parameters or loop variables, and the substitution to them."""
     fresh = [env.names.fresh(n) for n in names]
     return {old: sym(new) for old, new in zip(names, fresh, strict=False)}, fresh

@@ -110,22 +110,43 @@ class Importer:
     def node(self, node: onnx.NodeProto) -> None:
         if all(n in self.known for n in node.output if n):
             return
-        opsets = self.reading.opsets
-        op = Operation(node, opsets)
-        scratch = Builder("constants")
-        tensors = [self.tensor(n, scratch) if n else None for n in node.input]
-        constants = folded(op, tensors)
-        found = dict(zip(node.output, constants or (), strict=False))
-        if constants is not None and not any(self.has_to_be_computed(n, c) for n, c in found.items()):
-            self.known |= {n: c for n, c in found.items() if n}
+        op = Operation(node, self.reading.opsets)
+        if (constants := self.constant_results(op)) is not None:
+            self.known |= constants
             return
         takes, gives = connectors(node, op.schema)
-        seen = captures(node)
-        operands = dict(zip(takes[: len(node.input)], node.input, strict=True)) | {c: n for n, c in seen.items()}
+        operands = dict(zip(takes[: len(node.input)], node.input, strict=True))
+        operands |= {c: n for n, c in captures(node).items()}
         operands = {c: n for c, n in operands.items() if c}
         known = {c: self.known[n] for c, n in operands.items() if n in self.known and self.known[n].size <= REMEMBERED}
         entering = {c: n for c, n in operands.items() if self.is_open(n)}
-        made = ONNXOp.of(node, opsets, known, entering)
+        made = ONNXOp.of(node, self.reading.opsets, known, entering)
+        results = self.implement(made, op, operands, known, entering)
+        self.connect(made, entering, dict(zip(gives, node.output, strict=True)), results)
+
+    def constant_results(self, op: Operation) -> dict[str, np.ndarray] | None:
+        """Return the results of a node by constant folding; None if one of them has to be computed."""
+        scratch = Builder("constants")
+        constants = folded(op, [self.tensor(n, scratch) if n else None for n in op.node.input])
+        if constants is None:
+            return None
+        found = dict(zip(op.node.output, constants, strict=False))
+        if any(self.has_to_be_computed(n, c) for n, c in found.items()):
+            return None
+        return {n: c for n, c in found.items() if n}
+
+    def implement(
+        self,
+        made: ONNXOp,
+        op: Operation,
+        operands: Mapping[str, str],
+        known: Mapping[str, np.ndarray],
+        entering: Mapping[str, str],
+    ) -> Mapping[str, tuple[Shape, np.dtype]]:
+        """Choose the implementation of a node, its lowering or onnxruntime, and return its results by connector.
+
+        :raises Unknown: the content of an operand decides shapes.
+        """
         try:
             if type(made).default_implementation == "onnxruntime":
                 raise Declined("it is chosen for this operator")
@@ -136,10 +157,20 @@ class Importer:
         except Declined as reason:
             results = self.by_onnxruntime(op, operands, known, entering, str(reason))
             made.implementation = "onnxruntime"
+        return results
+
+    def connect(
+        self,
+        made: ONNXOp,
+        entering: Mapping[str, str],
+        leaving: Mapping[str, str],
+        results: Mapping[str, tuple[Shape, np.dtype]],
+    ) -> None:
+        """Add a node to the graph, with edges from its operands and to its results."""
         self.state.add_node(made)
         for connector, name in entering.items():
             self.state.add_edge(self.read(name), None, made, connector, self.whole(name))
-        for connector, name in zip(gives, node.output, strict=True):
+        for connector, name in leaving.items():
             if connector:
                 self.declare(name, *results[connector])
                 self.access[self.containers[name]] = access = self.state.add_access(self.containers[name])

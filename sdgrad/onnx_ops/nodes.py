@@ -229,6 +229,25 @@ def record(
     takes, gives = connectors(node, schema)
     b.names.add([c for c in (*takes, *gives) if c])
     b.names.add(symbols_of(*(n for shape, _ in operands.values() for n in shape)))
+    tensors = _declared(b, takes, operands, known)
+    outside = {name: tensors[c] for name, c in captures(node).items() if c in tensors}
+    op = Operation(node, opsets, {}, outside)
+    found = lower(b, op, [tensors.get(c) if c else None for c in takes[: len(node.input)]])
+    results: dict[str, tuple[tuple[Any, ...], np.dtype]] = {}
+    renaming: dict[str, str] = {}
+    for connector, tensor in zip(gives, found, strict=False):
+        if connector:
+            own = _own_array(b, tensor, connector, renaming)
+            renaming[own.container] = connector
+            results[connector] = own.shape, own.dtype
+    taken = [c for c in tensors if c in operands]
+    return Recorded(_with_arguments(renamed_program(b.program([*taken, *renaming]), renaming), renaming), results)
+
+
+def _declared(
+    b: Builder, takes: Sequence[str], operands: Operands, known: Mapping[str, np.ndarray]
+) -> dict[str, Tensor]:
+    """Declare the operands of a node by connector: arguments of its program, or constants."""
     tensors: dict[str, Tensor] = {}
     for connector in dict.fromkeys(c for c in takes if c):
         content = known.get(connector)
@@ -237,33 +256,35 @@ def record(
             tensors[connector] = replace(b.declare(connector, [dim(n) for n in shape], dtype, True), known=content)
         elif content is not None:
             tensors[connector] = b.constant(content)
-    outside = {name: tensors[c] for name, c in captures(node).items() if c in tensors}
-    op = Operation(node, opsets, {}, outside)
-    count = len(node.input)
-    found = lower(b, op, [tensors.get(c) if c else None for c in takes[:count]])
-    results: dict[str, tuple[tuple[Any, ...], np.dtype]] = {}
-    renaming: dict[str, str] = {}
-    for connector, tensor in zip(gives, found, strict=False):
-        if not connector:
-            continue
-        if tensor is None:
-            raise Declined(f"no output {connector}")
-        own = b.containers.get(tensor.container)
-        mine = own is not None and own.transient and own.view_of is None and tensor.place is None
-        viewed = any(c.view_of == tensor.container for c in b.containers.values())
-        if not mine or viewed or tensor.container in renaming or tensor.container in b.constants.values():
-            fresh = b.declare("result", tensor.shape, tensor.dtype)
-            b.copy(tensor, fresh)
-            tensor = fresh
-        renaming[tensor.container] = connector
-        results[connector] = tensor.shape, tensor.dtype
-    taken = [c for c in tensors if c in operands]
-    program = renamed_program(b.program([*taken, *renaming]), renaming)
+    return tensors
+
+
+def _own_array(b: Builder, tensor: Tensor | None, connector: str, taken: Collection[str]) -> Tensor:
+    """Return a result in an array of its own: a copy, unless the array may become the result itself."""
+    if tensor is None:
+        raise Declined(f"no output {connector}")
+    if _may_become_result(b, tensor) and tensor.container not in taken:
+        return tensor
+    fresh = b.declare("result", tensor.shape, tensor.dtype)
+    b.copy(tensor, fresh)
+    return fresh
+
+
+def _may_become_result(b: Builder, tensor: Tensor) -> bool:
+    """True if a tensor is all of a local array that no view and no constant shares."""
+    own = b.containers.get(tensor.container)
+    mine = own is not None and own.transient and own.view_of is None and tensor.place is None
+    viewed = any(c.view_of == tensor.container for c in b.containers.values())
+    return mine and not viewed and tensor.container not in b.constants.values()
+
+
+def _with_arguments(program: Program, renaming: Mapping[str, str]) -> Program:
+    """Return the program with its results as arguments, in memory of the caller."""
     given = set(renaming.values())
     containers = {
         n: replace(c, desc=lasting(c.desc, False)) if n in given else c for n, c in program.containers.items()
     }
-    return Recorded(replace(program, containers=containers), results)
+    return replace(program, containers=containers)
 
 
 def _written(array: np.ndarray) -> list[Any]:

@@ -1,1 +1,1 @@
-"""The program tree, its printing, and its emission as an SDFG."""
+"""The program tree: what the engine knows of a program, how it is named, renamed, printed and emitted."""

@@ -1,4 +1,4 @@
-"""Leaves over all of an array, or of a window of one: filled, copied, cleared."""
+"""Build leaves over all elements of an array or of a window: fill, copy, clear."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 def over(container: Container, names: Names) -> tuple[tuple[Param, ...], tuple[sympy.Expr, ...]]:
-    """Parameters that run over every element of a container, and the element's index."""
+    """Return parameters that run over every element of a container, and the element's subscript."""
     return over_shape(container.shape, names)
 
 
 def over_shape(shape: Sequence[Expr], names: Names) -> tuple[tuple[Param, ...], tuple[sympy.Expr, ...]]:
-    """The same for a shape. Axes of one element have no parameter."""
+    """Return parameters that run over every element of a shape, and its subscript; axes of one element have none."""
     params, index = [], []
     for k, n in enumerate(shape):
         if n == 1:
@@ -36,21 +36,21 @@ def over_shape(shape: Sequence[Expr], names: Names) -> tuple[tuple[Param, ...], 
 
 
 def fill(container: Container, value: str, names: Names, label: str) -> Leaf:
-    """``container[:] = value``."""
+    """Return the leaf ``container[:] = value``."""
     params, index = over(container, names)
     v = names.fresh("v")
     return Leaf(params, (Let(v, code.parse(value)), Store(container.name, index, v)), Source(label=label))
 
 
 def assign(target: Container, source: Container, mode: str, names: Names, label: str) -> Leaf:
-    """``target[:] <mode> source[:]``."""
+    """Return the leaf ``target[:] <mode> source[:]``."""
     params, index = over(target, names)
     v = names.fresh("v")
     return Leaf(params, (Load(v, source.name, index), Store(target.name, index, v, mode)), Source(label=label))
 
 
 def moved(target: Window, source: Window, shape: Sequence, mode: str, names: Names) -> Leaf:
-    """``target[...] <mode> source[...]`` for windows of one shape."""
+    """Return the leaf ``target[...] <mode> source[...]`` for windows of one shape."""
     params, index = over_shape(shape, names)
     v = names.fresh("v")
     body = (
@@ -61,13 +61,14 @@ def moved(target: Window, source: Window, shape: Sequence, mode: str, names: Nam
 
 
 def cleared(target: Window, shape: Sequence, names: Names) -> Leaf:
+    """Return the leaf ``target[...] = 0``."""
     params, index = over_shape(shape, names)
     v = names.fresh("v")
     return Leaf(params, (Let(v, code.constant(0)), Store(target.container, target.index(index), v)))
 
 
 def boundary(name: str, primal: Container) -> Container:
-    """An argument of the same shape as a container; scalars become arrays of one element."""
+    """Return an argument of the same shape as a container; scalars become arrays of one element."""
     desc = copy.deepcopy(primal.desc)
     if isinstance(desc, dt.Scalar):
         desc = dt.Array(desc.dtype, (1,), storage=desc.storage)

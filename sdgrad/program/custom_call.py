@@ -1,4 +1,4 @@
-"""A part of a program that has a derivative of its own, as a node."""
+"""Represent a part of a program that has a derivative of its own as one node."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sdgrad.program.window import Window
 
 @dataclass(frozen=True)
 class Operand:
-    """A variable that a rule may ask for: where it is, and the shape it has in the source."""
+    """A variable that a rule may ask for: its window, and the shape it has in the source."""
 
     window: Window
     shape: tuple[Expr, ...]
@@ -34,15 +34,17 @@ class Operand:
 
     @property
     def region(self) -> Region:
+        """Return the part of the container that the variable is."""
         whole = whole_region(self.window.container, self.shape)
         return replace(whole, subset=self.window.subset(whole.subset))
 
 
 @dataclass(frozen=True)
 class CustomCall(NodeCall):
-    """Nodes that count as one: their derivative is the rule's. Operands are by container, variables by their names.
+    """Nodes that count as one: a rule gives their derivative.
 
-    ``containers`` are used by nothing but ``block``, which takes the place of the call when all is differentiated.
+    Operands are by container, variables by their names. ``containers`` are used by nothing but ``block``, which takes
+    the place of the call when everything is differentiated.
     """
 
     block: Block = ()
@@ -58,18 +60,21 @@ class CustomCall(NodeCall):
 
     @property
     def regions(self) -> Mapping[str, Region]:
+        """Return what a rule may ask for, by the variables' names."""
         return {name: operand.region for name, operand in self.variables.items()}
 
     def is_result(self, name: str) -> bool:
+        """True if a variable's container is written by the block."""
         return self.variables[name].window.container in {r.container for r in self.outputs.values()}
 
     @property
     def free_symbols(self) -> set[str]:
+        """Return the symbols that the block mentions."""
         return set(self.mentioned)
 
 
 def expanded(program: Program) -> Program:
-    """The program with the nodes of custom calls in their place."""
+    """Return the program with the nodes of custom calls in their place."""
     containers = dict(program.containers)
 
     def expand(block: Block) -> Block:
@@ -95,7 +100,7 @@ def expanded(program: Program) -> Program:
 
 
 def _calls(block: Block) -> list[CustomCall]:
-    """Custom calls in a block, those in other calls included, those in maps inside it aside."""
+    """Return the custom calls in a block, also those inside other calls, but not those inside maps."""
     found = []
     for node in block:
         if isinstance(node, CustomCall):

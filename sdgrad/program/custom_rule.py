@@ -1,4 +1,4 @@
-"""Derivatives that the user gives: for a function, or for a region of one."""
+"""Let the user give derivatives: of a function, or of a region of one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _rules: dict[int, CustomRule] = {}
 
 @dataclass(frozen=True)
 class AdjointProgram:
-    """The adjoint of a function as a program.
+    """Hold the adjoint of a function as a program.
 
     Its containers are named as the variables they are bound to: a value by the variable's own name, the cotangent of a
     result with ``grad_`` before it. ``gradients`` are the containers of the gradients, by variable.
@@ -35,10 +35,10 @@ class AdjointProgram:
 
 @dataclass(eq=False)
 class CustomRule:
-    """What is said about the derivative of a function (``parameters``), or of a region (None).
+    """Hold the derivative of a function (``parameters``), or of a region (None).
 
-    A user says it as a function (``vjp``, ``jvp``), an operator of ours as a program (``adjoint``). ``results`` are the
-    names of what the function returns, known when it has been parsed.
+    A user gives it as a function (``vjp``, ``jvp``), an operator of ours as a program (``adjoint``). ``results`` are
+    the names of what the function returns, known when it has been parsed.
     """
 
     name: str
@@ -52,7 +52,7 @@ class CustomRule:
 
     @property
     def label(self) -> str:
-        """The name of the region of a graph that the rule is for."""
+        """Return the name of the graph region that the rule is for."""
         if self.number is None:
             self.number = len(_rules)
             _rules[self.number] = self
@@ -60,10 +60,11 @@ class CustomRule:
 
     @property
     def functions(self) -> tuple[Callable, ...]:
+        """Return the user's functions."""
         return tuple(f for f in (self.vjp, self.jvp) if f is not None)
 
     def spelled(self, name: str) -> str:
-        """A name in the function for one in a rule: ``out``, or ``out_k``, is what the function returns."""
+        """Return the function's name for a name in a rule: ``out``, or ``out_k``, is a returned value."""
         if self.parameters is not None and name not in self.parameters:
             if name == "out" and len(self.results) == 1:
                 return self.results[0]
@@ -73,24 +74,24 @@ class CustomRule:
 
 
 def names_of(rule: Callable) -> tuple[str, ...]:
-    """What a rule takes."""
+    """Return the names of a rule's parameters."""
     return tuple(inspect.signature(rule).parameters)
 
 
 def stem(name: str) -> tuple[str, str]:
-    """A rule's parameter as prefix (cotangent, tangent or none) and name."""
+    """Split a rule's parameter into prefix (cotangent, tangent or none) and name."""
     prefix = next((p for p in (COTANGENT, TANGENT) if name.startswith(p)), "")
     return prefix, name[len(prefix) :]
 
 
 def rule_of(label: str) -> CustomRule | None:
-    """The rule of a region of a graph, from its label."""
+    """Return the rule of a graph region from its label; None if the label is no rule's."""
     found = re.match(r"sdgrad_rule_(\d+)_", label)
     return _rules.get(int(found[1])) if found else None
 
 
 def custom_vjp(f: F) -> F:
-    """Decorator: the cotangents of ``f``'s arguments are what a function says that is given to ``f.defvjp``.
+    """Decorate ``f``: the function given to ``f.defvjp`` computes the cotangents of its arguments.
 
     ``rule`` in ``f.defvjp(rule)`` is a NumPy-style function. Its parameters say what it needs:
 
@@ -115,7 +116,7 @@ def custom_vjp(f: F) -> F:
 
 
 def custom_jvp(f: F) -> F:
-    """Decorator: the tangents of ``f``'s results are what a function says that is given to ``f.defjvp``.
+    """Decorate ``f``: the function given to ``f.defjvp`` computes the tangents of its results.
 
     The rule's parameters are as for :func:`custom_vjp`, with ``tangent_<argument>`` for the tangent of an argument. It
     returns one array for each result. Reverse mode uses the transpose of the rule, which must be linear in the
@@ -132,6 +133,7 @@ def custom_jvp(f: F) -> F:
 
 
 def _rule(f: Any) -> CustomRule:
+    """Return the rule of a function, made on first use."""
     function = getattr(f, "f", f)  # of a @dace.program
     if not inspect.isfunction(function):
         raise ArgumentError(f"expected a Python function or a @dace.program, got {type(f).__name__}")
@@ -167,7 +169,7 @@ class custom_region:  # noqa: N801  (used like a function)
 
 
 class Marker(dace.named):
-    """A region of a graph with a rule, as DaCe's frontend takes it in place of a context manager."""
+    """Stand for a custom region in DaCe's frontend, which takes it in place of a context manager."""
 
     def __str__(self) -> str:
         return "dace.named"

@@ -1,10 +1,10 @@
-"""A program run once for every direction, in one call: given ones, or the unit vectors of one of its arguments."""
+"""Run a program once for every direction, in one call: given directions, or the unit vectors of an argument."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import sympy
 from dace import data as dt
@@ -37,7 +37,7 @@ from sdgrad.symbolic.expr import sym
 
 
 def in_every_direction(program: Program, own: Sequence[str], seed: str, results: Sequence[str], last: bool) -> Program:
-    """A function of ``own`` that returns what each of ``results`` is for every unit vector of ``seed``.
+    """Return a function of ``own``: the values of ``results`` for every unit vector of ``seed``.
 
     :param own: the arguments that stay; each direction starts from their initial content.
     :param seed: the argument that is set to unit vectors, one after another.
@@ -51,9 +51,9 @@ def in_every_direction(program: Program, own: Sequence[str], seed: str, results:
 def in_given_directions(
     program: Program, own: Sequence[str], seeds: Sequence[str], results: Sequence[str], count: int
 ) -> Program:
-    """A function of ``own``, and of ``directions_<seed>`` for each of ``seeds``, with one more axis in front.
+    """Return a function of ``own`` and ``directions_<seed>``: the values of ``results`` for each direction.
 
-    It returns what each of ``results`` is for every direction, along one more axis in front.
+    The directions of every seed, and those of every result, are along one more axis in front.
     """
     names = all_names(program)
     trip = Param(names.fresh("direction"), sympy.Integer(0), sympy.Integer(count - 1), sympy.Integer(1))
@@ -61,8 +61,22 @@ def in_given_directions(
 
 
 def direction_name(seed: str) -> str:
-    """The argument that holds all directions of a seed."""
+    """Return the name of the argument that holds all directions of a seed."""
     return f"directions_{seed}"
+
+
+@dataclass(frozen=True)
+class _Directions:
+    """The iterations over directions: loop parameters, the subscript of a direction, and the shape of all of them."""
+
+    trips: tuple[Param, ...]
+    index: tuple[Expr, ...]
+    shape: tuple[Expr, ...]
+    last: bool  # their axes come after those of a result, and not before
+
+    def beside(self, axes: tuple[Expr, ...], own: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Return a shape or subscript of a result with that of the directions."""
+        return (*own, *axes) if self.last else (*axes, *own)
 
 
 def _repeated(
@@ -75,45 +89,26 @@ def _repeated(
     names: Names,
     count: int | None,
 ) -> Program:
-    """The program once for each trip; without a ``count``, the only seed is a unit vector."""
+    """Return the program in a loop over directions; without a ``count``, the only seed is a unit vector."""
     written = {program.root(w) for n in program.body for w in writes(n)} & set(own)
     mapping = without_results(program, names) | {n: names.fresh(f"work_{n}") for n in sorted(written)}
-    containers = {n: program.containers[n] for n in own}
-    for name, container in program.containers.items():
-        if mapping[name] not in own:
-            base = mapping[container.view_of] if container.view_of else None
-            new = container.local(mapping[name])
-            containers[mapping[name]] = replace(new, view_of=base, view_subset=container.view_subset)
-    direction = tuple(sym(t.name) for t in trips)
+    containers = _working_containers(program, own, mapping)
     start: list[Node] = [
         assign(containers[mapping[n]], containers[n], "set", names, mapping[n]) for n in sorted(written)
     ]
-    shape: tuple[Expr, ...]
     if count is None:
         seed = containers[mapping[seeds[0]]]
-        shape = seed.shape
-        direction = _places(seed, trips)
+        directions = _Directions(trips, _places(seed, trips), seed.shape, last)
         start.append(_unit(seed, trips, names))
     else:
-        shape = (sympy.Integer(count),)
+        directions = _Directions(trips, tuple(sym(t.name) for t in trips), (sympy.Integer(count),), last)
         for name in seeds:
-            seed, given = containers[mapping[name]], direction_name(name)
-            own_axes = () if isinstance(seed.desc, dt.Scalar) else seed.shape
-            containers[given] = Container(given, dt.Array(seed.dtype, [count, *own_axes]))
-            params, index = over(seed, names)
-            v = names.fresh("v")
-            copied = (Load(v, given, (*direction, *index[: len(own_axes)])), Store(seed.name, index, v))
-            start.append(Leaf(params, copied, Source(label=given)))
-    out: list[Node] = []
+            start.append(_given(containers[mapping[name]], direction_name(name), directions, containers, names))
     outputs = result_names(results)
-    for name, output in zip(results, outputs, strict=True):
-        source = containers[mapping[name]]
-        whole = (*source.shape, *shape) if last else (*shape, *source.shape)
-        containers[output] = Container(output, dt.Array(source.dtype, list(whole)))
-        params, index = over(source, names)
-        v = names.fresh("v")
-        target = (*index, *direction) if last else (*direction, *index)
-        out.append(Leaf(params, (Load(v, source.name, index), Store(output, target, v)), Source(label=output)))
+    out = [
+        _collected(containers[mapping[name]], output, directions, containers, names)
+        for name, output in zip(results, outputs, strict=True)
+    ]
     inner = [mapping[n] for n in (*seeds, *results)]
     arguments = [*own, *(direction_name(n) for n in seeds if count is not None)]
     body = _closed(renamed(program.body, mapping), containers, [*arguments, *inner])
@@ -121,14 +116,50 @@ def _repeated(
     return replace(program, containers=containers, body=loops, arguments=(*arguments, *outputs))
 
 
+def _working_containers(program: Program, own: Sequence[str], mapping: Mapping[str, str]) -> dict[str, Container]:
+    """Return the arguments that stay and local containers for everything else, under their new names."""
+    containers = {n: program.containers[n] for n in own}
+    for name, container in program.containers.items():
+        if mapping[name] not in own:
+            base = mapping[container.view_of] if container.view_of else None
+            new = container.local(mapping[name])
+            containers[mapping[name]] = replace(new, view_of=base, view_subset=container.view_subset)
+    return containers
+
+
+def _given(seed: Container, name: str, directions: _Directions, containers: dict[str, Container], names: Names) -> Leaf:
+    """Make the argument that holds a seed's directions, and return the leaf that copies one of them to the seed."""
+    axes = () if isinstance(seed.desc, dt.Scalar) else seed.shape
+    containers[name] = Container(name, dt.Array(seed.dtype, [*map(int, directions.shape), *axes]))
+    params, index = over(seed, names)
+    v = names.fresh("v")
+    copied = (Load(v, name, (*directions.index, *index[: len(axes)])), Store(seed.name, index, v))
+    return Leaf(params, copied, Source(label=name))
+
+
+def _collected(
+    source: Container, output: str, directions: _Directions, containers: dict[str, Container], names: Names
+) -> Leaf:
+    """Make the result that holds a container's value for every direction, and return the leaf that copies one there."""
+    whole = directions.beside(directions.shape, source.shape)
+    containers[output] = Container(output, dt.Array(source.dtype, list(whole)))
+    params, index = over(source, names)
+    v = names.fresh("v")
+    target = directions.beside(directions.index, index)
+    return Leaf(params, (Load(v, source.name, index), Store(output, target, v)), Source(label=output))
+
+
 def _places(seed: Container, trips: tuple[Param, ...]) -> tuple[Expr, ...]:
-    """The index of the element that is one; axes of one element have no trip."""
+    """Return the subscript of the element that is one; axes of one element have no iterations."""
     found = iter(trips)
     return tuple(sympy.Integer(0) if n == 1 else sym(next(found).name) for n in seed.shape)
 
 
 def _closed(body: Block, containers: Mapping[str, Container], seen: Collection[str]) -> Block:
-    """The body, with arrays whose sizes it computes as its own: DaCe allocates others before the sizes are known."""
+    """Return the body in a scope that owns arrays of computed sizes; unchanged if all sizes are known on entry.
+
+    DaCe allocates all other arrays before the sizes are known.
+    """
     assigned = {n.symbol for n in walk(body) if isinstance(n, SymbolAssign)}
     if not any({str(s) for s in c.desc.free_symbols} & assigned for c in containers.values()):
         return body
@@ -138,7 +169,7 @@ def _closed(body: Block, containers: Mapping[str, Container], seen: Collection[s
 
 
 def _unit(seed: Container, trips: tuple[Param, ...], names: Names) -> Leaf:
-    """One where the element is that of the trip, and zero elsewhere."""
+    """Return the leaf that sets a seed to a unit vector: one at the subscript of the iteration, zero elsewhere."""
     params, index = over(seed, names)
     same = [code.parse(f"{p.name} == {t.name}") for p, t in zip(params, trips, strict=True)]
     test = ast.BoolOp(op=ast.And(), values=same) if len(same) > 1 else (same or [code.constant(True)])[0]

@@ -1,10 +1,12 @@
-"""Names in generated code: what computes, counts or runs over elements must not be called like a container.
+"""Give values, parameters and symbols names that no container has.
 
-In a program they are apart: expressions hold numbers and symbols, loads and stores hold containers. C++ has one space.
+In a program they are apart: expressions have values and symbols, loads and stores have containers. C++ has one
+namespace.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sdgrad.program.leaves import rename_instr
@@ -18,7 +20,6 @@ from sdgrad.program.tree import (
     Node,
     Program,
     Scope,
-    Store,
     SymbolAssign,
     local_names,
     rewritten,
@@ -28,12 +29,11 @@ from sdgrad.symbolic.expr import sym
 
 
 def distinct_names(program: Program) -> Program:
-    """The program with other names for numbers, parameters and symbols that a container has as well."""
+    """Return the program without names in common to containers and values; unchanged if there are none."""
     nodes = list(walk(program.body))
     containers = program.containers.keys() | {n for node in nodes for n in local_names(node)}
-    symbols = {p.name for n in nodes if isinstance(n, (Leaf, Scope)) for p in n.params}
-    symbols |= {n.symbol for n in nodes if isinstance(n, (Loop, SymbolAssign))}
-    numbers = {i.name for n in nodes if isinstance(n, Leaf) for i in n.body if not isinstance(i, Store)}
+    symbols = _integers(nodes)
+    numbers = {n for node in nodes if isinstance(node, Leaf) for n in node.defined}
     if not containers & (symbols | numbers):
         return program
     names = all_names(program)
@@ -44,7 +44,14 @@ def distinct_names(program: Program) -> Program:
     return replace(program, body=rewritten(program.body, lambda node: _numbers(node, containers, names)))
 
 
+def _integers(nodes: Iterable[Node]) -> set[str]:
+    """Return the names of parameters and assigned symbols."""
+    parameters = {p.name for n in nodes if isinstance(n, (Leaf, Scope)) for p in n.params}
+    return parameters | {n.symbol for n in nodes if isinstance(n, (Loop, SymbolAssign))}
+
+
 def _numbers(node: Node, containers: set[str], names: Names) -> Block:
+    """Rename the values of a leaf that are named like containers."""
     if not isinstance(node, Leaf):
         return (node,)
     clashing = node.defined & containers

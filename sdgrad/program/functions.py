@@ -1,4 +1,4 @@
-"""A differentiated program as a function again: its gradients are what it returns."""
+"""Make a differentiated program a function again, which returns its gradients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdgrad.program.tree import Container, Node, Program
 def returning(
     program: Program, own: Sequence[str], results: Sequence[str], seeds: Sequence[str], zeros: Mapping[str, np.ndarray]
 ) -> Program:
-    """The program as a function of ``own`` that returns ``results``, in order.
+    """Return the program as a function of ``own`` that returns ``results``, in order.
 
     :param own: the arguments that stay; the program's other arguments become local.
     :param results: containers, or names in ``zeros``.

@@ -1,4 +1,4 @@
-"""One program inside another: containers renamed, arguments bound."""
+"""Inline one program into another: rename its containers, bind its arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdgrad.symbolic.expr import sym
 
 
 def inline(program: Program, bound: Mapping[str, str | Window], names: Names) -> tuple[Block, dict[str, Container]]:
-    """The body of ``program`` over other names, and the containers it brings, by their names in it.
+    """Return a program's body over the host's names, and the containers it brings, by their names in the program.
 
     ``bound`` maps its arguments to containers of the host, or to parts of them; everything else gets a fresh name.
     """

@@ -24,9 +24,9 @@ Index: TypeAlias = "tuple[sympy.Expr, ...]"
 
 @dataclass(frozen=True)
 class Load:
-    """``name = container[index]``; the index may mention parameters, symbols and earlier integer names.
+    """``name = container[index]``; the subscript may mention parameters, symbols and earlier integer names.
 
-    With a ``guard`` (the name of a condition) the element is read only where the guard holds, and 0 elsewhere.
+    With a ``guard`` (the name of a condition) the element is read only if the guard holds; else the value is 0.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Let:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """What the expression mentions."""
+        """Return the names that the expression mentions."""
         return frozenset(names_in(self.expr))
 
     def __str__(self) -> str:
@@ -57,9 +57,9 @@ class Let:
 
 @dataclass(frozen=True)
 class Store:
-    """``container[index] <mode> value``, where ``guard`` holds.
+    """``container[index] <mode> value``, if ``guard`` holds.
 
-    ``mode`` is ``set`` or a reduction (``sum``, ``prod``, ``max``, ``min``, ``and``, ``or``, ...). With ``fresh`` a
+    ``mode`` is ``set`` or a reduction (``sum``, ``prod``, ``max``, ``min``, ``and``, ``or``, ...). A ``fresh``
     reduction starts from its identity: the leaf *defines* the elements it writes. ``streamed`` elements go around the
     cache.
     """

@@ -1,4 +1,4 @@
-"""The kind of number that each container and each local name of straight-line code holds."""
+"""Infer the kind of number (boolean, integer, real, complex) that containers and local names hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdgrad.symbolic.kinds import expression
 
 
 def kind_of(dtype: dace.typeclass) -> str:
-    """The kind of a container's elements."""
+    """Return the kind of a container's elements."""
     if dtype == dace.bool_:
         return "bool"
     if dtype in (dace.complex64, dace.complex128):
@@ -20,7 +20,7 @@ def kind_of(dtype: dace.typeclass) -> str:
 
 
 def infer(body: Iterable[Instr], containers: Mapping[str, Container]) -> dict[str, str]:
-    """The kind of every name that loads and lets define."""
+    """Return the kind of every name that loads and lets define."""
     kinds: dict[str, str] = {}
     for instr in body:
         if isinstance(instr, Load):
@@ -31,7 +31,7 @@ def infer(body: Iterable[Instr], containers: Mapping[str, Container]) -> dict[st
 
 
 def complex_type(body: Iterable[Instr], containers: Mapping[str, Container]) -> str:
-    """The complex type that straight-line code computes in."""
+    """Return the complex type that straight-line code computes in."""
     found = {containers[i.container].dtype for i in body if hasattr(i, "container")}
     return (
         "dace.complex64"

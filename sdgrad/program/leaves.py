@@ -1,4 +1,4 @@
-"""Operations on leaves and their straight-line code: renaming, slicing, cleaning."""
+"""Edit leaves and their straight-line code: rename, slice, remove dead and repeated instructions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from sdgrad.symbolic.expr import free_names, substitute, sym, to_ast
 
 
 def set_scalar(container: str, value: Value, name: str, source: Source) -> Leaf:
-    """A leaf that puts a value into a scalar, under a local name."""
+    """Return a leaf that stores a value into a scalar, under a local name."""
     return Leaf((), (*value.loads, Let(name, value.expr), Store(container, SCALAR, name)), source)
 
 
 def mentioned(instr: Instr) -> Set[str]:
-    """Local names and symbols an instruction uses."""
+    """Return the local names and symbols that an instruction uses."""
     if isinstance(instr, Let):
         return instr.names
     names = free_names(*instr.index) | ({instr.guard} if instr.guard else set())
@@ -40,7 +40,7 @@ def mentioned(instr: Instr) -> Set[str]:
 
 
 def rename_instr(instr: Instr, names: Mapping[str, str], symbols: Mapping[str, Expr]) -> Instr:
-    """An instruction with local names renamed and symbols (parameters) replaced by expressions."""
+    """Return an instruction with local names renamed and symbols (parameters) replaced by expressions."""
     if isinstance(instr, Let):
         env: dict[str, ast.expr] = {old: code.name(new) for old, new in names.items()}
         env |= {s: to_ast(e) for s, e in symbols.items()}
@@ -54,13 +54,13 @@ def rename_instr(instr: Instr, names: Mapping[str, str], symbols: Mapping[str, E
 
 
 def rename_params(leaf: Leaf, params: tuple[Param, ...]) -> tuple[Instr, ...]:
-    """The leaf's body over other parameters, position by position."""
+    """Return the leaf's body over other parameters, position by position."""
     env = {old.name: sym(new.name) for old, new in zip(leaf.params, params, strict=False) if old.name != new.name}
     return tuple(rename_instr(i, {}, env) for i in leaf.body) if env else leaf.body
 
 
 def params_of(access: Load | Store, leaf: Leaf) -> tuple[Param, ...]:
-    """The parameters an access varies with; all of the leaf's where the ranges of these depend on others."""
+    """Return the parameters an access varies with; all of the leaf's if the ranges of these depend on others."""
     used = free_names(*access.index)
     own = tuple(p for p in leaf.params if p.name in used)
     bounds = {n for p in own for n in free_names(p.start, p.stop, p.step)}
@@ -68,7 +68,7 @@ def params_of(access: Load | Store, leaf: Leaf) -> tuple[Param, ...]:
 
 
 def backwards(leaf: Leaf) -> Leaf:
-    """The leaf's instances one after another, in reverse order: ``i`` becomes ``start + stop - i``."""
+    """Return the leaf with its instances in sequence and in reverse order: ``i`` becomes ``start + last - i``."""
     env: dict[str, Expr] = {}
     params = []
     for p in leaf.params:
@@ -80,7 +80,7 @@ def backwards(leaf: Leaf) -> Leaf:
 
 
 def as_loops(params: Iterable[Param], block: Block, source: Source) -> Block:
-    """A block for all values of some parameters, one after another."""
+    """Return a block in sequential loops over some parameters."""
     for p in reversed(tuple(params)):
         start, stop, step = (Value((), to_ast(x)) for x in (p.start, p.stop, p.step))
         block = (Loop(p.name, start, stop, step, block, source),)
@@ -88,7 +88,7 @@ def as_loops(params: Iterable[Param], block: Block, source: Source) -> Block:
 
 
 def live(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:
-    """The part of straight-line code that the wanted names, and the stores in it, need."""
+    """Return the straight-line code that the wanted names and the stores need (dead code elimination)."""
     needed, kept = set(wanted), []
     for instr in reversed(tuple(body)):
         if isinstance(instr, Store) or instr.name in needed:
@@ -98,12 +98,12 @@ def live(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:
 
 
 def slice_for(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:
-    """The loads and lets that the wanted names need, without any store."""
+    """Return the loads and lets that the wanted names need, without any store."""
     return live((i for i in body if not isinstance(i, Store)), wanted)
 
 
 def same_values(body: Iterable[Instr]) -> dict[str, str]:
-    """Names that stand for what an earlier name stands for: the same element, the same expression, or that name."""
+    """Return names whose value an earlier name has: the same element, the same expression, or a copy of it."""
     known: dict[tuple, str] = {}
     same: dict[str, str] = {}
     for instr in body:
@@ -122,7 +122,7 @@ def same_values(body: Iterable[Instr]) -> dict[str, str]:
 
 
 def dedupe(body: Iterable[Instr]) -> tuple[Instr, ...]:
-    """One load for loads of the same element with no store to that container in between."""
+    """Merge loads of one element without a store to its container in between (redundant load elimination)."""
     known: dict[tuple, str] = {}
     names: dict[str, str] = {}
     out: list[Instr] = []

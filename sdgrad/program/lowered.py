@@ -1,4 +1,4 @@
-"""Library nodes that say themselves what program they are."""
+"""Define library nodes that know a program that computes them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sdgrad.program.tree import Program
 
 @runtime_checkable
 class Lowered(Protocol):
-    """A library node whose program is put in its place when a graph is read."""
+    """A library node that is replaced by its program when a graph is read."""
 
     declined: str  # why there is none, where :meth:`lowered` has returned None
 
     def lowered(self, operands: Mapping[str, dt.Data]) -> Program | None:
-        """The node as a program, whose arguments are its connectors; None where it has to stay a node.
+        """Return the node as a program whose arguments are its connectors; None if it has to stay a node.
 
         :param operands: descriptors of what its connectors are, by connector.
         """

@@ -1,4 +1,4 @@
-"""Fresh names."""
+"""Hand out fresh names."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 
 class Names:
-    """Hands out names that are free: ``fresh("gradient_X")`` gives ``gradient_X``, then ``gradient_X_0``, ..."""
+    """Hand out free names: ``fresh("gradient_X")`` gives ``gradient_X``, then ``gradient_X_0``, ..."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 
     def fresh(self, stem: str) -> str:
+        """Return the stem, or the first name after it that is free, and mark it as taken."""
         name, k = stem, self._next.get(stem, 0)
         while name in self._taken:
             name, k = f"{stem}_{k}", k + 1
@@ -21,7 +22,7 @@ class Names:
         return name
 
     def copy(self) -> Names:
-        """An independent copy, for a trial."""
+        """Return an independent copy, for a trial."""
         twin = Names(self._taken)
         twin._next = dict(self._next)
         return twin

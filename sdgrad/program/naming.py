@@ -1,4 +1,4 @@
-"""The names a program uses."""
+"""Collect the names a program uses, and know the names that DaCe and C++ reserve."""
 
 from __future__ import annotations
 
@@ -33,37 +33,38 @@ RETURN = "__return"  # what DaCe calls a function's result; __return_0, __return
 
 
 def is_returned(name: str) -> bool:
+    """True if a container is the result of a function, by DaCe's naming."""
     return name.startswith(RETURN)
 
 
 def returned(program: Program) -> tuple[str, ...]:
-    """What a function's program returns, in order."""
+    """Return the names of a function's results, in order."""
     return tuple(sorted(filter(is_returned, program.arguments), key=lambda n: int(n[len(RETURN) + 1 :] or 0)))
 
 
 def own_arguments(program: Program) -> list[str]:
-    """What a function's program takes."""
+    """Return the names of a function's arguments, without its results."""
     return [n for n in program.arguments if not is_returned(n)]
 
 
 def result_names(results: Sequence[str]) -> list[str]:
-    """What DaCe calls the results of a function."""
+    """Return DaCe's names for the results of a function."""
     return [RETURN] if len(results) == 1 else [f"{RETURN}_{k}" for k in range(len(results))]
 
 
 def without_results(program: Program, names: Names) -> dict[str, str]:
-    """A name for every container, so that none is a function's result."""
+    """Return a name for every container, so that none is a function's result."""
     return {n: names.fresh(f"inner{n[1:]}") if is_returned(n) else n for n in program.containers}
 
 
 def all_names(program: Program) -> Names:
-    """Every name the program uses, so that new ones are new."""
+    """Return every name the program uses as taken, so that new ones are new."""
     taken = {*program.containers, *program.symbols, *program.constants}
     return Names(taken | names_in(program.body))
 
 
 def names_in(block: Block) -> set[str]:
-    """Names that nodes of a block bring: parameters, symbols, values and containers of their own."""
+    """Return the names that nodes of a block bring: parameters, symbols, values and containers of their own."""
     taken: set[str] = set()
     for node in walk(block):
         taken |= local_names(node) | {p.name for p in getattr(node, "params", ())}
@@ -76,7 +77,7 @@ def names_in(block: Block) -> set[str]:
 
 
 def plain_names(program: Program) -> dict[str, str]:
-    """Other names for containers that cannot have theirs in C++."""
+    """Return other names for containers whose names mean something else in C++."""
     clashing = [n for n in program.containers if n in RESERVED]
     if not clashing:
         return {}

@@ -1,4 +1,4 @@
-"""What generated C++ needs before the code of a program."""
+"""Write the headers and declarations that generated C++ needs before the code of a program."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ DECLARATION = '__attribute__((simd("notinbranch"))) {type} {name}({operands}) no
 
 
 def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = False) -> str:
-    """Headers and declarations for the functions that a program of these types calls.
+    """Return headers and declarations for the functions that a program of these types calls.
 
     :param device: the functions are called by kernels, and CUDA has them for every type.
     """
@@ -96,12 +96,12 @@ def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = Fal
 
 
 def is_vectorized(leaf: Leaf) -> bool:
-    """Whether a loop of this body may compute its last numbers by other code than the rest."""
+    """True if the compiler may compute the last iterations of such a loop by other code than the rest."""
     return bool(functions(leaf) & (VECTOR_2_22 | VECTOR_2_35))
 
 
 def functions(leaf: Leaf) -> set[str]:
-    """The functions that a leaf calls."""
+    """Return the names of the functions that a leaf calls."""
     found = {code.callee(x) for let in leaf.lets for x in ast.walk(let.expr) if isinstance(x, ast.Call)}
     found |= {"exp"} if found & OF_EXP else set()
     found |= {"pow"} if any(isinstance(x, ast.Pow) for let in leaf.lets for x in ast.walk(let.expr)) else set()
@@ -109,6 +109,7 @@ def functions(leaf: Leaf) -> set[str]:
 
 
 def _vectorized(names: Collection[str], version: str) -> str:
+    """Return the declarations of vector versions that glibc has since ``version``; empty without functions."""
     declared = [
         DECLARATION.format(type=t, name=n + end, operands=", ".join([t] * (2 if n in OF_TWO else 1)))
         for n in sorted(names)

@@ -1,4 +1,4 @@
-"""Reductions: the value each of them starts from."""
+"""Know the identity of each reduction: the value it starts from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdgrad.symbolic import code
 
 
 def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
-    """Where a reduction starts."""
+    """Return the identity of a reduction."""
     if mode in ("max", "min") and kind_of(dtype) == "float":
         return code.parse("-1e309" if mode == "max" else "1e309")  # beyond the largest double: infinite
     if mode in ("max", "min"):
@@ -22,7 +22,7 @@ def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
 
 
 def is_identity(mode: str, identity: object, dtype: object) -> bool:
-    """Whether a number is where a reduction of that mode starts anyway."""
+    """True if a number is the identity of a reduction, or has no effect on it."""
     try:
         value = float(identity)  # type: ignore[arg-type]
     except (TypeError, ValueError):

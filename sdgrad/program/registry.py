@@ -1,4 +1,4 @@
-"""The registry of rules: which library nodes have a derivative, and by which rule."""
+"""Register rules: which library nodes have a derivative, and by which rule."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ RULES: Mapping[str, list[Rule]] = Rule.registry
 
 
 def register_rule(node_type: str, rule: Rule) -> None:
-    """Put a rule first in line for a node type (a later registration outranks an earlier one)."""
+    """Put a rule first in line for a node type: a later registration outranks an earlier one."""
     Rule.registry.setdefault(node_type, []).insert(0, rule)
 
 
 def find_rule(call: NodeCall, program: Program) -> Rule:
-    """The first rule that applies; the reasons of those that decline are in the error if none does."""
+    """Return the first rule that applies; if none does, raise an error with the reasons of those that decline."""
     declined = []
     for rule in RULES.get(call.kind, ()):
         reason = rule.applies(call, program)
@@ -44,7 +44,7 @@ def find_rule(call: NodeCall, program: Program) -> Rule:
 
 
 def find_tangent_rule(call: NodeCall, program: Program) -> Callable[[Any], list[Node]]:
-    """The forward half of the first rule that has one and applies."""
+    """Return the forward half of the first rule that has one and applies; else raise an error."""
     declined = []
     for rule in RULES.get(call.kind, ()):
         reason = rule.applies(call, program)
@@ -55,6 +55,7 @@ def find_tangent_rule(call: NodeCall, program: Program) -> Callable[[Any], list[
 
 
 def no_rule(call: NodeCall, declined: list[str]) -> Problem:
+    """Return the problem of a call without a rule, with the reasons of those that decline."""
     what = "tasklet" if isinstance(call.node, nd.Tasklet) else "node"
     reasons = ([call.reason] if call.reason else []) + declined
     message = "; ".join(reasons) or "has no backward implementation"

@@ -1,4 +1,4 @@
-"""Nodes over other containers and symbols."""
+"""Rewrite nodes over other containers and symbols."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ Symbols = Mapping[str, Expr]  # what symbols become; those that are assigned bec
 
 
 def renamed(block: Block, places: Places, symbols: Symbols | None = None) -> Block:
-    """The block over other containers and symbols; names without an entry stay."""
+    """Return the block over other containers and symbols; names without an entry stay."""
     return tuple(_node(n, places, symbols or {}) for n in block)
 
 
 def renamed_program(program: Program, places: Mapping[str, str]) -> Program:
-    """The program with other names for containers, arguments included."""
+    """Return the program with other names for containers, arguments included."""
     containers = [renamed_container(c, places, {}) for c in program.containers.values()]
     return replace(
         program,
@@ -58,7 +58,7 @@ def renamed_program(program: Program, places: Mapping[str, str]) -> Program:
 
 
 def renamed_container(container: Container, places: Places, symbols: Symbols) -> Container:
-    """A container, its size and what it is a view of in other terms; its own place must be a name."""
+    """Return a container with its size and its base in other terms; its own place must be a name."""
     name = places.get(container.name, container.name)
     assert isinstance(name, str)
     base, subset = container.view_of, container.view_subset
@@ -69,7 +69,7 @@ def renamed_container(container: Container, places: Places, symbols: Symbols) ->
 
 
 def sized(desc: dt.Data, symbols: Symbols) -> dt.Data:
-    """A copy of a descriptor with its sizes in other terms."""
+    """Return a copy of a descriptor with its sizes in other terms."""
     new = copy.deepcopy(desc)
     if symbols and isinstance(new, dt.Array):
         shape, strides = (tuple(substitute(to_expr(n), symbols) for n in x) for x in (desc.shape, desc.strides))
@@ -78,18 +78,15 @@ def sized(desc: dt.Data, symbols: Symbols) -> dt.Data:
 
 
 def _node(node: Node, places: Places, symbols: Symbols) -> Node:
+    """Return a node, and the nodes in it, over other containers and symbols."""
     node = with_children(node, tuple(renamed(b, places, symbols) for b in children(node)))
     node = with_values(node, partial(_value, places, symbols))
     if isinstance(node, (Leaf, Scope)):
         node = replace(node, params=tuple(_param(p, symbols) for p in node.params))
     if isinstance(node, Leaf):
         return replace(node, body=tuple(_instr(i, places, symbols) for i in node.body))
-    if isinstance(node, CustomCall):
-        node = _custom(node, places, symbols)
     if isinstance(node, NodeCall):
-        region = partial(_region, symbols, places)
-        inputs, outputs = ({c: region(r) for c, r in x.items()} for x in (node.inputs, node.outputs))
-        return replace(node, inputs=inputs, outputs=outputs)
+        return _call(node, places, symbols)
     if isinstance(node, Scope):
         return replace(node, locals=tuple(renamed_container(c, places, symbols) for c in node.locals))
     if isinstance(node, SymbolAssign):
@@ -101,7 +98,18 @@ def _node(node: Node, places: Places, symbols: Symbols) -> Node:
     return node
 
 
+def _call(node: NodeCall, places: Places, symbols: Symbols) -> NodeCall:
+    """Return a node call on other regions."""
+    if isinstance(node, CustomCall):
+        node = _custom(node, places, symbols)
+    region = partial(_region, symbols, places)
+    inputs, outputs = ({c: region(r) for c, r in x.items()} for x in (node.inputs, node.outputs))
+    return replace(node, inputs=inputs, outputs=outputs)
+
+
 def _custom(call: CustomCall, places: Places, symbols: Symbols) -> CustomCall:
+    """Return a custom call over other containers and symbols: its block, variables and operands."""
+
     def moved(window: Window) -> Window:
         base = tuple(substitute(b, symbols) for b in window.base)
         to = places.get(window.container, window.container)
@@ -126,12 +134,13 @@ def _custom(call: CustomCall, places: Places, symbols: Symbols) -> CustomCall:
 
 
 def _axis(axis: Axis | None, window: Window) -> Axis | None:
-    """An axis of a window on a window."""
+    """Return an axis of a window on a window; None for a dimension of one element."""
     outer = window.axes[axis.axis] if axis is not None else None
     return Axis(outer.axis, outer.step * axis.step) if outer is not None and axis is not None else None
 
 
 def _instr(instr: Instr, places: Places, symbols: Symbols) -> Instr:
+    """Return an instruction over other containers and symbols."""
     if symbols:
         instr = rename_instr(instr, {}, symbols)
     if isinstance(instr, Let):
@@ -140,6 +149,7 @@ def _instr(instr: Instr, places: Places, symbols: Symbols) -> Instr:
 
 
 def _access(access: Load | Store, places: Places) -> Load | Store:
+    """Return an access of another container, or of a part of one."""
     to = places.get(access.container, access.container)
     if isinstance(to, str):
         return replace(access, container=to)
@@ -147,12 +157,14 @@ def _access(access: Load | Store, places: Places) -> Load | Store:
 
 
 def _value(places: Places, symbols: Symbols, value: Value) -> Value:
+    """Return a control value over other containers and symbols."""
     loads = tuple(_instr(x, places, symbols) for x in value.loads)
     expr = code.rename(value.expr, {s: to_ast(e) for s, e in symbols.items()}) if symbols else value.expr
     return Value(loads, expr)  # type: ignore[arg-type]
 
 
 def _region(symbols: Symbols, places: Places, region: Region) -> Region:
+    """Return a region of another container, or of a part of one."""
     subset = substitute_range(region.subset, symbols) if symbols else region.subset
     to = places.get(region.container, region.container)
     if isinstance(to, str):
@@ -161,10 +173,12 @@ def _region(symbols: Symbols, places: Places, region: Region) -> Region:
 
 
 def _param(param: Param, symbols: Symbols) -> Param:
+    """Return a parameter with its name and range in other terms."""
     if not symbols:
         return param
     return Param(_symbol(param.name, symbols), *(substitute(x, symbols) for x in (param.start, param.stop, param.step)))
 
 
 def _symbol(symbol: str, symbols: Symbols) -> str:
+    """Return the new name of an assigned symbol."""
     return symbols[symbol].name if symbol in symbols else symbol

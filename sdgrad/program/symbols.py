@@ -1,4 +1,4 @@
-"""Which symbols parts of a program mention."""
+"""Find the symbols that parts of a program mention."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     SymbolAssign,
+    Value,
     children,
     reads,
     values,
@@ -23,23 +24,35 @@ from sdgrad.symbolic.expr import free_names
 
 
 def used_symbols(node: Node, program: Program) -> set[str]:
-    """Symbols (and local names) in a node: in its bounds, conditions and indices, and in the views it looks through."""
-    found: set[str] = set()
-    for n in walk((node,)):
-        if isinstance(n, (Leaf, Scope)):
-            found |= {s for p in n.params for s in free_names(p.start, p.stop, p.step)}
-        if isinstance(n, Leaf):
-            found |= {s for i in n.body for s in mentioned(i)}
-        if isinstance(n, NodeCall):
-            found |= {str(s) for r in (*n.inputs.values(), *n.outputs.values()) for s in r.subset.free_symbols}
-            found |= n.free_symbols
-        for v in values(n):
-            found |= {s for load in v.loads for s in free_names(*load.index)} | code.names_in(v.expr)
+    """Return the symbols and local names in a node: in its bounds, conditions, subscripts and views."""
+    found = {s for n in walk((node,)) for s in _own_symbols(n)}
     return found | {s for name in reads(node) | writes(node) for s in view_symbols(name, program)}
 
 
+def _own_symbols(node: Node) -> set[str]:
+    """Return the symbols and local names in a node itself, without those in the blocks it holds."""
+    found = {s for v in values(node) for s in _value_symbols(v)} | _bound_symbols(node)
+    if isinstance(node, Leaf):
+        found |= {s for i in node.body for s in mentioned(i)}
+    elif isinstance(node, NodeCall):
+        found |= {str(s) for r in (*node.inputs.values(), *node.outputs.values()) for s in r.subset.free_symbols}
+        found |= node.free_symbols
+    return found
+
+
+def _value_symbols(value: Value) -> set[str]:
+    """Return the symbols and the loaded names in a value."""
+    return {s for load in value.loads for s in free_names(*load.index)} | code.names_in(value.expr)
+
+
+def _bound_symbols(node: Node) -> set[str]:
+    """Return the symbols in the ranges of a node's parameters."""
+    params = node.params if isinstance(node, (Leaf, Scope)) else ()
+    return {s for p in params for s in free_names(p.start, p.stop, p.step)}
+
+
 def view_symbols(name: str, program: Program) -> set[str]:
-    """Symbols that say what part of memory a container is."""
+    """Return the symbols that say which part of memory a container is."""
     found: set[str] = set()
     while (view := program.containers.get(name)) is not None and view.view_of is not None:
         assert view.view_subset is not None
@@ -49,31 +62,33 @@ def view_symbols(name: str, program: Program) -> set[str]:
 
 
 def unbound_symbols(block: Block, program: Program, bound: frozenset[str] = frozenset()) -> set[str]:
-    """Symbols that are read where neither a loop around nor an assignment before gives them a value.
+    """Return the symbols that a block reads and neither a loop around nor an assignment before defines.
 
     What a loop leaves behind in its variable, and in symbols that its body assigns, is unbound after it.
     """
     found: set[str] = set()
     for node in block:
         if children(node):
-            own = {
-                s
-                for v in values(node)
-                for s in (*code.names_in(v.expr), *(n for x in v.loads for n in free_names(*x.index)))
-            }
-            own -= {x.name for v in values(node) for x in v.loads}
-            names = {p.name for p in node.params} if isinstance(node, Scope) else set()
-            if isinstance(node, Loop):
-                names = {node.symbol}
-                also = code.names_in(node.also.expr) if node.also is not None else set()
-                own -= also & names
-            else:
-                own |= {s for p in getattr(node, "params", ()) for s in free_names(p.start, p.stop, p.step)}
-            found |= own - bound
+            found |= _control_symbols(node) - bound
             for inner in children(node):
-                found |= unbound_symbols(inner, program, bound | names)
+                found |= unbound_symbols(inner, program, bound | _defined_symbols(node))
         else:
             found |= used_symbols(node, program) - bound
         if isinstance(node, SymbolAssign):
             bound |= {node.symbol}
     return found
+
+
+def _control_symbols(node: Node) -> set[str]:
+    """Return the symbols that a node with blocks reads by itself: in conditions, bounds and ranges."""
+    own = {s for v in values(node) for s in _value_symbols(v)} - {x.name for v in values(node) for x in v.loads}
+    if not isinstance(node, Loop):
+        return own | _bound_symbols(node)
+    return own - (code.names_in(node.also.expr) & {node.symbol} if node.also is not None else set())
+
+
+def _defined_symbols(node: Node) -> set[str]:
+    """Return the symbols that a node gives values to inside its blocks."""
+    if isinstance(node, Loop):
+        return {node.symbol}
+    return {p.name for p in node.params} if isinstance(node, Scope) else set()

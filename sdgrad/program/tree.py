@@ -1,9 +1,9 @@
 """The program tree: frozen, printable, and all that the engine knows of a program.
 
 A program is a sequence of nodes. A :class:`Leaf` is a perfect nest of parallel parameters around straight-line
-scalar code; everything an SDFG does element by element becomes one. Library calls, branches, loops and maps
-with structured bodies are the other nodes. The tree is read off an SDFG by :mod:`sdgrad.normalize` and turned
-back into one by :mod:`sdgrad.program.emit`; in between nobody touches an SDFG.
+scalar code (:mod:`sdgrad.program.instructions`); everything an SDFG does element by element becomes one. Library calls,
+branches, loops and maps with structured bodies are the other nodes. :mod:`sdgrad.lift` reads the tree off an SDFG and
+:mod:`sdgrad.program.emit` writes it as one; in between nobody touches an SDFG. ``print(program)`` shows it as text.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Param:
 
     @property
     def count(self) -> Expr:
+        """Return the number of values the parameter takes."""
         return sympy.floor((self.stop - self.start) / self.step) + 1 if self.step != 1 else self.stop - self.start + 1
 
 
@@ -75,7 +76,7 @@ class Container:
         return self.desc.transient
 
     def local(self, name: str) -> Container:
-        """Memory of its own for the same content: no argument, and no view."""
+        """Return local memory of the same type and shape: no argument, and no view."""
         return Container(name, lasting(self.desc, True))
 
     def __str__(self) -> str:
@@ -85,7 +86,7 @@ class Container:
 
 
 def lasting(desc: dt.Data, transient: bool) -> dt.Data:
-    """The descriptor of memory that lasts as long as a call (``transient``), or belongs to the caller."""
+    """Return the descriptor of memory that lasts as long as a call (``transient``), or belongs to the caller."""
     new = desc.clone()
     new.transient = transient
     return new
@@ -94,9 +95,10 @@ def lasting(desc: dt.Data, transient: bool) -> dt.Data:
 # --- nodes -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Leaf:
-    """For all values of ``params`` (in any order): run ``body``. No instance reads what another one writes.
+    """Run ``body`` for all values of ``params``, in any order. No instance reads what another one writes.
 
-    ``sequential`` says that instances run in lexicographic order of ``params``, and may accumulate into one place.
+    The instances of a ``sequential`` leaf run in lexicographic order of ``params``, and may accumulate into one
+    element.
     """
 
     params: tuple[Param, ...]
@@ -119,7 +121,7 @@ class Leaf:
 
     @cached_property
     def defined(self) -> frozenset[str]:
-        """Names of the values that loads and lets define."""
+        """Return the names of the values that loads and lets define."""
         return frozenset(i.name for i in self.body if not isinstance(i, Store))
 
 
@@ -136,7 +138,7 @@ class Region:
 
 
 def whole_region(container: str, shape: Iterable[Expr]) -> Region:
-    """All of a container, as an operand."""
+    """Return all of a container, as an operand."""
     one, zero = sympy.Integer(1), sympy.Integer(0)
     return Region(container, dace.subsets.Range([(zero, n - one, one) for n in shape]))
 
@@ -157,16 +159,16 @@ class NodeCall:
 
     @property
     def regions(self) -> Mapping[str, Region]:
-        """What a rule may ask for, by name."""
+        """Return what a rule may ask for, by name."""
         return {**self.inputs, **self.outputs}
 
     def is_result(self, name: str) -> bool:
-        """Whether a rule sees what the node left there, and not what it found."""
+        """True if a rule sees what the node left in an operand, and not what it found there."""
         return name in self.outputs and name not in self.inputs
 
     @property
     def free_symbols(self) -> set[str]:
-        """Symbols that the node itself mentions."""
+        """Return the symbols that the node itself mentions."""
         return {str(s) for s in self.node.free_symbols}
 
 
@@ -216,8 +218,8 @@ class Branch:
 class Loop:
     """``for symbol = start; while symbol <= stop (>= if step < 0) and also; symbol += step``, in order.
 
-    A ``while`` loop has no ``stop``: its symbol counts trips. Where a loop may stop early, ``last`` names the
-    container that holds the symbol of the last trip that ran.
+    A ``while`` loop has no ``stop``: its symbol counts iterations. If a loop may stop early, ``last`` names the
+    container that holds the symbol of the last iteration that ran.
     """
 
     symbol: str
@@ -247,7 +249,7 @@ class Program:
     callback_mapping: Mapping[str, str] = field(default_factory=dict)
 
     def root(self, name: str) -> str:
-        """The container whose memory ``name`` is, through any number of views."""
+        """Return the container whose memory ``name`` is, through any number of views."""
         while (view := self.containers.get(name)) is not None and view.view_of is not None:
             name = view.view_of
         return name
@@ -259,14 +261,14 @@ class Program:
 
 # --- walking ---------------------------------------------------------------------------------------------------
 def children(node: Node) -> tuple[Block, ...]:
-    """The blocks a node holds, in program order."""
+    """Return the blocks a node holds, in program order."""
     if isinstance(node, (Scope, Loop)):
         return (node.body,)
     return tuple(block for _, block in node.arms) if isinstance(node, Branch) else ()
 
 
 def with_children(node: Node, blocks: tuple[Block, ...]) -> Node:
-    """The node with other blocks in place of its own."""
+    """Return the node with other blocks in place of its own."""
     if isinstance(node, (Scope, Loop)):
         return replace(node, body=blocks[0])
     if isinstance(node, Branch):
@@ -275,7 +277,7 @@ def with_children(node: Node, blocks: tuple[Block, ...]) -> Node:
 
 
 def walk(block: Block) -> Iterator[Node]:
-    """Every node of a block, parents first."""
+    """Yield every node of a block, parents first."""
     for node in block:
         yield node
         for inner in children(node):
@@ -283,7 +285,7 @@ def walk(block: Block) -> Iterator[Node]:
 
 
 def rewritten(block: Block, change: Callable[[Node], Block]) -> Block:
-    """The block with every node replaced by what it changes to; inner blocks first."""
+    """Return the block with every node replaced by what it changes to; inner blocks first."""
     return tuple(
         new
         for node in block
@@ -292,7 +294,7 @@ def rewritten(block: Block, change: Callable[[Node], Block]) -> Block:
 
 
 def values(node: Node) -> tuple[Value, ...]:
-    """The values a control node evaluates by itself."""
+    """Return the values a control node evaluates by itself."""
     if isinstance(node, Branch):
         return tuple(c for c, _ in node.arms if c is not None)
     if isinstance(node, SymbolAssign):
@@ -303,7 +305,7 @@ def values(node: Node) -> tuple[Value, ...]:
 
 
 def with_values(node: Node, change: Callable[[Value], Value]) -> Node:
-    """The node with other values in place of those it evaluates by itself."""
+    """Return the node with other values in place of those it evaluates by itself."""
     if isinstance(node, Branch):
         return replace(node, arms=tuple((change(c) if c is not None else None, b) for c, b in node.arms))
     if isinstance(node, SymbolAssign):
@@ -316,7 +318,7 @@ def with_values(node: Node, change: Callable[[Value], Value]) -> Node:
 
 
 def reads(node: Node) -> set[str]:
-    """Containers that a node, or a node in it, reads (a reduction that is not fresh reads what it updates)."""
+    """Return the containers that a node, or a node in it, reads; a reduction that is not fresh reads its target."""
     found = own_reads(node)
     if isinstance(node, Leaf):
         found |= {load.container for load in node.loads}
@@ -328,13 +330,13 @@ def reads(node: Node) -> set[str]:
 
 
 def own_reads(node: Node) -> set[str]:
-    """Containers that a control node reads by itself: in conditions and bounds, and where it stopped."""
+    """Return the containers that a control node reads by itself: in conditions and bounds, and where it stopped."""
     last = {node.last} if isinstance(node, Loop) and node.last is not None else set()
     return last.union(load.container for value in values(node) for load in value.loads)
 
 
 def writes(node: Node) -> set[str]:
-    """Containers that a node, or a node in it, writes."""
+    """Return the containers that a node, or a node in it, writes."""
     found: set[str] = set()
     if isinstance(node, Leaf):
         found = {store.container for store in node.stores}
@@ -344,35 +346,39 @@ def writes(node: Node) -> set[str]:
 
 
 def local_names(node: Node) -> set[str]:
+    """Return the names of a scope's local containers; none for other nodes."""
     return {c.name for c in node.locals} if isinstance(node, Scope) else set()
 
 
 # --- printing --------------------------------------------------------------------------------------------------
 def lines(node: Node) -> list[str]:
-    """A node as text, one statement a line."""
-
-    def indent(block: Block) -> list[str]:
-        return [f"  {line}" for inner in block for line in lines(inner)]
-
+    """Return a node as text, one statement a line."""
     if isinstance(node, Leaf):
-        head = ", ".join(map(str, node.params))
-        word = "for" if node.sequential else "map"
-        return [f"{word} {head}:" if head else "do:"] + [f"  {i}" for i in node.body]
-    if isinstance(node, NodeCall):
-        ins = ", ".join(f"{k}={r}" for k, r in node.inputs.items())
-        outs = ", ".join(f"{k}={r}" for k, r in node.outputs.items())
-        return [f"call {node.kind}({ins}) -> {outs}"]
+        return [_map_head(node, "do:"), *(f"  {i}" for i in node.body)]
     if isinstance(node, Scope):
-        head = ", ".join(map(str, node.params))
-        word = "for" if node.sequential else "map"
-        return [f"{word} {head}:" if head else "scope:"] + [f"  {c}" for c in node.locals] + indent(node.body)
+        return [_map_head(node, "scope:"), *(f"  {c}" for c in node.locals), *_indented(node.body)]
+    if isinstance(node, NodeCall):
+        ins, outs = (", ".join(f"{k}={r}" for k, r in x.items()) for x in (node.inputs, node.outputs))
+        return [f"call {node.kind}({ins}) -> {outs}"]
     if isinstance(node, SymbolAssign):
         return [f"{node.symbol} := {node.value}"]
     if isinstance(node, Branch):
-        out = []
-        for k, (cond, block) in enumerate(node.arms):
-            out += [f"{'if' if k == 0 else 'elif'} {cond}:" if cond is not None else "else:"] + indent(block)
-        return out
+        return [x for k, (c, block) in enumerate(node.arms) for x in (_arm_head(k, c), *_indented(block))]
     stop = f" .. {node.stop}" if node.stop is not None else " ..."
     also = f" while {node.also}" if node.also is not None else ""
-    return [f"loop {node.symbol} = {node.start}{stop} step {node.step}{also}:"] + indent(node.body)
+    return [f"loop {node.symbol} = {node.start}{stop} step {node.step}{also}:", *_indented(node.body)]
+
+
+def _map_head(node: Leaf | Scope, plain: str) -> str:
+    """Return the head of a map, or ``plain`` if it has no parameters."""
+    head = ", ".join(map(str, node.params))
+    return f"{'for' if node.sequential else 'map'} {head}:" if head else plain
+
+
+def _arm_head(position: int, condition: Value | None) -> str:
+    """Return the head of an arm of a branch."""
+    return f"{'elif' if position else 'if'} {condition}:" if condition is not None else "else:"
+
+
+def _indented(block: Block) -> list[str]:
+    return [f"  {line}" for inner in block for line in lines(inner)]

@@ -1,4 +1,4 @@
-"""A part of a container seen under another shape: offsets and steps."""
+"""See a part of a container under another shape: with offsets and steps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sdgrad.program.tree import Expr
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension of a window: which axis of the container it runs along, and by how many elements."""
+    """One dimension of a window: the container's axis it runs along, and its step in elements."""
 
     axis: int
     step: Expr
 
 
 class FromEnd(sympy.Function):
-    """``FromEnd(k, n)``: place ``k`` among ``n`` elements, counted from the end where ``k`` is negative."""
+    """``FromEnd(k, n)``: subscript ``k`` among ``n`` elements, counted from the end if ``k`` is negative."""
 
     nargs = 2
 
@@ -33,7 +33,7 @@ class FromEnd(sympy.Function):
 
 
 def counted(expr: Expr, count: Callable[[Expr, Expr], Expr]) -> Expr:
-    """An expression with ``count(place, size)`` for every :class:`FromEnd` in it, inner ones first."""
+    """Return an expression with ``count(subscript, size)`` for every :class:`FromEnd` in it, inner ones first."""
     expr = sympy.sympify(expr)
     if not expr.has(FromEnd):
         return expr
@@ -42,7 +42,7 @@ def counted(expr: Expr, count: Callable[[Expr, Expr], Expr]) -> Expr:
 
 
 def remainder(place: Expr, size: Expr) -> Expr:
-    """A place counted from the end, whatever is known of it."""
+    """Return a subscript counted from the end, whatever is known of it."""
     return sympy.Mod(place + size, size)
 
 
@@ -50,8 +50,8 @@ def remainder(place: Expr, size: Expr) -> Expr:
 class Window:
     """A name as a window on a container: element ``k`` is ``container[base + k * step]``.
 
-    ``axes[j]`` is the axis the window's dimension ``j`` follows; None for a dimension of one element. With ``shape`` it
-    is a part as Python has it, in which negative places count from the part's end.
+    ``axes[j]`` is the container's axis that dimension ``j`` of the window follows; None for a dimension of one element.
+    A window with a ``shape`` is a slice as in Python: negative subscripts count from its end.
     """
 
     container: str
@@ -60,6 +60,7 @@ class Window:
     shape: tuple[Expr, ...] | None = None
 
     def index(self, given: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Return the container's subscript for a subscript of the window."""
         result = list(self.base)
         if self.shape is not None:
             given = tuple(FromEnd(sympy.sympify(k), n) for k, n in zip(given, self.shape, strict=False))
@@ -69,7 +70,7 @@ class Window:
         return tuple(result)
 
     def subset(self, given: subsets.Range) -> subsets.Range:
-        """The container's subset for a subset of the window."""
+        """Return the container's subset for a subset of the window."""
         result = [(b, b, sympy.Integer(1)) for b in self.base]
         for j, (axis, (b, e, s)) in enumerate(zip(self.axes, given.ranges, strict=False)):
             if axis is not None:
@@ -81,7 +82,7 @@ class Window:
 
     @property
     def whole(self) -> bool:
-        """Whether the window is the container itself."""
+        """True if the window is the container itself."""
         return (
             all(b == 0 for b in self.base)
             and len(self.axes) == len(self.base)
@@ -90,6 +91,7 @@ class Window:
 
 
 def whole_window(container: str, desc: dt.Data) -> Window:
+    """Return the window that is a whole container."""
     one, zero = sympy.Integer(1), sympy.Integer(0)
     rank = len(desc.shape)
     return Window(container, (zero,) * rank, tuple(Axis(j, one) for j in range(rank)))

@@ -1,7 +1,14 @@
-"""Fusion of the program tree: nests collapse, leaves over one domain become one leaf, unread stores disappear.
+"""Fuse leaves over one iteration domain (loop fusion, Allen & Kennedy 2001, ch. 6), and remove dead stores.
 
-Differentiating after fusion is the point: the intermediates of a fused leaf are scalars, its adjoint recomputes them
-in registers, and nothing of them is ever kept in memory.
+Differentiation comes after fusion: the intermediates of a fused leaf are scalars, its adjoint recomputes them in
+registers, and nothing of them is kept in memory. Before and after::
+
+    map i=0:n:                      map i=0:n:
+      t[i] = sin(x[i])                v = sin(x[i])
+    map i=0:n:                        y[i] = v * w[i]
+      y[i] = t[i] * w[i]
+
+Declines where a dependence would cross instances, as with ``t[i - 1]`` in the second leaf.
 """
 
 from __future__ import annotations
@@ -42,7 +49,7 @@ DTYPES = {t.to_string(): t for t in (*dace.dtypes.INTEGER_TYPES, dace.bool_)}  #
 
 
 def fuse(program: Program) -> Program:
-    """The program with nests collapsed, leaves fused and dead stores removed."""
+    """Collapse nests, fuse leaves and remove dead stores, in a few rounds."""
     body = tuple(collapse(n) for n in program.body)
     for _ in range(config.machine.fusion_rounds):
         fused = drop_dead(replace(program, body=fuse_block(body, program)))
@@ -54,7 +61,7 @@ def fuse(program: Program) -> Program:
 
 # --- nests -------------------------------------------------------------------------------------------------------
 def collapse(node: Node) -> Node:
-    """A map around a single map or leaf becomes one nest."""
+    """Merge a map that holds a single map or leaf with it (loop coalescing of perfect nests)."""
     node = with_children(node, tuple(tuple(collapse(n) for n in b) for b in children(node)))
     if not isinstance(node, Scope) or node.sequential or len(node.body) != 1 or node.locals:
         return node
@@ -67,6 +74,7 @@ def collapse(node: Node) -> Node:
 
 # --- fusion ------------------------------------------------------------------------------------------------------
 def fuse_block(block: Block, program: Program) -> Block:
+    """Fuse the leaves of a block with their nearest partner."""
     out: list[Node] = []
     for node in block:
         node = with_children(node, tuple(fuse_block(b, program) for b in children(node)))
@@ -81,7 +89,7 @@ def fuse_block(block: Block, program: Program) -> Block:
 
 
 def collapse_fused(node: Node, program: Program) -> Node:
-    """A scope whose fused body is one leaf over scalar locals is a leaf itself."""
+    """Turn a scope into a leaf if its body has fused to one leaf that keeps its locals in registers."""
     if isinstance(node, Scope) and not node.sequential and len(node.body) == 1 and isinstance(node.body[0], Leaf):
         locals_ = local_names(node)
         leaf = node.body[0]
@@ -94,7 +102,7 @@ def collapse_fused(node: Node, program: Program) -> Node:
 
 
 def find_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None:
-    """The nearest earlier leaf that this one can be merged into, moving past independent nodes only."""
+    """The nearest earlier leaf that this one can move up to and fuse with. None if a dependence is in the way."""
     for k in range(len(before) - 1, max(-1, len(before) - 1 - config.machine.fusion_window), -1):
         node = before[k]
         if isinstance(node, Leaf) and fusable(node, leaf, program):
@@ -105,7 +113,7 @@ def find_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None
 
 
 def find_late_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None:
-    """The nearest earlier leaf that can wait for this one: whatever stands between them has nothing to do with it."""
+    """The nearest earlier leaf that can move down to this one. None if a dependence is in the way."""
     for k in range(len(before) - 2, max(-1, len(before) - 1 - config.machine.fusion_window), -1):
         node = before[k]
         if isinstance(node, Leaf) and same_domain(node, leaf) and fusable(node, leaf, program):
@@ -114,7 +122,7 @@ def find_late_partner(before: list[Node], leaf: Leaf, program: Program) -> int |
 
 
 def depends(first: Node, second: Node, program: Program) -> bool:
-    """Whether two nodes may not swap places."""
+    """True if two nodes may not be exchanged."""
     r1, w1 = roots(reads(first), program), roots(writes(first), program)
     r2, w2 = roots(reads(second), program), roots(writes(second), program)
     symbols = {n.symbol for n in walk((first,)) if isinstance(n, (SymbolAssign, Loop))}
@@ -124,6 +132,7 @@ def depends(first: Node, second: Node, program: Program) -> bool:
 
 
 def roots(names: set[str], program: Program) -> set[str]:
+    """The containers whose memory some names are."""
     return {program.root(n) for n in names}
 
 
@@ -146,6 +155,7 @@ def _keeps_dependences(first: Leaf, second: Sequence[Instr], program: Program) -
 
 
 def same_domain(first: Leaf, second: Leaf) -> bool:
+    """True if two leaves have the same parameters, up to names."""
     if len(first.params) != len(second.params):
         return False
     env = {b.name: sym(a.name) for a, b in zip(first.params, second.params, strict=False)}
@@ -156,28 +166,28 @@ def same_domain(first: Leaf, second: Leaf) -> bool:
 
 
 def same_instance(store: Store, other: Load | Store, leaf: Leaf, program: Program) -> bool:
-    """Other memory, elements that never meet, or the very same element, which no other instance touches."""
+    """True if two accesses never meet, or only within one instance."""
     if program.root(store.container) != program.root(other.container) or elsewhere(store, other, leaf):
         return True
     return store.container == other.container and same(store.index, other.index) and injective_by_position(store, leaf)
 
 
 def elsewhere(store: Store, other: Load | Store, leaf: Leaf) -> bool:
-    """Whether two accesses are apart in a dimension that no instance moves in: ``v[j, i]`` and ``v[j + 1, i]``."""
+    """True if two accesses differ by a constant in a dimension free of parameters: ``v[j, i]``, ``v[j + 1, i]``."""
     params = {p.name for p in leaf.params} | leaf.defined
     pairs = zip(store.index, other.index, strict=False) if store.container == other.container else ()
     return any(not free_names(a, b) & params and (a - b).is_nonzero and (a - b).is_number for a, b in pairs)
 
 
 def flows(store: Store, load: Load, leaf: Leaf, program: Program) -> bool:
-    """Whether a later load of the merged leaf finds what the store put there, or has nothing to do with it."""
+    """True if a later load of the fused leaf still finds what the store puts there, or reads other memory."""
     if program.root(store.container) != program.root(load.container):
         return True
     return store.mode == "set" and store.guard is None and same_instance(store, load, leaf, program)
 
 
 def overwrites(first: Store, second: Store, leaf: Leaf, program: Program) -> bool:
-    """Whether two stores keep their order when their leaves are merged."""
+    """True if fusion keeps the order of two stores, or the order does not matter."""
     if program.root(first.container) == program.root(second.container) and first.mode == second.mode != "set":
         return not (first.fresh or second.fresh)  # both only accumulate
     plain = first.mode == second.mode == "set"
@@ -187,7 +197,7 @@ def overwrites(first: Store, second: Store, leaf: Leaf, program: Program) -> boo
 
 
 def injective_by_position(store: Store, leaf: Leaf) -> bool:
-    """Whether every parameter stands alone in some index dimension, up to a constant: a cheap sufficient test."""
+    """True if each parameter is alone in some dimension, up to a constant: cheap and sufficient."""
     alone = set()
     params = {p.name for p in leaf.params}
     for expr in store.index:
@@ -201,7 +211,7 @@ def injective_by_position(store: Store, leaf: Leaf) -> bool:
 
 
 def merge(first: Leaf, second: Leaf, program: Program) -> Leaf:
-    """One leaf: what the first stores, the second takes from the register."""
+    """Fuse two leaves: forward the values that the first stores to the loads of the second."""
     merging = Merging(program)
     for instr in first.body:
         merging.add(instr)
@@ -214,7 +224,12 @@ def merge(first: Leaf, second: Leaf, program: Program) -> Leaf:
 
 @dataclass
 class Merging:
-    """The body of a merged leaf as it grows."""
+    """The body of a fused leaf under construction.
+
+    :param held: elements whose value is in a register.
+    :param names: the names of the leaf being added, renamed.
+    :param defined: every name with its definition.
+    """
 
     program: Program
     body: list[Instr] = field(default_factory=list)
@@ -223,6 +238,7 @@ class Merging:
     defined: dict[str, Instr] = field(default_factory=dict)  # every name, with its definition
 
     def add(self, instr: Instr) -> None:
+        """Append an instruction; a load of a held element becomes its register."""
         if self.names and mentioned(instr) & self.names.keys():
             renamed = rename_instr(instr, self.names, {})
             instr = renamed if isinstance(renamed, Store) else replace(renamed, name=instr.name)  # type: ignore[union-attr]
@@ -238,7 +254,7 @@ class Merging:
             self.define(instr)
 
     def define(self, instr: Load | Let) -> None:
-        """A definition under a name of its own; the same definition twice is one."""
+        """Append a definition under a unique name; an equal definition is not repeated."""
         self.names.pop(instr.name, None)
         if instr.name in self.defined:
             if isinstance(instr, Let) and str(self.defined[instr.name]) == str(instr):
@@ -250,39 +266,25 @@ class Merging:
         self.body.append(instr)
 
     def store(self, instr: Store) -> None:
-        key = (instr.container, instr.index)
-        if instr.mode != "set":
-            self.forget(instr)
-            self.body.append(instr)
-            return
-        earlier = next(
-            (
-                i
-                for i in self.body
-                if isinstance(i, Store)
-                and i.container == instr.container
-                and i.mode == "set"
-                and i.guard is None
-                and same(i.index, instr.index)
-            ),
-            None,
-        )
-        if instr.guard is not None and earlier is not None:
+        """Append a store. An unconditional one replaces earlier ones to the same element."""
+        earlier = self.assignment_of(instr) if instr.mode == "set" and instr.guard is not None else None
+        if earlier is not None:
             instr = self.choice(instr, earlier)
         self.forget(instr)
-        if instr.guard is None:
-            self.body = [
-                i
-                for i in self.body
-                if not (isinstance(i, Store) and i.container == instr.container and same(i.index, instr.index))
-            ]
+        if instr.mode == "set" and instr.guard is None:
+            self.body = [i for i in self.body if not (isinstance(i, Store) and _same_element(i, instr))]
             self.body.append(instr)
-            self.held[key] = self.converted(instr)
+            self.held[instr.container, instr.index] = self.converted(instr)
         else:
             self.body.append(instr)
 
+    def assignment_of(self, store: Store) -> Store | None:
+        """The unconditional assignment to the element of a store. None if there is none."""
+        plain = (i for i in self.body if isinstance(i, Store) and i.mode == "set" and i.guard is None)
+        return next((i for i in plain if _same_element(i, store)), None)
+
     def forget(self, store: Store) -> None:
-        """What is in registers of a container that is stored to; of its other elements it still holds."""
+        """Drop the registers of a container that a store may change, except for elements that differ."""
 
         def other(index: tuple) -> bool:
             return any((a - b).is_number and (a - b).is_nonzero for a, b in zip(index, store.index, strict=True))
@@ -290,7 +292,7 @@ class Merging:
         self.held = {k: v for k, v in self.held.items() if k[0] != store.container or other(k[1])}
 
     def converted(self, store: Store) -> str:
-        """The name of the stored value as a later load sees it: integers and booleans convert when stored."""
+        """The stored value as a later load sees it: integers and booleans are converted."""
         dtype = self.program.containers[store.container].dtype
         if dtype not in dace.dtypes.INTEGER_TYPES and dtype != dace.bool_ or self.dtype_of(store.value) == dtype:
             return store.value
@@ -299,7 +301,7 @@ class Merging:
         return self.names.get(name, name)
 
     def dtype_of(self, name: str) -> dace.typeclass | None:
-        """What a load or a cast gives; None for other values."""
+        """The type of a load or cast. None for any other value."""
         instr = self.defined.get(name)
         if isinstance(instr, Load):
             return self.program.containers[instr.container].dtype
@@ -308,7 +310,7 @@ class Merging:
         return None
 
     def choice(self, guarded: Store, earlier: Store) -> Store:
-        """A guarded store over an unconditional one: one unconditional store of either value."""
+        """Combine a guarded store with an earlier unconditional one to a store of a choice."""
         name = next(n for k in range(len(self.defined) + 1) if (n := f"{guarded.value}_or{k}") not in self.defined)
         assert guarded.guard is not None
         self.define(
@@ -317,14 +319,20 @@ class Merging:
         return replace(guarded, value=name, guard=None)
 
 
+def _same_element(first: Store, second: Store) -> bool:
+    """True if two stores go to the same element in each instance."""
+    return first.container == second.container and same(first.index, second.index)
+
+
 # --- dead code ---------------------------------------------------------------------------------------------------
 def drop_stores(leaf: Leaf, dead) -> Leaf:
+    """Remove the stores of a leaf that satisfy a predicate, and what only they use."""
     body = tuple(i for i in leaf.body if not (isinstance(i, Store) and dead(i)))
     return replace(leaf, body=live(body, set()))
 
 
 def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
-    """Remove stores to containers nobody reads, and nodes that store nothing."""
+    """Eliminate dead stores, and nodes without stores, to a fixpoint."""
     while True:
         alive = {program.root(n) for n in set(program.arguments) | keep}
         alive |= {program.root(r) for n in walk(program.body) for r in _own_reads(n)}
@@ -335,10 +343,12 @@ def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
 
 
 def _own_reads(node: Node) -> set[str]:
+    """The containers that a node reads directly."""
     return reads(node) if not children(node) else own_reads(node)
 
 
 def _without_dead(node: Node, alive: set[str], program: Program) -> Node | None:
+    """Remove the dead stores in a node. None if nothing is left of it."""
     if isinstance(node, Leaf):
         dead = [s for s in node.stores if program.root(s.container) not in alive]
         if not dead:

@@ -1,4 +1,4 @@
-"""Leaves that set the elements of a reduction to the value it starts from."""
+"""Make the leaf that initializes the elements of a reduction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sdgrad.symbolic.expr import sym
 
 
 def begin(store: Store, leaf: Leaf, value: ast.expr, name: str) -> Leaf:
-    """A leaf that gives the elements of a leaf's reduction a value to start from, under a local name."""
+    """Make a leaf that sets the elements a reduction accumulates into to a value, under a local name."""
     params, index = params_of(store, leaf), store.index
     if not injective(store, leaf, len(index), params) and (box := _box(store, leaf, name)) is not None:
         params, index = box
@@ -28,7 +28,7 @@ def begin(store: Store, leaf: Leaf, value: ast.expr, name: str) -> Leaf:
 
 
 def _box(store: Store, leaf: Leaf, name: str) -> tuple[tuple[Param, ...], tuple[Expr, ...]] | None:
-    """Parameters that go through the elements of a store once, where these are a box between numbers."""
+    """Parameters that visit the elements of a store once. None unless these form a box with numeric bounds."""
     rank = len(store.index)
     found = leaf_relation(store, leaf, rank)
     if not found.exact or found.map.dim(isl.dim_type.param) or found.elements.is_empty():

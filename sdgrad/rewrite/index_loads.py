@@ -1,7 +1,8 @@
-"""Symbols that a loop's trip reads from data, as local values of the leaves that index with them.
+"""Substitute symbols that an iteration reads from data by loads in the leaves that use them as subscripts.
 
-``k = idx[i]; x[k] += w[i]`` is an assignment of a symbol, and a leaf that mentions it: a loop with a state of its own
-for each. With the value read in the leaf, it is a leaf, and the loop may be a nest.
+``k = idx[i]; x[k] += w[i]`` is a symbol assignment and a leaf: a loop with a state of its own for each. With the load
+in the leaf it is a single leaf, and the loop may become a nest. Declines where the data change between assignment and
+use, or where a bound or a view depends on the symbol.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from sdgrad.symbolic.expr import free_names, sym
 
 
 def assigned_symbols(block: Block) -> Counter[str]:
-    """How many nodes give a symbol its value."""
+    """The number of nodes that assign each symbol."""
     return Counter(n.symbol for n in walk(block) if isinstance(n, (SymbolAssign, Loop)))
 
 
 @dataclass(frozen=True)
 class Known:
-    """A symbol's value, and whether what it was read from is still there."""
+    """A symbol's assignment; ``stale`` if the data it was read from have changed."""
 
     assign: SymbolAssign
     stale: bool = False
@@ -63,7 +64,7 @@ def _is_substitutable(leaf: Leaf, known: dict[str, Known], symbols: set[str], pr
 
 
 def _after_leaf(leaf: Leaf, known: dict[str, Known], program: Program) -> dict[str, Known]:
-    """The known values after a leaf: stale if it writes what a value was read from, directly or through others."""
+    """Update the known values after a leaf: stale if it overwrites their data, or those of a symbol they use."""
     written = {program.root(c) for c in writes(leaf)}
     found: dict[str, Known] = dict(known)
     for s, k in known.items():
@@ -74,6 +75,7 @@ def _after_leaf(leaf: Leaf, known: dict[str, Known], program: Program) -> dict[s
 
 
 def _with_values(leaf: Leaf, known: dict[str, Known], names: Names) -> Leaf:
+    """Load the values of symbols in a leaf."""
     local = {s: sym(names.fresh(s)) for s in known}
     values: list[Instr] = []
     for s, k in known.items():

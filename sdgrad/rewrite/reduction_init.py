@@ -1,7 +1,8 @@
-"""``x = 0`` followed by ``x += ...`` is a sum that defines ``x``: one fresh reduction.
+"""Fold an initialization into the reduction that follows it: ``x = 0`` and ``x += ..`` become one fresh reduction.
 
-The sums may be several that share the elements, as the parts of something joined do, and in loops, each trip with
-elements of its own.
+The reduction may consist of several stores that partition the elements, and stand in loops whose iterations reach
+disjoint elements. A store that reaches each element once becomes an assignment. Declines where the container is read in
+between, where the constant is not the identity of the reduction, or where some used element gets no term.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from sdgrad.symbolic.expr import free_names
 
 
 def start_fresh(program: Program) -> Program:
-    """The program with initialisations folded into the reductions they start."""
+    """Fold the initializations of a program into the reductions they start."""
     return replace(program, body=fold(program.body, program, users(program.body, program)))
 
 
@@ -71,7 +72,7 @@ def _fold_leaf(out: list[Node | None], k: int, leaf: Leaf, program: Program, own
 
 
 def starts(store: Store, leaf: Leaf, program: Program) -> bool:
-    """Whether a store fills a container, or the elements of it that integer sets can name, with a constant."""
+    """True if a store sets a container, or an exactly known part of it, to a constant."""
     if store.mode != "set" or number(store, leaf) is None or program.root(store.container) != store.container:
         return False
     shape = program.containers[store.container].shape
@@ -79,6 +80,7 @@ def starts(store: Store, leaf: Leaf, program: Program) -> bool:
 
 
 def number(store: Store, leaf: Leaf) -> object:
+    """The constant that a store writes. None if it is no constant."""
     for let in leaf.lets:
         if let.name == store.value:
             try:
@@ -96,7 +98,7 @@ def _bare(let: Let) -> ast.expr:
 
 @dataclass(frozen=True)
 class Use:
-    """Where in its block a container is used next, and the node there without need for a start."""
+    """The next use of a container: its position, and its node without need for an initialization."""
 
     at: int
     done: Node
@@ -119,7 +121,7 @@ class Initialization:
 
     @property
     def symbols(self) -> set[str]:
-        """Symbols that the set elements depend on."""
+        """Symbols that determine the set elements."""
         bounds = (free_names(p.start, p.stop) for p in self.leaf.params)
         return free_names(*self.store.index).union(*bounds)
 
@@ -190,17 +192,18 @@ def _is_used(block: Sequence[Node | None], name: str, program: Program) -> bool:
 
 
 def exchanged(node: Node, old: Leaf, new: Leaf) -> Node:
-    """The node with another leaf in place of one that it is, or holds."""
+    """Replace a leaf by another one in a node."""
     (done,) = rewritten((node,), lambda n: (new if n is old else n,))
     return done
 
 
 def uses(node: Node, name: str, program: Program) -> bool:
+    """True if a node accesses the memory of a container."""
     return name in {program.root(c) for c in reads(node) | writes(node)}
 
 
 def only_user(node: Node, name: str, program: Program) -> tuple[Leaf, tuple[Param, ...]] | None:
-    """The one leaf of a node that uses a container, and the loops around it, if these are all that matters."""
+    """The single leaf of a node that uses a container, and the loops around it. None if there are several."""
     around: list[Param] = []
     while isinstance(node, Loop):
         trips = loop_param(node) if node.also is None else None
@@ -213,7 +216,10 @@ def only_user(node: Node, name: str, program: Program) -> tuple[Leaf, tuple[Para
 
 
 def started(leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], program: Program) -> Leaf | None:
-    """The leaf with its sums into a container as the first; one term for each element is no sum."""
+    """The leaf with its updates of a container as the first. None if they do not reach all elements.
+
+    Updates that reach each element once become assignments, others fresh reductions.
+    """
     if len({(s.container, s.mode) for s in mine}) > 1 or mine[0].mode == "set":
         return None
     shape = program.containers[mine[0].container].shape
@@ -264,7 +270,10 @@ def _elements(leaf: Leaf, name: str, changed: set[str], program: Program) -> isl
 def started_part(
     leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], part: isl.Set, exactly: bool
 ) -> Leaf | None:
-    """The same, where some elements matter: the leaf has to reach these, and where it says ``exactly`` no others."""
+    """The leaf with its update as the first, if it reaches a part of the elements. None if it does not.
+
+    :param exactly: it may reach no other elements.
+    """
     if len(mine) != 1 or around or mine[0].mode == "set":
         return None
     found = leaf_relation(mine[0], leaf, len(mine[0].index))
@@ -274,6 +283,7 @@ def started_part(
 
 
 def changed(leaf: Leaf, mine: Sequence[Store], what: str) -> Leaf:
+    """Turn some updates of a leaf into assignments (``set``) or fresh reductions."""
     own = {id(s) for s in mine}
 
     def first(store: Store) -> Store:
@@ -283,7 +293,7 @@ def changed(leaf: Leaf, mine: Sequence[Store], what: str) -> Leaf:
 
 
 def is_whole(name: str, program: Program) -> bool:
-    """Whether a container has memory of its own, or is another shape of all of one that has."""
+    """True if a container has memory of its own, or shows all of such a container in another shape."""
     own, root = program.containers[name], program.containers[program.root(name)]
     packed = [sympy.Mul(*own.shape[d + 1 :]) for d in range(len(own.shape))]
     same_size = sympy.Mul(*own.shape) == sympy.Mul(*root.shape)

@@ -1,4 +1,8 @@
-"""Temporaries of a loop's trip with an element for every trip (scalar expansion), and leaves over all trips."""
+"""Expand temporaries of an iteration to an element for each iteration (scalar expansion, Allen & Kennedy 2001, ch. 5).
+
+A scalar ``t[0]`` in a loop over ``i`` becomes ``t_0[i]``, an array ``t[j]`` becomes ``t_0[i, j]``. Leaves then share no
+memory between iterations, and may run over all of them at once.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,14 @@ from sdgrad.symbolic.expr import substitute, sym
 
 
 def share_of(program: Program) -> int:
-    """Elements that may be made for what trips hand on: as many as the arguments have."""
+    """The number of elements that expansion may use: as many as the arguments have, and a minimum."""
     arguments = [program.containers[n].shape for n in program.arguments]
     sizes = [int(sympy.prod(s)) for s in arguments if all(n.is_number for n in s)]
     return max(config.machine.expanded_elements, sum(sizes))
 
 
 def wider(container: Container, count: Expr, share: int, names: Names) -> Container | None:
-    """A container with an element of another one for every trip; None where that is too much."""
+    """Expand a container by a leading dimension. None if its extent is unknown or the result too large."""
     shape: Sequence[Expr] = [count, *(() if _is_number(container) else container.shape)]
     if not all(n.is_number for n in shape) or math.prod(int(n) for n in shape) > share:
         return None
@@ -33,10 +37,11 @@ def wider(container: Container, count: Expr, share: int, names: Names) -> Contai
 
 
 def indexed(leaf: Leaf, container: Container, wide: str, trips: Param) -> Leaf:
-    """A leaf that uses its trip's part of the wider container."""
+    """Redirect the accesses of a leaf to its slice of the expanded container."""
     first = sym(trips.name) - (trips.start if trips.step > 0 else trips.stop)
 
     def changed(access: Load | Store) -> Load | Store:
+        """An access of the expanded container; any other access unchanged."""
         if access.container != container.name:
             return access
         return replace(access, container=wide, index=(first, *(() if _is_number(container) else access.index)))
@@ -45,7 +50,7 @@ def indexed(leaf: Leaf, container: Container, wide: str, trips: Param) -> Leaf:
 
 
 def over_trips(leaf: Leaf, trips: Param, name: str) -> Leaf:
-    """A leaf over all trips of a loop, which have another name there and are in increasing order."""
+    """Run a leaf over all iterations of a loop, under a new parameter in increasing order."""
     low, high = (trips.start, trips.stop) if trips.step > 0 else (trips.stop, trips.start)
     env = {trips.name: sym(name)}
     params = (replace(p, **{n: substitute(getattr(p, n), env) for n in ("start", "stop", "step")}) for p in leaf.params)
@@ -54,4 +59,5 @@ def over_trips(leaf: Leaf, trips: Param, name: str) -> Leaf:
 
 
 def _is_number(container: Container) -> bool:
+    """True if a container holds one element."""
     return isinstance(container.desc, dt.Scalar) or container.shape == (1,)

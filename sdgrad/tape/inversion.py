@@ -1,7 +1,14 @@
-"""Writes undone without a tape: what a leaf destroyed, computed from what it wrote.
+"""Invert a leaf: compute the values that its stores destroyed from the values that they wrote.
 
-Only where that is exact: integers are added, subtracted and exchanged modulo a power of two, and of floating-point
-numbers only signs change and places are exchanged. (``x * 2`` is not exact where it overflows.)
+::
+
+    v = x[i]                       w = x[i]
+    w = v + k         -->          v = w - k
+    x[i] = w                       x[i] = v
+
+Only exact inverses count. Integers are added, subtracted and exchanged modulo a power of two. Floating-point numbers
+change their sign or place only: ``x + 1.0`` rounds, and ``x * 2.0`` overflows. If a destroyed value has no exact
+solution, there is no inverse.
 """
 
 from __future__ import annotations
@@ -14,22 +21,23 @@ from sdgrad.program.leaves import live, mentioned
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Program, Source, Store
 from sdgrad.symbolic import code, kinds
 
-WIDTHS = {f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)}  # of casts to integers
+WIDTHS = {f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)}
+"""Bytes of the results of casts to integers, by the cast's name."""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Equations of which the solution is exact, for numbers of some kinds in containers of so many bytes."""
+    """Solve equations exactly, for names of known kinds and a container with elements of ``width`` bytes."""
 
     kind_of: Mapping[str, str]
     width: int
 
     def of_integers(self, let: Let, local: set[str]) -> bool:
-        """Whether a value is computed from integers alone: it is the same whenever it is computed."""
+        """True if a value is computed from integers and booleans only: a second evaluation gives the same bits."""
         return all(self.kind_of.get(n, "float") in ("int", "bool") for n in (mentioned(let) & local) | {let.name})
 
     def solve(self, expr: ast.expr, value: ast.expr, unknown: str) -> ast.expr | None:
-        """``unknown`` from ``expr == value``, where it appears once in ``expr``; None where that is not exact."""
+        """Solve ``expr == value`` for a name that occurs once in ``expr``; None if the solution is not exact."""
         if isinstance(expr, ast.Name):
             return value if expr.id == unknown else None
         if isinstance(expr, ast.UnaryOp):
@@ -40,11 +48,12 @@ class Exact:
         return self.binary(expr, value, unknown) if isinstance(expr, ast.BinOp) else None
 
     def keeps_bits(self, call: ast.Call) -> bool:
-        """Whether a cast keeps the bits that a container holds."""
+        """True if a cast changes no bit of a number that the container holds."""
         function, kind = code.callee(call), kinds.expression(call.args[0], self.kind_of)
         return WIDTHS.get(function, 0) >= self.width if kind == "int" else kind == kinds.CASTS.get(function) == "bool"
 
     def binary(self, expr: ast.BinOp, value: ast.expr, unknown: str) -> ast.expr | None:
+        """Solve a sum, a difference, an exclusive or, or a product with a sign; None for other operations."""
         left, right = (unknown in code.names_in(e) for e in (expr.left, expr.right))
         if left == right:
             return None
@@ -70,10 +79,11 @@ def inverse(
     kind_of: Mapping[str, str],
     at_hand: Callable[[Load], bool],
 ) -> Leaf | None:
-    """A leaf that puts back what some stores of ``leaf`` destroyed; None where that cannot be had exactly.
+    """Return a leaf that restores what some stores of ``leaf`` destroyed; None if one has no exact solution.
 
-    :param given: stores whose results are there when it runs, each to an element of its own.
-    :param at_hand: whether a load finds what it found when the leaf ran.
+    :param wanted: stores whose old values to restore.
+    :param given: stores whose results the inverse can load, in each instance from an element of its own.
+    :param at_hand: True if a load finds the same value as when the leaf ran.
     """
     body: list[Instr] = []
     back: list[Store] = []
@@ -91,7 +101,7 @@ def inverse(
 
 
 def destroyed(leaf: Leaf, store: Store) -> str | None:
-    """The name under which a leaf loads what one of its stores overwrites."""
+    """Return the name under which a leaf loads the element that a store overwrites; None if it does not."""
     place = (store.container, store.index, None)
     before = leaf.body[: leaf.body.index(store)]
     loads = (i for i in before if isinstance(i, Load))
@@ -101,7 +111,10 @@ def destroyed(leaf: Leaf, store: Store) -> str | None:
 def solution(
     leaf: Leaf, wanted: str, given: Iterable[Store], exact: Exact, at_hand: Callable[[Load], bool]
 ) -> tuple[Load | Let, ...] | None:
-    """Instructions that compute ``wanted`` from stored values: what is known spreads along the leaf's instructions."""
+    """Compute ``wanted`` from the stored values; None if these do not determine it exactly.
+
+    Known names spread along the leaf's instructions in both directions, until no instruction adds one.
+    """
     known: dict[str, Load | Let] = {}
     for store in given:
         known.setdefault(store.value, Load(store.value, store.container, store.index))
@@ -112,27 +125,45 @@ def solution(
         grown = len(known)
         for instr in definitions:
             unknown = (mentioned(instr) & local) - known.keys()
-            if isinstance(instr, Load):
-                if instr.name not in known and not unknown and at_hand(instr):
-                    known[instr.name] = instr
-            elif instr.name not in known:
-                if not unknown and exact.of_integers(instr, local):
-                    known[instr.name] = instr
-            elif len(unknown) == 1 and (name := unknown.pop()) not in known:
-                value = exact.solve(instr.expr, code.name(instr.name), name)
-                if value is not None:
-                    known[name] = Let(name, value)
-    found = live(known.values(), {wanted}) if wanted in known else ()
-    return tuple(i for i in found if not isinstance(i, Store)) or None
+            found = (
+                _solved(instr, unknown, exact)
+                if instr.name in known
+                else _repeated(instr, unknown, local, exact, at_hand)
+            )
+            if found is not None:
+                known[found.name] = found
+    needed = live(known.values(), {wanted}) if wanted in known else ()
+    return tuple(i for i in needed if not isinstance(i, Store)) or None
+
+
+def _repeated(
+    instr: Load | Let, unknown: set[str], local: set[str], exact: Exact, at_hand: Callable[[Load], bool]
+) -> Load | Let | None:
+    """Return an instruction if its operands are known and a second run gives the same value; else None."""
+    if unknown:
+        return None
+    same = at_hand(instr) if isinstance(instr, Load) else exact.of_integers(instr, local)
+    return instr if same else None
+
+
+def _solved(instr: Load | Let, unknown: set[str], exact: Exact) -> Let | None:
+    """Compute the only unknown operand of an instruction from its known result; None if that is not exact."""
+    if isinstance(instr, Load) or len(unknown) != 1:
+        return None
+    (name,) = unknown
+    value = exact.solve(instr.expr, code.name(instr.name), name)
+    return Let(name, value) if value is not None else None
 
 
 def _renamed(instr: Load | Let, names: Mapping[str, str]) -> Load | Let:
+    """Rename what an instruction defines and mentions."""
     if isinstance(instr, Load):
         return replace(instr, name=names[instr.name])
     return Let(names[instr.name], code.rename_names(instr.expr, names))
 
 
 def _is_sign(expr: ast.expr) -> bool:
+    """True for the constants 1 and -1."""
     try:
         return ast.literal_eval(expr) in (1, -1)
     except ValueError:

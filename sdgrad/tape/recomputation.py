@@ -1,10 +1,13 @@
-"""What is at hand when an adjoint runs: values never overwritten, put back where they were, or computed again.
+"""Decide which primal values the reverse sweep can have without a tape of their own.
 
-Three means save tapes. *Undo*: what a write destroys is kept, and put back before the adjoint of the writing node, so
-that the container is again what it was (Tapenade's push and pop). *Rerun*: a temporary's defining node runs once more
-before the adjoint of the node that reads it, when all it reads is still as it was. *Redo*: what one node defines in
-each trip of a loop is kept, and put back at the start of the trip that runs backwards; that is as much as to undo it,
-but trips have nothing to do with each other.
+A value is available if nothing overwrites it. Three more ways save tapes:
+
+- *Undo*: tape the old value that a write destroys, and restore it before the adjoint of the writing node. The container
+  then has its earlier content again (push and pop in Tapenade, Hascoet & Pascual 2013).
+- *Rerun*: run the leaf that defines a temporary once more, before the adjoint of the node that reads it. All operands
+  of the leaf must be available there.
+- *Redo*: tape what one leaf defines in each iteration of a loop, and restore it at the start of the reverse iteration.
+  The tape is as long as that of *undo*, but the reverse iterations stay independent.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from functools import cached_property
 from sdgrad.analysis.access_relations import injective
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Access, Memory
-from sdgrad.program.tree import Leaf, Load, Program, children, own_reads, reads
+from sdgrad.program.tree import Leaf, Load, Node, Program, Store, children, own_reads, reads
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.cost_model import worth_rerunning
@@ -23,7 +26,7 @@ from sdgrad.tape.cost_model import worth_rerunning
 
 @dataclass(frozen=True)
 class Rerun:
-    """What a node defines, defined once more: by a leaf that runs before the adjoint of a later node."""
+    """Describe a leaf that defines a container once more, before the adjoint of a later node."""
 
     define: Path
     container: str
@@ -33,23 +36,23 @@ class Rerun:
 
 @dataclass
 class Available:
-    """Answers whether values can be had without keeping them, and collects what has to run for it."""
+    """Answer whether values are available without a tape, and collect the writes and leaves that this takes."""
 
     program: Program
     memory: Memory
-    undone: frozenset[str] = frozenset()  # containers that are put back on the way
-    redone: frozenset[str] = frozenset()  # containers that are put back as each trip left them
-    rerun: bool = True  # whether nodes may run again
+    undone: frozenset[str] = frozenset()  # containers restored to what they were before each write
+    redone: frozenset[str] = frozenset()  # containers restored to what each iteration left
+    rerun: bool = True  # True: leaves may run again
     clobbering: dict[tuple, Access] = field(default_factory=dict)  # writes to be undone
     reruns: dict[tuple[Path, str], Rerun] = field(default_factory=dict)
     _reached: dict[tuple, tuple[list[Access], list[Rerun]] | None] = field(default_factory=dict)
 
     def has(self, access: Access) -> bool:
-        """Whether what an access reads can be had when the adjoint of its node runs."""
+        """True if the value that an access reads is available when the adjoint of its node runs."""
         return self.reach(access, access.path, ()) is not None
 
     def use(self, access: Access) -> None:
-        """Note what has to run for an access that can be had."""
+        """Note the writes to undo and the leaves to rerun for an available access."""
         needed = self.reach(access, access.path, ())
         assert needed is not None
         self.clobbering |= {w.key: w for w in needed[0]}
@@ -57,16 +60,32 @@ class Available:
             what = (run.define, run.container)
             self.reruns[what] = max(run, self.reruns.get(what, run), key=lambda r: r.before)
 
+    def has_result(self, result: Access) -> bool:
+        """True if a node's result is neither overwritten nor undone before the adjoint of the node runs."""
+        return not self.memory.clobbers(result, after=True) and result.container not in self.undone
+
+    def scheduled_reruns(self) -> dict[Path, tuple[Leaf, ...]]:
+        """Group the leaves that run again by the node before whose adjoint they run, in program order."""
+        found: dict[Path, list[Leaf]] = {}
+        for _, run in sorted(self.reruns.items()):
+            found.setdefault(run.before, []).append(run.leaf)
+        return {before: tuple(leaves) for before, leaves in found.items()}
+
     def reach(self, access: Access, user: Path, active: tuple[Path, ...]) -> tuple[list[Access], list[Rerun]] | None:
-        """The writes to undo and the nodes to rerun to have an access's value at the adjoint of ``user``; or None."""
+        """Return the writes to undo and the leaves to rerun for an access; None if its value is not available.
+
+        :param user: the node at whose adjoint the value is needed.
+        :param active: leaves that are to run again for it already; a leaf must not depend on its own rerun.
+        """
         found = (access.key, access.own, user)
-        if active:  # what is found on the way to something else may be refused for that way's sake
+        if active:  # an answer within a chain of reruns depends on the chain: do not memoize it
             return self._reach(access, user, active)
         if found not in self._reached:
             self._reached[found] = self._reach(access, user, active)
         return self._reached[found]
 
     def _reach(self, access: Access, user: Path, active: tuple[Path, ...]) -> tuple[list[Access], list[Rerun]] | None:
+        """Compute the answer of :meth:`reach`: in place, redone, undone, or defined by a leaf that runs again."""
         lost = self.memory.clobbers(access)
         if not lost:
             return [], []
@@ -77,7 +96,7 @@ class Available:
         return self.again(access, user, active)
 
     def between(self, first: Path, user: Path, container: str) -> bool:
-        """Whether a node after ``first`` and before ``user`` (a later one in its block, or inside one) writes."""
+        """True if a node between two others of a block writes a container; ``user`` may be inside of the later one."""
         if first == user:
             return False
         depth = len(first) - 1
@@ -86,12 +105,14 @@ class Available:
         return any(root in self.memory.changed[(*first[:-1], k)] for k in range(first[depth] + 1, upto))
 
     def leaf(self, path: Path) -> Leaf:
+        """Return the leaf at a path."""
         node = self.memory.nodes[path]
         assert isinstance(node, Leaf)
         return node
 
     # -- reruns
     def again(self, access: Access, user: Path, active: tuple[Path, ...]) -> tuple[list[Access], list[Rerun]] | None:
+        """Plan to run the leaf that defines an access's value again; None if an operand of it is not available."""
         define = self.definition(access) if self.rerun else None
         if define is None or define in active:
             return None
@@ -117,43 +138,58 @@ class Available:
         return undo, [*runs, Rerun(define, access.container, before, leaf)]
 
     def reload(self, define: Path, container: str) -> Leaf | None:
-        """A leaf that copies what was stored, from where the same value was stored and stays."""
+        """Return a leaf that copies a container's values from a second store of them; None if none survives."""
         leaf = self.leaf(define)
         store = next(s for s in leaf.stores if s.container == container)
-        local = leaf.defined
         for other in leaf.stores:
-            same = other.value == store.value and other.mode == store.mode == "set" and other.guard is None
-            dtypes = {self.program.containers[s.container].dtype for s in (store, other)}
-            if other is store or not same or len(dtypes) > 1 or free_names(*other.index, *store.index) & local:
-                continue
-            root = self.program.root(other.container)
-            alone = [s for s in leaf.stores if self.program.root(s.container) == root] == [other]
-            access = self.memory.element(other, leaf, self.memory.places[define])
-            stays = root not in self.undone and not self.memory.clobbers(access, after=True)
-            if alone and stays and injective(other, leaf, len(other.index)):
+            if other is not store and self.is_same_value(store, other, leaf) and self.keeps(other, leaf, define):
                 return replace(leaf, body=(Load(store.value, other.container, other.index), store))
         return None
 
+    def is_same_value(self, store: Store, other: Store, leaf: Leaf) -> bool:
+        """True if two stores of a leaf assign the same value in the same precision, at affine indices."""
+        if other.value != store.value or not other.mode == store.mode == "set" or other.guard is not None:
+            return False
+        dtypes = {self.program.containers[s.container].dtype for s in (store, other)}
+        return len(dtypes) == 1 and not free_names(*other.index, *store.index) & leaf.defined
+
+    def keeps(self, store: Store, leaf: Leaf, path: Path) -> bool:
+        """True if each instance of a leaf stores to an element of its own, which still holds the value at the end."""
+        root = self.program.root(store.container)
+        if [s for s in leaf.stores if self.program.root(s.container) == root] != [store] or root in self.undone:
+            return False
+        access = self.memory.element(store, leaf, self.memory.places[path])
+        return not self.memory.clobbers(access, after=True) and injective(store, leaf, len(store.index))
+
     def is_of_trips(self, container: str) -> bool:
-        """Whether one leaf defines all that is read of a container, in the same trip of a loop."""
+        """True if one leaf in a loop defines every element of a container that the same iteration reads."""
         writes = self.memory.writes.get(container, ())
         if len(writes) != 1 or len(writes[0].path) == 1:
             return False
-        for path, node in self.memory.nodes.items():
-            if children(node) or container not in {self.program.root(r) for r in reads(node)} | own_reads(node):
-                continue
-            loads = [x for x in node.loads if x.container == container] if isinstance(node, Leaf) else []
-            found = [self.definition(self.memory.element(x, node, self.memory.places[path])) for x in loads]  # type: ignore[arg-type]
-            if not found or any(d != writes[0].path for d in found):
-                return False
-        return not any(container in own_reads(n) for n in self.memory.nodes.values())
+        nodes = self.memory.nodes
+        if any(container in own_reads(n) for n in nodes.values()):
+            return False
+        readers = (
+            (path, n)
+            for path, n in nodes.items()
+            if not children(n) and container in {self.program.root(r) for r in reads(n)}
+        )
+        return all(self.reads_only(writes[0].path, container, path, n) for path, n in readers)
+
+    def reads_only(self, define: Path, container: str, path: Path, node: Node) -> bool:
+        """True if a node is a leaf whose loads of a container all read what the leaf at ``define`` stored."""
+        if not isinstance(node, Leaf):
+            return False
+        loads = [x for x in node.loads if x.container == container]
+        found = [self.definition(self.memory.element(x, node, self.memory.places[path])) for x in loads]
+        return bool(found) and all(d == define for d in found)
 
     def inside_writes(self, path: Path, container: str) -> bool:
-        """Whether a region writes a container: it is put back while the region runs backwards, not before."""
+        """True if a node inside of a control node writes a container: its restoring happens too late for a rerun."""
         return bool(children(self.memory.nodes[path])) and self.program.root(container) in self.memory.changed[path]
 
     def definition(self, access: Access) -> Path | None:
-        """The leaf that computed what an access reads, in the same trips of the loops around it."""
+        """Find the leaf that defines what an access reads, in the same iterations of the enclosing loops; or None."""
         container = self.program.containers[access.container]
         if not container.transient or container.view_of is not None or access.container in self.viewed:
             return None
@@ -169,10 +205,11 @@ class Available:
 
     @cached_property
     def viewed(self) -> set[str]:
+        """Containers that others are views of."""
         return {c.view_of for c in self.program.containers.values() if c.view_of is not None}
 
     def defines(self, path: Path, access: Access) -> bool:
-        """Whether a leaf writes every element that an access reads, and nothing a second time."""
+        """True if the node is a leaf that covers the access with one unconditional store, and does not read it."""
         leaf = self.memory.nodes[path]
         if not isinstance(leaf, Leaf) or leaf.sequential:
             return False

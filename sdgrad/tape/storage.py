@@ -1,8 +1,14 @@
-"""Where a value is kept: a tape container with a dimension for each loop the value varies with.
+"""Lay out the tape: give each kept value a container with a dimension for every loop that the value varies with.
 
-A loop whose trips are known on entry gives a dimension counted from its first trip. Where they are not (``while``,
-bounds read from data), one counter runs through all trips of the loop in the whole program, and stands for that loop
-and for everything around it.
+::
+
+    for i in range(n):
+        for j in range(m):
+            tape_x[i, j] = x[j]        # x changes with i
+
+A loop with an iteration count known on entry gives a dimension, counted from the loop's first iteration. For other loops
+(``while``, bounds read from data) one counter runs through all iterations in the whole program. Its dimension
+stands for that loop and for all loops around it. Loops that all read the same value give no dimension.
 """
 
 from __future__ import annotations
@@ -41,12 +47,13 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.plan import Checkpoint, Counter, Kept, KeptSymbol
 
-Dimension = tuple[sympy.Expr, sympy.Expr]  # extent, index
+Dimension = tuple[sympy.Expr, sympy.Expr]
+"""Extent of a tape's dimension, and the index of an instance in it."""
 
 
 @dataclass
 class Keeper:
-    """Makes tape containers for the values of one program."""
+    """Make tape containers for the values of one program."""
 
     program: Program
     memory: Memory
@@ -55,12 +62,12 @@ class Keeper:
     counters: dict[Path, Counter] = field(default_factory=dict)
 
     def owner(self, place: Place, container: str | None = None) -> Path | None:
-        """Whose replay fills a tape: the map that a container is local to, or the loop with checkpoints around."""
+        """Return the node whose replay fills a tape: the map a container is local to, or the checkpointed loop."""
         local = place.owner(container) if container is not None else None
         return local or next((path for path, _ in place.outer if path in self.checkpoints), None)
 
     def keep(self, load: Load, leaf: Leaf | None, path: Path) -> Kept:
-        """A tape for what a load reads."""
+        """Make a tape for the values of a load."""
         place = self.memory.places[path]
         owner = self.owner(place, load.container)
         own, inline = varying(load, leaf)
@@ -74,55 +81,63 @@ class Keeper:
         return Kept(load.name, load, tape, index, owner, tuple(own), inline)
 
     def boxed(self, load: Load, own: Sequence[Param]) -> Kept | None:
-        """A tape for the elements that a load reads, where these are fewer than the instances that do so.
+        """Make a tape with one entry for each element that a load reads; None if there are not fewer than instances.
 
-        ``x[i + j]`` has one element for all ``i`` and ``j`` of one sum. Only for nests that find the same elements
-        whenever they run; these are a box of known size.
+        ``x[i + j]`` reads one element for all ``i`` and ``j`` of one sum. The tape is a copy of the box of elements
+        that the nest reads. It declines unless the bounds of the box are numbers.
         """
         names = {p.name for p in own}
         axes = [k for k, e in enumerate(load.index) if free_names(e) & names]
         if len(axes) >= len(own) or any(free_names(e) - names for e in load.index):
             return None
-        box, index, read = [], list(load.index), list(load.index)
+        box: dict[int, Param] = {}
         for k in axes:
-            try:
-                low, high = (spread(load.index[k], own, largest) for largest in (False, True))
-            except Unbounded:
+            bounds = self.bounds(load, k, own)
+            if bounds is None:
                 return None
-            size = self.program.containers[load.container].shape[k]
-            if not all(n.is_number for n in (low, high, size)) or low < 0 or high >= size or low > high:
-                return None
-            box.append(Param(self.names.fresh(f"of_{load.container}"), low, high, sympy.Integer(1)))
-            read[k], index[k] = sym(box[-1].name), sympy.expand(load.index[k] - low)
+            box[k] = Param(self.names.fresh(f"of_{load.container}"), *bounds, sympy.Integer(1))
         desc = self.program.containers[load.container].desc
-        dims = [(p.stop - p.start + 1, sym(p.name) - p.start) for p in box]
+        dims = [(p.stop - p.start + 1, sym(p.name) - p.start) for p in box.values()]
         tape, place = self.container(load.container, desc.dtype, dims)
-        copied = Load(load.name, load.container, tuple(read))
-        copy = Leaf(tuple(box), (copied, Store(tape.name, place, load.name)), Source(label=tape.name))
-        at = tuple(index[k] for k in axes) or SCALAR
+        read = tuple(sym(box[k].name) if k in box else e for k, e in enumerate(load.index))
+        copied = Load(load.name, load.container, read)
+        copy = Leaf(tuple(box.values()), (copied, Store(tape.name, place, load.name)), Source(label=tape.name))
+        at = tuple(sympy.expand(load.index[k] - p.start) for k, p in box.items()) or SCALAR
         return Kept(load.name, load, tape, at, None, tuple(own), copy=copy)
 
+    def bounds(self, load: Load, axis: int, own: Sequence[Param]) -> tuple[sympy.Expr, sympy.Expr] | None:
+        """Bound a load's subscript over a nest; None if the bounds are not numbers within the container."""
+        try:
+            low, high = (spread(load.index[axis], own, largest) for largest in (False, True))
+        except Unbounded:
+            return None
+        size = self.program.containers[load.container].shape[axis]
+        if not all(n.is_number for n in (low, high, size)) or low < 0 or high >= size or low > high:
+            return None
+        return low, high
+
     def keep_name(self, name: str, dtype: dace.typeclass, leaf: Leaf, path: Path) -> Kept:
-        """A tape for a value that a leaf computes: the leaf itself keeps it."""
+        """Make a tape for a value that a leaf computes; the leaf itself stores it there."""
         owner = self.owner(self.memory.places[path])
         dims = self.dimensions(self.memory.places[path], owner, leaf.params, leaf)
         tape, index = self.container(name, dtype, dims)
         return Kept(name, None, tape, index, owner, leaf.params, True)
 
     def keep_integer(self, stem: str, dtype: dace.typeclass, path: Path) -> KeptSymbol:
-        """A tape for an integer of a control node."""
+        """Make a tape for an integer of a control node."""
         return KeptSymbol(*self.container(stem, dtype, self.dimensions(self.memory.places[path], None, (), None)))
 
     def container(
         self, stem: str, dtype: dace.typeclass, dims: Sequence[Dimension]
     ) -> tuple[Container, tuple[sympy.Expr, ...]]:
+        """Make a tape container with some dimensions, and the index of an instance in it."""
         shape, index = [n for n, _ in dims], tuple(i for _, i in dims)
         desc = dt.Array(dtype, shape, transient=True) if shape else dt.Scalar(dtype, transient=True)
         return Container(self.names.fresh(f"tape_{stem}"), desc), index or SCALAR
 
     # -- dimensions
     def constant_in(self, load: Load, own: Sequence[Param], place: Place) -> set[Path]:
-        """The loops whose trips all read the same: they neither write the container nor move the index."""
+        """Find the loops in which a load is invariant: they neither write the container nor change the index."""
         names = free_names(*load.index, *(x for p in own for x in (p.start, p.stop, p.step)))
         unmoved = not names & (self.memory.varying - {d.name for d in place.dims} - {p.name for p in own})
         root = self.program.root(load.container)
@@ -140,7 +155,11 @@ class Keeper:
         leaf: Leaf | None,
         constant_in: Set[Path] = frozenset(),
     ) -> list[Dimension]:
-        """Extent and index of the loops and maps between the tape's owner and the node, and of the leaf itself."""
+        """Give a tape the dimensions of the loops and maps between its owner and a node, and of the leaf itself.
+
+        :param own: parameters of the leaf that the value varies with.
+        :param constant_in: loops in which the value is invariant.
+        """
         found: list[Dimension] = []
         known: list[Param] = []
         for path, node in place.outer:
@@ -172,12 +191,12 @@ class Keeper:
 
     @cached_property
     def late(self) -> frozenset[str]:
-        """Symbols without one value that is known before the node of the program's body around them."""
+        """Symbols without a single value that is known before the top-level node around them runs."""
         inner = (b for node in self.program.body for b in children(node))
         return self.memory.varying | {n.symbol for b in inner for n in walk(b) if isinstance(n, SymbolAssign)}
 
     def is_known(self, p: Param, known: Sequence[Param]) -> bool:
-        """Whether the extent of a parameter is an expression of symbols that have their values when a tape is made."""
+        """True if the extent of a parameter depends only on symbols that have their values when the tape is made."""
         if not p.step.is_number or (free_names(p.start, p.stop) & self.late) - {q.name for q in known}:
             return False
         try:
@@ -187,7 +206,7 @@ class Keeper:
         return True
 
     def may_stop(self, node: object) -> bool:
-        """Whether a loop can end long before its last trip, so that room for all trips would be a waste."""
+        """True if a loop with a condition may end long before its last iteration: a full dimension wastes memory."""
         if not isinstance(node, Loop) or node.also is None:
             return False
         (dim,) = dims_of(node)
@@ -195,6 +214,7 @@ class Keeper:
         return count is None or not count.is_number or int(count) > config.machine.open_loop_trips
 
     def counter(self, loop: Path) -> Counter:
+        """Return the counter of a loop's iterations in the whole program; make it on first use."""
         if loop not in self.counters:
             node = self.memory.nodes[loop]
             assert isinstance(node, Loop)
@@ -203,21 +223,18 @@ class Keeper:
         return self.counters[loop]
 
     def by_element(self, p: Param | None, leaf: Leaf | None, place: Place) -> Dimension:
-        """A dimension for a parameter whose range is not known on entry: one it runs along in some container.
+        """Make a dimension for a parameter with a range not known on entry: that of an array along which it runs.
 
-        What else the index holds is the same for all instances of a trip, and trips have dimensions of their own.
+        The parameter must be the only name of the leaf in the subscript, with a coefficient of 1 or -1. All other
+        names in it are the same for all instances of an iteration, and iterations have dimensions of their own.
+
+        :raises DifferentiationError: there is no such array.
         """
-        accesses: tuple[Load | Store, ...] = () if leaf is None else (*leaf.loads, *leaf.stores)
-        own: set[str] = set()
-        if leaf is not None:
-            own = {q.name for q in leaf.params} | {i.name for i in leaf.loads} | {i.name for i in leaf.lets}
-        for access in accesses if p is not None else ():
-            for k, expr in enumerate(access.index):
-                shape = self.program.containers[access.container].shape[k]
-                alone = p is not None and not (free_names(expr) & own) - {p.name}
-                constant = not free_names(shape) & self.late
-                if alone and constant and expr.coeff(sym(p.name)) in (1, -1):  # type: ignore[union-attr]
-                    return shape, expr
+        for access in (*leaf.loads, *leaf.stores) if leaf is not None and p is not None else ():
+            for extent_, expr in zip(self.program.containers[access.container].shape, access.index, strict=True):
+                if p is not None and leaf is not None and _runs_along(p, expr, leaf):
+                    if not free_names(extent_) & self.late:
+                        return extent_, expr
         name = p.name if p is not None else "?"
         raise DifferentiationError(
             [
@@ -231,8 +248,17 @@ class Keeper:
         )
 
 
+def _runs_along(p: Param, subscript: sympy.Expr, leaf: Leaf) -> bool:
+    """True if a subscript is a parameter, or its negative, plus terms that no instance of the leaf changes."""
+    own = {q.name for q in leaf.params} | {i.name for i in leaf.loads} | {i.name for i in leaf.lets}
+    return not (free_names(subscript) & own) - {p.name} and subscript.coeff(sym(p.name)) in (1, -1)
+
+
 def spread(expr: sympy.Expr, params: Sequence[Param], largest: bool) -> sympy.Expr:
-    """The least or the greatest value of an expression over all values of some parameters."""
+    """Bound an expression from below or above over all values of some parameters.
+
+    :raises Unbounded: it holds a function that may have any value.
+    """
     for p in reversed(params):
         low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)
         expr = sympy.expand(extreme(expr, p.name, low, high, largest))
@@ -240,7 +266,7 @@ def spread(expr: sympy.Expr, params: Sequence[Param], largest: bool) -> sympy.Ex
 
 
 def count_from_first(params: Sequence[Param]) -> Dimension:
-    """Extent and index of the last of some parameters, counted from the first value it can have."""
+    """Give the dimension of the last of some nested parameters, counted from the least value it can have."""
     p = params[-1]
     low, high = extent(tuple(params), len(params) - 1)
     step = abs(p.step)
@@ -250,14 +276,15 @@ def count_from_first(params: Sequence[Param]) -> Dimension:
 
 
 def _room(trips: sympy.Expr) -> sympy.Expr:
-    """An extent for so many trips; loops over nothing have a negative number of them."""
+    """Clamp an iteration count to an extent: an empty loop may have a negative count."""
     return sympy.Max(trips, 1 if trips.is_number else 0)
 
 
 def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:
-    """The leaf's parameters that a load varies with, and whether it must be kept inside the leaf.
+    """Return the leaf's parameters that a load varies with, and True if only the leaf itself can tape the load.
 
-    In the order of the container's dimensions, where their ranges allow it: the tape lies in memory as it does.
+    The parameters have the order of the container's dimensions, if their ranges allow it, such that the tape has the
+    layout of the container.
     """
     if leaf is None:
         return (), False

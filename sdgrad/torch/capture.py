@@ -23,6 +23,7 @@ from torch.utils import _pytree as pytree
 from sdgrad.errors import CaptureError, Problem
 from sdgrad.onnx.function import ModelFunction
 from sdgrad.onnx.importing import identifier
+from sdgrad.onnx.reading import Reading
 from sdgrad.record.elements import Dim
 from sdgrad.torch.call import Call
 from sdgrad.torch.decompositions import table
@@ -107,6 +108,11 @@ class Returned:
     leaves: Sequence[tuple[bool, Any]]
     structure: pytree.TreeSpec
 
+    def named(self, tensors: Sequence[fx.Node]) -> tuple[tuple[bool, Any], ...]:
+        """Return the leaves with the names of values in place of tensors."""
+        left = iter(tensors)
+        return tuple((True, next(left).name) if is_tensor else (False, x) for is_tensor, x in self.leaves)
+
 
 class _Pure(nn.Module):
     """A module as a function of its parameters, buffers and the tensors among its arguments."""
@@ -178,15 +184,8 @@ def capture(
     label = type(module).__name__
     prefixed = [f"held.{n}" for n in (*call.parameters, *call.buffers)]
     pure = _Pure(Holder(module, forward), prefixed, {f"held.{n}" for n in call.buffers}, call.rebuild)
-    leaves = (*call.parameters.values(), *call.buffers.values(), *call.inputs)
     draws: list[Make] = []
-    fixed = [None] * (len(leaves) - len(call.inputs))
-    with _tracing(label):
-        told = ((*fixed, *(dict(d) or None for d in dynamic)),) if dynamic is not None else None
-        program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
-        mark(program.graph_module, draws)
-        program = program.run_decompositions(table())
-    refuse_writes(program, label)
+    program = _exported(label, pure, call, dynamic, draws)
     results: Any = program.graph.output_node().args[0]
     count = sum(is_tensor for is_tensor, _ in pure.returned.leaves)
     updated = {n: r for n, r in zip(call.buffers, results[count:], strict=True) if is_changed(r)}
@@ -197,17 +196,31 @@ def capture(
     body = [n for n in program.graph.nodes if n.op == "call_function" and n not in sizes]
     translation = Translation(label, draws, constants, hooks or Hooks(), sizes)
     steps = steps_of(body, entering, leaving, translation, fallback)
-    tensors = iter(results[:count])
     return Captured(
         steps,
         tuple(n.name for n in entering),
         {n.name: t for n, t in constants.items()},
-        tuple((True, next(tensors).name) if is_tensor else (False, x) for is_tensor, x in pure.returned.leaves),
+        pure.returned.named(results[:count]),
         pure.returned.structure,
         {n: r.name for n, r in updated.items()},
-        Open.of(program, [n.meta["val"] for n in entering[len(fixed) :]]) if dynamic is not None else NONE,
+        Open.of(program, [n.meta["val"] for n in entering[len(prefixed) :]]) if dynamic is not None else NONE,
         {n.name: size for n, size in sizes.items()} if any(isinstance(s, Operation) for s in steps) else {},
     )
+
+
+def _exported(
+    label: str, pure: _Pure, call: Call, dynamic: Sequence[Mapping[int, Any]] | None, draws: list[Make]
+) -> torch.export.ExportedProgram:
+    """Return what ``torch.export`` traces of a module, decomposed; ``draws`` receives its random numbers."""
+    fixed = [None] * (len(call.parameters) + len(call.buffers))
+    with _tracing(label):
+        leaves = (*call.parameters.values(), *call.buffers.values(), *call.inputs)
+        told = ((*fixed, *(dict(d) or None for d in dynamic)),) if dynamic is not None else None
+        program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
+        mark(program.graph_module, draws)
+        program = program.run_decompositions(table())
+    refuse_writes(program, label)
+    return program
 
 
 def is_size(node: fx.Node) -> bool:
@@ -229,29 +242,35 @@ class Translation:
     def run(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Translated:
         return Translator(self.label, self.draws, self.constants, self.sizes).run(body, entering, leaving)
 
-    def segment(
-        self, found: Translated, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]
-    ) -> Segment:
-        """
-        :raises CaptureError: there are nodes without a rule.
+    def check(self, found: Translated, entering: Sequence[fx.Node]) -> Reading:
+        """Return the model of a segment.
+
+        :raises CaptureError: there are nodes without a rule, or random numbers on a GPU.
         """
         if found.reading is None:
             raise CaptureError(self.label, list(dict.fromkeys(found.problems.values())))
         if found.draws and any(n.meta["val"].device.type != "cpu" for n in entering):
             reason = "PyTorch's kernels for a GPU draw other ones than generated code is given"
             raise CaptureError(self.label, [Problem("random numbers on a GPU", reason, "", FALLBACK)])
+        return found.reading
+
+    def segment(
+        self, found: Translated, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]
+    ) -> Segment:
+        """
+        :raises CaptureError: there are nodes without a rule.
+        """
+        reading = self.check(found, entering)
         names = [*found.inputs, *(d.name for d in found.draws)]
         reaches = dict.fromkeys(names, frozenset[int]())
         reaches |= zip(found.inputs, reached(body, entering, leaving), strict=True)
-        shapes = zip(found.inputs, (shape_of(n.meta["val"].shape) for n in entering), strict=True)
-        open_ones = {n: s for n, s in shapes if any(not isinstance(m, int) for m in s)}
-        open_ones |= {d.name: d.shape for d in found.draws if any(not isinstance(m, int) for m in d.shape)}
+        shapes = dict(zip(found.inputs, (shape_of(n.meta["val"].shape) for n in entering), strict=True))
+        shapes |= {d.name: d.shape for d in found.draws}
+        open_ones = {n: s for n, s in shapes.items() if any(not isinstance(m, int) for m in s)}
         real = [k for k, t in enumerate(found.outputs) if t.dtype.is_floating_point]
         provides = ("out",) * len(real) if len(found.outputs) == 1 else tuple(f"out_{k}" for k in real)
         return Segment(
-            ModelFunction(
-                found.reading, identifier(self.label), {n: n for n in names}, watch=self.hooks, open=open_ones
-            ),
+            ModelFunction(reading, identifier(self.label), {n: n for n in names}, watch=self.hooks, open=open_ones),
             tuple(n.name for n in entering),
             found.draws,
             tuple(n.name for n in leaving),

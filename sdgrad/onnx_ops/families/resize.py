@@ -117,29 +117,15 @@ def resize(
     mode: str,
     nearest_mode: str,
 ) -> Tensor:
-    """Separable: a small matrix along each axis that changes."""
+    """Resample separably: by a small matrix along each axis that changes."""
     along = [a % x.rank for a in axes] if axes is not None else list(range(x.rank))
     if sizes is not None and any(not isinstance(x.shape[a], int) for a in along):
-        kept = [(a, n, m) for a, n, m in zip(along, [x.shape[a] for a in along], extents(sizes, "sizes"), strict=True)]
-        along = [a for a, n, m in kept if n != m]  # open ones stay as they are
-        sizes = b.constant([m for _, n, m in kept if n != m])
+        along, sizes = _without_open_axes(b, x, along, sizes)
     own = [n for n in (x.shape[a] for a in along) if isinstance(n, int)]
     if len(own) < len(along):
         raise Declined("open dimensions")
-    if scales is not None and scales.size != 0:
-        factors = [float(s) for s in constant_of(scales, "scales")]
-        results = [int(np.floor(n * s)) for n, s in zip(own, factors, strict=True)]
-    else:
-        results = integers(sizes, "sizes")
-        factors = [m / n for m, n in zip(results, own, strict=True)]
-        if keep_aspect_ratio_policy != "stretch":
-            common = (min if keep_aspect_ratio_policy == "not_larger" else max)(factors)
-            factors = [common] * len(factors)
-            results = [int(np.floor(n * common + 0.5)) for n in own]
-    box = (
-        constant_of(roi, "roi") if roi is not None and roi.size != 0 else np.r_[[0.0] * len(along), [1.0] * len(along)]
-    )
-    crop = coordinate_transformation_mode == "tf_crop_and_resize"
+    results, factors = _target(own, scales, sizes, keep_aspect_ratio_policy)
+    box = _region_of_interest(roi, len(along))
     outside: list[tuple[int, np.ndarray]] = []
     for k, (axis, n, m, s) in enumerate(zip(along, own, results, factors, strict=True)):
         at = coordinates(n, m, s, coordinate_transformation_mode, (float(box[k]), float(box[k + len(along)])))
@@ -148,12 +134,38 @@ def resize(
         x = applied(
             b, x, axis, weights(at, n, s, mode, nearest_mode, cubic_coeff_a, bool(antialias), bool(exclude_outside))
         )
-        if crop and np.any((at < 0) | (at > n - 1)):
+        if coordinate_transformation_mode == "tf_crop_and_resize" and np.any((at < 0) | (at > n - 1)):
             outside.append((axis, (at < 0) | (at > n - 1)))
     for axis, mask in outside:
         flags = b.constant(mask)
         x = b.compute(x.shape, x.dtype, _filled(x, flags, axis, extrapolation_value))
     return x
+
+
+def _region_of_interest(roi: Tensor | None, rank: int) -> np.ndarray:
+    """Return the normalized start and end along each axis; all of the input unless given."""
+    return constant_of(roi, "roi") if roi is not None and roi.size != 0 else np.r_[[0.0] * rank, [1.0] * rank]
+
+
+def _without_open_axes(b: Builder, x: Tensor, along: list[int], sizes: Tensor) -> tuple[list[int], Tensor]:
+    """Return the axes that change and their sizes; open axes stay as they are."""
+    kept = [(a, n, m) for a, n, m in zip(along, [x.shape[a] for a in along], extents(sizes, "sizes"), strict=True)]
+    return [a for a, n, m in kept if n != m], b.constant([m for _, n, m in kept if n != m])
+
+
+def _target(
+    own: list[int], scales: Tensor | None, sizes: Tensor | None, policy: str
+) -> tuple[Sequence[int], list[float]]:
+    """Return the sizes of the result and the scale factors, from the scales if they are given, else from the sizes."""
+    if scales is not None and scales.size != 0:
+        factors = [float(s) for s in constant_of(scales, "scales")]
+        return [int(np.floor(n * s)) for n, s in zip(own, factors, strict=True)], factors
+    results = integers(sizes, "sizes")
+    factors = [m / n for m, n in zip(results, own, strict=True)]
+    if policy == "stretch":
+        return results, factors
+    common = (min if policy == "not_larger" else max)(factors)
+    return [int(np.floor(n * common + 0.5)) for n in own], [common] * len(factors)
 
 
 def _filled(x: Tensor, flags: Tensor, axis: int, value: float):

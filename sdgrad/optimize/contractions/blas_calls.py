@@ -1,11 +1,25 @@
-"""Contractions that BLAS takes become matrix product nodes, with transposes and strides in the operands' views."""
+"""Replace contractions by calls of BLAS: matrix products, matrix-vector products and dot products.
+
+A contraction (:mod:`sdgrad.optimize.contractions.recognition`) becomes a library node. Transpositions, strides and
+offsets of its operands become views, so that nothing is copied (Goto & van de Geijn 2008 on why such calls pay)::
+
+    map i=0:64, j=0:64, k=0:64:
+      a = A[k, i]
+      b = B[k, j]                      operand_A: view of A with swapped strides
+      v = a * b
+      C[i, j] += v (fresh)      ->     call MatMul(_a=operand_A[..], _b=B[..]) -> _c=C[..]
+
+A call has one dimension for rows, one for columns and one for the sum, and one for batches. Further parameters become
+loops around the call. The pass leaves a leaf alone if it multiplies less than ``config.machine.blas_multiplications``
+times, if the element types differ or are none of BLAS, or if no operand dimension has unit stride.
+"""
 
 from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import dace
 import sympy
@@ -14,6 +28,16 @@ from dace import subsets
 from dace.libraries.blas import Gemm, Gemv, MatMul
 
 from sdgrad.config import config
+from sdgrad.optimize.contractions.blas_dimensions import (
+    Dimensions,
+    Line,
+    Roles,
+    are_blas_strides,
+    bounding_box,
+    is_affine,
+    position,
+    strides_of,
+)
 from sdgrad.optimize.contractions.recognition import Contraction, known_scale, recognise, split_stores
 from sdgrad.optimize.locality.strides import known_trips, steps
 from sdgrad.program.leaves import as_loops, live, params_of, rename_instr
@@ -39,119 +63,178 @@ from sdgrad.program.tree import (
 )
 from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names, sym
-
-Line = tuple[Param, ...]
-"""Parameters of which each walks over all that the next one does: together they are one."""
+from sdgrad.symbolic.expr import sym
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
 
 
+@dataclass
 class Matcher:
-    """Turns contractions into calls."""
+    """Replace the contractions of one program by calls.
 
-    def __init__(self, program: Program, names: Names, dots: bool = True) -> None:
-        self.program, self.names, self.dots = program, names, dots
-        self.made: dict[str, Container] = {}
-        self.symbols: dict[str, dace.typeclass] = {}  # of loops around calls
+    :param dots: replace dot products, too.
+    :param made: containers of operands and of temporary products.
+    :param symbols: variables of loops around calls.
+    """
+
+    program: Program
+    names: Names
+    dots: bool = True
+    made: dict[str, Container] = field(default_factory=dict)
+    symbols: dict[str, dace.typeclass] = field(default_factory=dict)
 
     def container(self, what: Load | Store | Region) -> Container:
+        """Return the container of an access or an operand."""
         return self.made.get(what.container) or self.program.containers[what.container]
 
     def block(self, block: Block) -> Block:
+        """Return the block with calls in place of its contractions."""
         return tuple(x for node in block for x in self.node(node))
 
     def node(self, node: Node) -> list[Node]:
+        """Return the nodes that replace one node; a parallel map keeps its loops."""
         if isinstance(node, Scope):
-            return [node]  # inside a map the loops stay
+            return [node]
         if isinstance(node, Leaf):
-            return self.leaf(node)
+            return list(split_stores(node, self.program, self.calls))
         return [with_children(node, tuple(self.block(b) for b in children(node)))]
 
-    def leaf(self, leaf: Leaf) -> list[Node]:
-        """The products among a leaf's accumulations as calls, and the leaf with what is left."""
-
-        def call(alone: Leaf) -> list[Node] | None:
-            plain, copies = self.conjugated(alone)
-            found = recognise(plain)
-            calls = self.product(found) if found is not None else None
-            return [*copies, *calls] if calls is not None else None
-
-        return list(split_stores(leaf, self.program, call))
+    def calls(self, leaf: Leaf) -> list[Node] | None:
+        """Return the calls that compute a leaf of one store; None if it is no contraction for BLAS."""
+        plain, copies = self.conjugated(leaf)
+        found = recognise(plain)
+        calls = self.product(found) if found is not None else None
+        return [*copies, *calls] if calls is not None else None
 
     def conjugated(self, leaf: Leaf) -> tuple[Leaf, list[Node]]:
-        """A leaf that reads conjugates where it takes those of elements, and leaves that write them: BLAS has none."""
+        """Return the leaf with conjugated operands loaded from arrays, and the leaves that compute these arrays.
+
+        BLAS conjugates no operand by itself.
+        """
         loads = {x.name: x for x in leaf.loads if x.guard is None}
-        found: dict[str, str] = {}
-        copies: list[Node] = []
-        reads: list[Instr] = []
+        copies: dict[str, tuple[Node, Load]] = {}
 
         def read(expr: ast.expr) -> ast.expr:
-            if not isinstance(expr, ast.Call) or code.callee(expr) != "conj" or not isinstance(expr.args[0], ast.Name):
+            load = _conjugated_load(expr, loads)
+            if load is None or not (own := _operand_params(load, leaf)):
                 return expr
-            load = loads.get(expr.args[0].id)
-            own = params_of(load, leaf) if load is not None else ()
-            if load is None or not own or len(own) == len(leaf.params):
-                return expr
-            if load.name not in found:
-                found[load.name] = v = self.names.fresh("v")
-                name = self.names.fresh(f"conj_{load.container}")
-                desc = dt.Array(self.container(load).dtype, [p.count for p in own], transient=True)
-                self.made[name] = Container(name, desc)
-                index = tuple(sym(p.name) - p.start for p in own)
-                copies.append(Leaf(own, (load, Let(v, expr), Store(name, index, v)), leaf.source))
-                reads.append(Load(v, name, index))
-            return code.name(found[load.name])
+            if load.name not in copies:
+                copies[load.name] = self.conjugate(load, expr, own, leaf)
+            return code.name(copies[load.name][1].name)
 
         body = [replace(i, expr=code.bottom_up(i.expr, read)) if isinstance(i, Let) else i for i in leaf.body]
         if not copies:
             return leaf, []
-        return replace(leaf, body=live((*reads, *body), set())), copies
+        reads = [load for _, load in copies.values()]
+        return replace(leaf, body=live((*reads, *body), set())), [copy for copy, _ in copies.values()]
+
+    def conjugate(self, load: Load, expr: ast.expr, own: Line, leaf: Leaf) -> tuple[Node, Load]:
+        """Return a leaf that stores the conjugates of an operand, and the load that replaces the operand's."""
+        v = self.names.fresh("v")
+        name = self.names.fresh(f"conj_{load.container}")
+        desc = dt.Array(self.container(load).dtype, [p.count for p in own], transient=True)
+        self.made[name] = Container(name, desc)
+        index = tuple(sym(p.name) - p.start for p in own)
+        copy = Leaf(own, (load, Let(v, expr), Store(name, index, v)), leaf.source)
+        return copy, Load(v, name, index)
 
     def product(self, c: Contraction) -> list[Node] | None:
-        roles = self.roles(c)
+        """Return the calls that compute a contraction; None if BLAS has no such product, or if loops are faster."""
+        roles = Roles.of(c)
         if roles is None:
             return None
-        batch, *others = roles
-        lines = [self.lines(role, c, both) for role, both in zip(others, of_roles(c), strict=True)]
-        spare = [self.spare(role, c) if line is None else [] for role, line in zip(others, lines, strict=True)]
-        if outer := [*self.spare(batch, c), *(p for role in spare for p in role)]:
-            return self.looped(c, outer, bool(spare[2]))
-        containers = [self.container(x) for x in (c.store, c.a, c.b)]
-        if (
-            len({x.dtype for x in containers}) != 1
-            or containers[0].dtype not in BLAS_TYPES
-            or not self.worth(c.leaf.params)
+        if outer := self.outer(c, roles):
+            return self.looped(c, outer, any(p in roles.summed for p in outer))
+        dims = roles.dimensions()
+        if not self.pays(c) or not self.has_call(dims):
+            return None
+        if bool(dims.rows) != bool(dims.columns):
+            return self.matrix_vector(c, dims)
+        return self.matrix_matrix(c, dims)
+
+    def outer(self, c: Contraction, roles: Roles) -> list[Param]:
+        """Return the parameters that a call has no dimension for: they become loops around it."""
+        found = self.spare(roles.batch, c)
+        for role, accesses in (
+            (roles.rows, (c.store, c.a)),
+            (roles.columns, (c.store, c.b)),
+            (roles.summed, (c.a, c.b)),
         ):
-            return None
-        m, n, k = (line if line is not None else [(p,) for p in role] for line, role in zip(lines, others, strict=True))
-        first = [(p,) for p in batch]
-        if batch and not (m and n) or not self.dots and not (m or n):
-            return None
-        if m and not n or n and not m:
-            return self.matrix_vector(c, (c.a, c.b) if m else (c.b, c.a), (m or n)[0], k[0])
-        if m and n and steps(c.store, m[0][-1], self.program) == 1:  # the result as it lies in memory
-            c, m, n = replace(c, a=c.b, b=c.a), n, m
-        a = self.operand(c.a, (*first, *m, *k))
-        b = self.operand(c.b, (*first, *k, *n))
+            if not self.collapses(role, accesses):
+                found += self.spare(role, c)
+        return found
+
+    def spare(self, role: Line, c: Contraction) -> list[Param]:
+        """Return all parameters of a role but the best: most accesses of unit stride, then most iterations."""
+
+        def quality(p: Param) -> tuple[int, int]:
+            near = sum(steps(x, p, self.program) == 1 for x in (c.store, c.a, c.b))
+            return near, known_trips(p)
+
+        best = max(role, key=quality, default=None)
+        return [p for p in role if p is not best]
+
+    def collapses(self, role: Line, accesses: Sequence[Load | Store]) -> bool:
+        """True if accesses walk through memory along nested parameters as along a single one."""
+
+        def follows(p: Param, q: Param, x: Load | Store) -> bool:
+            wide, narrow = (steps(x, r, self.program) for r in (p, q))
+            return wide is not None and narrow is not None and wide == narrow * q.count
+
+        return all(follows(p, q, x) for p, q in itertools.pairwise(role) for x in accesses)
+
+    def pays(self, c: Contraction) -> bool:
+        """True if BLAS has the element type, and the product is large enough to pay for a call."""
+        types = [self.container(x).dtype for x in (c.store, c.a, c.b)]
+        if len(set(types)) != 1 or types[0] not in BLAS_TYPES:
+            return False
+        work: Expr = sympy.Integer(1)
+        for p in c.leaf.params:
+            work = work * p.count
+        return not work.is_number or int(work) >= config.machine.blas_multiplications
+
+    def has_call(self, dims: Dimensions) -> bool:
+        """True if there is a call of these dimensions: batches of matrix products only, dot products if wanted."""
+        if dims.batch:
+            return bool(dims.rows and dims.columns)
+        return self.dots or bool(dims.rows or dims.columns)
+
+    def matrix_matrix(self, c: Contraction, dims: Dimensions) -> list[Node] | None:
+        """Return a matrix product or a dot product as a call; None if an operand is no matrix for BLAS."""
+        if dims.rows and dims.columns and steps(c.store, dims.rows[0][-1], self.program) == 1:
+            c, dims = replace(c, a=c.b, b=c.a), dims.transposed()  # the result's rows are contiguous then
+        a, b = self.operand(c.a, dims.left), self.operand(c.b, dims.right)
         if a is None or b is None:
             return None
-        alpha = known_scale(c.scale)
-        if alpha is not None and m and not batch and not (c.store.fresh and c.scale is None):
-            target = self.operand(c.store, (*m, *n))
-            if target is not None:
-                return [self.update(a, b, target, c, alpha)]
+        if (update := self.updated(c, a, b, dims)) is not None:
+            return [update]
         if not c.store.fresh or c.scale is not None:
-            return self.added(c, a, b, (*first, *m, *n))
-        out = self.operand(c.store, (*first, *m, *n)) if (*first, *m, *n) else self.scalar(c.store)
+            return self.added(c, a, b, dims.result)
+        out = self.operand(c.store, dims.result) if dims.result else self.scalar(c.store)
         return [self.call(a, b, out, c)] if out is not None else None
 
-    def matrix_vector(self, c: Contraction, factors: tuple[Load, Load], row: Line, column: Line) -> list[Node] | None:
-        """A matrix times a vector. The matrix is passed as it lies in memory, with a flag if that is its transpose."""
-        matrix, vector = (self.operand(x, p) for x, p in zip(factors, ((row, column), (column,)), strict=True))
+    def updated(self, c: Contraction, a: Region, b: Region, dims: Dimensions) -> NodeCall | None:
+        """Return the call ``out (+)= alpha * a @ b``; None for a plain product, or if alpha is unknown or no number."""
+        alpha = known_scale(c.scale)
+        if alpha is None or not dims.rows or dims.batch or c.store.fresh and c.scale is None:
+            return None
+        out = self.operand(c.store, (*dims.rows, *dims.columns))
+        if out is None:
+            return None
+        given = {"_a": a, "_b": b} if c.store.fresh else {"_a": a, "_b": b, "_c": out}
+        return NodeCall(Gemm("matmul", alpha=alpha, beta=0 if c.store.fresh else 1), given, {"_c": out}, c.leaf.source)
+
+    def matrix_vector(self, c: Contraction, dims: Dimensions) -> list[Node] | None:
+        """Return a matrix-vector product as a call; None if no dimension of the matrix has unit stride.
+
+        The call gets the matrix as it lies in memory, and a flag if that is its transpose.
+        """
+        left, right = (c.a, c.b) if dims.rows else (c.b, c.a)
+        (row,), (column,) = dims.rows or dims.columns, dims.summed
+        matrix, vector = self.operand(left, (row, column)), self.operand(right, (column,))
         transposed = False
-        if matrix is None or self.unit_rows(matrix) is False:
-            matrix, transposed = self.operand(factors[0], (column, row)), True
+        if matrix is None or not self.unit_rows(matrix):
+            matrix, transposed = self.operand(left, (column, row)), True
         if matrix is None or vector is None or not self.unit_rows(matrix):
             return None
         alpha, out = known_scale(c.scale), self.operand(c.store, (row,))
@@ -162,150 +245,100 @@ class Matcher:
         return [NodeCall(node, given, {"_y": out}, c.leaf.source)]
 
     def unit_rows(self, region: Region) -> bool:
-        """Whether the last dimension of an operand is contiguous."""
-        container = self.container(region)
-        return container.desc.strides[-1] == 1
-
-    def roles(self, c: Contraction) -> tuple[list[Param], ...] | None:
-        """Parameters by role: batch, rows, columns, summed; None where BLAS has no such product."""
-        used = {x: free_names(*x.index) for x in (c.store, c.a, c.b)}
-        batch: list[Param] = []
-        m: list[Param] = []
-        n: list[Param] = []
-        k: list[Param] = []
-        for p in c.leaf.params:
-            if p.step != 1 or free_names(p.start, p.stop) & {q.name for q in c.leaf.params}:
-                return None
-            where = (p.name in used[c.store], p.name in used[c.a], p.name in used[c.b])
-            role = {
-                (True, True, True): batch,
-                (True, True, False): m,
-                (True, False, True): n,
-                (False, True, True): k,
-            }.get(where)
-            if role is None:
-                return None
-            role.append(p)
-        return (batch, m, n, k) if k else None
-
-    def spare(self, role: list[Param], c: Contraction) -> list[Param]:
-        """The parameters of a role that a call has no place for: all but the one that walks through memory best."""
-
-        def quality(p: Param) -> tuple[int, int]:
-            near = sum(steps(x, p, self.program) == 1 for x in (c.store, c.a, c.b))
-            return near, known_trips(p)
-
-        best = max(role, key=quality, default=None)
-        return [p for p in role if p is not best]
-
-    def lines(self, role: list[Param], c: Contraction, both: Sequence[Load | Store]) -> list[Line] | None:
-        """The parameters of a role as one, if they walk through what mentions them as one would; else None."""
-
-        def follows(p: Param, q: Param, x: Load | Store) -> bool:
-            wide, narrow = (steps(x, r, self.program) for r in (p, q))
-            return wide is not None and narrow is not None and wide == narrow * q.count
-
-        together = all(follows(p, q, x) for p, q in itertools.pairwise(role) for x in both)
-        return ([tuple(role)] if role else []) if together else None
+        """True if the last dimension of an operand has unit stride."""
+        return bool(self.container(region).desc.strides[-1] == 1)
 
     def looped(self, c: Contraction, outer: list[Param], summed: bool) -> list[Node] | None:
-        """Calls in loops over parameters that a call has no place for."""
-        leaf, begun = c.leaf, []
+        """Return calls in loops over the outer parameters; None if there is no call for the other ones.
+
+        :param summed: the sum goes over one of the outer parameters, so that several calls add to one element.
+        """
+        begun: list[Node] = []
         if summed and c.store.fresh:
-            begun = [begin(c.store, leaf, code.constant(0), self.names.fresh("v"))]
-            leaf = replace(leaf, body=tuple(replace(i, fresh=False) if i is c.store else i for i in leaf.body))
+            begun = [begin(c.store, c.leaf, code.constant(0), self.names.fresh("v"))]
+            c = c.continued()
         named = {p.name: sym(self.names.fresh(p.name)) for p in outer}
-        inner = tuple(p for p in leaf.params if p not in outer)
-        body = tuple(rename_instr(i, {}, named) for i in leaf.body)
-        found = recognise(replace(leaf, params=inner, body=body))
+        inner = tuple(p for p in c.leaf.params if p not in outer)
+        body = tuple(rename_instr(i, {}, named) for i in c.leaf.body)
+        found = recognise(replace(c.leaf, params=inner, body=body))
         calls = self.product(found) if found is not None else None
         if calls is None:
             return None
         loops = [replace(p, name=str(named[p.name])) for p in outer]
         self.symbols |= {p.name: dace.int64 for p in loops}
-        return [*begun, *as_loops(loops, tuple(calls), leaf.source)]
+        return [*begun, *as_loops(loops, tuple(calls), c.leaf.source)]
 
-    def worth(self, params: tuple[Param, ...]) -> bool:
-        work: Expr = sympy.Integer(1)
-        for p in params:
-            work = work * p.count
-        return not work.is_number or int(work) >= config.machine.blas_multiplications
+    def operand(self, access: Load | Store, lines: Sequence[Line]) -> Region | None:
+        """Return an access as an array with one dimension for each line; None if its strides are none for BLAS.
 
-    def operand(self, access: Load | Store, grouped: Sequence[Line]) -> Region | None:
-        """An access as an array over lines of parameters: the container itself, or a strided view of it."""
-        params = [p for line in grouped for p in line]
+        It is the container itself, or a strided view.
+        """
         container = self.container(access)
-        strides = list(container.desc.strides) if isinstance(container.desc, dt.Array) else [1]
-        place = sympy.expand(sum((i * n for i, n in zip(access.index, strides, strict=True)), sympy.Integer(0)))
-        steps = [place.coeff(sym(line[-1].name)) for line in grouped]
-        own = [sym(p.name) for p in params]
-        if params and sympy.expand(place - sum(place.coeff(x) * x for x in own)).has(*own):
+        own = strides_of(container)
+        place = sympy.expand(sum((i * n for i, n in zip(access.index, own, strict=True)), sympy.Integer(0)))
+        strides = [place.coeff(sym(line[-1].name)) for line in lines]
+        params = [p for line in lines for p in line]
+        if not is_affine(place, params) or not are_blas_strides(strides):
             return None
-        shape = [sympy.prod([p.count for p in line]) for line in grouped]
-        if any(n.is_nonpositive for n in steps) or len(grouped) > 1 and 1 not in steps[-2:]:
-            return None
-        first = {sym(p.name): p.start for p in params}
-        start = [sympy.expand(i.subs(first)) for i in access.index]
-        last = {sym(p.name): p.stop for p in params}
-        stop = [sympy.expand(i.subs(last)) for i in access.index]
-        slanted = any(len(free_names(i) & {p.name for p in params}) > 1 for i in access.index)
-        subset = subsets.Range([(b, b if slanted else e, 1) for b, e in zip(start, stop, strict=False)])
-        if list(container.shape) == shape and strides == steps and all(s == 0 for s in start):
+        shape = [sympy.prod([p.count for p in line]) for line in lines]
+        start, subset = bounding_box(access, params)
+        if list(container.shape) == shape and own == strides and all(s == 0 for s in start):
             return Region(container.name, subset)
-        view = dt.ArrayView(container.dtype, shape, strides=steps, storage=container.desc.storage, transient=True)
+        view = dt.ArrayView(container.dtype, shape, strides=strides, storage=container.desc.storage, transient=True)
         name = self.names.fresh(f"operand_{container.name}")
         self.made[name] = Container(name, view, container.name, subset)
         return Region(name, subsets.Range([(0, s - 1, 1) for s in shape]))
 
-    def scalar(self, store: Store) -> Region | None:
+    def scalar(self, store: Store) -> Region:
+        """Return the single element of a result as an operand."""
         return Region(store.container, subsets.Range([(i, i, 1) for i in store.index]))
 
     def call(self, a: Region, b: Region, out: Region, c: Contraction, node: Gemv | None = None) -> NodeCall:
+        """Return the call ``out = a @ b``.
+
+        :param node: the library node of a matrix-vector product.
+        """
         if node is not None:
             return NodeCall(node, {"_A": a, "_x": b}, {"_y": out}, c.leaf.source)
         return NodeCall(MatMul("matmul"), {"_a": a, "_b": b}, {"_c": out}, c.leaf.source)
 
-    def update(self, a: Region, b: Region, out: Region, c: Contraction, alpha: complex) -> NodeCall:
-        """``out (+)= alpha * a @ b``."""
-        given = {"_a": a, "_b": b} if c.store.fresh else {"_a": a, "_b": b, "_c": out}
-        return NodeCall(Gemm("matmul", alpha=alpha, beta=0 if c.store.fresh else 1), given, {"_c": out}, c.leaf.source)
-
     def added(
         self, c: Contraction, a: Region, b: Region, lines: tuple[Line, ...], node: Gemv | None = None
     ) -> list[Node] | None:
-        """A product that is added to what is there, or multiplied by what only a run knows: in two steps."""
+        """Return a call into a temporary, and the leaf that scales the temporary and adds it to the result."""
         dtype = self.container(c.store).dtype
         shape = [sympy.prod([p.count for p in line]) for line in lines] or [sympy.Integer(1)]
         tmp = Container(self.names.fresh(f"product_{c.store.container}"), dt.Array(dtype, shape, transient=True))
         self.made[tmp.name] = tmp
         whole = Region(tmp.name, subsets.Range([(0, s - 1, 1) for s in shape]))
         v = self.names.fresh("v")
-        index = tuple(_position(line) for line in lines) or SCALAR
+        index = tuple(position(line) for line in lines) or SCALAR
         body: list[Instr] = [Load(v, tmp.name, index)]
         if c.scale is not None:
+            scaled = code.binary(ast.Mult, c.scale, code.name(v))
             v = self.names.fresh("v")
-            body += [*c.constants, Let(v, code.binary(ast.Mult, c.scale, code.name(body[0].name)))]  # type: ignore[union-attr]
+            body += [*c.constants, Let(v, scaled)]
         body.append(Store(c.store.container, c.store.index, v, "set" if c.store.fresh else "sum"))
         return [self.call(a, b, whole, c, node), Leaf(tuple(itertools.chain(*lines)), tuple(body), c.leaf.source)]
 
 
-def of_roles(c: Contraction) -> tuple[tuple[Load | Store, Load | Store], ...]:
-    """What mentions the parameters of rows, of columns, and those that are summed over."""
-    return (c.store, c.a), (c.store, c.b), (c.a, c.b)
+def _conjugated_load(expr: ast.expr, loads: Mapping[str, Load]) -> Load | None:
+    """Return the load whose value an expression conjugates; None if it is no such expression."""
+    if not isinstance(expr, ast.Call) or code.callee(expr) != "conj" or not isinstance(expr.args[0], ast.Name):
+        return None
+    return loads.get(expr.args[0].id)
 
 
-def _position(line: Line) -> Expr:
-    """Where an instance is among all of a line."""
-    place: Expr = sympy.Integer(0)
-    for p in line:
-        place = place * p.count + sym(p.name) - p.start
-    return place
+def _operand_params(load: Load, leaf: Leaf) -> Line:
+    """Return the parameters of a load; () if it varies with all of the leaf's, so that a copy saves nothing."""
+    own = params_of(load, leaf)
+    return own if len(own) < len(leaf.params) else ()
 
 
 def use_blas(program: Program, names: Names, dots: bool = True) -> Program:
-    """The program with its matrix products as calls.
+    """Replace the contractions of a program by calls of BLAS.
 
-    :param dots: products of two vectors as well.
+    :param dots: replace dot products, too.
     """
     matcher = Matcher(program, names, dots)
     body = matcher.block(program.body)

@@ -1,6 +1,13 @@
-"""Matrix products, recognised from what they compute: a sum over a parameter of a product of two elements.
+"""Recognise contractions: sums, over some parameters of a leaf, of products of two array elements.
 
-Every contraction in the program, primal or adjoint, written as ``@``, ``einsum`` or loops, is a leaf of that form.
+Every contraction of a program, primal or adjoint, is a leaf of this form, whether it was written as ``@``, as
+``einsum`` or as loops::
+
+    map i=0:8, j=0:8, k=0:8:
+      a = A[i, k]
+      b = B[k, j]
+      v = a * b
+      C[i, j] += v
 """
 
 from __future__ import annotations
@@ -19,9 +26,9 @@ from sdgrad.symbolic.expr import free_names
 
 @dataclass(frozen=True)
 class Contraction:
-    """``c[..] (+)= scale * a[..] * b[..]``, summed over the parameters that ``c`` does not mention.
+    """Hold ``c[..] (+)= scale * a[..] * b[..]``, summed over the parameters that the subscripts of ``c`` do not use.
 
-    ``scale`` is an expression of numbers and ``constants``, which are the same for all instances.
+    ``scale`` is an expression of numbers and of ``constants``, loads without parameters in their subscripts.
     """
 
     leaf: Leaf
@@ -31,40 +38,72 @@ class Contraction:
     scale: ast.expr | None = None
     constants: tuple[Load, ...] = ()
 
+    def continued(self) -> Contraction:
+        """Return the contraction that adds to the values its result already has."""
+        leaf = continued(self.leaf, self.store)
+        return replace(self, leaf=leaf, store=leaf.stores[0])
+
+
+def continued(leaf: Leaf, store: Store) -> Leaf:
+    """Return the leaf in which a reduction adds to present values instead of starting from its identity."""
+    return replace(leaf, body=tuple(replace(i, fresh=False) if i is store else i for i in leaf.body))
+
 
 def recognise(leaf: Leaf) -> Contraction | None:
-    """The contraction a leaf computes, if that is all it does."""
+    """Return the contraction that a leaf computes; None if it computes anything else."""
+    store, operands = _accumulation(leaf), _operands(leaf)
+    if store is None or operands is None:
+        return None
+    a, b, constants = operands
+    factors = _factors(code.name(store.value), {x.name: x.expr for x in leaf.lets})
+    if factors is None or len(factors) > 2 + config.machine.contraction_constants:
+        return None
+    others = _constant_factors(factors, a, b, constants)
+    if others is None:
+        return None
+    scale = functools.reduce(functools.partial(code.binary, ast.Mult), others) if others else None
+    return Contraction(leaf, store, a, b, scale, constants)
+
+
+def _accumulation(leaf: Leaf) -> Store | None:
+    """Return the only store of a leaf; None unless it is a sum and neither it nor a load is guarded."""
     if len(leaf.stores) != 1 or any(x.guard for x in leaf.loads):
         return None
-    (store,), params = leaf.stores, {p.name for p in leaf.params}
+    (store,) = leaf.stores
+    return store if store.mode == "sum" and not store.guard else None
+
+
+def _operands(leaf: Leaf) -> tuple[Load, Load, tuple[Load, ...]] | None:
+    """Return the two operands of a product and the other, constant loads; None if more than two loads vary.
+
+    In a sum over a single varying load, a constant load serves as the second operand.
+    """
+    params = {p.name for p in leaf.params}
     constants = tuple(x for x in leaf.loads if not free_names(*x.index) & params)
     varying = [x for x in leaf.loads if x not in constants]
     if len(varying) > 2 or len(leaf.loads) < 2:
         return None
-    while len(varying) < 2:  # a constant among the operands, of a sum over one of them
-        varying, constants = [*varying, constants[0]], constants[1:]
-    a, b = varying
-    if store.mode != "sum" or store.guard:
+    missing = 2 - len(varying)
+    a, b = (*varying, *constants[:missing])
+    return a, b, constants[missing:]
+
+
+def _constant_factors(
+    factors: Sequence[ast.expr], a: Load, b: Load, constants: Sequence[Load]
+) -> list[ast.expr] | None:
+    """Return the factors besides the operands; None unless each operand occurs once and all others are constant."""
+    operands = sorted((a.name, b.name))
+    if sorted(f.id for f in factors if isinstance(f, ast.Name) and f.id in operands) != operands:
         return None
-    factors = _factors(code.name(store.value), {x.name: x.expr for x in leaf.lets})
-    if factors is None or len(factors) > 2 + config.machine.contraction_constants:
-        return None
-    named = [f.id for f in factors if isinstance(f, ast.Name)]
-    if sorted(n for n in named if n in (a.name, b.name)) != sorted((a.name, b.name)):
-        return None
-    rest = [f for f in factors if not (isinstance(f, ast.Name) and f.id in (a.name, b.name))]
-    if not {f.id for f in rest if isinstance(f, ast.Name)} <= {x.name for x in constants}:
-        return None
-    scale = functools.reduce(functools.partial(code.binary, ast.Mult), rest) if rest else None
-    return Contraction(leaf, store, a, b, scale, constants)
+    others = [f for f in factors if not (isinstance(f, ast.Name) and f.id in operands)]
+    named = {f.id for f in others if isinstance(f, ast.Name)}
+    return others if named <= {x.name for x in constants} else None
 
 
 def _factors(expr: ast.expr, lets: Mapping[str, ast.expr]) -> list[ast.expr] | None:
-    """The names and numbers that a product is made of; None for what is none."""
-    if isinstance(expr, ast.Name) and expr.id in lets:
-        return _factors(lets[expr.id], lets)
+    """Return the names and numbers that a product multiplies; None if the expression is no product."""
     if isinstance(expr, ast.Name):
-        return [expr]
+        return _factors(lets[expr.id], lets) if expr.id in lets else [expr]
     if isinstance(expr, ast.Constant):
         return [] if expr.value == 1 else [expr]
     if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.USub):
@@ -77,21 +116,24 @@ def _factors(expr: ast.expr, lets: Mapping[str, ast.expr]) -> list[ast.expr] | N
 
 
 def known_scale(scale: ast.expr | None) -> complex | None:
-    """What a product is multiplied with; None where that is known when it runs."""
+    """Return the value of a scale factor; None if it is known at run time only."""
     if scale is None:
         return 1
     if isinstance(scale, ast.Constant):
         return scale.value  # type: ignore[return-value]
-    if isinstance(scale, ast.BinOp):  # of factors
+    if isinstance(scale, ast.BinOp):  # a product of factors
         left, right = known_scale(scale.left), known_scale(scale.right)
         return left * right if left is not None and right is not None else None
     return None
 
 
 def split_stores(leaf: Leaf, program: Program, change: Callable[[Leaf], Sequence[Node] | None]) -> Block:
-    """A leaf with other nodes in place of some of its accumulations, each by itself, and the leaf with what is left."""
-    touched = {program.root(s.container) for s in leaf.stores}
-    if touched & {program.root(x.container) for x in leaf.loads}:
+    """Distribute a leaf over its stores: replace single stores by other nodes, and keep the rest as one leaf.
+
+    :param change: gets the leaf of a single store, or of one term of it, and returns the nodes that replace it. If it
+        returns None for one of the terms, the store stays.
+    """
+    if _reads_results(leaf, program):
         return (leaf,)
     out: list[Node] = []
     rest = list(leaf.stores)
@@ -105,19 +147,21 @@ def split_stores(leaf: Leaf, program: Program, change: Callable[[Leaf], Sequence
     return tuple(out)
 
 
+def _reads_results(leaf: Leaf, program: Program) -> bool:
+    """True if a leaf loads from an array that it stores to."""
+    written = {program.root(s.container) for s in leaf.stores}
+    return bool(written & {program.root(x.container) for x in leaf.loads})
+
+
 def terms(leaf: Leaf, store: Store) -> list[Leaf]:
-    """The leaf with nothing but one store; a leaf for each term where it accumulates a sum."""
-    lets = {x.name: x.expr for x in leaf.lets}
+    """Return the leaf with a single store; for an accumulated sum of several terms, one leaf for each term.
 
-    def summands(expr: ast.expr, sign: int) -> list[ast.expr]:
-        if isinstance(expr, ast.Name) and expr.id in lets:
-            return summands(lets[expr.id], sign)
-        if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub)):
-            return summands(expr.left, sign) + summands(expr.right, -sign if isinstance(expr.op, ast.Sub) else sign)
-        return [expr if sign > 0 else code.binary(ast.Mult, code.constant(-1), expr)]
-
+    Only the first of these leaves may start from zero.
+    """
     others = tuple(i for i in leaf.body if not isinstance(i, Store))
-    found = summands(code.name(store.value), 1) if store.mode == "sum" and store.guard is None else []
+    found: list[ast.expr] = []
+    if store.mode == "sum" and store.guard is None:
+        found = _summands(code.name(store.value), {x.name: x.expr for x in leaf.lets}, 1)
     if len(found) < 2:
         return [replace(leaf, body=live((*others, store), set()))]
     leaves = []
@@ -126,3 +170,13 @@ def terms(leaf: Leaf, store: Store) -> list[Leaf]:
         own = replace(store, value=name, fresh=store.fresh and k == 0)
         leaves.append(replace(leaf, body=live((*others, Let(name, term), own), set())))
     return leaves
+
+
+def _summands(expr: ast.expr, lets: Mapping[str, ast.expr], sign: int) -> list[ast.expr]:
+    """Return the terms of a sum or difference, each with its sign."""
+    if isinstance(expr, ast.Name) and expr.id in lets:
+        return _summands(lets[expr.id], lets, sign)
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub)):
+        right = -sign if isinstance(expr.op, ast.Sub) else sign
+        return _summands(expr.left, lets, sign) + _summands(expr.right, lets, right)
+    return [expr if sign > 0 else code.binary(ast.Mult, code.constant(-1), expr)]

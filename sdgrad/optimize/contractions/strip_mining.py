@@ -1,15 +1,25 @@
-"""Loops whose trips multiply a matrix with a vector of their own do so for many trips at once.
+"""Run the iterations of a loop in strips, so that their matrix-vector products become matrix products.
 
-``for i: s = K[a(i):b(i)] @ q[i]; ..; y[i] = w @ V[a(i):b(i)]`` passes over the matrix in every trip. Where trips share
-nothing but sums, a loop is cut into strips of trips, and its statements are distributed over loops of their own (Allen
-and Kennedy, Optimizing Compilers for Modern Architectures, ch. 5 and 9): what one of these leaves for the next gets an
-element for each trip of the strip, and the products of a strip are one product of matrices. Rows of the matrix that
-slide along with the trips are those of the whole strip then; the factors are zero where a trip does not use them.
+A loop whose iterations each multiply a shared matrix by a private vector passes over the matrix in every iteration.
+Where the iterations share nothing but sums, strip mining (Wolfe 1989) cuts the loop into strips of up to 32 iterations,
+and loop distribution (Allen & Kennedy 2001, ch. 5) gives each statement a loop of its own within a strip. Private
+arrays that one of these loops leaves for the next get one element for each iteration of the strip::
+
+    loop i:                      loop strip_i step 32:
+      q[:] = ..                    loop i in strip:  all_q[i - strip_i, :] = ..
+      s[:] += K @ q         ->     map trip, k, l:   all_s[trip, k] += K[k, l] * all_q[trip, l]
+      y[i] = f(s)                  loop i in strip:  y[i] = f(all_s[i - strip_i, :])
+
+The matrix may be a window of rows that slides along with the iterations
+(:mod:`sdgrad.optimize.contractions.sliding_windows`). Then a strip multiplies all rows that any of its iterations
+uses, by vectors that are padded with zeros. The pass declines if an iteration may depend on another one, if the bounds
+are no numbers, or if the loop has fewer iterations than two strips.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import dace
@@ -20,10 +30,11 @@ from dace import data as dt
 from sdgrad.analysis.access_relations import loop_param, value_expr
 from sdgrad.analysis.loop_private import used, within_blocks
 from sdgrad.config import config
+from sdgrad.optimize.contractions.independent_iterations import independent_but_for_sums, symbols_first
 from sdgrad.optimize.contractions.sliding_windows import Product, Trips, Window
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
-from sdgrad.program.symbols import unbound_symbols, used_symbols
+from sdgrad.program.symbols import unbound_symbols
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -46,14 +57,15 @@ from sdgrad.program.tree import (
 from sdgrad.rewrite.fusion import drop_stores, fuse_block
 from sdgrad.rewrite.scalar_expansion import indexed, wider
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names, is_zero, substitute, sym, to_ast
+from sdgrad.symbolic.expr import substitute, sym, to_ast
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
-FEWEST, MOST = 8, 32  # trips of a strip
+FEWEST, MOST = 8, 32
+"""Iterations of a strip."""
 
 
 def strips_of_products(program: Program, names: Names) -> Program:
-    """The program with such loops in strips."""
+    """Strip-mine the loops of a program that multiply a shared matrix by private vectors."""
     stripper = Stripper(program, names)
     body = stripper.block(program.body)
     if not stripper.made:
@@ -64,7 +76,11 @@ def strips_of_products(program: Program, names: Names) -> Program:
 
 @dataclass
 class Stripper:
-    """One program; ``made`` and ``symbols`` are what strips need."""
+    """Strip-mine the loops of one program.
+
+    :param made: containers that strips need.
+    :param symbols: variables and bounds of strips.
+    """
 
     program: Program
     names: Names
@@ -72,15 +88,18 @@ class Stripper:
     symbols: dict[str, dace.typeclass] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Find what all loops need to know: loop-private containers, views, symbols from outside."""
         self.temporary = within_blocks(self.program)
         views = [c for c in self.program.containers.values() if c.view_of is not None]
         self.viewed = {n for c in views for n in (c.name, self.program.root(c.name))}
         self.unbound = unbound_symbols(self.program.body, self.program)
 
     def block(self, block: Block) -> Block:
+        """Return the block with its outermost suitable loops in strips."""
         return tuple(x for node in block for x in self.node(node))
 
     def node(self, node: Node) -> Block:
+        """Return the nodes that replace one node; parallel maps stay as they are."""
         if isinstance(node, (Leaf, Scope)):
             return (node,)
         if isinstance(node, Loop):
@@ -94,17 +113,44 @@ class Stripper:
 
 @dataclass(frozen=True)
 class Rows:
-    """The matrix's rows that a strip uses, for one window: from ``low`` to ``high``, at most ``most``."""
+    """Hold the rows of a matrix that a strip uses: from ``low`` to ``high``, at most ``most``."""
 
     low: Expr
     high: Expr
     most: int
 
 
+@dataclass
+class Strip:
+    """Collect the nodes of one strip.
+
+    :param heads: run at its start: the rows of its windows, zeros of padded vectors.
+    :param segments: leaves that run iteration by iteration.
+    :param between: products that follow each segment but the last one.
+    :param rows: rows of each window.
+    """
+
+    heads: list[Node] = field(default_factory=list)
+    segments: list[list[Leaf]] = field(default_factory=lambda: [[]])
+    between: list[list[Leaf]] = field(default_factory=list)
+    rows: dict[tuple[Expr, Expr], Rows] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Hold the steps of one product in a strip: zeros at its start, copies before, the product, copies behind it."""
+
+    product: Leaf
+    zeros: tuple[Leaf, ...] = ()
+    before: tuple[Leaf, ...] = ()
+    behind: tuple[Leaf, ...] = ()
+
+
 class Body:
-    """The body of a loop whose trips are independent, but for sums."""
+    """Strip-mine a loop whose iterations are independent but for sums."""
 
     def __init__(self, loop: Loop, variable: Param, stripper: Stripper, private: set[str]) -> None:
+        """Express the symbols that the body assigns as functions of the loop's variable."""
         self.loop, self.variable, self.stripper = loop, variable.name, stripper
         self.program, self.names = stripper.program, stripper.names
         self.assigns = [n for n in loop.body if isinstance(n, SymbolAssign)]
@@ -118,91 +164,95 @@ class Body:
 
     @staticmethod
     def of(loop: Loop, trips: Param, stripper: Stripper) -> Body | None:
-        """The body, if its trips can come in any order."""
+        """Return the body of a loop; None unless its iterations may run in any order."""
+        if not _is_counted(loop, trips) or not all(map(_is_parallel, loop.body)):
+            return None
         program = stripper.program
-        plain = loop.also is None and loop.last is None and abs(trips.step) == 1
-        if not plain or not (trips.start.is_number and trips.stop.is_number):
-            return None
-        if not 2 * FEWEST <= abs(trips.stop - trips.start) <= config.machine.strip_trips:
-            return None
-        if not all(isinstance(n, (Leaf, SymbolAssign)) and not getattr(n, "sequential", False) for n in loop.body):
-            return None
         assigned = {n.symbol for n in loop.body if isinstance(n, SymbolAssign)} | {loop.symbol}
-        if assigned & stripper.unbound or not _symbols_first(loop, program):
+        if assigned & stripper.unbound or not symbols_first(loop, program):
             return None
         touched = {c for n in loop.body for c in used(n, program)}
         if touched & stripper.viewed:
             return None
         private = touched & stripper.temporary
         leaves = [n for n in loop.body if isinstance(n, Leaf)]
-        alone = all(_shared(n, leaves, loop.symbol) for n in touched - private)
-        return Body(loop, trips, stripper, private) if alone else None
+        independent = all(independent_but_for_sums(n, leaves, loop.symbol) for n in touched - private)
+        return Body(loop, trips, stripper, private) if independent else None
 
     def in_strips(self) -> Block | None:
-        """The loop in strips; None where there is nothing to gain."""
-        parts: list[tuple[list[Product], list[Leaf]]] = []
-        for node in self.loop.body:
-            if isinstance(node, Leaf):
-                parts.append(self.trips.products(node))
-        found = [p for products, _ in parts for p in products]
-        if not found:
-            return None
-        widths = [self.trips.evaluated(p.window.last - p.window.first) for p in found]
+        """Return the loop over strips; None if there is no product, or too few iterations."""
+        parts = [self.trips.products(node) for node in self.loop.body if isinstance(node, Leaf)]
+        windows = [p.window for products, _ in parts for p in products]
+        return self.distributed(parts) if windows and self.choose_strip(windows) else None
+
+    def choose_strip(self, windows: Sequence[Window]) -> bool:
+        """Choose the iterations of a strip; False if the loop has fewer than two strips, or windows are narrow.
+
+        A window that slides gets shorter strips, so that few of its rows are multiplied by zeros.
+        """
+        widths = [self.trips.evaluated(w.last - w.first) for w in windows]
         widest = max(int(w.max()) + 1 for w in widths if w is not None)
-        fixed = all(not self.trips.unknown(p.window.first, p.window.last) for p in found)
+        fixed = all(not self.trips.unknown(w.first, w.last) for w in windows)
         self.strip = MOST if fixed else max(FEWEST, min(MOST, widest // config.machine.window_share))
-        if self.trips.high - self.trips.low + 1 < 2 * self.strip or not fixed and widest < FEWEST:
-            return None
-        return self.distributed(parts)
+        enough = self.trips.high - self.trips.low + 1 >= 2 * self.strip
+        return enough and (fixed or widest >= FEWEST)
 
     def distributed(self, parts: Sequence[tuple[list[Product], list[Leaf]]]) -> Block | None:
-        """A loop over strips, in it loops over the strip's trips, and products between these."""
+        """Return a loop over strips, with loops over a strip's iterations and products between these.
+
+        None if an array that needs one element for each iteration of a strip would be too large.
+        """
         name = self.names.fresh(f"strip_{self.variable}")
-        start, end = sym(name), sympy.Min(sym(name) + self.strip - 1, self.trips.high)
-        own = Param(self.variable, start, end, ONE)
-        heads: list[Node] = []  # at the start of a strip: its rows, zeros
-        segments: list[list[Leaf]] = [[]]
-        between: list[list[Leaf]] = []
-        rows: dict[tuple[Expr, Expr], Rows] = {}
+        own = Param(self.variable, sym(name), sympy.Min(sym(name) + self.strip - 1, self.trips.high), ONE)
+        strip = Strip()
         for products, rest in parts:
-            done = []
-            after: list[Leaf] = []
-            pads: dict[tuple, Container] = {}
-            for p in products:
-                key = (p.window.first, p.window.last)
-                if key not in rows:
-                    rows[key], assigns = self.rows(p.window, start, end)
-                    heads += assigns
-                zeros, before, product, behind = self.together(p, rows[key], own, pads)
-                heads += zeros
-                segments[-1] += before
-                done.append(product)
-                after += behind
-            if products:
-                between.append(done)
-                segments.append(after)
-            segments[-1] += rest
-        segments = self.without_unread(segments, between)
-        if not self.widen(segments, between):
+            self.add(strip, products, rest, own)
+        strip.segments = self.without_unread(strip.segments, strip.between)
+        if not self.widen(strip.segments, strip.between):
             return None
-        body: list[Node] = [*heads]
-        for k, segment in enumerate(segments):
-            leaves = tuple(self.expanded(leaf, own) for leaf in segment)
-            body += (
-                as_loops((own,), fuse_block((*self.assigns, *leaves), self.known()), self.loop.source) if leaves else ()
-            )
-            body += [self.expanded(leaf, leaf.params[0]) for leaf in between[k]] if k < len(between) else []
+        body = self.joined(strip, own)
         self.stripper.made |= {**self.pads, **{c.name: c for c in self.wide.values()}}
         low, high, step = (Value((), code.constant(x)) for x in (self.trips.low, self.trips.high, self.strip))
-        return (Loop(name, low, high, step, tuple(body), self.loop.source),)
+        return (Loop(name, low, high, step, body, self.loop.source),)
+
+    def add(self, strip: Strip, products: Sequence[Product], rest: Sequence[Leaf], own: Param) -> None:
+        """Add the products and the other leaves of one statement to a strip."""
+        done: list[Leaf] = []
+        after: list[Leaf] = []
+        pads: dict[tuple, Container] = {}
+        for p in products:
+            key = (p.window.first, p.window.last)
+            if key not in strip.rows:
+                strip.rows[key], assigns = self.rows(p.window, own.start, own.stop)
+                strip.heads += assigns
+            steps = self.together(p, strip.rows[key], own, pads)
+            strip.heads += steps.zeros
+            strip.segments[-1] += steps.before
+            done.append(steps.product)
+            after += steps.behind
+        if products:
+            strip.between.append(done)
+            strip.segments.append(after)
+        strip.segments[-1] += rest
+
+    def joined(self, strip: Strip, own: Param) -> Block:
+        """Return the nodes of a strip in order, each segment as a loop over the strip's iterations."""
+        body: list[Node] = [*strip.heads]
+        for k, segment in enumerate(strip.segments):
+            if segment:
+                leaves = tuple(self.expanded(leaf, own) for leaf in segment)
+                body += as_loops((own,), fuse_block((*self.assigns, *leaves), self.known()), self.loop.source)
+            if k < len(strip.between):
+                body += [self.expanded(leaf, leaf.params[0]) for leaf in strip.between[k]]
+        return tuple(body)
 
     def known(self) -> Program:
-        """The program with the containers that are made for this loop."""
+        """Return the program with the containers that are made for this loop."""
         made = {**self.pads, **{c.name: c for c in self.wide.values()}}
         return replace(self.program, containers={**self.program.containers, **made})
 
     def rows(self, window: Window, start: Expr, end: Expr) -> tuple[Rows, list[Node]]:
-        """The rows that a strip uses, and what computes them."""
+        """Return the rows that a strip uses, and the symbol assignments that compute them."""
         found, assigns = [], []
         for expr, trip, what in ((window.first, start, "low"), (window.last, end, "high")):
             expr = substitute(expr, {self.variable: trip})
@@ -218,54 +268,60 @@ class Body:
         most = int((lasts[ends] - firsts[:: self.strip]).max()) + 1
         return Rows(found[0], found[1], max(most, 1)), list(assigns)
 
-    def together(
-        self, p: Product, rows: Rows, own: Param, pads: dict[tuple, Container]
-    ) -> tuple[list[Leaf], list[Leaf], Leaf, list[Leaf]]:
-        """Zeros for a strip; a trip's part before; the product; a trip's part behind.
+    def together(self, p: Product, rows: Rows, own: Param, pads: dict[tuple, Container]) -> Steps:
+        """Return the steps that compute one product for all iterations of a strip.
 
-        :param pads: vectors along windows that other products of the leaf read.
+        :param pads: padded vectors of the leaf's other products, by what they hold.
         """
-        c, window = p.found, p.window
-        source, dtype = c.leaf.source, self.program.containers[p.along.container].dtype
-        shape = [sympy.Integer(self.strip), sympy.Integer(rows.most)]
-        same = (p.along.container, p.along.index, window) if isinstance(p.along, Load) else (id(p),)
+        same = (p.along.container, p.along.index, p.window) if isinstance(p.along, Load) else (id(p),)
         seen = pads.get(same)
-        pad = seen or Container(self.names.fresh(f"rows_{p.along.container}"), dt.Array(dtype, shape, transient=True))
+        pad = seen or self.pad(p, rows)
         pads[same] = self.pads[pad.name] = pad
-        trip, row, v = self.names.fresh("trip"), window.param.name, self.names.fresh("v")
+        trip, v = self.names.fresh("trip"), self.names.fresh("v")
+        across = Param(trip, ZERO, own.stop - own.start, ONE)
+        row = p.window.param.name
         place = (sym(trip), sym(row) - rows.low)
-        mine = (sym(own.name) - own.start, sym(row) + window.shift - rows.low)
-        env = {own.name: own.start + sym(trip)}
+        mine = (sym(own.name) - own.start, sym(row) + p.window.shift - rows.low)
+        product = self.widened(p, rows, across, replace(p.along, container=pad.name, index=place), own)
+        source = p.found.leaf.source
+        if isinstance(p.along, Store):
+            store = replace(p.along, value=v, mode="set" if p.along.fresh else "sum", fresh=False)
+            return Steps(product, behind=(Leaf((p.window.param,), (Load(v, pad.name, mine), store), source),))
+        if seen is not None:
+            return Steps(product)
+        padded = (across, Param(row, rows.low, rows.high, ONE))
+        zero = Leaf(padded, (Let(v, code.constant(0)), Store(pad.name, place, v)), source)
+        copied = Leaf((p.window.param,), (replace(p.along, name=v), Store(pad.name, mine, v)), source)
+        return Steps(product, zeros=(zero,), before=(copied,))
+
+    def pad(self, p: Product, rows: Rows) -> Container:
+        """Return a container of the vectors along a window, one for each iteration of a strip, padded to all rows."""
+        shape = [sympy.Integer(self.strip), sympy.Integer(rows.most)]
+        desc = dt.Array(self.program.containers[p.along.container].dtype, shape, transient=True)
+        return Container(self.names.fresh(f"rows_{p.along.container}"), desc)
+
+    def widened(self, p: Product, rows: Rows, across: Param, along: Load | Store, own: Param) -> Leaf:
+        """Return a product over all iterations of a strip.
+
+        :param across: the iterations as a parameter, counted from 0.
+        :param along: the padded vector along the window; as a result it starts from zero.
+        """
+        env = {own.name: own.start + sym(across.name)}
 
         def changed(access: Load | Store) -> Load | Store:
             if access is p.along:
-                return replace(access, container=pad.name, index=place)
-            found = self.trips.by_rows(access, window) if access is p.matrix else access
+                return replace(along, fresh=True) if isinstance(along, Store) else along
+            found = self.trips.by_rows(access, p.window) if access is p.matrix else access
             return replace(found, index=tuple(substitute(substitute(e, self.trips.means), env) for e in found.index))
 
-        across = Param(trip, ZERO, own.stop - own.start, ONE)
-        params = (
-            across,
-            *(replace(q, start=rows.low, stop=rows.high) if q is window.param else q for q in c.leaf.params),
-        )
+        c = p.found
+        params = (replace(q, start=rows.low, stop=rows.high) if q is p.window.param else q for q in c.leaf.params)
         accesses = {id(x): changed(x) for x in (c.store, c.a, c.b)}
-        if isinstance(p.along, Store):
-            accesses[id(p.along)] = replace(p.along, container=pad.name, index=place, fresh=True)
         body = tuple(i if isinstance(i, Let) else accesses.get(id(i), i) for i in c.leaf.body)
-        product = replace(c.leaf, params=params, body=body)
-        if isinstance(p.along, Store):
-            mode = "set" if c.store.fresh else "sum"
-            store = replace(p.along, value=v, mode=mode, fresh=False)
-            return [], [], product, [Leaf((window.param,), (Load(v, pad.name, mine), store), source)]
-        if seen is not None:
-            return [], [], product, []
-        whole = (across, Param(row, rows.low, rows.high, ONE))
-        zero = Leaf(whole, (Let(v, code.constant(0)), Store(pad.name, place, v)), source)
-        copied = Leaf((window.param,), (replace(p.along, name=v), Store(pad.name, mine, v)), source)
-        return [zero], [copied], product, []
+        return replace(c.leaf, params=(across, *params), body=body)
 
     def without_unread(self, segments: list[list[Leaf]], between: Sequence[Sequence[Leaf]]) -> list[list[Leaf]]:
-        """The segments without what is stored and never read, now that products take it from elsewhere."""
+        """Return the segments without dead stores: products read padded vectors instead."""
         while True:
             leaves = [leaf for part in (*segments, *between) for leaf in part]
             read = {c for leaf in leaves for c in reads(leaf)}
@@ -277,69 +333,44 @@ class Body:
             segments = left
 
     def widen(self, segments: Sequence[Sequence[Leaf]], between: Sequence[Sequence[Leaf]]) -> bool:
-        """Give what goes from one loop of a strip to the next an element for each trip, where that is little."""
-        where: dict[str, set[int]] = {}
-        for k, segment in enumerate(segments):
-            for leaf in segment:
-                for name in used(leaf, self.known()) & self.trips.private:
-                    where.setdefault(name, set()).add(k)
-        for products in between:
-            for leaf in products:
-                for name in used(leaf, self.known()) & self.trips.private:
-                    where.setdefault(name, set()).update((-1, -2))
-        crossing = [n for n, places in where.items() if len(places) > 1]
+        """Expand the private arrays that several loops of a strip use; False if one would be too large."""
         count = sympy.Integer(self.strip)
         found = {
             n: wider(self.program.containers[n], count, config.machine.expanded_elements, self.names)
-            for n in sorted(crossing)
+            for n in self.crossing(segments, between)
         }
         if None in found.values():
             return False
         self.wide = {n: c for n, c in found.items() if c is not None}
         return True
 
+    def crossing(self, segments: Sequence[Sequence[Leaf]], between: Sequence[Sequence[Leaf]]) -> list[str]:
+        """Return the private arrays that a product uses, or more than one segment, by name."""
+        program = self.known()
+
+        def private(leaves: Sequence[Leaf]) -> set[str]:
+            return {name for leaf in leaves for name in used(leaf, program) & self.trips.private}
+
+        uses = Counter(name for segment in segments for name in private(segment))
+        multiplied = {name for products in between for name in private(products)}
+        return sorted(multiplied | {name for name, count in uses.items() if count > 1})
+
     def expanded(self, leaf: Leaf, trips: Param) -> Leaf:
-        """A leaf that uses its trip's part of what has one for each trip."""
+        """Return the leaf with accesses to its iteration's element of expanded containers."""
         for name, wide in self.wide.items():
             leaf = indexed(leaf, self.program.containers[name], wide.name, trips)
         return leaf
 
 
-def _symbols_first(loop: Loop, program: Program) -> bool:
-    """Whether the symbols of a loop's body are known before it runs: by its variable, and assigned once, before use."""
-    assigned: set[str] = set()
-    seen: set[str] = set()
-    for node in loop.body:
-        if isinstance(node, SymbolAssign):
-            expr = value_expr(node.value)
-            if expr is None or free_names(expr) - assigned - {loop.symbol} or node.symbol in assigned | seen:
-                return False
-            assigned.add(node.symbol)
-        else:
-            seen |= used_symbols(node, program)
-    return True
+def _is_counted(loop: Loop, trips: Param) -> bool:
+    """True if a loop runs for each integer between two numbers, and has enough iterations for two strips."""
+    if loop.also is not None or loop.last is not None or abs(trips.step) != 1:
+        return False
+    if not (trips.start.is_number and trips.stop.is_number):
+        return False
+    return bool(2 * FEWEST <= abs(trips.stop - trips.start) <= config.machine.strip_trips)
 
 
-def _shared(name: str, leaves: Sequence[Leaf], symbol: str) -> bool:
-    """Whether trips do not meet in a container: nobody writes, each has a part of its own, or all only add."""
-    accesses = list(_accesses(name, leaves))
-    stores = [x for x in accesses if isinstance(x, Store)]
-    if not stores or len(stores) == len(accesses) and all(s.mode == "sum" and not s.fresh for s in stores):
-        return True
-    own = [[d for d, e in enumerate(x.index) if symbol in free_names(e)] for x in accesses]
-    dims = set(range(len(accesses[0].index))).intersection(*own)
-    return any(
-        all(is_zero(x.index[d] - accesses[0].index[d]) for x in accesses) and _steps(accesses[0].index[d], symbol)
-        for d in dims
-    )
-
-
-def _steps(expr: Expr, symbol: str) -> bool:
-    """Whether an index is the loop's variable, up to a number."""
-    return bool((expr - sym(symbol)).is_number)
-
-
-def _accesses(name: str, leaves: Sequence[Leaf]) -> Iterator[Load | Store]:
-    for leaf in leaves:
-        yield from (x for x in leaf.loads if x.container == name)
-        yield from (x for x in leaf.stores if x.container == name)
+def _is_parallel(node: Node) -> bool:
+    """True if a node is a symbol assignment, or a leaf whose instances run in any order."""
+    return isinstance(node, SymbolAssign) or isinstance(node, Leaf) and not node.sequential

@@ -1,8 +1,16 @@
-"""Nests that read or write one large matrix share a sweep over it: block by block of rows, which the cache holds.
+"""Fuse nests that read or write one large matrix into one loop over blocks of its rows.
 
-``y = A @ x; z = y @ A`` reads ``A`` from memory twice, and the gradient of both again and again. Only what is added up
-over all rows has to wait for the last of them: the products, and the updates of elements, run for some rows at a time.
-(Siek, Karlin and Jessup, Build to order linear algebra kernels, 2008.)
+``y = A @ x; z = y @ A`` reads ``A`` from memory twice, and the gradient of both reads it again and again. A block of
+rows stays in the cache of a core, so all nests of a sweep run for one block before the next one (Siek, Karlin & Jessup
+2008, build to order linear algebra kernels)::
+
+    map i, j: y[i] += A[i, j] * x[j]          loop b step 16:
+    map i, j: z[j] += A[i, j] * y[i]    ->      map i=b:b+16, j: y[i] += A[i, j] * x[j]
+                                                map i=b:b+16, j: z[j] += A[i, j] * y[i]
+
+The pieces of a sweep (:mod:`sdgrad.optimize.contractions.matrix_passes`) may depend on each other only within rows. A
+reader of a column sum such as ``z`` runs behind the sweep. The pass declines if no matrix is as large as
+``config.machine.swept_bytes``, or if no two pieces use the same one.
 """
 
 from __future__ import annotations
@@ -15,6 +23,7 @@ import sympy
 
 from sdgrad.config import config
 from sdgrad.optimize.contractions.matrix_passes import Piece, accesses, pieces, same_range, separated
+from sdgrad.optimize.contractions.recognition import continued
 from sdgrad.optimize.locality.strides import known_bytes, known_trips
 from sdgrad.program.leaves import as_loops, rename_params
 from sdgrad.program.names import Names
@@ -42,7 +51,7 @@ FEWEST, MOST = 4, 64
 
 
 def sweep_matrices(program: Program, names: Names) -> Program:
-    """The program with such nests in loops over blocks of rows."""
+    """Fuse the nests of a program that use the same large matrix into loops over blocks of rows."""
     sweeper = Sweeper(program, names)
     body = sweeper.block(program.body)
     return replace(program, body=body, symbols={**program.symbols, **sweeper.symbols})
@@ -50,115 +59,141 @@ def sweep_matrices(program: Program, names: Names) -> Program:
 
 @dataclass
 class Sweep:
-    """Pieces over the same rows, in order, and what of the nodes between them runs before and after all of these."""
+    """Collect pieces over the same rows, in order.
+
+    :param before: nodes between the pieces that run before all of them.
+    :param after: nodes between the pieces that run after all of them.
+    :param original: the nodes as they were.
+    """
 
     members: list[Piece] = field(default_factory=list)
     before: list[Node] = field(default_factory=list)
     after: list[Node] = field(default_factory=list)
-    original: list[Node] = field(default_factory=list)  # the nodes as they were
+    original: list[Node] = field(default_factory=list)
 
     def copy(self) -> Sweep:
+        """Return a copy with lists of its own."""
         return Sweep(list(self.members), list(self.before), list(self.after), list(self.original))
 
 
 @dataclass
 class Sweeper:
-    """One program; ``symbols`` are the variables of loops over blocks."""
+    """Fuse the sweeps of one program.
+
+    :param symbols: variables of loops over blocks.
+    """
 
     program: Program
     names: Names
     symbols: dict[str, dace.typeclass] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
+        """Return the block with its sweeps fused: each takes as many of the next nodes as it can."""
         out: list[Node] = []
         sweep = Sweep()
         for node in block:
             if not isinstance(node, (Leaf, Scope)):
                 node = with_children(node, tuple(self.block(b) for b in children(node)))
             parts = separated(node, self.program) if isinstance(node, Leaf) else None
-            trial = self.taken(sweep, node, parts)
+            trial = self.extended(sweep, node, parts)
             if trial is None:
                 out += self.nodes(sweep)
-                trial = self.taken(Sweep(), node, parts)
+                trial = self.extended(Sweep(), node, parts)
                 assert trial is not None
             sweep = trial
         return (*out, *self.nodes(sweep))
 
-    def taken(self, sweep: Sweep, node: Node, parts: list[Leaf] | None) -> Sweep | None:
-        """The sweep with one more node, of which it takes what it can; None where it ends before."""
+    def extended(self, sweep: Sweep, node: Node, parts: list[Leaf] | None) -> Sweep | None:
+        """Return the sweep with one more node; None if the sweep ends before it.
+
+        :param parts: the node as leaves of one store, if it can be distributed.
+        """
         if len(sweep.after) > config.machine.fusion_window and sweep.members:
             return None
         now = sweep.copy()
         now.original.append(node)
         found = [(part, pieces(part, self.program)) for part in parts or ()]
-        if not any(p for _, p in found):
-            small = isinstance(node, Leaf) and len(node.params) == 1
-            now.after += parts if small and parts else [node]
-            return now
-        joined = False
+        if any(p for _, p in found):
+            return self.joined(now, found)
+        now.after += parts if parts and isinstance(node, Leaf) and len(node.params) == 1 else [node]
+        return now
+
+    def joined(self, sweep: Sweep, found: list[tuple[Leaf, list[Piece] | None]]) -> Sweep | None:
+        """Return the sweep with the leaves whose pieces all join it, and the others after it; None if none joins.
+
+        A sweep without members starts in any case.
+        """
+        now, joined = sweep, not sweep.members
         for part, own in found:
             trial = now.copy()
             if own is not None and all(self.joins(trial, piece) for piece in own):
                 now, joined = trial, True
             else:
                 now.after.append(part)
-        return now if joined or not sweep.members else None
+        return now if joined else None
 
     def joins(self, sweep: Sweep, piece: Piece) -> bool:
-        """Add a piece to a sweep, if it may run in blocks of rows with the others."""
+        """Add a piece to a sweep; False if it may not run in blocks of rows with the other members."""
         if sweep.members and not same_range(sweep.members[0].row, piece.row):
             return False
         if not all(self.by_rows(m, piece) for m in sweep.members):
             return False
-        needed: list[Node] = []
-        for node in reversed(sweep.after):
-            if any(self.tied(node, x) for x in (piece.leaf, *needed)):
-                needed.insert(0, node)
+        needed = self.needed(sweep, piece) if sweep.members else list(sweep.after)
         if any(self.tied(m.leaf, node) for m in sweep.members for node in needed):
             return False
-        if not sweep.members:
-            needed = list(sweep.after)
         sweep.before += needed
         sweep.after = [n for n in sweep.after if not any(n is x for x in needed)]
         sweep.members.append(piece)
         return True
 
+    def needed(self, sweep: Sweep, piece: Piece) -> list[Node]:
+        """Return the nodes after a sweep that have to run before a piece, in order."""
+        needed: list[Node] = []
+        for node in reversed(sweep.after):
+            if any(self.tied(node, x) for x in (piece.leaf, *needed)):
+                needed.insert(0, node)
+        return needed
+
     def tied(self, first: Node, second: Node) -> bool:
-        """Whether two nodes may not swap places, whichever comes first."""
+        """True if two nodes may not swap places, whichever comes first."""
         return depends(first, second, self.program) or depends(second, first, self.program)
 
     def by_rows(self, first: Piece, second: Piece) -> bool:
-        """Whether two pieces meet in memory only within rows, or both only add."""
+        """True if all dependences between two pieces stay within rows, or are between sums."""
         rows = sym(first.row.name), sym(second.row.name)
-        for a in accesses(first.leaf):
-            for b in accesses(second.leaf):
-                writes = isinstance(a, Store) or isinstance(b, Store)
-                if not writes or self.program.root(a.container) != self.program.root(b.container):
-                    continue
-                if isinstance(a, Store) and isinstance(b, Store) and a.mode == b.mode == "sum" and not b.fresh:
-                    continue
-                aligned = any(i == rows[0] and j == rows[1] for i, j in zip(a.index, b.index, strict=False))
-                if a.container != b.container or not aligned:
-                    return False
-        return True
+
+        def same_row(a: Load | Store, b: Load | Store) -> bool:
+            return a.container == b.container and rows in zip(a.index, b.index, strict=False)
+
+        return all(same_row(a, b) for a in accesses(first.leaf) for b in accesses(second.leaf) if self.conflict(a, b))
+
+    def conflict(self, a: Load | Store, b: Load | Store) -> bool:
+        """True if two accesses of one array do not commute: one writes it, and not both accumulate."""
+        if self.program.root(a.container) != self.program.root(b.container):
+            return False
+        if isinstance(a, Store) and isinstance(b, Store):
+            return not (a.mode == b.mode == "sum" and not b.fresh)
+        return isinstance(a, Store) or isinstance(b, Store)
 
     def nodes(self, sweep: Sweep) -> list[Node]:
-        """What runs in the end: the sweep between what runs before and after it, or the nodes as they were."""
+        """Return the nodes of a sweep: fused, between those before and after it, or the original ones."""
         if not self.pays(sweep.members):
             return sweep.original
         before, after = (list(fuse_block(tuple(x), self.program)) for x in (sweep.before, sweep.after))
         return [*before, *self.blocks(sweep.members), *after]
 
     def pays(self, members: list[Piece]) -> bool:
-        """Whether a matrix that is large enough is used by several members, and BLAS has part in it."""
+        """True if several members use one large matrix, and one of them is a product for BLAS."""
         used = [m.matrices(self.program) for m in members]
         large = {c for u in used for c in u if self.bytes(c) >= config.machine.swept_bytes}
         return any(sum(c in u for u in used) > 1 for c in large) and any(m.product for m in members)
 
     def bytes(self, name: str) -> int:
+        """Return the size of a container in bytes."""
         return known_bytes(self.program.containers[name])
 
     def blocks(self, members: list[Piece]) -> list[Node]:
+        """Return the loop over blocks of rows, with the rows that are left, and zeros of column sums before both."""
         row = replace(members[0].row, name=self.names.fresh(members[0].row.name))
         leaves: list[Leaf] = []
         begun: list[Node] = []
@@ -168,11 +203,11 @@ class Sweeper:
             (store,) = leaf.stores
             if store.fresh and not m.collects_rows():
                 begun.append(begin(store, leaf, code.constant(0), self.names.fresh("v")))
-                leaf = replace(leaf, body=tuple(replace(i, fresh=False) if i is store else i for i in leaf.body))
+                leaf = continued(leaf, store)
             leaves.append(leaf)
         together = self.together(leaves, [m.product for m in members])
         rows, count = self.rows(members), known_trips(row)
-        whole = (count - 2) // rows  # one row is no matrix
+        whole = (count - 2) // rows  # at least two rows are left: one row is no matrix
         start = Param(self.names.fresh(row.name), row.start, row.start + (whole - 1) * rows, sympy.Integer(rows))
         self.symbols[start.name] = dace.int64
         source = leaves[0].source
@@ -180,28 +215,35 @@ class Sweeper:
         return [*begun, *loop, *_part(together, row, row.start + whole * rows, count - whole * rows)]
 
     def rows(self, members: list[Piece]) -> int:
-        """How many rows of all matrices the cache of a core holds."""
+        """Return the number of rows of all matrices that the cache of a core holds, a power of two."""
         used = {c for m in members for c in m.matrices(self.program)}
         size = sum(self.bytes(c) for c in used) // known_trips(members[0].row)
         return max(FEWEST, min(MOST, 1 << (config.machine.sweep_block_bytes // max(size, 1)).bit_length() >> 1))
 
     def together(self, leaves: list[Leaf], product: list[bool]) -> list[Leaf]:
-        """What changes elements of one matrix several times changes them once."""
-        out: list[Leaf] = []
-        kinds: list[bool] = []
+        """Fuse updates of the same elements, so that each element is loaded and stored once.
+
+        :param product: True for each leaf that is a product, and no update.
+        """
+        out: list[tuple[Leaf, bool]] = []
         for leaf, is_product in zip(leaves, product, strict=True):
-            if not is_product:
-                for k in reversed(range(len(out))):
-                    if not kinds[k] and (joint := self.joint(out[k], leaf, out[k + 1 :])) is not None:
-                        del out[k], kinds[k]
-                        leaf = joint
-                        break
-            out.append(leaf)
-            kinds.append(is_product)
-        return out
+            out.append((leaf if is_product else self.absorbed(leaf, out), is_product))
+        return [leaf for leaf, _ in out]
+
+    def absorbed(self, leaf: Leaf, before: list[tuple[Leaf, bool]]) -> Leaf:
+        """Return an update fused with the last earlier one it can be, which is removed; alone if there is none."""
+        for k in reversed(range(len(before))):
+            first, is_product = before[k]
+            if is_product:
+                continue
+            joint = self.joint(first, leaf, [x for x, _ in before[k + 1 :]])
+            if joint is not None:
+                del before[k]
+                return joint
+        return leaf
 
     def joint(self, first: Leaf, second: Leaf, between: list[Leaf]) -> Leaf | None:
-        """Two updates of the same elements as one, in the place of the second."""
+        """Return two updates of the same elements as one leaf, at the place of the second; None if they do not fuse."""
         (a,), (b,) = first.stores, second.stores
         if a.container != b.container or any(depends(first, x, self.program) for x in between):
             return None
@@ -214,6 +256,6 @@ class Sweeper:
 
 
 def _part(leaves: list[Leaf], row: Param, start: Expr, rows: int) -> Block:
-    """The leaves for some rows."""
+    """Return the leaves restricted to some rows."""
     part = replace(row, start=start, stop=start + rows - 1)
     return tuple(replace(x, params=(part, *x.params[1:])) for x in leaves)

@@ -1,9 +1,18 @@
-"""Products over triangles as products over rectangles: ``C[i, j] += A[i, k] * B[j, k]`` for ``j <= i``, block by block.
+"""Tile contractions over triangles, so that most of the work is contractions over rectangles.
 
-BLAS has no product for such a domain. Cut into blocks of rows, nearly all of it is rectangular. Where both sides of the
-triangle are rows and columns of the result, a block's whole bounding rectangle is computed, and what belongs to the
-triangle is taken from it; where one of them is summed over, the largest rectangle in a block is a product, and the rest
-of the block stays as loops.
+BLAS has no product for a domain such as ``j <= i``. Tiling it (Wolfe 1989) into blocks of rows makes nearly all of it
+rectangular::
+
+    map i=0:n, j=0:i+1, k: C[i, j] += A[i, k] * B[j, k]
+
+    loop b step 64:
+      map i=b:b+64, j=0:b+64, k: block[i-b, j] += A[i, k] * B[j, k] (fresh)
+      map i=b:b+64, j=0:i+1:     C[i, j] += block[i-b, j]
+
+If both sides of the triangle are dimensions of the result, as here, a block computes its bounding rectangle, and the
+triangle is taken from it. If one of them is summed over, the largest rectangle in a block is a contraction by itself;
+the rest of the block is another one, of a factor that is padded with zeros, or stays as loops. The pass declines if the
+triangle has fewer than two blocks of rows, or if its bounds are not affine with slope 0, 1 or -1.
 """
 
 from __future__ import annotations
@@ -26,6 +35,8 @@ from sdgrad.program.tree import (
     Block,
     Container,
     Expr,
+    Index,
+    Instr,
     Leaf,
     Let,
     Load,
@@ -43,7 +54,7 @@ from sdgrad.symbolic.expr import free_names, sym, to_ast
 
 
 def split_triangles(program: Program, names: Names) -> Program:
-    """The program with triangular contractions cut into rectangles, and what these leave."""
+    """Tile the contractions of a program over triangles."""
     splitter = Splitter(program, names)
     body = splitter.block(program.body)
     containers, symbols = {**program.containers, **splitter.made}, {**program.symbols, **splitter.symbols}
@@ -52,7 +63,10 @@ def split_triangles(program: Program, names: Names) -> Program:
 
 @dataclass(frozen=True)
 class Triangle:
-    """``column`` runs between bounds that are linear in ``row``; the third parameter is free of both."""
+    """Hold the parameters of a triangular domain.
+
+    The bounds of ``column`` are affine in ``row``; those of ``row`` and of ``third`` are numbers.
+    """
 
     row: Param
     column: Param
@@ -60,6 +74,7 @@ class Triangle:
 
     @staticmethod
     def of(leaf: Leaf) -> Triangle | None:
+        """Return the triangle that a leaf runs over; None if its domain is another one."""
         names = {p.name for p in leaf.params}
         bound = [p for p in leaf.params if free_names(p.start, p.stop) & names]
         if len(leaf.params) != 3 or len(bound) != 1 or any(p.step != 1 for p in leaf.params):
@@ -70,12 +85,17 @@ class Triangle:
             return None
         (row,) = (p for p in leaf.params if p.name in rows)
         (third,) = (p for p in leaf.params if p not in (row, column))
-        slopes = {sympy.expand(e).coeff(sym(row.name)) for e in (column.start, column.stop)}
-        numbers = all(e.is_number for e in (row.start, row.stop, third.start, third.stop))
-        return Triangle(row, column, third) if slopes <= {-1, 0, 1} and numbers else None
+        triangle = Triangle(row, column, third)
+        return triangle if triangle.is_regular() else None
+
+    def is_regular(self) -> bool:
+        """True if the slopes of its sides are 0, 1 or -1, and its other bounds numbers."""
+        slopes = {sympy.expand(e).coeff(sym(self.row.name)) for e in (self.column.start, self.column.stop)}
+        ends = (self.row.start, self.row.stop, self.third.start, self.third.stop)
+        return slopes <= {-1, 0, 1} and all(e.is_number for e in ends)
 
     def bounds(self, first: Expr, last: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-        """The columns of some rows: the least and the greatest first one, the least and the greatest last one."""
+        """Return the extremes of the columns of some rows: least and greatest start, least and greatest stop."""
         found: list[Expr] = []
         for e in (self.column.start, self.column.stop):
             ends = [sympy.expand(e.subs(sym(self.row.name), at)) for at in (first, last)]
@@ -83,14 +103,22 @@ class Triangle:
         return found[0], found[1], found[2], found[3]
 
     def exchanged(self) -> tuple[Param, Param, Param] | None:
-        """The same domain with rows between bounds that are linear in columns; None where that takes more bounds."""
+        """Return the parameters after loop interchange of rows and columns; None if that takes more bounds."""
         pair = exchanged(self.row, self.column)
         return (*pair, self.third) if pair is not None else None
+
+    def spanned_by(self, access: Load | Store) -> bool:
+        """True if the subscripts of an access use both row and column."""
+        return {self.row.name, self.column.name} <= free_names(*access.index)
 
 
 @dataclass
 class Splitter:
-    """One program; ``made`` are the rectangles of blocks."""
+    """Tile the triangles of one program.
+
+    :param made: bounding rectangles and padded factors of blocks.
+    :param symbols: variables of loops over blocks.
+    """
 
     program: Program
     names: Names
@@ -98,9 +126,11 @@ class Splitter:
     symbols: dict[str, dace.typeclass] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
+        """Return the block with tiles in place of its triangles."""
         return tuple(x for node in block for x in self.node(node))
 
     def node(self, node: Node) -> Block:
+        """Return the nodes that replace one node; parallel maps stay as they are."""
         if isinstance(node, Scope):
             return (node,)
         if isinstance(node, Leaf):
@@ -108,47 +138,54 @@ class Splitter:
         return (with_children(node, tuple(self.block(b) for b in children(node))),)
 
     def split(self, leaf: Leaf) -> Block | None:
-        """A contraction over a triangle as blocks; None where that does not pay, or is no such contraction."""
+        """Return the tiles of a contraction over a triangle; None if it is none, or too small to pay."""
         found, triangle = recognise(leaf), Triangle.of(leaf)
         if found is None or triangle is None or known_trips(triangle.row) < 2 * config.machine.triangle_rows:
             return None
         found, triangle = _upright(found, triangle)
-        out = free_names(*found.store.index)
-        inside = [n in out for n in (triangle.row.name, triangle.column.name)]
-        if not any(inside) or all(inside) and any(_both(x, triangle) for x in (found.a, found.b)):
-            return None
-        if not all(inside) and found.store.fresh:
-            if not inside[0]:
-                exchanged = triangle.exchanged()
-                return self.split(replace(leaf, params=exchanged)) if exchanged is not None else None
-            start = begin(found.store, found.leaf, code.constant(0), self.names.fresh("v"))
-            return (start, *self.blocks(_unfresh(found), triangle, False))
-        return tuple(self.blocks(found, triangle, all(inside)))
+        kept = free_names(*found.store.index) & {triangle.row.name, triangle.column.name}
+        if len(kept) == 2:
+            factors = any(map(triangle.spanned_by, (found.a, found.b)))
+            return None if factors else tuple(self.blocks(found, triangle, masked=True))
+        return self.split_sum(found, triangle) if kept else None
+
+    def split_sum(self, c: Contraction, triangle: Triangle) -> Block | None:
+        """Return the tiles of a contraction that sums over one side of a triangle; None if there is no way.
+
+        A sum over rows that starts from zero needs its zeros in order of columns: rows and columns are interchanged.
+        """
+        if not c.store.fresh:
+            return tuple(self.blocks(c, triangle, masked=False))
+        if triangle.row.name not in free_names(*c.store.index):
+            exchanged = triangle.exchanged()
+            return self.split(replace(c.leaf, params=exchanged)) if exchanged is not None else None
+        start = begin(c.store, c.leaf, code.constant(0), self.names.fresh("v"))
+        return (start, *self.blocks(c.continued(), triangle, masked=False))
 
     def blocks(self, c: Contraction, triangle: Triangle, masked: bool) -> Iterator[Node]:
+        """Yield the loop over blocks of rows, and the nodes of the rows that are left.
+
+        :param masked: compute bounding rectangles and take the triangle from them.
+        """
+        rows = config.machine.triangle_rows
         row, count = triangle.row, known_trips(triangle.row)
-        whole = count // config.machine.triangle_rows
-        first = Param(
-            self.names.fresh(row.name),
-            row.start,
-            row.start + (whole - 1) * config.machine.triangle_rows,
-            sympy.Integer(config.machine.triangle_rows),
-        )
+        whole = count // rows
+        first = Param(self.names.fresh(row.name), row.start, row.start + (whole - 1) * rows, sympy.Integer(rows))
         self.symbols[first.name] = dace.int64
         make = self.masked if masked else self.rectangle
-        yield from as_loops(
-            [first],
-            make(c, triangle, sym(first.name), config.machine.triangle_rows, (first.start, first.stop)),
-            c.leaf.source,
-        )
-        if count % config.machine.triangle_rows:
-            start = row.start + whole * config.machine.triangle_rows
-            yield from make(c, triangle, start, count % config.machine.triangle_rows, (start, start))
+        inner = make(c, triangle, sym(first.name), rows, (first.start, first.stop))
+        yield from as_loops([first], inner, c.leaf.source)
+        if count % rows:
+            start = row.start + whole * rows
+            yield from make(c, triangle, start, count % rows, (start, start))
 
     def masked(
         self, c: Contraction, triangle: Triangle, start: Expr, rows: int, starts: tuple[Expr, Expr]
     ) -> tuple[Node, ...]:
-        """The bounding rectangle of a block of rows, and what of it belongs to the triangle."""
+        """Return the bounding rectangle of a block of rows, and the leaf that takes the triangle from it.
+
+        :param starts: the least and the greatest ``start`` of a block.
+        """
         row = replace(triangle.row, start=start, stop=start + rows - 1)
         low, _, _, high = triangle.bounds(row.start, row.stop)
         wide = [sympy.expand((high - low + 1).subs({x: s for x in start.free_symbols})) for s in starts]
@@ -169,7 +206,10 @@ class Splitter:
     def rectangle(
         self, c: Contraction, triangle: Triangle, start: Expr, rows: int, starts: tuple[Expr, Expr]
     ) -> tuple[Node, ...]:
-        """The largest rectangle in a block of rows, and what is left and right of it."""
+        """Return the largest rectangle in a block of rows, and the triangles left and right of it.
+
+        :param starts: the least and the greatest ``start`` of a block.
+        """
         row, column = replace(triangle.row, start=start, stop=start + rows - 1), triangle.column
         _, low, high, _ = triangle.bounds(row.start, row.stop)
         parts = [(low, high)]
@@ -186,57 +226,62 @@ class Splitter:
         return tuple(found)
 
     def padded(self, c: Contraction, triangle: Triangle, row: Param, part: Param) -> list[Node] | None:
-        """A product over what is left of a block: a factor is copied with zeros around it. None where that is none."""
-        slanted = [x for x in (c.a, c.b) if _both(x, triangle)]
+        """Return a triangle of a block as a product over its bounding rectangle, and the leaf that pads a factor.
+
+        None if no factor, or both, span the triangle, or if the rectangle is too wide or the product too small.
+        """
+        slanted = [x for x in (c.a, c.b) if triangle.spanned_by(x)]
         low, _, _, high = replace(triangle, column=part).bounds(row.start, row.stop)
         wide = sympy.expand(high - low + 1)
-        if (
-            len(slanted) != 1
-            or not wide.is_number
-            or wide > 2 * config.machine.triangle_rows
-            or not known_trips(triangle.third) >= config.machine.triangle_rows
-        ):
+        if len(slanted) != 1 or not self.pads(wide, triangle.third):
             return None
         (factor,) = slanted
         dtype = self.program.containers[factor.container].dtype
         rows = row.stop - row.start + 1
         block = Container(self.names.fresh(f"corner_{factor.container}"), dt.Array(dtype, [rows, wide], transient=True))
         self.made[block.name] = block
-        v, inside, kept = (self.names.fresh(n) for n in ("v", "c", "v"))
         column = replace(part, start=low, stop=high)
-        here = code.name(column.name)
-        tests: list[ast.expr] = [ast.Compare(left=to_ast(part.start), ops=[ast.LtE()], comparators=[here])]
-        tests.append(ast.Compare(left=here, ops=[ast.LtE()], comparators=[to_ast(part.stop)]))
         index = (sym(row.name) - row.start, sym(column.name) - low)
-        body = (
+        copy = Leaf((row, column), self.zero_padding(factor, part, block.name, index), c.leaf.source)
+        copied = replace(factor, container=block.name, index=index)
+        product = tuple(copied if i is factor else i for i in c.leaf.body)
+        return [copy, replace(c.leaf, params=(row, column, triangle.third), body=product)]
+
+    def pads(self, wide: Expr, third: Param) -> bool:
+        """True if a padded rectangle of this width is small, and used by enough products."""
+        rows = config.machine.triangle_rows
+        return bool(wide.is_number) and bool(wide <= 2 * rows) and known_trips(third) >= rows
+
+    def zero_padding(self, factor: Load, part: Param, block: str, index: Index) -> tuple[Instr, ...]:
+        """Return the body of a leaf that stores a factor's elements within the bounds of columns, and zeros outside."""
+        v, inside, kept = (self.names.fresh(n) for n in ("v", "c", "v"))
+        here = code.name(part.name)
+        tests: list[ast.expr] = [
+            ast.Compare(left=to_ast(part.start), ops=[ast.LtE()], comparators=[here]),
+            ast.Compare(left=here, ops=[ast.LtE()], comparators=[to_ast(part.stop)]),
+        ]
+        return (
             Let(inside, ast.BoolOp(op=ast.And(), values=tests)),
             replace(factor, name=v, guard=inside),
             Let(kept, code.choose(code.name(inside), code.name(v), code.constant(0))),
-            Store(block.name, index, kept),
+            Store(block, index, kept),
         )
-        copied = replace(factor, container=block.name, index=index)
-        product = tuple(copied if i is factor else i for i in c.leaf.body)
-        copy = Leaf((row, column), body, c.leaf.source)
-        return [copy, replace(c.leaf, params=(row, column, triangle.third), body=product)]
 
     def by_memory(self, c: Contraction, row: Param, column: Param, third: Param) -> tuple[Param, ...]:
-        """The order of loops in which the innermost one walks through memory step by step."""
+        """Return the order of loops whose innermost one has unit stride in more accesses."""
         near = [sum(steps(x, p, self.program) == 1 for x in (c.store, c.a, c.b)) for p in (column, third)]
         return (third, row, column) if near[0] > near[1] else (row, column, third)
 
 
-def _both(access: Load | Store, triangle: Triangle) -> bool:
-    return {triangle.row.name, triangle.column.name} <= free_names(*access.index)
-
-
 def _upright(c: Contraction, triangle: Triangle) -> tuple[Contraction, Triangle]:
-    """With columns counted so that rows and columns are mentioned apart: ``x[k, i + j]`` as ``x[k, j]``."""
-    row, column = sym(triangle.row.name), sym(triangle.column.name)
-    places = [e for x in (c.a, c.b, c.store) for e in x.index]
-    slanted = {s for e in places for s in (1, -1) if not sympy.expand(e - column - s * row).has(row, column)}
-    if len(slanted) != 1:
+    """Skew a triangle, so that subscripts use its row and its column apart: ``x[k, i + j]`` becomes ``x[k, j]``.
+
+    Both stay unchanged if subscripts have other sums of row and column, or if the triangle became a rectangle.
+    """
+    sign = _skew(c, triangle)
+    if sign is None:
         return c, triangle
-    (sign,) = slanted
+    row, column = sym(triangle.row.name), sym(triangle.column.name)
     env: dict[str, Expr] = {triangle.column.name: column - sign * row}
     body = tuple(rename_instr(i, {}, env) for i in c.leaf.body)
     start, stop = (sympy.expand(e + sign * row) for e in (triangle.column.start, triangle.column.stop))
@@ -249,7 +294,9 @@ def _upright(c: Contraction, triangle: Triangle) -> tuple[Contraction, Triangle]
     return (found, replace(triangle, column=moved)) if found is not None else (c, triangle)
 
 
-def _unfresh(c: Contraction) -> Contraction:
-    store = replace(c.store, fresh=False)
-    body = tuple(store if i is c.store else i for i in c.leaf.body)
-    return replace(c, leaf=replace(c.leaf, body=body), store=store)
+def _skew(c: Contraction, triangle: Triangle) -> int | None:
+    """Return the sign of the row in subscripts ``column + row`` or ``column - row``; None if there are none, or both."""
+    row, column = sym(triangle.row.name), sym(triangle.column.name)
+    places = [e for x in (c.a, c.b, c.store) for e in x.index]
+    signs = {s for e in places for s in (1, -1) if not sympy.expand(e - column - s * row).has(row, column)}
+    return signs.pop() if len(signs) == 1 else None

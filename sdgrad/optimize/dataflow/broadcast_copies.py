@@ -1,7 +1,8 @@
-"""Arrays that are filled with copies of the elements of smaller ones, wholly or in part, and what reads them.
+"""Describe arrays that are broadcast copies of smaller ones, wholly or in part, and let leaves read the originals.
 
 The cotangent of a symmetric matrix's sum is one number in each element. That of the lower triangle is added to that of
-the upper one and set to zero, so that the matrix as a whole is not uniform; the upper triangle is, before and after.
+the upper one and set to zero, so that the matrix as a whole is not uniform. The upper triangle is, before and after.
+A set of integer points (isl; Verdoolaege 2010) says which elements are copies.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ ONE = sympy.Integer(1)
 
 @dataclass(frozen=True)
 class Copy:
-    """A container, and where its elements are copied from.
+    """A container whose elements are copies of those of a smaller one.
 
-    :param part: the elements of which that is so; None for all of them.
+    :param window: the smaller container, by subscripts of the target.
+    :param part: the elements that are copies; None for all.
     """
 
     target: str
@@ -45,13 +47,13 @@ class Copy:
 
 
 def copied_elements(store: Store, leaf: Leaf, rank: int, assigned: Set[str]) -> isl.Set | None:
-    """The elements that a store writes; None where that is not known exactly, or changes with a symbol's value."""
+    """Return the elements that a store writes; None if they are not known exactly, or depend on assigned symbols."""
     found = _relation(store, leaf, rank, assigned)
     return found.elements if found.exact and store.guard is None else None
 
 
 def holds_for(copy: Copy, leaf: Leaf, assigned: Set[str]) -> bool:
-    """Whether all that a leaf reads of a container is copied."""
+    """True if all elements of the target that a leaf reads are copies."""
     loads = [x for x in leaf.loads if x.container == copy.target]
     return copy.part is None or all(
         bool(_relation(x, leaf, len(x.index), assigned).elements.is_subset(copy.part)) for x in loads
@@ -59,7 +61,7 @@ def holds_for(copy: Copy, leaf: Leaf, assigned: Set[str]) -> bool:
 
 
 def left_of(copy: Copy, leaf: Leaf, shape: Sequence[Expr], assigned: Set[str]) -> Copy | None:
-    """What is still copied when a leaf has written to some elements."""
+    """Return the copies that remain when a leaf has written to some elements; None if none do."""
     part = copy.part if copy.part is not None else all_elements(shape)
     for store in leaf.stores:
         if store.container == copy.target and part is not None:
@@ -68,7 +70,7 @@ def left_of(copy: Copy, leaf: Leaf, shape: Sequence[Expr], assigned: Set[str]) -
 
 
 def sees_copies(copy: Copy, leaf: Leaf, assigned: Set[str]) -> bool:
-    """Whether a leaf that writes to a container reads nothing of it but what was copied there before."""
+    """True if a leaf that writes to the target reads only copies of it, before any instance overwrites them."""
     stores = [s for s in leaf.stores if s.container == copy.target]
     loads = [x for x in leaf.loads if x.container == copy.target]
     first = min(leaf.body.index(s) for s in stores)
@@ -80,7 +82,7 @@ def sees_copies(copy: Copy, leaf: Leaf, assigned: Set[str]) -> bool:
 
 
 def from_original(copy: Copy, leaf: Leaf) -> Leaf:
-    """A leaf that reads the elements of a container where they are copied from."""
+    """Let a leaf read the original instead of the copy."""
     window = copy.window
 
     def moved(i: Instr) -> Instr:
@@ -92,13 +94,12 @@ def from_original(copy: Copy, leaf: Leaf) -> Leaf:
 
 
 def spelled_out(copy: Copy, leaf: Leaf, names: Names) -> Leaf:
-    """The leaf with an addition to elements of a container as an assignment, if it is all that it does with these."""
-    stores = [s for s in leaf.stores if s.container == copy.target]
-    loads = [x for x in leaf.loads if x.container == copy.target]
-    (store, *others) = stores
-    if others or store.mode != "sum" or store.fresh or store.guard or not injective(store, leaf, len(store.index)):
-        return leaf
-    if not all(apart(x, store, leaf) for x in loads):
+    """Write an addition to the target as a load and an assignment.
+
+    The leaf is unchanged if it does anything else with the elements that it adds to.
+    """
+    store = _only_addition(copy, leaf)
+    if store is None:
         return leaf
     old, new = names.fresh("v"), names.fresh("v")
     let = Let(new, code.binary(ast.Add, code.name(old), code.name(store.value)))
@@ -108,8 +109,21 @@ def spelled_out(copy: Copy, leaf: Leaf, names: Names) -> Leaf:
     return replace(leaf, body=tuple(body))
 
 
+def _only_addition(copy: Copy, leaf: Leaf) -> Store | None:
+    """Return the one store to the target if it adds one term to each of its elements; None if there is another use."""
+    (store, *others) = (s for s in leaf.stores if s.container == copy.target)
+    if others or store.mode != "sum" or store.fresh or store.guard:
+        return None
+    if not injective(store, leaf, len(store.index)):
+        return None
+    return store if all(apart(x, store, leaf) for x in leaf.loads if x.container == copy.target) else None
+
+
 def peeled(copy: Copy, leaf: Leaf, assigned: Set[str]) -> tuple[Leaf, Leaf] | None:
-    """A leaf as two, the second of which reads copies alone: the first has one value of a parameter, at an end."""
+    """Peel the first or last iteration of a parameter off a leaf, so that the others read copies only (Wolfe 1989).
+
+    None if no peeling achieves that.
+    """
     for p in leaf.params if not leaf.sequential else ():
         if p.step != 1 or not _always_runs(p, leaf.params):
             continue
@@ -121,7 +135,10 @@ def peeled(copy: Copy, leaf: Leaf, assigned: Set[str]) -> tuple[Leaf, Leaf] | No
 
 
 def _begun_once(first: Leaf, second: Leaf) -> tuple[Leaf, Leaf] | None:
-    """Two parts of a leaf, the second of which adds to the sums that the first one began; None where that differs."""
+    """Let the second part of a leaf add to the fresh sums that the first part starts.
+
+    None if it shares some of their elements only.
+    """
     for k, store in enumerate(second.body):
         if not isinstance(store, Store) or not store.fresh:
             continue
@@ -138,9 +155,9 @@ def _begun_once(first: Leaf, second: Leaf) -> tuple[Leaf, Leaf] | None:
     return first, second
 
 
-def _at(leaf: Leaf, param: Param, place: Expr) -> Leaf:
-    """The instances of a leaf at one value of a parameter."""
-    by = {param.name: place}
+def _at(leaf: Leaf, param: Param, value: Expr) -> Leaf:
+    """Return the instances of a leaf at one value of a parameter."""
+    by = {param.name: value}
     params = [
         replace(q, start=substitute(q.start, by), stop=substitute(q.stop, by), step=substitute(q.step, by))
         for q in leaf.params
@@ -150,43 +167,54 @@ def _at(leaf: Leaf, param: Param, place: Expr) -> Leaf:
 
 
 def _always_runs(param: Param, params: Sequence[Param]) -> bool:
-    """Whether a parameter has a value for all values of those that its range depends on. False where unknown."""
+    """True if a parameter's range is nonempty for all values of those that it depends on; False if unknown."""
     others = [q for q in params if q is not param]
+    if not _bounds_are_closed(param, others):
+        return False
     names = ", ".join(f"v_{q.name}" for q in others)
     try:
         limits = [c for q in others if param.name not in free_names(q.start, q.stop) for c in domain_constraint(q)]
-        without = " and ".join([*limits, f"{isl_text(param.stop)} < {isl_text(param.start)}"])
+        is_empty = " and ".join([*limits, f"{isl_text(param.stop)} < {isl_text(param.start)}"])
     except NotAffine:
         return False
-    if free_names(param.start, param.stop) - {q.name for q in others}:
+    return bool(isl.Set(f"{{ [{names}] : {is_empty} }}").is_empty())
+
+
+def _bounds_are_closed(param: Param, others: Sequence[Param]) -> bool:
+    """True if bounds mention parameters of the leaf only: those of the parameter no other than the others."""
+    names = {q.name for q in others}
+    if free_names(param.start, param.stop) - names:
         return False
-    if any(free_names(q.start, q.stop) - {p.name for p in params} for q in others):
-        return False
-    return bool(isl.Set(f"{{ [{names}] : {without} }}").is_empty())
+    return not free_names(*(e for q in others for e in (q.start, q.stop))) - names - {param.name}
 
 
 def _relation(access: Load | Store, leaf: Leaf, rank: int, assigned: Set[str]):
+    """Return the relation from a leaf's instances to elements; assigned symbols have unknown values."""
     return access_relation(access.index, [(p.name, p) for p in leaf.params], leaf.defined | assigned, rank)
 
 
 def _plain(index: Sequence[sympy.Expr]) -> list[str]:
-    """The names that an index consists of; empty where it is anything but names, each once."""
+    """Return the names that an index consists of; none if it is anything but names, each once."""
     names = [str(e) for e in index if isinstance(e, sympy.Symbol)]
     return names if len(set(names)) == len(index) else []
 
 
 def shifted(index: Sequence[sympy.Expr]) -> list[str]:
-    """The same where numbers are added to the names."""
+    """Return the names that an index consists of up to constant offsets; none if it is anything else."""
     return _plain([next(iter(e.free_symbols)) if len(e.free_symbols) == 1 and _is_shift(e) else e for e in index])
 
 
 def _is_shift(e: sympy.Expr) -> bool:
+    """True for the one symbol of an expression plus a constant."""
     (symbol,) = e.free_symbols
     return bool((e - symbol).is_Integer)
 
 
 def window_of(load: Load, index: Sequence[Expr], params: set[str]) -> Window | None:
-    """A container's elements by the places in a larger one, where they are stored; None where no place is left out."""
+    """Return a loaded container by subscripts of the larger one that it is stored to.
+
+    None if a subscript is neither a constant nor one of the larger container's, or if none of those is left out.
+    """
     names = shifted(index)
     axes: list[Axis | None] = [None] * len(index)
     base = list(load.index)

@@ -1,9 +1,19 @@
-"""Arrays that are others, element by element, are not made: who reads them reads the original, or its twin."""
+"""Propagate copies of whole arrays: readers of a copy read its original.
+
+An array is a copy if a leaf assigns each of its elements from the same element of another array. Two arrays are twins
+if a leaf assigns one value to the same element of both; the second counts as a copy of the first::
+
+    map i: y[i] = x[i]                    map i: z[i] = x[i] * x[i]
+    map i: z[i] = y[i] * y[i]
+
+This is copy propagation (Muchnick 1997) for arrays of one layout. The pass declines if the original changes before the
+last reader of the copy, if the copy is written twice or read in another block, and for arguments and views.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sdgrad.analysis.access_relations import covers
 from sdgrad.program.rename import renamed
@@ -27,7 +37,7 @@ from sdgrad.symbolic.expr import same
 
 
 def read_originals(program: Program) -> Program:
-    """The program without copies of arrays that do not change while the copy is read."""
+    """Let readers of a copy read its original, and drop assignments of an element to itself."""
     program = replace(program, body=rewritten(program.body, lambda n: _without_identities(n, program)))
     written = Counter(n for node in walk(program.body) for n in _stores(node))
     viewed = {c.view_of for c in program.containers.values()}
@@ -37,7 +47,7 @@ def read_originals(program: Program) -> Program:
 
 
 def _without_identities(node: Node, program: Program) -> Block:
-    """A leaf without stores of what the element holds already, which is what remains of ``x += y`` backwards."""
+    """Drop a leaf's assignments of an element to itself, which are left of ``x += y`` backwards."""
     if not isinstance(node, Leaf):
         return (node,)
     loads = {i.name: i for i in node.body if isinstance(i, Load)}
@@ -55,24 +65,48 @@ def _without_identities(node: Node, program: Program) -> Block:
     return (rest,) if rest.stores else ()
 
 
+@dataclass(frozen=True)
+class Copy:
+    """A container with the elements of another one.
+
+    :param is_twin: True if one leaf sets both.
+    """
+
+    target: str
+    original: str
+    is_twin: bool
+
+
 def _block(block: Block, program: Program, copies: set[str], whole: set[str]) -> Block:
+    """Propagate copies in a block and the blocks inside it.
+
+    :param copies: temporaries that are written once.
+    :param whole: containers with memory of their own and without views.
+    """
     nodes = [with_children(n, tuple(_block(b, program, copies, whole) for b in children(n))) for n in block]
     for k, node in enumerate(nodes):
-        pairs = [(False, p) for p in _copied(node, program, copies, whole)]
-        pairs += [(True, p) for p in _twins(node, program, copies, whole)]
-        for twin, (target, original) in pairs:
-            users = [j for j, n in enumerate(nodes) if target in reads(n)]
-            if not users or users[0] <= k or _elsewhere(target, block, program):
-                continue
-            if any(original in writes(n) for n in nodes[k + twin : users[-1] + 1]):
-                continue
-            for j in users:
-                (nodes[j],) = renamed((nodes[j],), {target: original}, {})
+        found = [Copy(*pair, is_twin=False) for pair in _copied(node, program, copies, whole)]
+        found += [Copy(*pair, is_twin=True) for pair in _twins(node, program, copies, whole)]
+        for copy in found:
+            if not _is_read_outside(copy.target, block, program):
+                _propagate(copy, nodes, k)
     return tuple(nodes)
 
 
+def _propagate(copy: Copy, nodes: list[Node], k: int) -> None:
+    """Let the readers of a copy made in the k-th node read the original, unless it changes before."""
+    readers = [j for j, n in enumerate(nodes) if copy.target in reads(n)]
+    if not readers or readers[0] <= k:
+        return
+    first = k + 1 if copy.is_twin else k
+    if any(copy.original in writes(n) for n in nodes[first : readers[-1] + 1]):
+        return
+    for j in readers:
+        (nodes[j],) = renamed((nodes[j],), {copy.target: copy.original}, {})
+
+
 def _copied(node: Node, program: Program, copies: set[str], whole: set[str]) -> list[tuple[str, str]]:
-    """Containers that a leaf sets to others, all of them and element by element."""
+    """Return the containers that a leaf copies as a whole, element by element, with their originals."""
     if not isinstance(node, Leaf):
         return []
     loads = {i.name: i for i in node.body if isinstance(i, Load) and i.guard is None}
@@ -88,7 +122,7 @@ def _copied(node: Node, program: Program, copies: set[str], whole: set[str]) -> 
 
 
 def _twins(node: Node, program: Program, copies: set[str], whole: set[str]) -> list[tuple[str, str]]:
-    """Containers that a leaf sets to what it sets others to, which come first."""
+    """Return the containers that a leaf sets to the values of an earlier store, with that store's container."""
     if not isinstance(node, Leaf):
         return []
     found: list[tuple[str, str]] = []
@@ -104,7 +138,7 @@ def _twins(node: Node, program: Program, copies: set[str], whole: set[str]) -> l
 
 
 def same_element(store: Store, load: Load | Store, leaf: Leaf, program: Program) -> bool:
-    """Whether a store writes all of a container, each element from the same one of another of its layout."""
+    """True if a store writes all of a container, each element at the subscripts of another one of its layout."""
     own, original = program.containers[store.container].desc, program.containers[load.container].desc
     return (
         store.guard is None
@@ -117,16 +151,17 @@ def same_element(store: Store, load: Load | Store, leaf: Leaf, program: Program)
 
 
 def _stores(node: Node) -> list[str]:
-    """What a node writes by itself, a container as often as there are stores to it."""
+    """Return the containers that a node writes by itself, once for each store."""
     if isinstance(node, Leaf):
         return [s.container for s in node.stores]
     return [] if children(node) else list(writes(node))
 
 
-def _elsewhere(name: str, block: Block, program: Program) -> bool:
-    """Whether nodes outside of a block read a container."""
+def _is_read_outside(name: str, block: Block, program: Program) -> bool:
+    """True if a node outside of a block reads a container."""
     return _readers(name, block) != _readers(name, program.body)
 
 
 def _readers(name: str, block: Block) -> int:
+    """Return how many nodes of a block and of the blocks inside it read a container by themselves."""
     return sum(name in (own_reads(n) if children(n) else reads(n)) for n in walk(block))

@@ -18,7 +18,7 @@ The pass keeps clears in scopes, clears of views and arguments, and clears in lo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -53,12 +53,12 @@ Dimension = tuple[str, Param | None]
 class Access:
     """A read or a clear in its context.
 
-    :param place: its position in the program's text.
+    :param position: its position in the program's text.
     :param loops: the loops around it, outermost first.
     :param access: None if it may touch any element.
     """
 
-    place: int
+    position: int
     loops: tuple[Loop | Scope, ...]
     leaf: Leaf | None
     access: Load | Store | None
@@ -86,7 +86,7 @@ def drop_clears(program: Program) -> Program:
         rank, fixed = len(program.containers[name].shape), _privatizing_loops(name, clear, private)
         return not any(_reads_after(r, clear, rank, assigned, fixed) for r in readers.get(name, ()))
 
-    dead = {(a.place, id(a.access)) for name, a in found if _clears(a, name, program) and is_dead(name, a)}
+    dead = {(a.position, id(a.access)) for name, a in found if _clears(a, name, program) and is_dead(name, a)}
     return replace(program, body=_without(program.body, dead, [0])) if dead else program
 
 
@@ -108,9 +108,9 @@ def _without(block: Block, dead: set[tuple[int, int]], count: list[int]) -> Bloc
     out: list[Node] = []
     for node in block:
         count[0] += 1
-        place = count[0]
-        if isinstance(node, Leaf) and any((place, id(s)) in dead for s in node.stores):
-            left = drop_stores(node, lambda s, place=place: (place, id(s)) in dead)
+        position = count[0]
+        if isinstance(node, Leaf) and any((position, id(s)) in dead for s in node.stores):
+            left = drop_stores(node, lambda s, position=position: (position, id(s)) in dead)
             out += [left] if left.stores else []
         else:
             out.append(with_children(node, tuple(_without(b, dead, count) for b in children(node))))
@@ -177,20 +177,18 @@ def _reads_after(read: Access, clear: Access, rank: int, unknown: frozenset[str]
     :param fixed: the number of outermost loops that have the same iteration in both.
     """
     common = _common_loops(read, clear)
-    own = read.place == clear.place and not _is_injective(clear, rank)
-    after = own or read.place > clear.place or read.access is None
-    if not after and (not common or fixed >= common):
+    or_now = _follows_in_text(read, clear, rank)
+    if not or_now and fixed >= common:
         return False
-    params = [p for loop in clear.loops[:common] for _, p in _dimensions(loop)]
-    rising = [bool(p.step > 0) for p in params if p is not None and p.step.is_number]
-    if len(rising) != common:
+    rising = _directions(clear.loops[:common])
+    if rising is None:
         return True
     cleared, seen = (x.relation(common, rank, unknown) for x in (clear, read))
     if cleared.is_empty() or seen.is_empty():
         return True  # what never runs is left as it is: it may be all that defines what is read
     pairs = cleared.apply_range(seen.reverse())
     if common:
-        pairs = pairs.intersect(_later(rising, after, fixed))
+        pairs = pairs.intersect(_later(rising, or_now, fixed))
     return not pairs.is_empty()
 
 
@@ -198,6 +196,20 @@ def _common_loops(one: Access, other: Access) -> int:
     """Return how many loops are around both accesses."""
     pairs = enumerate(zip(one.loops, other.loops, strict=False))
     return next((k for k, (a, b) in pairs if a is not b), min(len(one.loops), len(other.loops)))
+
+
+def _follows_in_text(read: Access, clear: Access, rank: int) -> bool:
+    """True if a read may follow a clear within one iteration of the loops around both."""
+    if read.position == clear.position and not _is_injective(clear, rank):
+        return True
+    return read.position > clear.position or read.access is None
+
+
+def _directions(loops: Sequence[Loop | Scope]) -> list[bool] | None:
+    """Return for each loop True if its symbol increases; None if that is unknown for one."""
+    params = [p for loop in loops for _, p in _dimensions(loop)]
+    rising = [bool(p.step > 0) for p in params if p is not None and p.step.is_number]
+    return rising if len(rising) == len(loops) else None
 
 
 def _is_injective(clear: Access, rank: int) -> bool:

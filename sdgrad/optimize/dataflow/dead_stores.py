@@ -1,7 +1,14 @@
-"""Stores that nobody reads: to temporaries that each block sets before it reads them, and does not read any more.
+"""Remove dead stores to temporaries of one block (backward liveness analysis; Aho et al. 2006).
 
-Reversal sets temporaries again for the adjoints that need them; once these read where the values come from, or have
-them in a register, nothing is left to set them for.
+Reversal sets temporaries again for the adjoints that need them. Once these adjoints read the original, or hold the
+value in a register, the store is dead::
+
+    map i:                        map i:
+      v = sin(x[i])                 v = sin(x[i])
+      t[i] = v                      y[i] = v
+      y[i] = v
+
+Only temporaries qualify that leaves use, and that each block sets before it reads them.
 """
 
 from __future__ import annotations
@@ -14,14 +21,15 @@ from sdgrad.rewrite.fusion import drop_stores
 
 
 def drop_unread(program: Program) -> Program:
-    """The program without stores to temporaries that their block does not read afterwards."""
+    """Remove stores to temporaries that their block does not read afterwards."""
     temporary = frozenset(within_blocks(program))
     return replace(program, body=_block(program.body, temporary)) if temporary else program
 
 
 def _block(block: Block, temporary: frozenset[str]) -> Block:
+    """Remove dead stores of a block and the blocks inside it, from its last node to its first."""
     out: list[Node] = []
-    later: set[str] = set()  # temporaries that are read after the node
+    later: set[str] = set()  # live after the node
     for node in reversed(block):
         node = with_children(node, tuple(_block(b, temporary) for b in children(node)))
         if isinstance(node, Leaf) and (unread := _unread(node, temporary - later)):
@@ -34,5 +42,5 @@ def _block(block: Block, temporary: frozenset[str]) -> Block:
 
 
 def _unread(leaf: Leaf, temporary: frozenset[str]) -> frozenset[str]:
-    """Of some temporaries, those that a leaf writes and does not read itself."""
+    """Return the temporaries that a leaf writes and does not read itself."""
     return temporary & {s.container for s in leaf.stores} - reads(leaf)

@@ -1,14 +1,16 @@
 """Sink initializations to the loop iterations that use the elements, and drop them where a sum can start instead.
 
-``A = 0; for t: A[t, :t] += ..`` passes over all of ``A`` before it begins, and an array that is larger than a cache
-moves through memory twice. If each iteration has a row of its own, it initializes that row::
+An array larger than a cache moves through memory twice if it is initialized as a whole before it is used. If each
+iteration has a row of its own, it initializes that row (code sinking, Muchnick 1997)::
 
     map i, j: A[i, j] = 0                 loop t:
-    loop t:                                 map j: A[t, j] = 0
-      map j: A[t, j] += v[j]                map j: A[t, j] += v[j]
+    loop t:                                 map j=0:n: A[t, j] = 0
+      map j=0:t: A[t, j] += v[j]            map j=0:t: A[t, j] += v[j]
 
-The initialization of the row is then a fill of its own, and the sum that reaches each of its elements once becomes an
-assignment. Both are code sinking (Muchnick 1997) and its partial form: what the sums do not reach is still filled.
+A sum that reaches each element once becomes an assignment, and what it does not reach is still filled::
+
+    map j=0:n: A[t, j] = 0                map j=t:n: A[t, j] = 0
+    map j=0:t: A[t, j] += v[j]            map j=0:t: A[t, j] = v[j]
 
 The pass declines small arrays, an initialization that depends on the element, and loops whose iterations share
 elements or do not cover all of them.
@@ -121,14 +123,11 @@ class Fill:
     def of(store: Store, leaf: Leaf, program: Program) -> Fill | None:
         """Return the part of a leaf that belongs to a store as a fill; None if it is none, or its array is small."""
         name, params = store.container, {p.name: p for p in leaf.params}
-        if not _sets_constant(store, leaf, program):
+        if not _sets_constant(store, leaf, program) or sum(s.container == name for s in leaf.stores) > 1:
             return None
         if known_bytes(program.containers[name]) < config.machine.sunk_initialization_bytes:
             return None
         complete = [getattr(e, "name", None) in params for e in store.index]
-        subscripts = sorted(e.name for e, own in zip(store.index, complete, strict=True) if own)
-        if not subscripts or subscripts != sorted(params) or sum(s.container == name for s in leaf.stores) > 1:
-            return None
         if not _is_slab(store, complete, params, program.containers[name].shape):
             return None
         alone = drop_stores(leaf, lambda s: s is not store)
@@ -162,7 +161,10 @@ def _sets_constant(store: Store, leaf: Leaf, program: Program) -> bool:
 
 
 def _is_slab(store: Store, complete: Sequence[bool], params: dict[str, Param], shape: Sequence[Expr]) -> bool:
-    """True if parameters run through complete dimensions, and the other subscripts are constant."""
+    """True if each parameter runs through one complete dimension, and the other subscripts are constant."""
+    subscripts = sorted(e.name for e, own in zip(store.index, complete, strict=True) if own)
+    if not subscripts or subscripts != sorted(params):
+        return False
     for e, own, n in zip(store.index, complete, shape, strict=True):
         if not (_is_range(params[e.name], sympy.Integer(0), n - 1) if own else free_names(e).isdisjoint(params)):
             return False
@@ -210,7 +212,7 @@ def _into_iterations(loop: Loop, fill: Fill, program: Program) -> Loop | None:
 
 
 def _private_subscript(loop: Loop, fill: Fill, program: Program) -> Expr | None:
-    """Return the subscript that all accesses have in the slowest dimension; None if it changes in the iteration."""
+    """Return the one subscript in the slowest dimension of all that an iteration accesses; None if it has several."""
     subscripts: set[Expr] = set()
     for node in walk(loop.body):
         found = _subscripts(node, fill, program)
@@ -219,12 +221,18 @@ def _private_subscript(loop: Loop, fill: Fill, program: Program) -> Expr | None:
         subscripts |= found
         if isinstance(node, Leaf) and free_names(*subscripts) & node.defined:
             return None
-    changing, own = _changing(loop.body), {p.name for p in fill.leaf.params}
-    outside = free_names(*fill.store.index, *(e for p in fill.leaf.params for e in (p.start, p.stop))) - own
-    if len(subscripts) != 1 or loop.symbol in changing | own | outside or outside & changing:
+    if len(subscripts) != 1 or not _is_fixed(fill, loop):
         return None
     (subscript,) = subscripts
+    changing, own = _changing(loop.body), {p.name for p in fill.leaf.params}
     return None if free_names(subscript) & (changing | own) else subscript
+
+
+def _is_fixed(fill: Fill, loop: Loop) -> bool:
+    """True if the bounds and subscripts of a fill stay the same in a loop, and no name of it is the loop's symbol."""
+    changing, own = _changing(loop.body), {p.name for p in fill.leaf.params}
+    outside = free_names(*fill.store.index, *(e for p in fill.leaf.params for e in (p.start, p.stop))) - own
+    return loop.symbol not in changing | own | outside and not outside & changing
 
 
 def _subscripts(node: Node, fill: Fill, program: Program) -> set[Expr] | None:

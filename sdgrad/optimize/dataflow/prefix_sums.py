@@ -41,7 +41,7 @@ class Running:
 
     @property
     def first(self) -> Expr:
-        """The row with the fewest terms."""
+        """Return the row with the fewest terms."""
         return self.row.start if self.slope == 1 else self.row.stop
 
     def terms(self, row: Expr) -> Param:
@@ -91,13 +91,11 @@ def running(params: tuple[Param, ...], rows: set[str]) -> Running | None:
 
 
 def _row_and_term(params: tuple[Param, ...], rows: set[str]) -> tuple[tuple[Param, ...], Param, Param] | None:
-    """Return the parameters with the range of the term given by the row, and these two; None if no pair is like that."""
-    names = {p.name for p in params}
-    bound = [p for p in params if free_names(p.start, p.stop, p.step) & names]
-    if len(bound) != 1 or any(p.step != 1 for p in params):
+    """Return the parameters with the range of the term given by the row, and these two; None if there are none."""
+    pair = _dependent_pair(params)
+    if pair is None:
         return None
-    (inner,) = bound
-    outer = next(p for p in params if p.name in free_names(inner.start, inner.stop))
+    outer, inner = pair
     if inner.name in rows:
         pair = exchanged(outer, inner)
         if pair is None:
@@ -105,6 +103,16 @@ def _row_and_term(params: tuple[Param, ...], rows: set[str]) -> tuple[tuple[Para
         outer, inner = pair
         params = tuple({inner.name: inner, outer.name: outer}.get(p.name, p) for p in params)
     return (params, outer, inner) if outer.name in rows and inner.name not in rows else None
+
+
+def _dependent_pair(params: tuple[Param, ...]) -> tuple[Param, Param] | None:
+    """Return a parameter and the only one whose range depends on another; None if there are others, or steps."""
+    names = {p.name for p in params}
+    bound = [p for p in params if free_names(p.start, p.stop, p.step) & names]
+    if len(bound) != 1 or any(p.step != 1 for p in params):
+        return None
+    (inner,) = bound
+    return next(p for p in params if p.name in free_names(inner.start, inner.stop)), inner
 
 
 def _growth(row: Param, term: Param, names: set[str]) -> int | None:

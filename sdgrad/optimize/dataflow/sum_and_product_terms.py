@@ -64,12 +64,15 @@ def range_without(param: Param, gone: set[str], params: Sequence[Param]) -> Para
         return param
     if (starts and stops) or len(starts | stops) > 1 or param.step != 1:
         return None
-    end = "start" if starts else "stop"
     other = next(p for p in params if p.name in starts | stops)
-    if free_names(other.start, other.stop) & {p.name for p in params} or other.step != 1:
-        return None
-    widest = _extreme(getattr(param, end), other, lowest=end == "start")
+    end = "start" if starts else "stop"
+    widest = _extreme(getattr(param, end), other, lowest=end == "start") if _is_closed(other, params) else None
     return replace(param, **{end: widest}) if widest is not None else None
+
+
+def _is_closed(param: Param, params: Sequence[Param]) -> bool:
+    """True if a parameter takes all values between bounds that depend on no parameter."""
+    return param.step == 1 and not free_names(param.start, param.stop) & {p.name for p in params}
 
 
 def _extreme(bound: Expr, other: Param, lowest: bool) -> Expr | None:
@@ -96,6 +99,7 @@ def _operands(leaf: Leaf, value: ast.expr, op: type[ast.operator]) -> list[ast.e
     lets = {i.name: i.expr for i in leaf.lets}
 
     def taken_apart(expr: ast.expr) -> list[ast.expr]:
+        """Return the operands of an expression; a name alone unless its let has several."""
         if isinstance(expr, ast.Name) and isinstance(lets.get(expr.id), (ast.Name, ast.BinOp)):
             inner = taken_apart(lets[expr.id])
             return inner if len(inner) > 1 or isinstance(inner[0], ast.Name) else [expr]

@@ -1,13 +1,21 @@
-"""Programs for a GPU: arrays in its memory, parallel nests as kernels, control flow and library calls on the host.
+"""Offload a program to a GPU: arrays in device memory, parallel nests as kernels, the rest on the host.
 
-What the host decides by data (conditions, bounds) is fetched before; arrays that a library on the host needs are copied
-there and back. Arguments are arrays of the host, unless they are said to be resident: what the program reads of them is
-copied in first, what it writes is copied out last.
+The host runs control flow and library calls. It copies single elements that conditions and bounds read, and the
+operands of its libraries. Arguments in host memory are copied in at the start and out at the end::
+
+    argument x: float64[8]                local there_x: float64[8]     (device memory)
+    map i=0:8: x[i] = 2 * x[i]            map i=0:8: there_x[i] = x[i]
+                                          map i=0:8: there_x[i] = 2 * there_x[i]     (kernel)
+                                          map i=0:8: x[i] = there_x[i]
+
+Resident arguments are in device memory already. The pass never declines: a nest that cannot be parallel becomes a
+kernel of one thread.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -34,6 +42,7 @@ from sdgrad.program.tree import (
     Program,
     Region,
     Scope,
+    Source,
     Store,
     SymbolAssign,
     Value,
@@ -50,41 +59,55 @@ from sdgrad.symbolic.expr import free_names
 
 DEVICE, HOST, REGISTER = dace.StorageType.GPU_Global, dace.StorageType.CPU_Heap, dace.StorageType.Register
 KERNEL, INSIDE = dace.ScheduleType.GPU_Device, dace.ScheduleType.Sequential
-PRODUCTS = (Gemm, Gemv, MatMul)  # cuBLAS's: without it there are no calls of them
+PRODUCTS = (Gemm, Gemv, MatMul)
+"""Library nodes that cuBLAS runs on the device; without cuBLAS programs have none of them."""
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 def run_on_device(program: Program, names: Names, resident: bool = False) -> Program:
-    """The program on a GPU.
+    """Offload a program to a GPU.
 
-    :param resident: its arguments are in the GPU's memory.
+    :param resident: True if its arguments are in device memory.
     """
     placer = Placer(program, names)
     body = placer.block(program.body)
     outside = () if resident else program.arguments
     moved = {n: placer.twin(program.containers[n]) for n in outside if placer.is_array(n)}
-    places = {n: c.name for n, c in moved.items()}
-    local = {c for n in walk(body) for c in local_names(n)}
-    known = {**program.containers, **placer.made}
-    inside = {n: c if n in local else placed(c, DEVICE) for n, c in known.items() if n not in moved}
-    inside |= {c.name: c for c in placer.hosted.values()}
-    views = {n: replace(c, view_of=places.get(c.view_of, c.view_of)) for n, c in inside.items() if c.view_of}
     arguments = {n: program.containers[n] for n in outside}
-    containers = {**inside, **views, **{c.name: placed(c, DEVICE) for c in moved.values()}, **arguments}
+    containers = {**_stored(placer, body, moved), **arguments}
     written = {program.root(w) for node in program.body for w in writes(node)}
-    read = {program.root(r) for node in program.body for r in reads(node)}
-    defined = defined_first(program.body, program, program.arguments)
-    entering = [n for n in moved if n not in defined and (n in read or n in written)]
+    live = _live_on_entry(program, written)
+    entering = [n for n in moved if n in live]
     body = (
         *(assign(moved[n], program.containers[n], "set", names, f"{n} to the device") for n in entering),
-        *renamed(body, places),
+        *renamed(body, {n: c.name for n, c in moved.items()}),
         *(assign(program.containers[n], moved[n], "set", names, f"{n} to the host") for n in moved if n in written),
     )
     return replace(program, body=body, containers=containers, symbols={**program.symbols, **placer.symbols})
 
 
+def _live_on_entry(program: Program, written: set[str]) -> set[str]:
+    """Return the containers whose initial content the program uses, or overwrites in part only."""
+    read = {program.root(r) for node in program.body for r in reads(node)}
+    return (read | written) - defined_first(program.body, program, program.arguments)
+
+
+def _stored(placer: Placer, body: Block, moved: Mapping[str, Container]) -> dict[str, Container]:
+    """Assign containers to memories: locals of kernels as they are, copies for host calls on the host, else the device.
+
+    :param moved: by argument in host memory, its copy on the device, which takes its place here.
+    """
+    local = {c for n in walk(body) for c in local_names(n)}
+    known = {**placer.program.containers, **placer.made}
+    found = {n: c if n in local else placed(c, DEVICE) for n, c in known.items() if n not in moved}
+    found |= {c.name: c for c in placer.hosted.values()}
+    places = {n: c.name for n, c in moved.items()}
+    views = {n: replace(c, view_of=places.get(c.view_of, c.view_of)) for n, c in found.items() if c.view_of}
+    return {**found, **views, **{c.name: placed(c, DEVICE) for c in moved.values()}}
+
+
 def placed(container: Container, storage: dace.StorageType) -> Container:
-    """A container in some memory; a scalar that the program makes is an array there."""
+    """Return a container in another memory; a local scalar becomes an array of one element, an argument stays."""
     desc = container.desc
     if isinstance(desc, dt.Scalar):
         if not desc.transient:
@@ -97,30 +120,36 @@ def placed(container: Container, storage: dace.StorageType) -> Container:
 
 @dataclass
 class Placer:
-    """Decides what runs where."""
+    """The mapping of nodes to the device or the host.
+
+    ``made`` collects locals of scopes that become arrays of the device, ``hosted`` the copies in host memory.
+    """
 
     program: Program
     names: Names
-    made: dict[str, Container] = field(default_factory=dict)  # on the device
-    hosted: dict[str, Container] = field(default_factory=dict)  # on the host
+    made: dict[str, Container] = field(default_factory=dict)
+    hosted: dict[str, Container] = field(default_factory=dict)
     symbols: dict[str, dace.typeclass] = field(default_factory=dict)
 
     @cached_property
     def assigned(self) -> set[str]:
-        """Symbols whose values the program computes."""
+        """Return the symbols that the program assigns."""
         return {n.symbol for n in walk(self.program.body) if isinstance(n, (SymbolAssign, Loop))}
 
     def is_array(self, name: str) -> bool:
+        """True if a container is no scalar."""
         return not isinstance(self.program.containers[name].desc, dt.Scalar)
 
     def twin(self, container: Container) -> Container:
-        """The same array in another memory."""
+        """Make an array of the same shape for the other memory."""
         return container.local(self.names.fresh(f"there_{container.name.strip('_')}"))
 
     def block(self, block: Block) -> Block:
+        """Map the nodes of a block."""
         return tuple(n for node in block for n in self.node(node))
 
     def node(self, node: Node) -> Block:
+        """Map a node: nests and scopes become kernels, calls and control flow stay on the host."""
         if isinstance(node, Leaf):
             return (self.apart(self.kernel(node)),)
         if isinstance(node, Scope):
@@ -131,19 +160,27 @@ class Placer:
 
     # -- kernels
     def one(self) -> Param:
-        """A parameter of one value: a kernel of one thread."""
+        """Make the parameter of a kernel with one thread."""
         return Param(self.names.fresh("thread"), ZERO, ZERO, ONE)
 
     def apart(self, node: Node) -> Node:
-        """In a graph of its own where it writes what only data tells the size of: DaCe loses sight of such arrays."""
+        """Wrap a node in a graph of its own if it writes arrays whose sizes the program computes.
+
+        DaCe does not propagate memlets of such arrays correctly. Other nodes are unchanged.
+        """
         sized = {n for n in writes(node) if self.assigned & free_names(*self.shape(n))}
         return Scope((), (node,), (), node.source) if sized and isinstance(node, (Leaf, Scope)) else node
 
     def shape(self, name: str) -> tuple[sympy.Expr, ...]:
+        """Return the shape of a container; empty if it is unknown, as for locals inside of kernels."""
         container = self.program.containers.get(name) or self.made.get(name)
         return container.shape if container is not None else ()
 
     def kernel(self, leaf: Leaf) -> Node:
+        """Make a kernel of a leaf: a thread for each value of the independent parameters, which loops over the others.
+
+        A leaf without parameters, or with sequential ones, gets one thread.
+        """
         if not leaf.params:
             return replace(leaf, params=(self.one(),), schedule=KERNEL)
         if leaf.sequential:
@@ -156,78 +193,74 @@ class Placer:
         return replace(leaf, schedule=KERNEL)
 
     def scope(self, node: Scope) -> Block:
-        """A kernel where a thread can run what is inside, one after another; else loops of the host around kernels."""
-        calls = any(isinstance(n, NodeCall) for n in walk(node.body))
-        small = all(self.is_small(c) for n in walk((node,)) if isinstance(n, Scope) for c in n.locals)
-        wide = [n for n in walk(node.body) if isinstance(n, (Leaf, Scope)) and n.params and not n.sequential]
-        if not calls and small and (node.params and not node.sequential or not wide):
-            params = (self.one(),) if node.sequential or not node.params else node.params
-            body = node.body if params == node.params else self.around(node)
+        """Make one kernel of a scope if a thread can run its body; else a loop on the host around several kernels."""
+        if self.fits_a_thread(node):
+            params, body = (node.params, node.body) if _is_parallel(node) else ((self.one(),), self.looped(node))
             own = tuple(placed(c, REGISTER) if self.is_array(c.name) else c for c in node.locals)
             return (Scope(params, within(body), own, node.source, schedule=KERNEL),)
         self.made |= {c.name: c for c in node.locals}
-        self.symbols |= {p.name: dace.int64 for p in node.params}
-        return self.block(as_loops(node.params, node.body, node.source))
+        return self.block(self.looped(node))
 
-    def around(self, node: Scope) -> Block:
-        """The body of a map whose instances come one after another."""
+    def fits_a_thread(self, node: Scope) -> bool:
+        """True if a thread can run a scope's body: no calls, small locals, and no parallelism is lost by that."""
+        inside = list(walk(node.body))
+        if any(isinstance(n, NodeCall) for n in inside):
+            return False
+        if not all(self.is_small(c) for n in (node, *inside) if isinstance(n, Scope) for c in n.locals):
+            return False
+        return _is_parallel(node) or not any(map(_is_parallel, inside))
+
+    def looped(self, node: Scope) -> Block:
+        """Turn the parameters of a scope into loops around its body."""
         self.symbols |= {p.name: dace.int64 for p in node.params}
         return as_loops(node.params, node.body, node.source)
 
     def is_small(self, container: Container) -> bool:
+        """True if a container has a fixed size and fits into the registers of a thread."""
         size = sympy.sympify(container.desc.total_size)
         return size.is_Integer and int(size) <= config.machine.gpu_local_elements
 
     # -- the host
     def hosted_call(self, call: NodeCall) -> Block:
-        """A call of a library of the host, on copies of its operands."""
-        roots = {r.container: self.host_array(r.container) for r in (*call.inputs.values(), *call.outputs.values())}
-        inputs, outputs = (
-            {c: Region(roots[r.container].name, r.subset, r.wcr) for c, r in x.items()}
-            for x in (call.inputs, call.outputs)
-        )
+        """Run a library call on the host: copy its operands in, call, and copy its results back."""
+        used = (*call.inputs.values(), *call.outputs.values())
+        copies = {r.container: self.host_array(r.container) for r in used}
         written = {r.container for r in call.outputs.values()}
         taken = {r.container for r in call.inputs.values()}
         taken |= {r.container for r in call.outputs.values() if r.wcr or not self.is_whole(r)}
         return (
-            *(self.fetched(n, host) for n, host in roots.items() if n in taken),
-            replace(call, inputs=inputs, outputs=outputs),
-            *(self.returned(n, host) for n, host in roots.items() if n in written),
+            *(self.fetched(n, host) for n, host in copies.items() if n in taken),
+            replace(call, inputs=_redirected(call.inputs, copies), outputs=_redirected(call.outputs, copies)),
+            *(self.returned(n, host) for n, host in copies.items() if n in written),
         )
 
     def is_whole(self, region: Region) -> bool:
-        """Whether a region is all of its container."""
+        """True if a region covers its container."""
         return region.subset == whole_region(region.container, self.shape(region.container)).subset
 
     def host_array(self, name: str) -> Container:
+        """Make a copy of an array in host memory."""
         found = placed(self.program.containers[name].local(self.names.fresh(f"here_{name.strip('_')}")), HOST)
         self.hosted[found.name] = found
         return found
 
     def fetched(self, name: str, host: Container) -> Leaf:
+        """Copy an array from the device to the host."""
         return assign(host, replace(self.program.containers[name]), "set", self.names, f"{name} to the host")
 
     def returned(self, name: str, host: Container) -> Leaf:
+        """Copy an array from the host to the device."""
         return assign(replace(self.program.containers[name]), host, "set", self.names, f"{name} to the device")
 
     def control(self, node: Node) -> Block:
-        """What the host decides, by elements that are fetched before (and, for a loop, after each trip)."""
+        """Keep a control node on the host, and fetch the elements that it reads before.
+
+        A loop fetches them again at the end of each iteration.
+        """
         fetches: list[Node] = []
 
         def here(value: Value) -> Value:
-            loads = []
-            for load in value.loads:
-                if not self.is_array(load.container) and not self.program.containers[load.container].transient:
-                    loads.append(load)
-                    continue
-                dtype = self.program.containers[load.container].dtype
-                name = self.names.fresh(f"here_{load.container.strip('_')}")
-                self.hosted[name] = placed(Container(name, dt.Array(dtype, [1], transient=True)), HOST)
-                v = self.names.fresh("v")
-                move = (Load(v, load.container, load.index), Store(name, (ZERO,), v))
-                fetches.append(Leaf((), move, node.source))
-                loads.append(replace(load, container=name, index=(ZERO,)))
-            return Value(tuple(loads), value.expr)
+            return Value(tuple(self.fetched_load(load, node.source, fetches) for load in value.loads), value.expr)
 
         changed = with_values(node, here)
         changed = with_children(changed, tuple(self.block(b) for b in children(node)))
@@ -235,15 +268,39 @@ class Placer:
             changed = replace(changed, body=(*changed.body, *fetches))
         return (*fetches, changed)
 
+    def fetched_load(self, load: Load, source: Source, fetches: list[Node]) -> Load:
+        """Fetch an element to the host and load it there; scalar arguments are on the host already.
+
+        :param fetches: gets the copy.
+        """
+        if not self.is_array(load.container) and not self.program.containers[load.container].transient:
+            return load
+        dtype = self.program.containers[load.container].dtype
+        name = self.names.fresh(f"here_{load.container.strip('_')}")
+        self.hosted[name] = placed(Container(name, dt.Array(dtype, [1], transient=True)), HOST)
+        v = self.names.fresh("v")
+        fetches.append(Leaf((), (Load(v, load.container, load.index), Store(name, (ZERO,), v)), source))
+        return replace(load, container=name, index=(ZERO,))
+
+
+def _is_parallel(node: Node) -> bool:
+    """True for a leaf or scope whose instances run in any order."""
+    return isinstance(node, (Leaf, Scope)) and bool(node.params) and not node.sequential
+
+
+def _redirected(regions: Mapping[str, Region], copies: Mapping[str, Container]) -> dict[str, Region]:
+    """Replace the containers of operands by their copies."""
+    return {c: Region(copies[r.container].name, r.subset, r.wcr) for c, r in regions.items()}
+
 
 def independent(params: tuple[Param, ...]) -> tuple[Param, ...]:
-    """Parameters whose ranges do not depend on others: a kernel has a rectangle of threads."""
+    """Return the parameters whose ranges depend on no other: the threads of a kernel form a box."""
     names = {p.name for p in params}
     return tuple(p for p in params if not names & free_names(p.start, p.stop, p.step))
 
 
 def within(block: Block) -> Block:
-    """What one thread of a kernel does: maps inside of it run one instance after another."""
+    """Schedule the maps of a block sequentially, inside of one thread."""
     return tuple(
         replace(n, schedule=INSIDE, sequential=n.sequential) if isinstance(n, (Leaf, Scope)) else n
         for n in (with_children(n, tuple(within(b) for b in children(n))) for n in block)

@@ -1,4 +1,12 @@
-"""The order of loops over independent instances: the innermost one walks through memory step by step."""
+"""Interchange the loops of parallel nests, to give the innermost loop unit stride.
+
+Loop permutation for locality (Wolfe 1989; Allen & Kennedy 2001). Instances of a leaf are independent, so every order is
+legal; only bounds that depend on other parameters restrict it::
+
+    map i=0:100, j=0:100: b[j, i] = 2 * a[j, i]      ->      map j=0:100, i=0:100: b[j, i] = 2 * a[j, i]
+
+Leaves a nest as it is if it is sequential, if no order is cheaper, or if the new innermost loop were too short.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +21,7 @@ from sdgrad.symbolic.expr import free_names, sym
 
 
 def walk_memory(program: Program) -> Program:
-    """The program with the best parameter of every leaf innermost, as far as bounds allow that."""
+    """Move the parameter of least access cost innermost in every leaf, as far as bounds allow."""
 
     def block(nodes: Block) -> Block:
         return tuple(node(n) for n in nodes)
@@ -27,7 +35,7 @@ def walk_memory(program: Program) -> Program:
 
 
 def reduced_last(leaf: Leaf) -> Leaf:
-    """The same instances, those that add to one element side by side."""
+    """Move the reduced parameters of a leaf innermost; unchanged if bounds depend on parameters."""
     names = {p.name for p in leaf.params}
     if any(names & free_names(p.start, p.stop, p.step) for p in leaf.params):
         return leaf
@@ -37,9 +45,10 @@ def reduced_last(leaf: Leaf) -> Leaf:
 
 
 def exchanged(outer: Param, inner: Param) -> tuple[Param, Param] | None:
-    """The same pairs, with the inner parameter outside: its range, and that of the outer one, linear in it.
+    """Interchange a triangular pair of parameters: return the ranges of the inner one, now outside, and of the outer.
 
-    None where bounds of the inner one are not steps along with the outer one, or where that takes more bounds.
+    For ``i=0:n, j=0:i+1`` they are ``j=0:n, i=j:n``. Returns None if no bound of the inner range is the outer parameter
+    plus a constant, or if the interchanged ranges need a minimum or a maximum.
     """
     by = sym(outer.name)
     below, above = (sympy.expand(e - by) for e in (inner.stop, inner.start))
@@ -51,22 +60,28 @@ def exchanged(outer: Param, inner: Param) -> tuple[Param, Param] | None:
 
 
 def _ordered(leaf: Leaf, program: Program) -> Leaf:
+    """Move the cheapest parameter of a leaf innermost; unchanged if none is cheaper than the last one."""
     if leaf.sequential or len(leaf.params) < 2:
         return leaf
-    bounds = {p.name: free_names(p.start, p.stop, p.step) for p in leaf.params}
-    free = [p for p in leaf.params if not any(p.name in b for b in bounds.values())]
     last = leaf.params[-1]
-    best = min(free, key=lambda p: (cost(leaf, p, program), p != last), default=last)
-    if (
-        best == last
-        or cost(leaf, best, program) == cost(leaf, last, program)
-        or 0 < known_trips(best) < config.machine.cache_line_cost
-    ):
+    best = min(_movable(leaf), key=lambda p: (cost(leaf, p, program), p != last), default=last)
+    if best == last or cost(leaf, best, program) == cost(leaf, last, program) or _is_short(best):
         return leaf
     return replace(leaf, params=(*(p for p in leaf.params if p != best), best))
 
 
+def _movable(leaf: Leaf) -> list[Param]:
+    """Return the parameters on which no range depends."""
+    bounds = [free_names(p.start, p.stop, p.step) for p in leaf.params]
+    return [p for p in leaf.params if not any(p.name in b for b in bounds)]
+
+
+def _is_short(param: Param) -> bool:
+    """True if a parameter is known to have fewer iterations than a cache line has elements."""
+    return 0 < known_trips(param) < config.machine.cache_line_cost
+
+
 def cost(leaf: Leaf, param: Param, program: Program) -> int:
-    """What the accesses of instances cost that are neighbours along a parameter."""
+    """Return the access cost of one iteration if a parameter is innermost: 0 invariant, 1 unit stride, else a line."""
     distances = (steps(i, param, program) for i in leaf.body if not isinstance(i, Let))
     return sum(0 if d is None or d == 0 else 1 if d in (1, -1) else config.machine.cache_line_cost for d in distances)

@@ -1,14 +1,16 @@
-"""Large results are written around the cache.
+"""Mark stores of large results as non-temporal: they bypass the cache.
 
-To write an element the processor first reads the line it lies in, unless it is told that nobody wants the line soon:
-what a program only writes then moves through memory once and not twice, and does not displace what is still read. That
-is so for results that are larger than a cache together with what the program is called with; smaller ones are sooner
-read from it by who gets them. The stores are made in :mod:`sdgrad.runtime.compile.nontemporal_stores`.
+An ordinary store first reads the cache line of its element (write allocate). A non-temporal store does not, so a result
+moves through memory once instead of twice, and does not evict data that is still read (Intel optimization manual)::
+
+    map i=0:n, j=0:m: B[i, j] = v      ->      map i=0:n, j=0:m: B[i, j] = v (streamed)
+
+Declines for programs whose arguments fit into the last-level cache, for results that the program reads again, and for
+short rows. :mod:`sdgrad.runtime.compile.nontemporal_stores` generates the instructions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import dace
@@ -21,10 +23,11 @@ from sdgrad.program.tree import Block, Leaf, Load, Node, NodeCall, Program, Stor
 from sdgrad.symbolic.expr import free_names
 
 TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
+"""Element types that have non-temporal stores."""
 
 
 def stream_results(program: Program) -> Program:
-    """The program with stores marked that go around the cache."""
+    """Mark the non-temporal stores of a program; unchanged if all arguments fit into the last-level cache."""
     walked = sum(known_bytes(program.containers[name]) for name in program.arguments)
     large = (
         {n for n in program.arguments if known_bytes(program.containers[n]) >= config.machine.streamed_bytes}
@@ -38,33 +41,30 @@ def stream_results(program: Program) -> Program:
 
 
 def _only_written(name: str, program: Program) -> bool:
-    """Whether a program writes nearly all of an array once, and uses hardly any of what it wrote."""
-    seldom = sympy.sympify(program.containers[name].desc.total_size) / config.machine.streamed_reuse
-    own = {c for c in program.containers if program.root(c) == name}
-    if own != {name}:
+    """True if a program overwrites an array, without views, and reads or updates few of its elements."""
+    if {c for c in program.containers if program.root(c) == name} != {name}:
         return False
-    stores = 0
-    for node in walk(program.body):
-        if isinstance(node, NodeCall) and any(r.container == name for r in node.regions.values()):
-            return False
-        for access in _accesses(node):
-            if access.container != name:
-                continue
-            if isinstance(access, Store) and access.mode == "set":
-                stores += 1
-            elif not isinstance(node, Leaf) or not 0 < _instances(node) <= seldom:
-                return False
-    return stores > 0
+    nodes = list(walk(program.body))
+    if any(isinstance(n, NodeCall) and any(r.container == name for r in n.regions.values()) for n in nodes):
+        return False
+    accesses = [x for n in nodes if isinstance(n, Leaf) for x in _accesses(name, n)]
+    others = [leaf for leaf, access in accesses if not _overwrites(access)]
+    few = sympy.sympify(program.containers[name].desc.total_size) / config.machine.streamed_reuse
+    return len(others) < len(accesses) and all(0 < _instances(leaf) <= few for leaf in others)
 
 
-def _accesses(node: Node) -> Iterator[Load | Store]:
-    if isinstance(node, Leaf):
-        yield from node.loads
-        yield from node.stores
+def _accesses(name: str, leaf: Leaf) -> list[tuple[Leaf, Load | Store]]:
+    """List the accesses of a leaf to an array, each with the leaf."""
+    return [(leaf, x) for x in leaf.body if isinstance(x, (Load, Store)) and x.container == name]
+
+
+def _overwrites(access: Load | Store) -> bool:
+    """True for a store that does not update its element."""
+    return isinstance(access, Store) and access.mode == "set"
 
 
 def _instances(leaf: Leaf) -> int:
-    """How many instances a leaf has; 0 where it is no number."""
+    """Return the number of iterations of a leaf; 0 if it is no number."""
     found = 1
     for p in leaf.params:
         found *= known_trips(p)
@@ -72,7 +72,10 @@ def _instances(leaf: Leaf) -> int:
 
 
 def _block(block: Block, around: Middle, targets: set[str], program: Program) -> Block:
-    """:param around: where loops around a block are, in the middle of their trips."""
+    """Mark the stores of a block.
+
+    :param around: the values of enclosing loop variables in the middle of their ranges.
+    """
     out: list[Node] = []
     for node in block:
         if isinstance(node, Leaf):
@@ -84,6 +87,7 @@ def _block(block: Block, around: Middle, targets: set[str], program: Program) ->
 
 
 def _streamed(leaf: Leaf, around: Middle, targets: set[str], program: Program) -> Leaf:
+    """Mark the stores of a leaf that fit; unchanged for sequential leaves."""
     if leaf.sequential or not leaf.params:
         return leaf
     body = tuple(
@@ -94,20 +98,30 @@ def _streamed(leaf: Leaf, around: Middle, targets: set[str], program: Program) -
 
 
 def _fits(store: Store, leaf: Leaf, around: Middle, targets: set[str], program: Program) -> bool:
-    """Whether a store is made in every instance, and neighbouring ones of the innermost loop write side by side."""
-    along = leaf.params[-1]
-    rows, middle = counted(leaf.params[:-1], around)
-    row = counted((along,), middle)[0]
-    seen = rows * row * program.containers[store.container].dtype.bytes >= config.machine.cleared_bytes
+    """True if every instance overwrites an element of a target, with unit stride along a long innermost loop."""
+    innermost = leaf.params[-1]
     return (
         store.container in targets
-        and store.mode == "set"
+        and _overwrites(store)
         and store.guard is None
         and program.containers[store.container].dtype in TYPES
-        and along.step == 1
-        and row >= config.machine.streamed_row
-        and steps(store, along, program) == 1
+        and innermost.step == 1
+        and steps(store, innermost, program) == 1
         and not free_names(*store.index) & leaf.defined
         and sum(s.container == store.container for s in leaf.stores) == 1
-        and (not seen or any(along.name in free_names(*x.index) for x in leaf.loads))
+        and _pays(store, leaf, around, program)
     )
+
+
+def _pays(store: Store, leaf: Leaf, around: Middle, program: Program) -> bool:
+    """True if a row is long, and the processor would not avoid the write allocate by itself.
+
+    Processors detect long runs of stores without loads (memory clears and copies of a constant).
+    """
+    innermost = leaf.params[-1]
+    rows, middle = counted(leaf.params[:-1], around)
+    row = counted((innermost,), middle)[0]
+    if row < config.machine.streamed_row:
+        return False
+    detected = rows * row * program.containers[store.container].dtype.bytes >= config.machine.cleared_bytes
+    return not detected or any(innermost.name in free_names(*x.index) for x in leaf.loads)

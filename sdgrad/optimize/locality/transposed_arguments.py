@@ -108,12 +108,19 @@ def _walks(block: Block, weight: int, looped: bool, able: set[str], program: Pro
     found: Counter[tuple[str, int]] = Counter()
     for node in block:
         if isinstance(node, Leaf) and looped and node.params:
-            moving = _innermost(node, program)
-            for access in (i for i in node.body if not isinstance(i, Let) and i.container in able):
-                for d, e in enumerate(access.index):
-                    found[access.container, d] += weight * trips(node.params) * (moving.name in free_names(e))
+            found += _advances(node, weight * trips(node.params), able, program)
         for inner in children(node):
             found += _walks(inner, weight * _trips(node), looped or isinstance(node, Loop), able, program)
+    return found
+
+
+def _advances(leaf: Leaf, instances: int, able: set[str], program: Program) -> Counter[tuple[str, int]]:
+    """Count the accesses of a leaf that advance along each dimension with its innermost parameter."""
+    found: Counter[tuple[str, int]] = Counter()
+    moving = _innermost(leaf, program).name
+    for access in (i for i in leaf.body if not isinstance(i, Let) and i.container in able):
+        for d, e in enumerate(access.index):
+            found[access.container, d] += instances * (moving in free_names(e))
     return found
 
 

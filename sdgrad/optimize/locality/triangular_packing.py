@@ -1,16 +1,24 @@
-"""Temporaries of which a triangle or a band is used: its rows lie behind each other, without what lay between them.
+"""Pack temporaries of which only a triangle or a band is used: store the used part of each row, row after row.
 
-What a loop keeps of the part that it has not reached yet, or of the part behind it, is a row that shrinks or grows from
-trip to trip. In a rectangle half of the memory is never touched, but lies between what is.
+Packed storage as LAPACK has it for triangular matrices (Anderson et al. 1999), for parts bounded by affine functions of
+the row. A loop that saves ``y[:k]`` in iteration ``k`` fills a triangle of its tape, and a rectangle wastes half::
+
+    local tape: float64[100, 100]                local tape: float64[4950]
+    loop k = 1 .. 99:                            loop k = 1 .. 99:
+      map i=0:k: tape[k, i] = y[i]                 map i=0:k: tape[k * (k - 1) / 2 + i] = y[i]
+
+The set of used elements is a union of the images of affine accesses (isl, Verdoolaege 2010). Declines if an access is
+not affine, if some access covers the whole array, or if packing saves too little.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 import dace
 import islpy as isl
@@ -24,7 +32,6 @@ from sdgrad.analysis.enclosing import places
 from sdgrad.analysis.loop_private import used
 from sdgrad.config import config
 from sdgrad.program.tree import (
-    Block,
     Container,
     Expr,
     Index,
@@ -45,15 +52,23 @@ from sdgrad.runtime.call.persistent_workspace import LEAST
 from sdgrad.symbolic.expr import same, sym
 
 ROW = sympy.Dummy("row", integer=True)
+"""The number of a row, in the bounds and the offset of a row."""
+
+
+Domain: TypeAlias = "tuple[tuple[str, Param | None], ...]"
+"""The names of loop variables and parameters, each with its range; None if the range is unknown."""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """Of an array's dimensions, the outer ones stay; each ``row`` has, of the inner ones, its own part.
+    """A packed layout of an array: for each row, a box of the inner dimensions whose bounds are affine in the row.
 
-    :param inner: for each inner dimension, slowest first: its first index, and how many are kept, in terms of ``ROW``.
-    :param places: elements before a row, in terms of ``ROW``.
-    :param size: elements of all rows.
+    :param outer: the dimensions before the row, slowest first; they stay dense.
+    :param row: the dimension that numbers the rows.
+    :param inner: for each dimension after the row, slowest first: its first index and its extent, in terms of ``ROW``.
+    :param places: the number of elements before a row, in terms of ``ROW``.
+    :param size: the number of elements of all rows.
+    :param shape: the shape before packing.
     """
 
     outer: tuple[int, ...]
@@ -65,25 +80,23 @@ class Packing:
 
     @staticmethod
     def of(container: Container, elements: isl.Set) -> Packing | None:
-        """The smallest one that has a place for some elements; None where the rectangle is hardly larger."""
+        """Find the smallest packed layout that holds a set of elements; None if it saves too little memory."""
         shape = tuple(int(n) for n in container.shape)
         order = sorted(range(len(shape)), key=lambda d: -container.desc.strides[d])
         found = (_rows(elements, shape, order, k) for k in range(len(order) - 1) if shape[order[k]] > 1)
         best = min(found, key=lambda p: p.total, default=None)
-        return (
-            best
-            if best is not None and best.total <= config.machine.packed_share * int(container.desc.total_size)
-            else None
-        )
+        if best is None or best.total > config.machine.packed_share * int(container.desc.total_size):
+            return None
+        return best
 
     @property
     def total(self) -> int:
-        """Elements of the packed array."""
+        """Return the number of elements of the packed array."""
         return self.size * int(sympy.prod([self.shape[d] for d in self.outer]))
 
     @property
     def strides(self) -> dict[int, Expr]:
-        """By inner dimension, how far apart its neighbours are."""
+        """Return the stride of each inner dimension, in terms of ``ROW``."""
         found: dict[int, Expr] = {}
         step: Expr = sympy.Integer(1)
         for d, _, width in reversed(self.inner):
@@ -92,7 +105,7 @@ class Packing:
         return found
 
     def place(self, index: Index) -> Expr:
-        """Where an element is."""
+        """Linearize a subscript: the position of an element in the packed array."""
         outer: Expr = sympy.Integer(0)
         for d in self.outer:
             outer = outer * self.shape[d] + index[d]
@@ -104,7 +117,7 @@ class Packing:
         return outer * self.size + before + within.subs(ROW, index[self.row])
 
     def view(self, view: Container, base: Container) -> Container | None:
-        """A view of a part of one row, as a view of the packed array; None where it is none."""
+        """Rewrite a view of a part of one row as a view of the packed array; None if it spans several rows."""
         assert view.view_subset is not None
         ranges = view.view_subset.ranges
         dims = _dims(view, base)
@@ -126,7 +139,7 @@ class Packing:
 
 
 def _dims(view: Container, base: Container) -> list[int] | None:
-    """For each dimension of a view, the one of its base that it is a part of; None where it is none."""
+    """Match the dimensions of a view with those of its base, by their strides; None if that is ambiguous."""
     assert view.view_subset is not None
     dims: list[int] = []
     for count, step in zip(view.desc.shape, view.desc.strides, strict=True):
@@ -141,13 +154,9 @@ def _dims(view: Container, base: Container) -> list[int] | None:
 
 
 def _rows(elements: isl.Set, shape: tuple[int, ...], order: Sequence[int], k: int) -> Packing:
-    """The rows along the ``k``-th dimension of an order, each as long as what is used of it."""
+    """Lay out rows along the ``k``-th dimension of an order, each as long as its used part."""
     row = order[k]
-    inner = []
-    for d in order[k + 1 :]:
-        lows, highs = ([(m, _extreme(elements, d, row, m, up)) for m in _slopes(elements, d, row, up)] for up in (0, 1))
-        best = min((_part(low, high, shape[row]) for low in lows for high in highs), key=lambda x: x[0])
-        inner.append((d, best[1], best[2]))
+    inner = [(d, *_band(elements, d, row, shape[row])) for d in order[k + 1 :]]
     each = sympy.expand(sympy.prod([width for _, _, width in inner]))
     before = sympy.Dummy("before", integer=True)
     sums = sympy.expand(sympy.summation(each.subs(ROW, before), (before, 0, ROW - 1)))
@@ -155,18 +164,30 @@ def _rows(elements: isl.Set, shape: tuple[int, ...], order: Sequence[int], k: in
     return Packing(tuple(order[:k]), row, tuple(inner), sums, size, shape)
 
 
+def _band(elements: isl.Set, dim: int, row: int, rows: int) -> tuple[Expr, Expr]:
+    """Bound the subscripts of a dimension by the two lines with the least area: the first index and the extent."""
+    lows, highs = (
+        [(m, _extreme(elements, dim, row, m, upper)) for m in _slopes(elements, dim, row, upper)] for upper in (0, 1)
+    )
+    _, start, width = min((_part(low, high, rows) for low in lows for high in highs), key=lambda x: x[0])
+    return start, width
+
+
 def _part(low: tuple[int, int], high: tuple[int, int], rows: int) -> tuple[int, Expr, Expr]:
-    """How many elements lie between two lines, in all rows; the first of a row, and how many it has: one at least."""
+    """Measure the band between two lines ``(slope, intercept)``: its elements, and a row's first index and extent.
+
+    Every row has one element at least, even if none is used: BLAS takes no stride of zero.
+    """
     slope = high[0] - low[0]
     width = high[1] - low[1] + 1
-    lacking = max(0, 1 - width, 1 - (width + slope * (rows - 1)))  # also where nothing is used, BLAS wants a step
+    lacking = max(0, 1 - width, 1 - (width + slope * (rows - 1)))
     width, start = width + lacking, low[1] - lacking
     total = width * rows + slope * rows * (rows - 1) // 2
     return total, start + low[0] * ROW, width + slope * ROW
 
 
 def _slopes(elements: isl.Set, dim: int, row: int, largest: int) -> set[int]:
-    """How far lines that may bound the rows move from one to the next: not at all, or as far as from first to last."""
+    """Return the slopes of candidate bounding lines: zero, and the secant from the first to the last used row."""
     rows = [_extreme(elements, row, row, 0, last) for last in (0, 1)]
     ends = [_extreme(elements.fix_val(isl.dim_type.set, row, k), dim, row, 0, largest) for k in rows]
     steep = Fraction(ends[1] - ends[0], max(rows[1] - rows[0], 1))
@@ -174,7 +195,7 @@ def _slopes(elements: isl.Set, dim: int, row: int, largest: int) -> set[int]:
 
 
 def _extreme(elements: isl.Set, dim: int, row: int, slope: int, largest: int) -> int:
-    """The least or greatest of ``index - slope * row``."""
+    """Return the minimum or the maximum of ``index - slope * row`` over a set of elements."""
     names = ", ".join(f"e{k}" for k in range(elements.dim(isl.dim_type.set)))
     lines = elements.apply(isl.Map(f"{{ [{names}] -> [e{dim} - {slope} * e{row}] }}"))
     value = lines.dim_max_val(0) if largest else lines.dim_min_val(0)
@@ -184,14 +205,14 @@ def _extreme(elements: isl.Set, dim: int, row: int, slope: int, largest: int) ->
 # --- what is used ----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Use:
-    """One access: its indices, the dimensions of the instances it has, and names that only a run knows."""
+    """One access: its subscripts, its iteration domain, and the names in subscripts that only a run knows."""
 
     index: Index
-    dims: tuple[tuple[str, Param | None], ...]
+    dims: Domain
     local: frozenset[str]
 
     def everything(self, shape: Index) -> bool:
-        """Whether this is an array from one end to the other, as far as ranges of numbers show it."""
+        """True if the access covers all of an array, as far as constant bounds show."""
         ranges = {n: p for n, p in self.dims if p is not None}
         for i, n in zip(self.index, shape, strict=True):
             p = ranges.get(getattr(i, "name", ""))
@@ -200,16 +221,16 @@ class Use:
         return True
 
     def elements(self) -> isl.Set:
-        """What the access touches, and perhaps more."""
+        """Return the image of the access: a superset of the elements that it touches."""
         return access_relation(self.index, self.dims, self.local, len(self.index)).elements
 
 
 def pack_triangles(program: Program) -> Program:
-    """The program with its triangles and bands without gaps."""
+    """Pack the triangular and banded temporaries; the program is unchanged if there are none."""
     packings: dict[str, Packing] = {}
     containers: dict[str, Container] = {}
     operands = {n for node in walk(program.body) if isinstance(node, NodeCall) for n in reads(node) | writes(node)}
-    for name, uses in _uses(program).items():
+    for name, uses in Uses.of(program).found.items():
         container = program.containers[name]
         packing = _packing(container, uses)
         views = [program.containers[n] for n in sorted(operands) if program.containers[n].view_of == name]
@@ -219,24 +240,27 @@ def pack_triangles(program: Program) -> Program:
         packings[name] = packing
         desc = dt.Array(container.dtype, [packing.total], storage=container.desc.storage, transient=True)
         containers |= {c.name: c for c in (replace(container, desc=desc), *moved) if c is not None}
-
-    def change(node: Node) -> Block:
-        if not isinstance(node, Leaf):
-            return (node,)
-        body = (
-            replace(i, index=(packings[i.container].place(i.index),))
-            if isinstance(i, (Load, Store)) and i.container in packings
-            else i
-            for i in node.body
-        )
-        return (replace(node, body=tuple(body)),)
-
     if not packings:
         return program
-    return replace(program, body=rewritten(program.body, change), containers={**program.containers, **containers})
+    body = rewritten(program.body, lambda node: (_linearized(node, packings),))
+    return replace(program, body=body, containers={**program.containers, **containers})
+
+
+def _linearized(node: Node, packings: Mapping[str, Packing]) -> Node:
+    """Replace the subscripts of packed arrays in a leaf by positions; other nodes are unchanged."""
+    if not isinstance(node, Leaf):
+        return node
+    body = (
+        replace(i, index=(packings[i.container].place(i.index),))
+        if isinstance(i, (Load, Store)) and i.container in packings
+        else i
+        for i in node.body
+    )
+    return replace(node, body=tuple(body))
 
 
 def _packing(container: Container, uses: Sequence[Use]) -> Packing | None:
+    """Choose the packed layout of an array by its accesses; None if some access is not affine, or covers it all."""
     if any(u.everything(container.shape) for u in uses):
         return None
     touched = [u.elements() for u in uses]
@@ -249,46 +273,81 @@ def _packing(container: Container, uses: Sequence[Use]) -> Packing | None:
 
 
 def _union(sets: Sequence[isl.Set]) -> isl.Set:
+    """Unite sets of one space."""
     found = sets[0]
     for other in sets[1:]:
         found = found.union(other)
     return found
 
 
-def _uses(program: Program) -> dict[str, list[Use]]:
-    """Of each array that may be packed, all its uses: elements in nests, and views in calls."""
-    views = {c.name: c for c in program.containers.values() if c.view_of is not None}
-    free = {n for n, c in program.containers.items() if _is_large(c)} - set(program.arguments)
-    free -= {n for v in views.values() if (n := program.root(v.name)) != v.view_of}
-    found: dict[str, list[Use]] = defaultdict(list)
+@dataclass
+class Uses:
+    """All accesses to the arrays that may be packed: by elements in nests, and by views as operands of calls.
+
+    ``candidates`` shrinks while the program is searched; at the end ``found`` has only accesses to candidates.
+    """
+
+    views: dict[str, Container]
+    candidates: set[str]
+    found: dict[str, list[Use]] = field(default_factory=lambda: defaultdict(list))
+
+    @staticmethod
+    def of(program: Program) -> Uses:
+        """Collect the accesses to the large temporaries of a program."""
+        views = {c.name: c for c in program.containers.values() if c.view_of is not None}
+        uses = Uses(views, _candidates(program, views))
+        for place, node in places(program.body) if uses.candidates else ():
+            outer = tuple((d.name, d.param) for d in place.dims)
+            if isinstance(node, Leaf):
+                uses.candidates -= {program.root(i.container) for i in _accesses(node) if i.container in views}
+                uses.add_leaf(node, outer)
+            elif isinstance(node, NodeCall):
+                uses.add_call(node, outer)
+        uses.found = {n: found for n, found in uses.found.items() if n in uses.candidates}
+        return uses
+
+    def add_leaf(self, leaf: Leaf, outer: Domain) -> None:
+        """Add the accesses of a leaf."""
+        domain = (*outer, *((p.name, p) for p in leaf.params))
+        for access in _accesses(leaf):
+            if access.container in self.candidates:
+                self.found[access.container].append(Use(access.index, domain, leaf.defined))
+
+    def add_call(self, call: NodeCall, outer: Domain) -> None:
+        """Add the operands of a call that are views; an operand without a view is no candidate any more."""
+        for region in (*call.inputs.values(), *call.outputs.values()):
+            view = self.views.get(region.container)
+            if region.container in self.candidates:
+                self.candidates.discard(region.container)
+            elif view is not None and view.view_of in self.candidates:
+                self.found[view.view_of].append(_viewed(view, outer))
+
+
+def _accesses(leaf: Leaf) -> list[Load | Store]:
+    """List the loads and stores of a leaf in program order."""
+    return [i for i in leaf.body if isinstance(i, (Load, Store))]
+
+
+def _candidates(program: Program, views: Mapping[str, Container]) -> set[str]:
+    """Return the large temporaries that only leaves and calls use, without views of views and locals of scopes."""
+    found = {n for n, c in program.containers.items() if _is_large(c)} - set(program.arguments)
+    found -= {n for v in views.values() if (n := program.root(v.name)) != v.view_of}
     for node in walk(program.body):
-        plain = isinstance(node, (Leaf, NodeCall))
-        free -= local_names(node) | (set() if plain else used(node, program))
-    for place, node in places(program.body) if free else ():
-        outer = tuple((d.name, d.param) for d in place.dims)
-        if isinstance(node, Leaf):
-            dims = (*outer, *((p.name, p) for p in node.params))
-            accesses = [i for i in node.body if isinstance(i, (Load, Store))]
-            free -= {program.root(i.container) for i in accesses if i.container in views}
-            for access in accesses:
-                if access.container in free:
-                    found[access.container].append(Use(access.index, dims, node.defined))
-        elif isinstance(node, NodeCall):
-            for region in (*node.inputs.values(), *node.outputs.values()):
-                if region.container in free:
-                    free.discard(region.container)
-                elif region.container in views and views[region.container].view_of in free:
-                    found[views[region.container].view_of or ""].append(_viewed(views[region.container], outer))
-    return {n: uses for n, uses in found.items() if n in free}
+        found -= local_names(node)
+        if not isinstance(node, (Leaf, NodeCall)):
+            found -= used(node, program)
+    return found
 
 
-def _viewed(view: Container, outer: tuple[tuple[str, Param | None], ...]) -> Use:
+def _viewed(view: Container, outer: Domain) -> Use:
+    """Describe a view as an access to all elements of its range."""
     assert view.view_subset is not None
     walked = [Param(f"operand_{d}", b, e, sympy.Integer(1)) for d, (b, e, _) in enumerate(view.view_subset.ranges)]
     return Use(tuple(sym(p.name) for p in walked), (*outer, *((p.name, p) for p in walked)), frozenset())
 
 
 def _is_large(container: Container) -> bool:
+    """True if a container is a dense temporary of fixed size, of two dimensions at least, and large enough to pack."""
     desc = container.desc
     if type(desc) is not dt.Array or not desc.transient or container.view_of is not None or desc.free_symbols:
         return False

@@ -1,7 +1,7 @@
 """Compute with boxes: products of index ranges, whose ends are symbolic and included.
 
-Splitting the halo of a two-dimensional box gives slabs of full length along the first dimension to split, and shorter ones
-along the other::
+Splitting the halo of a two-dimensional box gives slabs of full length along the first dimension to split, and shorter
+ones along the other::
 
     whole 0..5, 0..9     interior 1..4, 1..8     slabs 0..0, 0..9    5..5, 0..9    1..4, 0..0    1..4, 9..9
 
@@ -24,8 +24,8 @@ Box = Sequence[Range]
 def halo(interior: Box, whole: Box, first: int) -> Iterator[list[Range]]:
     """Split the halo around the interior box into disjoint slabs.
 
-    Slabs of few known elements are cut into slabs one element thick. Only the slabs that lie along ``first`` extend beyond
-    the interior in other dimensions, so that in all others the same terms exist everywhere along ``first``.
+    Slabs of few known elements are cut into slabs one element thick. Only the slabs that lie along ``first`` extend
+    beyond the interior in other dimensions, so that in all others the same terms exist everywhere along ``first``.
     """
     order = [first, *(d for d in range(len(interior)) if d != first)]
     for k, d in enumerate(order):

@@ -1,7 +1,7 @@
 """Build the loop nests in which sums are computed without conflicts, and their accumulators.
 
-Each method of :class:`Nests` builds one form. A leaf's *kept* parameters are those on which the sum's subscript depends,
-the others are *reduced*. In ``y[i] += x[i, j]`` they are ``i`` and ``j``, and the forms are::
+Each method of :class:`Nests` builds one form. A leaf's *kept* parameters are those on which the sum's subscript
+depends, the others are *reduced*. In ``y[i] += x[i, j]`` they are ``i`` and ``j``, and the forms are::
 
     inner                 outer                    joint, with also z[j] += x[i, j]
     map i=0:n:            for j=0:m:               for i=0:n:

@@ -1,7 +1,7 @@
 """Turn the scatter of an adjoint stencil into a gather: each element is written once, by one iteration.
 
-The adjoint of ``b[i] = a[i - 1] + a[i] + a[i + 1]`` adds to three elements of ``a'``. That takes three passes over memory,
-or one without parallelism. In gather form each term is shifted by its offset to the element that receives it: ::
+The adjoint of ``b[i] = a[i - 1] + a[i] + a[i + 1]`` adds to three elements of ``a'``. That takes three passes over
+memory, or one without parallelism. In gather form each term is shifted by its offset, to the element it goes to. ::
 
     map i=1:n - 1:                 map i=2:n - 2:
       g = b'[i]                      g = b'[i + 1]
@@ -12,8 +12,8 @@ or one without parallelism. In gather form each term is shifted by its offset to
 
 In the interior all terms exist. The halo around it is split into slabs, whose terms are guarded. If the elements were
 just set to zero, the gather form assigns instead. Costly values that several terms share are stored in a temporary
-first. (Hueckelheim et al., Automatic Differentiation for Adjoint Stencil Loops, ICPP 2019.) Unchanged are leaves that the
-recognition declines, and the bodies of parallel maps.
+first. (Hueckelheim et al., Automatic Differentiation for Adjoint Stencil Loops, ICPP 2019.) Unchanged are leaves that
+the recognition declines, and the bodies of parallel maps.
 """
 
 from __future__ import annotations

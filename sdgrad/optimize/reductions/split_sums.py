@@ -1,7 +1,7 @@
 """Split the row and column sums off a nest that also adds to the single elements of the same array.
 
-If a nest adds both to single elements and to whole rows or columns of one array, give the row and column sums temporaries
-and add them after the nest. ::
+If a nest adds both to single elements and to whole rows or columns of one array, give the row and column sums
+temporaries and add them after the nest. ::
 
     map i=0:n, j=0:n:              map i=0:n, j=0:n:
       x[i, j] += t                   x[i, j] += t
@@ -37,12 +37,15 @@ def sum_beside(program: Program, names: Names) -> Program:
             return (node,)
         later: list[Node] = []
         for store in list(_sums(node, program)):
-            own, added = _split(store, node, program, names)
-            made[own.name] = own
-            assert isinstance(added.body[0], Load)
-            part = Store(own.name, added.body[0].index, store.value, store.mode, None, fresh=True)
-            node = replace(node, body=tuple(part if i is store else i for i in node.body))
-            later.append(added)
+            params = _own(store, node)
+            container = program.containers[store.container]
+            name = names.fresh(f"sum_{store.container}")
+            made[name] = Container(name, dt.Array(container.dtype, [p.count for p in params], transient=True))
+            index = tuple(sym(p.name) - p.start for p in params)
+            own = Store(name, index, store.value, store.mode, None, fresh=True)
+            node = replace(node, body=tuple(own if i is store else i for i in node.body))
+            v = names.fresh("v")
+            later.append(Leaf(params, (Load(v, name, index), replace(store, value=v)), node.source))
         return (node, *later)
 
     body = rewritten(program.body, change)

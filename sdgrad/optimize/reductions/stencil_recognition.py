@@ -1,13 +1,14 @@
 """Recognize the stencils of a leaf: sums into one container at constant offsets from each iteration's own element.
 
-In ``a[i - 1] += t; a[i] += u; a[i + 1] += v`` the subscripts differ by constants, and each parameter is the only one in its
-dimension. The three stores are a group with offsets 0, 1 and 2 from its first store. Groups are declined if the container
-is read, has other than plain sums, or has a halo that is large compared with the interior.
+In ``a[i - 1] += t; a[i] += u; a[i + 1] += v`` the subscripts differ by constants, and each parameter is the only one
+in its dimension. The three stores are a group with offsets 0, 1 and 2 from its first store. Groups are declined if the
+container is read, has other than plain sums, or has a halo that is large compared with the interior.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TypeAlias
 
 from sdgrad.config import config
 from sdgrad.optimize.reductions.stencil_terms import Group, Term, is_light
@@ -16,7 +17,7 @@ from sdgrad.program.tree import Expr, Leaf, Param, Program, Store
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.symbolic.expr import free_names, sym
 
-Shape = tuple[str | Expr, ...]
+Shape: TypeAlias = "tuple[str | Expr, ...]"
 """A subscript up to constant offsets: for each dimension its parameter, or an index without parameters."""
 
 

@@ -1,8 +1,8 @@
 """Describe a stencil by its terms, and choose the values that are stored instead of recomputed for each neighbour.
 
-In ``t = exp(x[i]); u = 2.0 * t; a[i] += t; a[i + 1] += u`` a gather nest would compute ``exp`` for both neighbours of an
-element. Both terms share ``t``, which is costly, so that ``t`` is stored once and both terms load it. Light terms, such as
-``u = 2.0 * x[i]``, are recomputed.
+In ``t = exp(x[i]); u = 2.0 * t; a[i] += t; a[i + 1] += u`` a gather nest would compute ``exp`` for both neighbours of
+an element. Both terms share ``t``, which is costly, so that ``t`` is stored once and both terms load it. Light terms,
+such as ``u = 2.0 * x[i]``, are recomputed.
 """
 
 from __future__ import annotations

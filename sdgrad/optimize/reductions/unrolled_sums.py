@@ -3,18 +3,18 @@
 ::
 
     map i=0:n, j=0:n, k=0:2:       map i=0:n, j=0:n:
-      a = A[i, k]                    a = A[i, 0]
-      b = B[k, j]                    b = B[0, j]
-      t = a * b                      t = a * b
-      C[i, j] += t (fresh)           a_0 = A[i, 1]
-                                     b_0 = B[1, j]
-                                     t_0 = a_0 * b_0
-                                     s = t + t_0
-                                     C[i, j] = s
+      a = A[i, k]                    a_0 = A[i, 0]
+      b = B[k, j]                    b_0 = B[0, j]
+      t = a * b                      t_0 = a_0 * b_0
+      C[i, j] += t (fresh)           a_1 = A[i, 1]
+                                     b_1 = B[1, j]
+                                     t_1 = a_1 * b_1
+                                     t_2 = t_0 + t_1
+                                     C[i, j] = t_2
 
-Such a matrix product moves more data than it computes, so that a BLAS call does not pay; as an assignment it can be fused
-with its neighbours. Declined are long sums, large bodies, guarded stores, subscripts that depend on data, and bounds that
-depend on each other. (Loop unrolling: Allen & Kennedy 2001.)
+Such a matrix product moves more data than it computes, so that a BLAS call does not pay; as an assignment it can be
+fused with its neighbours. Declined are long sums, large bodies, guarded stores, subscripts that depend on data, and
+bounds that depend on each other. (Loop unrolling: Allen & Kennedy 2001.)
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _node(node: Node, names: Names) -> Node:
 
 
 def _is_candidate(leaf: Leaf) -> bool:
-    """True if a leaf is a small parallel nest of one sum of two or more loads, into a container that it does not read."""
+    """True if a leaf is a small parallel nest of one sum of two loads or more, into a container it does not read."""
     if leaf.sequential or len(leaf.stores) != 1 or len(leaf.loads) < 2:
         return False
     (store,) = leaf.stores
@@ -69,7 +69,7 @@ def _is_candidate(leaf: Leaf) -> bool:
 
 
 def _reduced_params(leaf: Leaf) -> list[Param]:
-    """Return the parameters over which a leaf sums; empty if data choose the element, or bounds depend on parameters."""
+    """Return the parameters over which a leaf sums; empty if subscripts depend on data, or bounds on parameters."""
     (store,) = leaf.stores
     own = params_of(store, leaf)
     names = {p.name for p in leaf.params}

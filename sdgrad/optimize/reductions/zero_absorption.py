@@ -10,8 +10,8 @@ In ::
       a[i] += t              ...
       a[i + 1] += t
 
-the first leaf is not needed if the gather nests assign. It is declined if it sets other than a box of zeros, if the box does
-not contain the interior or extends far beyond, or if the container or a symbol changes in between.
+the first leaf is not needed if the gather nests assign. It is declined if it sets other than a box of zeros, if the
+box does not contain the interior or extends far beyond, or if the container or a symbol changes in between.
 """
 
 from __future__ import annotations

@@ -1,0 +1,62 @@
+"""Arrays whose extent varies in the program get an upper bound of it."""
+
+import pytest
+from treetext import program
+
+from sdgrad.canonicalize.bounding_sizes import bound_sizes
+from sdgrad.errors import DifferentiationError
+
+
+def test_an_extent_that_counts_with_a_loop_becomes_its_maximum():
+    before = program("""
+    argument y: float64[8]
+    local t: float64[2*i + 1]
+    body
+      loop i = 0 .. 7 step 1:
+        map j=0:2*i + 1:
+          u = y[0]
+          t[j] = u
+    """)
+    after = bound_sizes(before)
+    assert str(after.containers["t"]) == "local t: float64[15]"
+    assert after.body == before.body
+
+
+def test_an_extent_read_from_data_becomes_that_of_an_array_accessed_in_step():
+    before = program("""
+    argument y: float64[8]
+    argument count: int64[1]
+    local t: float64[n]
+    body
+      n := v with v = count[0]
+      map j=0:n:
+        u = y[j]
+        t[j] = u
+    """)
+    assert str(bound_sizes(before).containers["t"]) == "local t: float64[8]"
+
+
+def test_an_extent_without_a_bound_is_refused():
+    before = program("""
+    argument y: float64[8]
+    argument count: int64[1]
+    local t: float64[n]
+    body
+      n := v with v = count[0]
+      map j=0:n:
+        u = y[0]
+        t[j] = u
+    """)
+    with pytest.raises(DifferentiationError, match="array t"):
+        bound_sizes(before)
+
+
+def test_an_extent_the_caller_chooses_stays():
+    before = program("""
+    argument y: float64[m]
+    body
+      map j=0:m:
+        u = 1.0
+        y[j] = u
+    """)
+    assert bound_sizes(before).containers == before.containers
