@@ -1,9 +1,18 @@
-"""The engine on one page.
+"""The engine on one page: from a graph and a request to a compiled gradient.
 
-A request goes through six steps: :func:`normalize` reads a graph into the normal form, :func:`differentiate_program`
-reverses it (or :func:`push_tangents` runs it forward), :func:`optimize` makes it fast, :func:`emit` writes a graph, and
-:func:`compile_together` makes machine code of it. Each step takes and returns printable values; the passes of the first
-and the third are the tables :data:`NORMAL_FORM` and :data:`PASSES`.
+=============  ==============================================  ====================================================
+step           call                                            takes and returns
+=============  ==============================================  ====================================================
+normal form    :func:`normalize`, the table ``NORMAL_FORM``    a graph; a :class:`Program`
+differentiate  :func:`differentiate_program`                   a program and a :class:`Request`; the primal program
+               (forward: :func:`push_tangents`)                with its tape, and the adjoint program
+optimise       :func:`optimize`, the table ``PASSES``          a program; a program
+emit           :func:`emit`                                    a program; a graph
+compile        :func:`compile_together`                        graphs; loaded libraries
+call           :class:`CompiledProgram`                        arrays; arrays
+=============  ==============================================  ====================================================
+
+Every value between two steps is frozen and can be printed.
 """
 
 from __future__ import annotations
@@ -52,9 +61,9 @@ def to_graph(program: Program) -> dace.SDFG:
 
 @dataclass(frozen=True)
 class Ready:
-    """A program as the graph that is compiled.
+    """An optimised program and its graph, ready for the compiler.
 
-    :param spelled: names that C++ does not accept, and what stands for them.
+    :param spelled: names that C++ does not accept, with their replacements.
     """
 
     program: Program
@@ -63,6 +72,10 @@ class Ready:
 
     @staticmethod
     def of(program: Program, resident: bool = False) -> Ready:
+        """Optimise a program, and write it as a graph.
+
+        :param resident: the arguments are in the memory of the GPU.
+        """
         program = optimize(program, resident)
         spelled = plain_names(program)
         if spelled:
@@ -72,7 +85,7 @@ class Ready:
         return Ready(program, sdfg, spelled)
 
     def loaded(self, library: Library) -> CompiledProgram:
-        """The program, whose library is there."""
+        """Bind a loaded library to the arguments of the program."""
         written = frozenset(self.program.root(w) for node in self.program.body for w in writes(node))
         own = {s: n for n, s in self.spelled.items()}
         known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
@@ -83,11 +96,11 @@ class Ready:
 
 
 def compiled(*ready: Ready) -> list[CompiledProgram]:
-    """Programs, by one call of the compiler."""
+    """Compile graphs by one call of the compiler."""
     libraries = compile_together([r.sdfg for r in ready])
     return [r.loaded(library) for r, library in zip(ready, libraries, strict=True)]
 
 
 def compiled_program(program: Program) -> CompiledProgram:
-    """A program, optimised and compiled."""
+    """Optimise and compile one program."""
     return compiled(Ready.of(program))[0]

@@ -1,7 +1,7 @@
 """Checks of what passes leave: above all races, instances of a parallel map that touch one element that one changes.
 
-Races are looked for by integer relations on the program that a pass left. The check asks nothing of the pass, and accuses
-nobody without an example: indices that are data are left out.
+Races are looked for by integer relations on the program that a pass left. The check asks nothing of the pass.
+Subscripts that are data are left out, so nobody is accused without an example.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Facts about program trees; nothing here changes one."""
+"""Derive facts about program trees, without changing them."""

@@ -1,7 +1,11 @@
-"""Accesses as integer relations (ISL): which instance of a node touches which element.
+"""Represent accesses as integer relations from instances of a node to elements of a container (isl, Verdoolaege 2010).
 
-Affine parts are exact; everything else is over-approximated by the whole container. ``exact`` on a relation says
-whether it is.
+The load ``A[2 * i, j]`` in a nest ``i = 0 .. n - 1, j = 0 .. i`` has the relation ::
+
+    [n] -> { [i, j] -> [e0, e1] : 0 <= i <= n - 1 and 0 <= j <= i and e0 = 2 i and e1 = j }
+
+Affine subscripts and bounds are exact, with floor and modulus by constants. Any other subscript or bound is
+over-approximated: it may have any value. ``Relation.exact`` is True if nothing was over-approximated.
 """
 
 from __future__ import annotations
@@ -21,12 +25,15 @@ from sdgrad.symbolic.expr import free_names, sym, to_expr
 
 
 class NotAffine(Exception):
-    """An expression ISL cannot hold."""
+    """Report an expression that is not quasi-affine."""
 
 
 @lru_cache(maxsize=65536)
 def isl_text(expr: Expr) -> str:
-    """An integer expression in ISL's notation; ``floor`` and ``Mod`` by constants included."""
+    """Write an integer expression in isl's notation.
+
+    :raises NotAffine: it is not affine, up to floor and modulus by positive constants.
+    """
     if isinstance(expr, sympy.Integer):
         return str(int(expr))
     if isinstance(expr, sympy.Symbol):
@@ -34,27 +41,41 @@ def isl_text(expr: Expr) -> str:
     if isinstance(expr, sympy.Add):
         return "(" + " + ".join(isl_text(a) for a in expr.args) + ")"
     if isinstance(expr, sympy.Mul):
-        numbers = [a for a in expr.args if isinstance(a, sympy.Integer)]
-        others = [a for a in expr.args if not isinstance(a, sympy.Integer)]
-        if len(others) != 1:
-            raise NotAffine(expr)
-        return f"({int(sympy.prod(numbers))} * {isl_text(others[0])})"
-    if isinstance(expr, symbolic.int_floor) and isinstance(expr.args[1], sympy.Integer) and expr.args[1] > 0:
-        return f"floor(({isl_text(expr.args[0])}) / {int(expr.args[1])})"
-    if isinstance(expr, sympy.Mod) and isinstance(expr.args[1], sympy.Integer) and expr.args[1] > 0:
-        return f"(({isl_text(expr.args[0])}) mod {int(expr.args[1])})"
+        return _scaled_text(expr)
+    if isinstance(expr, (symbolic.int_floor, sympy.Mod)):
+        return _divided_text(expr)
     raise NotAffine(expr)
+
+
+def _scaled_text(expr: sympy.Mul) -> str:
+    """Write the product of a constant and one other factor."""
+    numbers = [a for a in expr.args if isinstance(a, sympy.Integer)]
+    others = [a for a in expr.args if not isinstance(a, sympy.Integer)]
+    if len(others) != 1:
+        raise NotAffine(expr)
+    return f"({int(sympy.prod(numbers))} * {isl_text(others[0])})"
+
+
+def _divided_text(expr: Expr) -> str:
+    """Write a floor division or a modulus by a positive constant."""
+    numerator, denominator = expr.args
+    if not isinstance(denominator, sympy.Integer) or denominator <= 0:
+        raise NotAffine(expr)
+    if isinstance(expr, sympy.Mod):
+        return f"(({isl_text(numerator)}) mod {int(denominator)})"
+    return f"floor(({isl_text(numerator)}) / {int(denominator)})"
 
 
 @dataclass(frozen=True)
 class Relation:
-    """``{ instance -> element }`` of one access, as an ISL map; ``exact`` where nothing was over-approximated."""
+    """Hold the map ``{ instance -> element }`` of one access; ``exact`` if nothing was over-approximated."""
 
     map: isl.Map
     exact: bool
 
     @property
     def elements(self) -> isl.Set:
+        """The elements that the instances touch."""
         return self.map.range()
 
     def __str__(self) -> str:
@@ -62,7 +83,10 @@ class Relation:
 
 
 def domain_constraint(p: Param) -> list[str]:
-    """The values one parameter takes, given those before it."""
+    """List the constraints on a parameter's values, given the parameters before it.
+
+    :raises NotAffine: a bound is not affine, or the step is no number.
+    """
     if not isinstance(p.step, sympy.Integer):
         raise NotAffine(p.step)
     step = int(p.step)
@@ -75,18 +99,25 @@ def domain_constraint(p: Param) -> list[str]:
 
 
 def _lower_bounds(expr: Expr) -> list[str]:
+    """Write the operands of a maximum as bounds of their own."""
     return [isl_text(e) for e in (expr.args if isinstance(expr, sympy.Max) else (expr,))]
 
 
 def _upper_bounds(expr: Expr) -> list[str]:
+    """Write the operands of a minimum as bounds of their own."""
     return [isl_text(e) for e in (expr.args if isinstance(expr, sympy.Min) else (expr,))]
 
 
 def access_relation(
     index: Sequence[Expr], dims: Sequence[tuple[str, Param | None]], unknown: Set[str], rank: int, given: int = 0
 ) -> Relation:
-    """``{ [dims] -> [element] }``. A dimension without a parameter may have any value, and so has an index that
-    mentions an ``unknown`` name or is not affine. The ranges of the first ``given`` dimensions need not be exact."""
+    """Return ``{ [dims] -> [element] }`` of an index.
+
+    A dimension without a parameter may have any value. So may a subscript that is not affine.
+
+    :param unknown: names with values from data; a subscript or range that mentions one is not affine.
+    :param given: the number of outer dimensions with ranges that may be inexact in an exact relation.
+    """
     exact, constraints = True, []
     for k, (name, p) in enumerate(dims):
         try:
@@ -109,34 +140,35 @@ def access_relation(
 
 
 def relation(access: Load | Store, params: Sequence[Param], local: frozenset[str], rank: int) -> Relation:
-    """The relation of one access in a nest; ``local`` names values known only at run time."""
+    """Return the relation of one access in a nest; ``local`` are names with values from data."""
     found = access_relation(access.index, [(p.name, p) for p in params], local, rank)
     return Relation(found.map, found.exact and access.guard is None)
 
 
 def _names_in(constraints: Iterable[str]) -> set[str]:
+    """Collect the variables that constraints mention."""
     return {t for c in constraints for t in re.findall(r"v_\w+", c)}
 
 
 def leaf_relation(access: Load | Store, leaf: Leaf, rank: int, outer: Sequence[Param] = ()) -> Relation:
-    """The relation of an access of a leaf, the parameters of enclosing nests and loops included."""
+    """Return the relation of an access of a leaf, over the parameters of the enclosing loops and its own."""
     local = leaf.defined
     return relation(access, (*outer, *leaf.params), local, rank)
 
 
 def value_expr(value: Value | None) -> Expr | None:
-    """A control value as an index expression; None where it depends on data."""
+    """Return a control value as an index expression; None if it is read from data."""
     return None if value is None or value.loads else to_expr(ast.unparse(value.expr))
 
 
 def loop_param(loop: Loop) -> Param | None:
-    """A loop's variable as a parameter, where its bounds are free of data."""
+    """Return a loop's variable as a parameter; None if a bound or the step is read from data."""
     start, stop, step = (value_expr(v) for v in (loop.start, loop.stop, loop.step))
     return None if start is None or stop is None or step is None else Param(loop.symbol, start, stop, step)
 
 
 def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Param] | None = None) -> bool:
-    """Whether no two instances of the leaf touch the same element through this access. False where unknown."""
+    """True if no two instances of a leaf touch the same element through one access; False if unknown."""
     params = leaf.params if params is None else params
     if _alone(access, params):
         return True
@@ -145,12 +177,12 @@ def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Para
     if not params:
         return True
     rel = relation(Load("x", access.container, access.index), params, frozenset(), rank)
-    # over no instances at all everything is injective, but nothing is written either: callers rely on a write
+    # an empty relation is injective, too, but callers conclude that the access writes
     return rel.exact and bool(rel.map.is_injective()) and not rel.map.is_empty()
 
 
 def apart(first: Load | Store, second: Load | Store, leaf: Leaf) -> bool:
-    """Whether no two different instances of the leaf touch one element, one by each access. False where unknown."""
+    """True if no two different instances of a leaf touch one element, one by each access; False if unknown."""
     if free_names(*first.index, *second.index) & leaf.defined:
         return False
     return apart_over(Inside(first), Inside(second), leaf.params)
@@ -158,9 +190,9 @@ def apart(first: Load | Store, second: Load | Store, leaf: Leaf) -> bool:
 
 @dataclass(frozen=True)
 class Inside:
-    """An access within instances of some parameters: what else runs there, and names that stand for any number.
+    """Place an access inside of a nest: with inner dimensions, and with names that may have any value.
 
-    A dimension without a parameter may have any value.
+    A dimension without a parameter may have any value, too.
     """
 
     access: Load | Store
@@ -168,14 +200,14 @@ class Inside:
     unknown: Set[str] = frozenset()
 
     def elements(self, params: Sequence[Param]) -> isl.Map:
-        """``{ [params] -> [element] }``, and perhaps more."""
+        """Return ``{ [params] -> [element] }``, or a superset of it."""
         own = [(p.name, p) for p in params]
         found = access_relation(self.access.index, [*own, *self.dims], self.unknown, len(self.access.index)).map
         return found.project_out(isl.dim_type.in_, len(own), len(self.dims))
 
 
 def apart_over(first: Inside, second: Inside, params: Sequence[Param]) -> bool:
-    """Whether instances that differ in ``params`` touch different elements, one by each access. False where unknown."""
+    """True if instances that differ in ``params`` touch different elements, one by each access; False if unknown."""
     if first.access.container != second.access.container:
         return False
     pairs = first.elements(params).apply_range(second.elements(params).reverse())
@@ -183,7 +215,11 @@ def apart_over(first: Inside, second: Inside, params: Sequence[Param]) -> bool:
 
 
 def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence[Param], local: frozenset[str]) -> bool:
-    """Whether instances that differ in ``params`` touch different elements. False where unknown."""
+    """True if instances that differ in ``params`` touch different elements by one access; False if unknown.
+
+    :param inner: parameters of inner nests.
+    :param local: names with values from data.
+    """
     if _alone(access, params, local.union(p.name for p in inner)):
         return True
     plain = Load("x", access.container, access.index)
@@ -194,9 +230,9 @@ def distinct_over(access: Load | Store, params: Sequence[Param], inner: Sequence
 
 
 def _alone(access: Load | Store, params: Sequence[Param], others: Set[str] = frozenset()) -> bool:
-    """A cheap sufficient test: every parameter stands alone in a dimension, up to terms without parameters.
+    """True if every parameter is the only one in some subscript, with coefficient 1: a cheap test for injectivity.
 
-    :param others: names that may differ as well.
+    :param others: other names with values that differ between instances.
     """
     names = {p.name for p in params}
     alone = set()
@@ -210,7 +246,7 @@ def _alone(access: Load | Store, params: Sequence[Param], others: Set[str] = fro
 
 
 def covers(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
-    """Whether a store writes every element of its container. False where unknown."""
+    """True if a store writes every element of its container; False if unknown."""
     if access.guard is not None:
         return False
     if _covers_by_position(access, leaf, shape):
@@ -221,7 +257,7 @@ def covers(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
 
 
 def partition(stores: Sequence[Store], leaf: Leaf, shape: Sequence[Expr]) -> bool:
-    """Whether stores write every element of a container, and none a second time. False where unknown."""
+    """True if stores write every element of a container exactly once; False if unknown."""
     if any(s.guard is not None or not injective(s, leaf, len(shape)) for s in stores):
         return False
     if len(stores) == 1:
@@ -238,7 +274,7 @@ def partition(stores: Sequence[Store], leaf: Leaf, shape: Sequence[Expr]) -> boo
 
 
 def all_elements(shape: Sequence[Expr]) -> isl.Set | None:
-    """All indices of a container; None where a size is not affine."""
+    """Return the set of all indices of a container; None if an extent is not affine."""
     try:
         box = " and ".join(f"0 <= e{k} < {isl_text(n)}" for k, n in enumerate(shape))
     except NotAffine:
@@ -248,6 +284,7 @@ def all_elements(shape: Sequence[Expr]) -> isl.Set | None:
 
 
 def _covers_by_position(access: Store, leaf: Leaf, shape: Sequence[Expr]) -> bool:
+    """True if each subscript is a parameter of its own that runs over the whole extent: a cheap test for coverage."""
     params = {p.name: p for p in leaf.params}
     used = set()
     for expr, n in zip(access.index, shape, strict=False):

@@ -1,4 +1,16 @@
-"""Activity: which values depend on the inputs (varied) and influence the outputs (useful), to a fixpoint."""
+"""Activity analysis: find the values that depend on an input (*varied*) and influence an output (*useful*).
+
+A forward sweep propagates "varied" and a backward sweep propagates "useful", both to a fixpoint over loops. A value
+that is both is *active*: it carries a derivative (Hascoet, Naumann & Pascual 2005). For the input ``x`` and the output
+``s``::
+
+    v = x[i]          active
+    c = k[i]          not varied: k is no input
+    w = v * c         active
+    u = sin(v)        not useful, if nothing reads z
+    s[0] += w
+    z[i] = u
+"""
 
 from __future__ import annotations
 
@@ -10,20 +22,22 @@ from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.errors import Problem
 from sdgrad.program.kinds import infer, kind_of
 from sdgrad.program.tree import Block, Leaf, Let, Load, Loop, NodeCall, Program, Scope, Store, children, local_names
+from sdgrad.symbolic.code import names_in
 from sdgrad.symbolic.derivatives import NoDerivative, Partial, partials
 
 Path = tuple[int, ...]
 DIFFERENTIABLE_MODES = ("set", "sum", "prod", "max", "min")
+"""Modes of stores that have an adjoint."""
 
 
 def carried(store: Store) -> str:
-    """A name, no instruction's, for what a reduction's container held before: it may carry a derivative by itself."""
+    """Name the initial value of a reduction, which may be active on its own; no instruction has such a name."""
     return f"={store.container}"
 
 
 @dataclass(frozen=True)
 class LeafFacts:
-    """Derivative facts of one leaf: kinds, partials by instruction name, and functions without a derivative."""
+    """Hold the derivative facts of a leaf: kinds of names, partials of instructions, and unknown functions."""
 
     kinds: Mapping[str, str]
     partials: Mapping[str, tuple[Partial, ...]]
@@ -32,10 +46,10 @@ class LeafFacts:
 
 @dataclass(frozen=True)
 class Activity:
-    """Names (leaves) and containers (calls) that are varied and useful, by node path.
+    """Hold the active names of leaves and the active containers of calls, by node path.
 
-    ``overwritten`` are the containers a leaf or call writes that have carried a derivative before it and are useful
-    after it: the cotangent of what it overwrites is zero from there on backwards.
+    ``overwritten`` are containers that a leaf or call writes, with a derivative before it and useful after it. The
+    adjoint of the node clears the cotangents of the overwritten elements.
     """
 
     names: Mapping[Path, frozenset[str]]
@@ -45,6 +59,7 @@ class Activity:
     useful_start: frozenset[str]
 
     def active(self, path: Path, name: str) -> bool:
+        """True if a name of a leaf, or a container of a call, is active."""
         return name in self.names.get(path, frozenset())
 
     def __str__(self) -> str:
@@ -52,6 +67,7 @@ class Activity:
 
 
 def leaf_facts(leaf: Leaf, program: Program) -> LeafFacts:
+    """Differentiate the instructions of a leaf."""
     kind = infer(leaf.body, program.containers)
     found: dict[str, tuple[Partial, ...]] = {}
     unknown: dict[str, str] = {}
@@ -65,19 +81,22 @@ def leaf_facts(leaf: Leaf, program: Program) -> LeafFacts:
 
 @dataclass
 class _Sweep:
+    """Propagate varied values forwards, then useful values backwards. A state is a set of containers."""
+
     program: Program
     facts: dict[Path, LeafFacts] = field(default_factory=dict)
     varied: dict[Path, set[str]] = field(default_factory=dict)
     useful: dict[Path, set[str]] = field(default_factory=dict)
-    carrying: set[str] = field(default_factory=set)  # containers that have carried a derivative somewhere so far
-    before: dict[Path, set[str]] = field(default_factory=dict)  # those of them that a node gives other values
+    carrying: set[str] = field(default_factory=set)  # containers that were varied at some node so far
+    before: dict[Path, set[str]] = field(default_factory=dict)  # those of them that a node overwrites
     overwritten: dict[Path, set[str]] = field(default_factory=dict)
 
     def root(self, name: str) -> str:
+        """Return the container that owns the memory of another one."""
         return self.program.root(name)
 
     def defined(self, node) -> set[str]:
-        """Containers in which a leaf or call puts other values, whatever was there."""
+        """Collect the containers in which a leaf or call overwrites elements, instead of accumulating."""
         if isinstance(node, Leaf):
             return {self.root(s.container) for s in node.stores if s.mode == "set" or s.fresh}
         return (
@@ -88,12 +107,14 @@ class _Sweep:
 
     # -- forward
     def forward(self, block: Block, path: Path, state: set[str]) -> set[str]:
+        """Return the varied containers after a block."""
         for k, node in enumerate(block):
             state = self.forward_node(node, (*path, k), state)
         self.carrying |= state
         return state
 
     def forward_node(self, node, path: Path, state: set[str]) -> set[str]:
+        """Return the varied containers after a node."""
         self.carrying |= state
         if not children(node):
             self.before.setdefault(path, set()).update(self.carrying & self.defined(node))
@@ -110,7 +131,10 @@ class _Sweep:
         return self.through(node, path, state, self.forward, local_names(node))
 
     def through(self, node, path: Path, state: set[str], sweep, hidden: set[str]) -> set[str]:
-        """Pass a control node: arms join, loops and maps go round until nothing changes."""
+        """Propagate a state through a control node: join its arms, or iterate its loop to a fixpoint.
+
+        :param hidden: local containers of the node.
+        """
         blocks = children(node)
         if isinstance(node, (Loop, Scope)):
             while True:
@@ -123,44 +147,54 @@ class _Sweep:
         return state.union(*results) if results else state
 
     def is_float(self, container: str) -> bool:
+        """True if a container holds real or complex numbers, which may carry a derivative."""
         return kind_of(self.program.containers[container].dtype) in ("float", "complex")
 
     def forward_leaf(self, leaf: Leaf, path: Path, state: set[str]) -> set[str]:
-        facts = self.facts.setdefault(path, leaf_facts(leaf, self.program))
+        """Return the varied containers after a leaf, and note its varied names."""
+        if path not in self.facts:
+            self.facts[path] = leaf_facts(leaf, self.program)
         varied = self.varied.setdefault(path, set())
         for instr in leaf.body:
             if isinstance(instr, Load):
                 if self.root(instr.container) in state and self.is_float(instr.container):
                     varied.add(instr.name)
-            elif isinstance(instr, Let):
-                operands = {p.operand for p in facts.partials.get(instr.name, ())}
-                if instr.name in facts.unknown:
-                    from sdgrad.symbolic.code import names_in
-
-                    operands = names_in(instr.expr)
-                if operands & varied:
-                    varied.add(instr.name)
+            elif isinstance(instr, Let) and self.operands(instr, path) & varied:
+                varied.add(instr.name)
         varied |= {carried(s) for s in leaf.stores if s.mode != "set" and self.root(s.container) in state}
         for store in leaf.stores:
             state = self.forward_store(store, leaf, varied, state)
         return state
 
+    def operands(self, let: Let, path: Path) -> set[str]:
+        """Collect the names that an instruction depends on differentiably; all names, if its derivative is unknown."""
+        facts = self.facts[path]
+        if let.name in facts.unknown:
+            return names_in(let.expr)
+        return {p.operand for p in facts.partials.get(let.name, ())}
+
     def forward_store(self, store: Store, leaf: Leaf, varied: set[str], state: set[str]) -> set[str]:
+        """Return the varied containers after a store."""
         root = self.root(store.container)
         if store.value in varied and self.is_float(store.container):
             return state | {root}
+        return state - {root} if root in state and self.kills(store, leaf) else state
+
+    def kills(self, store: Store, leaf: Leaf) -> bool:
+        """True if a store overwrites its whole container."""
+        root = self.root(store.container)
         defines = (store.mode == "set" or store.fresh) and root == store.container
-        if defines and root in state and covers(store, leaf, self.program.containers[root].shape):
-            return state - {root}
-        return state
+        return defines and covers(store, leaf, self.program.containers[root].shape)
 
     # -- backward
     def backward(self, block: Block, path: Path, state: set[str]) -> set[str]:
+        """Return the useful containers before a block."""
         for k in range(len(block) - 1, -1, -1):
             state = self.backward_node(block[k], (*path, k), state)
         return state
 
     def backward_node(self, node, path: Path, state: set[str]) -> set[str]:
+        """Return the useful containers before a node."""
         if not children(node):
             self.overwritten.setdefault(path, set()).update(state & self.before[path])
         if isinstance(node, Leaf):
@@ -174,30 +208,22 @@ class _Sweep:
         return self.through(node, path, state, self.backward, local_names(node))
 
     def backward_leaf(self, leaf: Leaf, path: Path, state: set[str]) -> set[str]:
-        facts = self.facts[path]
+        """Return the useful containers before a leaf, and note its useful names."""
         useful = self.useful.setdefault(path, set())
-        useful |= {s.value for s in leaf.stores if self.root(s.container) in state and self.is_float(s.container)}
-        useful |= {carried(s) for s in leaf.stores if s.mode != "set" and self.root(s.container) in state}
-        after = set(state)
-        for s in leaf.stores:
-            root = self.root(s.container)
-            defines = (s.mode == "set" or s.fresh) and root == s.container
-            if defines and root in after and covers(s, leaf, self.program.containers[root].shape):
-                after.discard(root)
+        into = [s for s in leaf.stores if self.root(s.container) in state]
+        useful |= {s.value for s in into if self.is_float(s.container)}
+        useful |= {carried(s) for s in into if s.mode != "set"}
+        before = state - {self.root(s.container) for s in into if self.kills(s, leaf)}
         for instr in reversed(leaf.body):
             if isinstance(instr, Let) and instr.name in useful:
-                if instr.name in facts.unknown:
-                    from sdgrad.symbolic.code import names_in
-
-                    useful |= names_in(instr.expr)
-                useful |= {p.operand for p in facts.partials.get(instr.name, ())}
+                useful |= self.operands(instr, path)
             elif isinstance(instr, Load) and instr.name in useful and self.is_float(instr.container):
-                after.add(self.root(instr.container))
-        return after
+                before.add(self.root(instr.container))
+        return before
 
 
 def activity(program: Program, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Activity:
-    """Which values carry a derivative from ``inputs`` (at entry) to ``outputs`` (at exit)."""
+    """Find the values that carry a derivative from ``inputs`` (at entry) to ``outputs`` (at exit)."""
     sweep = _Sweep(program)
     end = sweep.forward(program.body, (), {program.root(n) for n in inputs})
     start = sweep.backward(program.body, (), {program.root(n) for n in outputs})
@@ -208,7 +234,7 @@ def activity(program: Program, inputs: tuple[str, ...], outputs: tuple[str, ...]
 
 
 def unknown_functions(program: Program, found: Activity) -> list[Problem]:
-    """A problem for each active instruction whose function has no derivative."""
+    """Report each active instruction with a function that has no derivative."""
     problems = []
     for path, node in nodes_with_paths(program.body):
         facts = found.facts.get(path)

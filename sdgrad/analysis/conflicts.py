@@ -1,4 +1,8 @@
-"""Instances of a map that may write the same element."""
+"""Detect output dependences between the instances of a map: two that may assign to the same element.
+
+``B[idx[i]] = A[i]`` keeps the value of the last ``i`` for each element. Such a map must run in order. A loop with an
+injective subscript has no such dependence (Allen & Kennedy 2001).
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,17 @@ from sdgrad.program.tree import (
 
 
 def overwrites_itself(leaf: Leaf) -> bool:
-    """Whether instances may assign to the same element, so that the last one in order counts (``B[idx] = A``)."""
+    """True if two instances of a leaf may assign to the same element."""
     return any(s.mode == "set" and not injective(s, leaf, len(s.index)) for s in leaf.stores)
 
 
 def scope_overwrites_itself(scope: Scope) -> bool:
-    """The same for a map with a structured body: instances of the map may assign to the same element."""
+    """True if two instances of a map with a structured body may assign to the same element."""
     names = frozenset(n.symbol for n in walk(scope.body) if isinstance(n, (SymbolAssign, Loop)))
     local = {c for n in walk((scope,)) for c in local_names(n)}
 
     def meets(block: Block, inner: tuple[Param, ...]) -> bool:
+        """True if a leaf of the block, with some inner parameters around, has such a conflict."""
         for node in block:
             deeper = inner + (node.params if isinstance(node, (Leaf, Scope)) else ())
             if isinstance(node, Leaf):

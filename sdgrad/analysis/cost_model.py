@@ -1,4 +1,8 @@
-"""What it costs to run programs: instances of leaves and instructions, with a guess for what is not known."""
+"""Estimate the cost of a block: instances of leaves and instructions, with a guess for unknown sizes.
+
+Bounds that depend on outer variables are evaluated at the middle of the variables' ranges: a triangular nest counts
+half of its rectangle.
+"""
 
 from __future__ import annotations
 
@@ -13,36 +17,40 @@ from sdgrad.config import config
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Loop, Node, Param, Scope, children
 from sdgrad.symbolic.expr import free_names, substitute
 
-Middle = Mapping[str, sympy.Expr]  # values of parameters
+Middle = Mapping[str, sympy.Expr]
+"""Middle of the range of each enclosing parameter."""
 
 
 def instances(block: Block) -> float:
-    """Instances of leaves, with other parameters in the middle of their ranges where bounds depend on these."""
+    """Estimate the number of instances of all leaves of a block."""
     return _of_block(block, {}, lambda leaf: 1)
 
 
 def instructions(block: Block) -> float:
-    """Instructions of leaves, in as many instances."""
+    """Estimate the number of instructions that a block runs; a function counts as several."""
     return _of_block(block, {}, lambda leaf: sum(map(_of_instr, leaf.body)))
 
 
 @cache
 def trips(params: tuple[Param, ...]) -> int:
-    """About how many instances a nest has."""
+    """Estimate the number of instances of a nest."""
     size = sympy.Mul(*(p.count for p in params))
     return max(1, int(size.subs({s: config.machine.unknown_size for s in size.free_symbols})))
 
 
 def _of_instr(instr: Instr) -> int:
+    """Cost of one instruction."""
     functions = isinstance(instr, Let) and any(isinstance(n, ast.Call) for n in ast.walk(instr.expr))
     return config.machine.function_cost if functions else 1
 
 
 def _of_block(block: Block, around: Middle, each: Callable[[Leaf], int]) -> float:
+    """Cost of a block, given the cost of one instance of each leaf."""
     return sum(_of_node(n, around, each) for n in block)
 
 
 def _of_node(node: Node, around: Middle, each: Callable[[Leaf], int]) -> float:
+    """Cost of a node, given the cost of one instance of each leaf."""
     if isinstance(node, Leaf):
         return counted(node.params, around)[0] * each(node)
     count, inner = entered(node, around)
@@ -50,7 +58,7 @@ def _of_node(node: Node, around: Middle, each: Callable[[Leaf], int]) -> float:
 
 
 def entered(node: Node, around: Middle) -> tuple[float, Middle]:
-    """How often what a node holds runs, and the middle of the node's ranges beside what is ``around``."""
+    """Estimate how often the body of a node runs, and add the middle of its range to those ``around``."""
     if isinstance(node, Scope):
         return counted(node.params, around)
     if isinstance(node, Loop):
@@ -60,7 +68,7 @@ def entered(node: Node, around: Middle) -> tuple[float, Middle]:
 
 
 def counted(params: tuple[Param, ...], around: Middle) -> tuple[float, Middle]:
-    """How many instances parameters have, and the middle of their ranges beside what is ``around``."""
+    """Estimate the number of instances of parameters, and add the middle of their ranges to those ``around``."""
     middle, total = dict(around), 1.0
     for p in params:
         count, start, stop = (_value(e, middle) for e in (p.count, p.start, p.stop))
@@ -70,6 +78,7 @@ def counted(params: tuple[Param, ...], around: Middle) -> tuple[float, Middle]:
 
 
 def _value(expr: sympy.Expr, middle: Middle) -> float:
+    """Evaluate a bound, with a guess for each unknown symbol and for functions of the program."""
     expr = sympy.sympify(expr)
     known = {n: middle.get(n, sympy.Integer(config.machine.unknown_size)) for n in free_names(expr)}
     try:

@@ -1,4 +1,15 @@
-"""Arrays that loops set part by part, all of them, before anybody reads them."""
+"""Prove that loops set all elements of an array before anything reads one (definite assignment).
+
+::
+
+    for i in range(8):
+        for j in range(i + 1):   A[i, j] = ..
+        for j in range(i + 1, 8): A[i, j] = ..
+    read A
+
+The union of the written elements is the whole array, as integer sets. The proof declines for views, for symbolic shapes
+and bounds, and if a loop may stop early.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +23,13 @@ from sdgrad.program.tree import Block, Leaf, Loop, Node, Param, Program, Store, 
 
 
 def filled_in_parts(program: Program, names: Iterable[str]) -> frozenset[str]:
-    """Those of some containers that leaves, in loops that run all their trips, set as a whole before any other use."""
+    """Return those containers all of whose elements are set, by leaves in counted loops, before any other use."""
     viewed = {program.root(c.name) for c in program.containers.values() if c.view_of is not None}
     return frozenset(n for n in names if n not in viewed and _is_filled(n, program))
 
 
 def _is_filled(name: str, program: Program) -> bool:
+    """True if stores of a prefix of the program cover a container of constant shape."""
     shape = program.containers[name].shape
     whole = all_elements(shape)
     if whole is None or whole.dim(isl.dim_type.param):
@@ -42,7 +54,7 @@ def _is_filled(name: str, program: Program) -> bool:
 def _stores(
     node: Node, name: str, outer: Sequence[Param], program: Program
 ) -> Iterator[tuple[Store, Leaf, Sequence[Param]] | None]:
-    """Stores that set elements, with the loops around them; None for another use."""
+    """Yield the stores that set elements, with the loops around them; None for any other use."""
     if isinstance(node, Leaf):
         mine = [s for s in node.stores if s.container == name]
         if any(x.container == name for x in node.loads) or any(s.mode != "set" or s.guard for s in mine):
@@ -50,15 +62,21 @@ def _stores(
         else:
             yield from ((s, node, outer) for s in mine)
     elif isinstance(node, Loop) and _uses(node.body, name, program):
-        trips = loop_param(node)
-        if trips is None or node.also is not None or node.last is not None:
+        variable = _counted(node)
+        if variable is None:
             yield None
-        else:
-            for inner in node.body:
-                yield from _stores(inner, name, (*outer, trips), program)
+            return
+        for inner in node.body:
+            yield from _stores(inner, name, (*outer, variable), program)
     elif _uses((node,), name, program):
         yield None
 
 
+def _counted(loop: Loop) -> Param | None:
+    """Return the variable of a loop that runs all its iterations; None if it may stop early."""
+    return loop_param(loop) if loop.also is None and loop.last is None else None
+
+
 def _uses(block: Block, name: str, program: Program) -> bool:
+    """True if a node of a block uses a container."""
     return any(name in used(node, program) for node in walk(block))

@@ -1,4 +1,4 @@
-"""Where a node stands in a program: the control nodes around it, and the iterations they count."""
+"""Locate a node in a program: the control nodes around it, and the dimensions of its iteration space."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sdgrad.program.tree import Block, Loop, Node, Param, Scope, children, local
 
 @dataclass(frozen=True)
 class Dim:
-    """One dimension of an instance: a map's parameter or a loop's variable.
+    """Describe one dimension of an iteration space: a map's parameter or a loop's variable.
 
-    ``param`` is None where the range is known only at run time. ``direction`` is the sign of a loop's step, 0 where
-    instances have no order (maps), None where the sign is known only at run time.
+    ``param`` is None if the range is known only at run time. ``direction`` is the sign of a loop's step, 0 for a map,
+    which has no order, and None if the sign is known only at run time.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Dim:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node stands: its path and the enclosing control nodes, outermost first."""
+    """Hold the path of a node and the enclosing control nodes, outermost first."""
 
     path: Path
     outer: tuple[tuple[Path, Node], ...]
@@ -45,12 +45,12 @@ class Place:
         return tuple(path for path, node in self.outer if isinstance(node, Loop))
 
     def owner(self, container: str) -> Path | None:
-        """The enclosing map that a container is local to."""
+        """Return the enclosing map that a container is local to; None if there is none."""
         return next((path for path, node in self.outer if container in local_names(node)), None)
 
 
 def dims_of(node: Node) -> tuple[Dim, ...]:
-    """The dimensions a control node adds to the instances of what it holds."""
+    """Return the dimensions that a control node adds to the iteration space of its body."""
     if isinstance(node, Scope):
         return tuple(Dim(p.name, p, 0) for p in node.params)
     if isinstance(node, Loop):
@@ -60,16 +60,18 @@ def dims_of(node: Node) -> tuple[Dim, ...]:
 
 
 def _sign(step: sympy.Expr) -> int | None:
+    """Return the sign of a step; None if the step is no number."""
     return None if not step.is_number else 1 if step > 0 else -1
 
 
 def _sign_of_value(loop: Loop) -> int | None:
+    """Return the sign of a loop's step, if its other bounds come from data; None if the step does."""
     step = None if loop.step.loads else value_expr(loop.step)
     return None if step is None else _sign(step)
 
 
 def places(block: Block, path: Path = (), outer: tuple[tuple[Path, Node], ...] = ()) -> Iterator[tuple[Place, Node]]:
-    """Every node of a block with its place, in program order, parents first."""
+    """Yield every node of a block with its place, in program order, parents first."""
     for k, node in enumerate(block):
         here = (*path, k)
         yield Place(here, outer), node
@@ -78,9 +80,9 @@ def places(block: Block, path: Path = (), outer: tuple[tuple[Path, Node], ...] =
 
 
 def extent(params: tuple[Param, ...], k: int) -> tuple[sympy.Expr, sympy.Expr]:
-    """The least and greatest value parameter ``k`` takes over all values of the parameters before it.
+    """Bound parameter ``k`` over all values of the parameters before it.
 
-    :raises Unbounded: its range holds a function of these that may have any value.
+    :raises Unbounded: its range has a function of these without known bounds.
     """
     p = params[k]
     low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)

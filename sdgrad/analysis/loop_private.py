@@ -1,14 +1,22 @@
-"""Containers that live within one trip of a loop: no trip sees what another one, or anybody else, left in them."""
+"""Find containers private to an iteration of a loop: no iteration reads what another one, or other code, left there.
+
+This is the legality test of array privatization (Tu & Padua 1993). A container is private to a block if nothing outside
+of the block uses it, and if the block defines each element before it reads it::
+
+    for i:
+        map j: t[j] = x[i, j]          t is private to an iteration of i
+        map j: y[i] += t[j] * t[j]
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
-from sdgrad.analysis.access_relations import covers, leaf_relation, partition
+from sdgrad.analysis.access_relations import Relation, covers, leaf_relation, partition
 from sdgrad.program.leaves import params_of
 from sdgrad.program.tree import (
     Block,
@@ -16,6 +24,7 @@ from sdgrad.program.tree import (
     Container,
     Leaf,
     Let,
+    Load,
     Loop,
     Node,
     NodeCall,
@@ -33,25 +42,26 @@ from sdgrad.program.tree import (
 
 
 def users(block: Block, program: Program) -> Counter[str]:
-    """For each container that has memory of its own: how many nodes use it by themselves."""
+    """Count for each container with memory of its own the nodes that use it themselves."""
     return Counter(name for node in walk(block) for name in used(node, program))
 
 
 def used(node: Node, program: Program) -> set[str]:
-    """The containers with memory of their own that a node uses by itself."""
+    """Collect the containers with memory of their own that a node itself uses."""
     by_itself = own_reads(node) if children(node) else reads(node) | writes(node) | own_reads(node)
     return {program.root(name) for name in by_itself}
 
 
 def region_locals(node: Loop | Branch, everywhere: Counter[str], program: Program) -> frozenset[str]:
-    """Temporaries of a loop's body, or of an arm of a branch: nothing else uses them, and each run defines them first.
+    """Find the temporaries private to a loop's body or to an arm of a branch.
 
-    :param everywhere: users in the whole program.
+    :param everywhere: number of users in the whole program, by container.
     """
     return frozenset[str]().union(*(_locals(b, everywhere, program) for b in children(node)))
 
 
 def _locals(block: Block, everywhere: Counter[str], program: Program) -> frozenset[str]:
+    """Find the temporaries private to a block."""
     inside = users(block, program)
     own = {n for n, count in inside.items() if count == everywhere[n] and program.containers[n].transient}
     whole = defined_first(block, program, own)
@@ -59,7 +69,7 @@ def _locals(block: Block, everywhere: Counter[str], program: Program) -> frozens
 
 
 def defined_first(block: Block, program: Program, names: Iterable[str]) -> frozenset[str]:
-    """Those of some containers that a block defines as a whole before it does anything else with them."""
+    """Return those containers that one node of a block defines as a whole before the block uses them otherwise."""
     asked, found, seen = frozenset(names), set[str](), set[str]()
     for node in block:
         if isinstance(node, Leaf):
@@ -75,22 +85,23 @@ def defined_first(block: Block, program: Program, names: Iterable[str]) -> froze
 
 
 def _made_whole(call: NodeCall, program: Program) -> set[str]:
-    """Containers that a call sets, all of them, and does not read."""
+    """Collect the containers that a call sets as a whole, and does not read."""
     wholes = {r.container for r in call.outputs.values() if _is_whole(r, program.containers.get(r.container))}
     return wholes - {program.root(name) for name in reads(call)}
 
 
 def _is_whole(region: Region, container: Container | None) -> bool:
+    """True if a region is a whole container."""
     return container is not None and region.subset == whole_region(container.name, container.shape).subset
 
 
 def _fill(stores: Sequence[Store], leaf: Leaf, container: Container) -> bool:
-    """Whether stores write every element of their container."""
+    """True if stores write every element of their container."""
     return any(covers(s, leaf, container.shape) for s in stores) or partition(stores, leaf, container.shape)
 
 
 def defined_before_read(block: Sequence[Node], program: Program, names: Iterable[str]) -> set[str]:
-    """Those of some containers of which a block reads only elements that it has set before, in leaves of its own."""
+    """Return those containers that a block uses in its own leaves only, and reads after it has set the elements."""
     wanted = {n for n in names if program.containers[n].view_of is None} - _viewed(program)
     inner = {x for node in block if not isinstance(node, Leaf) for x in used(node, program)}
     inner |= {x for node in block for b in children(node) for x in users(b, program)}
@@ -98,15 +109,15 @@ def defined_before_read(block: Sequence[Node], program: Program, names: Iterable
 
 
 def within_blocks(program: Program) -> set[str]:
-    """Temporaries that leave nothing behind: leaves use them, and each block of these sets what it reads.
+    """Find the temporaries with uses in leaves only, such that each block with such a leaf sets the elements it reads.
 
-    Such blocks lie beside each other, and not one in another one.
+    No block with a use lies inside of another one.
     """
     asked = {n for n, c in program.containers.items() if c.transient and c.view_of is None} - _viewed(program)
     seen: set[str] = set()
 
     def visit(block: Block) -> set[str]:
-        """Those that a block uses, or one inside it."""
+        """Return the containers that a block or an inner one uses, and strike those that are no such temporaries."""
         own = {x for n in block if isinstance(n, Leaf) for x in used(n, program)}
         inner = {x for n in block for b in children(n) for x in visit(b)}
         asked.difference_update(inner & own, *(used(n, program) for n in block if not isinstance(n, Leaf)))
@@ -119,33 +130,62 @@ def within_blocks(program: Program) -> set[str]:
 
 
 def _viewed(program: Program) -> set[str]:
+    """Collect the containers that others are views of."""
     return {program.root(c.name) for c in program.containers.values() if c.view_of is not None}
 
 
 def _defined_before_read(block: Sequence[Node], program: Program, name: str) -> bool:
-    rank = len(program.containers[name].shape)
-    known: isl.Set | None = None
-    begun = False
-    changed: set[str] = set()  # symbols that have got another value since the container was touched first
+    """True if the leaves of a block set a container's elements before they read them; False if they set none."""
+    elements = _Defined(name, len(program.containers[name].shape))
     for node in block:
-        if not isinstance(node, Leaf):
-            changed |= {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))} if begun else set()
-            continue
-        made: isl.Set | None = None
-        for i in node.body:
-            if isinstance(i, Let) or i.container != name:
-                continue
-            begun = True
-            # a reduction that starts anew defines its elements also where it has nothing to add
-            over = replace(node, params=params_of(i, node)) if isinstance(i, Store) and i.fresh else node
-            found = leaf_relation(i, over, rank)
-            if {f"v_{s}" for s in changed} & set(found.map.get_var_names(isl.dim_type.param)):
+        if isinstance(node, Leaf):
+            if not elements.enter_leaf(node):
                 return False
-            if isinstance(i, Store) and (i.mode == "set" or i.fresh):
-                if found.exact and i.guard is None:
-                    made = found.elements if made is None else made.union(found.elements)
-            elif known is None or not found.elements.is_subset(known):
+        else:
+            elements.enter_control(node)
+    return elements.known is not None
+
+
+@dataclass
+class _Defined:
+    """Collect the elements of a container that the leaves of a block have set so far."""
+
+    name: str
+    rank: int
+    known: isl.Set | None = None  # None: no element yet
+    begun: bool = False  # True: a leaf has used the container
+    changed: set[str] = field(default_factory=set)  # symbols assigned since the first use
+
+    def enter_control(self, node: Node) -> None:
+        """Note the symbols that a node assigns: relations that mention one no longer compare."""
+        if self.begun:
+            self.changed |= {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))}
+
+    def enter_leaf(self, leaf: Leaf) -> bool:
+        """Add the elements that a leaf sets; return False if it reads one that no earlier leaf has set."""
+        made: isl.Set | None = None
+        for access in leaf.body:
+            if isinstance(access, Let) or access.container != self.name:
+                continue
+            self.begun = True
+            found = self.relation(access, leaf)
+            if {f"v_{s}" for s in self.changed} & set(found.map.get_var_names(isl.dim_type.param)):
+                return False
+            if isinstance(access, Store) and (access.mode == "set" or access.fresh):
+                if found.exact and access.guard is None:
+                    made = _union(made, found.elements)
+            elif self.known is None or not found.elements.is_subset(self.known):
                 return False
         if made is not None:
-            known = made if known is None else known.union(made)
-    return known is not None
+            self.known = _union(self.known, made)
+        return True
+
+    def relation(self, access: Load | Store, leaf: Leaf) -> Relation:
+        """Return the access relation; a fresh reduction starts its elements even with nothing to reduce."""
+        starts = isinstance(access, Store) and access.fresh
+        return leaf_relation(access, replace(leaf, params=params_of(access, leaf)) if starts else leaf, self.rank)
+
+
+def _union(known: isl.Set | None, more: isl.Set) -> isl.Set:
+    """Add elements to a set; None stands for the empty set."""
+    return more if known is None else known.union(more)

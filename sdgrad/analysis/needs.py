@@ -1,4 +1,9 @@
-"""Needs: which primal values the adjoint of a node mentions, after its partials have been taken."""
+"""Find the primal values that the adjoint of a leaf mentions: to-be-recorded analysis without the memory.
+
+The adjoint of ``w = u * v`` needs ``v`` if ``u`` is active, and ``u`` if ``v`` is. The adjoint of a sum needs no
+value. An index from data and the guard of an active access are needed, too. :mod:`sdgrad.analysis.survival` tells
+whether a needed value is still in memory. (TBR analysis: Hascoet, Naumann & Pascual 2005.)
+"""
 
 from __future__ import annotations
 
@@ -7,40 +12,45 @@ from sdgrad.analysis.paths import Path
 from sdgrad.program.tree import Leaf, Load, Store
 from sdgrad.symbolic.expr import free_names
 
-VALUE_MODES = ("prod", "max", "min")  # reductions whose adjoint compares or divides by the reduced values
+VALUE_MODES = ("prod", "max", "min")
+"""Reductions with an adjoint that mentions the reduced values."""
 
 
 def reduces(store: Store, path: Path, activity: Activity) -> bool:
-    """Whether a derivative passes a product, max or min: from its operands, or from what it started with."""
+    """True if a derivative passes through a product, max or min: from an operand, or from its initial value."""
     started = not store.fresh and activity.active(path, carried(store))
     return store.mode in VALUE_MODES and (started or activity.active(path, store.value))
 
 
 def active_stores(leaf: Leaf, path: Path, activity: Activity) -> tuple[Store, ...]:
+    """Return the stores of active values."""
     return tuple(s for s in leaf.stores if activity.active(path, s.value))
 
 
 def active_loads(leaf: Leaf, path: Path, activity: Activity) -> tuple[Load, ...]:
+    """Return the loads of active values."""
     return tuple(x for x in leaf.loads if activity.active(path, x.name))
 
 
 def leaf_needs(leaf: Leaf, path: Path, activity: Activity) -> frozenset[str]:
-    """Local names whose values the leaf's adjoint uses: partials, guards, run-time indices."""
-    facts = activity.facts[path]
-    needed: set[str] = set()
-    for let in leaf.lets:
-        if activity.active(path, let.name):
-            for partial in facts.partials.get(let.name, ()):
-                if activity.active(path, partial.operand):
-                    needed |= partial.needs
-    local = leaf.defined
+    """Find the names of a leaf with values that its adjoint mentions: in partials, guards, and subscripts."""
+    needed = _in_partials(leaf, path, activity)
     accesses: list[Load | Store] = [*active_stores(leaf, path, activity), *active_loads(leaf, path, activity)]
+    if path in activity.overwritten:
+        # the adjoint clears the cotangents of overwritten elements even if the stored value is not active
+        accesses += [s for s in leaf.stores if not activity.active(path, s.value)]
     for access in accesses:
         needed |= free_names(*access.index) | ({access.guard} if access.guard else set())
-    for store in leaf.stores:
-        # the cotangent of what is overwritten is cleared even where the stored value itself is not active
-        if not activity.active(path, store.value) and path in activity.overwritten:
-            needed |= free_names(*store.index) | ({store.guard} if store.guard else set())
-        if reduces(store, path, activity):
-            needed.add(store.value)
-    return frozenset(needed & local)
+    needed |= {s.value for s in leaf.stores if reduces(s, path, activity)}
+    return frozenset(needed & leaf.defined)
+
+
+def _in_partials(leaf: Leaf, path: Path, activity: Activity) -> set[str]:
+    """Collect the names that partials of active values by active operands mention."""
+    facts = activity.facts[path]
+    found: set[str] = set()
+    for let in leaf.lets:
+        for partial in facts.partials.get(let.name, ()) if activity.active(path, let.name) else ():
+            if activity.active(path, partial.operand):
+                found |= partial.needs
+    return found

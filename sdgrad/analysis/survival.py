@@ -1,4 +1,10 @@
-"""Is a value still in memory when its adjoint runs? Later writes to the same elements decide, as integer sets."""
+"""Decide whether a value is still in memory when its adjoint runs: True if no later write touches its element.
+
+With the access relations ``R`` of a read and ``W`` of a write, ``R . W^-1`` pairs the instances that touch one element.
+The value survives if the intersection with the instances that run later (:mod:`sdgrad.analysis.time_order`) is empty.
+This is the kill set of TBR analysis (Hascoet, Naumann & Pascual 2005) on the polyhedral model (Feautrier 1991), by isl
+(Verdoolaege 2010). Accesses that are not affine stand for the whole container.
+"""
 
 from __future__ import annotations
 
@@ -32,40 +38,43 @@ from sdgrad.symbolic.expr import free_names, sym
 
 @dataclass(frozen=True)
 class Access:
-    """Elements that the instances of a node touch: an index over the dimensions of its place and its own."""
+    """Describe the elements that the instances of a node touch, by an index over its enclosing and own dimensions."""
 
     place: Place
     container: str
     index: tuple[Expr, ...]
     own: tuple[Param, ...] = ()
-    unknown: frozenset[str] = frozenset()  # names whose value only the instance knows
+    unknown: frozenset[str] = frozenset()  # names with values from data
     guarded: bool = False
 
     @property
     def path(self) -> Path:
+        """Path of the accessing node."""
         return self.place.path
 
     @property
     def key(self) -> tuple:
+        """Key of the access in tables."""
         return (self.path, self.container, self.index)
 
 
 @dataclass
 class Memory:
-    """All writes of a program by the memory they touch, in program order."""
+    """Hold all writes of a program by container, in program order, and answer which of them overwrite a value."""
 
     program: Program
     writes: dict[str, list[Access]] = field(default_factory=dict)
     places: dict[Path, Place] = field(default_factory=dict)
     nodes: dict[Path, Node] = field(default_factory=dict)
-    changed: dict[Path, frozenset[str]] = field(default_factory=dict)  # memory that a node, or one in it, writes
-    varying: frozenset[str] = frozenset()  # symbols that have more than one value in the course of the program
+    changed: dict[Path, frozenset[str]] = field(default_factory=dict)  # containers that a node, or one in it, writes
+    varying: frozenset[str] = frozenset()  # symbols with more than one value in the course of the program
     _maps: dict[tuple, isl.Map] = field(default_factory=dict)
     _lost: dict[tuple, list[Access]] = field(default_factory=dict)
     _covered: dict[tuple, bool] = field(default_factory=dict)
 
     @staticmethod
     def of(program: Program) -> Memory:
+        """Collect the writes of a program."""
         memory = Memory(program, varying=varying_symbols(program.body))
         for place, node in places(program.body):
             memory.places[place.path] = place
@@ -76,6 +85,7 @@ class Memory:
         return memory
 
     def written(self, node: Node, place: Place) -> list[Access]:
+        """List the accesses by which a node itself writes."""
         if isinstance(node, Leaf):
             found = [(s.fresh, self.element(s, node, place)) for s in node.stores]
             return [started(access) if fresh else access for fresh, access in found]
@@ -84,18 +94,18 @@ class Memory:
         return []
 
     def element(self, access: Load | Store, leaf: Leaf | None, place: Place) -> Access:
-        """The elements a load or store touches; without a leaf, one of a control value."""
+        """Describe the elements of a load or store; without a leaf, of a load of a control value."""
         local = leaf.defined if leaf is not None else frozenset()
         own = leaf.params if leaf is not None else ()
         return Access(place, access.container, access.index, own, local, access.guard is not None)
 
     def region(self, region: Region, place: Place) -> Access:
-        """The elements of a rectangular operand."""
+        """Describe the elements of a rectangular operand of a call."""
         names = tuple(Param(f"r{k}", b, e, s) for k, (b, e, s) in enumerate(region.subset.ranges))
         return Access(place, region.container, tuple(sym(p.name) for p in names), names)
 
     def relation(self, access: Access) -> isl.Map:
-        """``{ [dimensions of the place, of the node] -> [element] }``."""
+        """Return the access relation ``{ [enclosing and own dimensions] -> [element] }``."""
         key = (access.path, access.container, access.index, access.own)
         if key not in self._maps:
             dims = [(d.name, d.param) for d in access.place.dims] + [(p.name, p) for p in access.own]
@@ -105,9 +115,9 @@ class Memory:
         return self._maps[key]
 
     def clobbers(self, read: Access, after: bool = False) -> list[Access]:
-        """The writes that may overwrite what an access touches before its adjoint runs.
+        """List the writes that may overwrite the elements of an access before its adjoint runs.
 
-        :param after: the access is a result of its node, complete when the node is done.
+        :param after: True if the access is a result, complete at the end of its node.
         """
         key = (read.key, read.own, after)
         if key not in self._lost:
@@ -116,7 +126,7 @@ class Memory:
         return self._lost[key]
 
     def covered(self, read: Access, write: Access) -> bool:
-        """Whether all that is read has been written, in the same trips of the loops around both."""
+        """True if a write covers all elements of a read, in the same iterations of the loops around both."""
         key = (read.key, read.own, write.key, write.own)
         if key not in self._covered:
             shared = sum(1 for a, b in zip(read.place.dims, write.place.dims, strict=False) if a.name == b.name)
@@ -125,13 +135,14 @@ class Memory:
         return self._covered[key]
 
     def _in_one_trip(self, access: Access, shared: int) -> Relation:
-        """``{ [first dimensions of the place] -> [element] }``; in a trip these, and symbols, have one value."""
+        """Return ``{ [outer dimensions] -> [element] }``; symbols have one value in one iteration."""
         dims = [(d.name, d.param) for d in access.place.dims] + [(p.name, p) for p in access.own]
         rank = len(self.program.containers[access.container].shape)
         found = access_relation(access.index, dims, access.unknown, rank, given=shared)
         return Relation(found.map.project_out(isl.dim_type.in_, shared, len(dims) - shared), found.exact)
 
     def _overwrites(self, read: Access, write: Access, after: bool) -> bool:
+        """True if some instance of a write runs after the access, and may touch an element of it."""
         private = read.place.owner(self.program.root(read.container))
         later = follows(read.place, write.place, (len(read.own), len(write.own)), after, private)
         if later is None:
@@ -142,19 +153,19 @@ class Memory:
         return not meeting.is_disjoint(later)
 
     def survives(self, load: Load, leaf: Leaf | None, path: Path) -> bool:
-        """Whether what ``load`` reads is still there after the whole program (after its map, for a map's locals)."""
+        """True if the elements of a load keep their values to the end of the program (of the map, for its locals)."""
         return not self.clobbers(self.element(load, leaf, self.places[path]))
 
 
 def started(access: Access) -> Access:
-    """All that a fresh reduction writes: it starts its elements even where there is nothing to reduce."""
+    """Extend a fresh reduction's access to all elements that it starts, even those with nothing to reduce."""
     kept = tuple(p for p in access.own if p.name in free_names(*access.index))
     reduced = frozenset(p.name for p in access.own) - {p.name for p in kept}
     return replace(access, own=kept, unknown=access.unknown | reduced)
 
 
 def varying_symbols(block: Block) -> frozenset[str]:
-    """Symbols that loops count, and those assigned inside of loops and maps."""
+    """Collect the symbols with several values: variables of loops and maps, and those assigned inside of these."""
     found: set[str] = set()
     for node in walk(block):
         if isinstance(node, Loop):

@@ -1,4 +1,12 @@
-"""Time as integer sets: which instances of one node run after which instances of another."""
+"""Order the instances of two nodes in time, as an integer relation.
+
+Time is the lexicographic order of iterations and positions in blocks (Feautrier 1991). For the reads of the first leaf
+and the writes of the second one in ::
+
+    for i: A; B
+
+instance ``i'`` of ``B`` runs after instance ``i`` of ``A`` if ``i' > i`` or ``i' = i``.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +19,13 @@ from sdgrad.analysis.paths import Path
 
 
 def follows(first: Place, second: Place, extra: tuple[int, int], after: bool, private: Path | None) -> isl.Map | None:
-    """``{ first instance -> second instance : the second runs later }``, or None where it never does.
+    """Return ``{ first instance -> second instance : the second runs later }``; None if the second never does.
 
     Instances have the dimensions of their places, and ``extra`` ones of their own leaf. Loops order instances
-    lexicographically; instances of a map have no order, so that either may be later.
+    lexicographically. The instances of a map have no order: each may run after any other.
 
-    :param after: the first access is made when its node is done; the node itself is not later then.
-    :param private: the map whose instances each have a container of their own: others do not meet.
+    :param after: True if the first access happens at the end of its node; then the node itself does not run later.
+    :param private: the map in which each instance has a container of its own: different instances share no memory.
     """
     n, m = len(first.dims) + extra[0], len(second.dims) + extra[1]
     equal: list[str] = []
@@ -44,12 +52,12 @@ def follows(first: Place, second: Place, extra: tuple[int, int], after: bool, pr
 
 @functools.lru_cache(maxsize=4096)
 def _map(text: str) -> isl.Map:
-    """There are far fewer orders than pairs of accesses, and reading them takes half of the time of an analysis."""
+    """Parse an order, once: there are far fewer orders than pairs of accesses, and parsing takes half of the time."""
     return isl.Map(text)
 
 
 def _in_order(first: Place, second: Place, after: bool) -> bool:
-    """Whether the second node runs after the first in one and the same iteration of everything around both."""
+    """True if the second node runs after the first in the same iteration of all nodes around both."""
     a, b = first.path, second.path
     if a == b:
         return not after

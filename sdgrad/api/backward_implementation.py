@@ -1,4 +1,4 @@
-"""Backward implementations written by users: a NumPy-style function for a kind of node."""
+"""Let users write backward implementations: a NumPy-style function for a kind of node."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ PREFIX = "grad_"
 
 @dataclass(frozen=True)
 class BackwardContext:
-    """What a backward implementation may look at: shapes and dtypes of the operands, by connector."""
+    """Show shapes and dtypes of the operands, by connector."""
 
     shapes: dict[str, tuple]
     dtypes: dict[str, Any]
 
 
 class BackwardImplementation:
-    """How a kind of node is reversed. Subclass it and register it with :func:`register_backward`.
+    """Say how a kind of node is reversed: subclass it and register it with :func:`register_backward`.
 
     Compared with DaCeML's class of the same name, ``backward`` returns a function instead of building a graph: what
     ``given_gradients`` and ``required_gradients`` name are its parameters and results.
@@ -46,14 +46,14 @@ class BackwardImplementation:
 
     @staticmethod
     def backward_can_be_applied(node: nd.Node, context: BackwardContext) -> bool | str:
-        """Whether the implementation covers this node; a string is a reason why not, and shown to the user."""
+        """True if the implementation covers this node; a string says why not."""
         return True
 
     @staticmethod
     def backward(
         node: nd.Node, context: BackwardContext, given_gradients: Sequence[str], required_gradients: Sequence[str]
     ) -> Callable:
-        """The adjoint as a NumPy-style function.
+        """Return the adjoint as a NumPy-style function.
 
         :param given_gradients: output connectors whose cotangent is there, as parameters ``grad_<connector>``.
         :param required_gradients: input connectors whose gradients the function returns, in this order.
@@ -64,7 +64,7 @@ class BackwardImplementation:
 
 
 def register_backward(node_type: str | type, name: str | None = None) -> Callable[[type], type]:
-    """Class decorator: use a :class:`BackwardImplementation` for nodes of a type (its class or class name).
+    """Decorate a class: use a :class:`BackwardImplementation` for nodes of a type (class or class name).
 
     The implementation registered last is asked first, so a user's outranks a built-in one.
     """
@@ -98,6 +98,8 @@ def unregister_backward(node_type: str | type, name: str) -> None:
 
 
 def _as_rule(implementation: type, name: str) -> Rule:
+    """Return an implementation as a rule of built-in form."""
+
     def applies(call: NodeCall, program: Program) -> str | None:
         verdict = implementation.backward_can_be_applied(call.node, _context(call, program))  # type: ignore[attr-defined]
         return verdict if isinstance(verdict, str) else None if verdict else "does not cover this node"
@@ -131,7 +133,7 @@ def _context(call: NodeCall, program: Program) -> BackwardContext:
 def _operands(
     context: CallContext | TangentContext, function: Callable, derivative: Callable[[str], Region]
 ) -> dict[str, Region]:
-    """What the parameters of a rule are: values of the node, and ``derivative`` of its results."""
+    """Return what the parameters of a rule are: values of the node, and ``derivative`` of its results."""
     call = context.call
     operands: dict[str, Region] = {}
     for parameter in inspect.signature(function).parameters:
@@ -151,7 +153,7 @@ def _parsed(context: CallContext | TangentContext, function: Callable, copies: M
 
 
 def _transpose(context: TangentContext, function: Callable) -> list[Node]:
-    """The node, and the transpose of its adjoint (a linear function of cotangents) on the tangents of its operands."""
+    """Return the node, and the transpose of its adjoint applied to the operands' tangents."""
     build = Builder(context, [context.call])
     operands = _operands(context, function, context.tangent)
     copies = {p: _copy(build, r, p) for p, r in operands.items()}
@@ -177,7 +179,7 @@ def _transpose(context: TangentContext, function: Callable) -> list[Node]:
 
 
 def _apply(context: CallContext, function: Callable) -> list[Node]:
-    """The function's program in place of the node's adjoint."""
+    """Return the function's program in the place of the node's adjoint."""
     build = Builder(context)
     copies = {p: _copy(build, r, p) for p, r in _operands(context, function, context.cotangent).items()}
     program = _parsed(context, function, copies)
@@ -198,7 +200,7 @@ def _plain(container: Container) -> dt.Data:
 
 
 def _copy(build: Builder, region: Region, stem: str) -> Region:
-    """An operand as an array of its own, which is what the function's parameter is."""
+    """Return an operand as an array of its own, as the function's parameter is one."""
     sizes = extents(region) or [sympy.Integer(1)]
     result = build.temporary(stem, sizes, build.dtype(region))
     build.elementwise(result, "a", a=region)

@@ -1,4 +1,4 @@
-"""What differentiation decided, for a person: what each statement's adjoint needs, and where that comes from."""
+"""Explain to a person what differentiation decided: the values each statement's adjoint needs, and their origin."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from sdgrad.program.tree import (
     with_children,
 )
 from sdgrad.specialize.argnums import Wrt
+from sdgrad.tape.plan import Kept
 
 STORED, UNDONE, AGAIN, FREE = "stored", "put back", "computed again", "still there"
 
@@ -70,7 +71,7 @@ class Statement:
 
     @property
     def line(self) -> str:
-        """The text of the source line."""
+        """Return the text of the source line."""
         return (
             linecache.getline(self.source.file, self.source.line).strip()
             if self.source.file and self.source.line
@@ -80,7 +81,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a program is differentiated: its statements, in order, and the tape as a whole."""
+    """Explain how a program is differentiated: its statements in order, and the tape as a whole."""
 
     name: str
     wrt: tuple[str, ...]
@@ -89,7 +90,7 @@ class Explanation:
 
     @property
     def bytes_kept(self) -> int | None:
-        """The size of the tape; None where it depends on what is known only at run time."""
+        """Return the size of the tape; None if it depends on what is known only at run time."""
         sizes = [v.size for v in self.tape]
         return None if None in sizes else sum(s for s in sizes if s is not None)
 
@@ -112,13 +113,13 @@ class Explanation:
         return "\n".join(out)
 
     def to_html(self, path: str | FilePath) -> FilePath:
-        """Write one self-contained page with primal and adjoint side by side; returns its path."""
+        """Write one self-contained page with primal and adjoint side by side, and return its path."""
         FilePath(path).write_text(page(self), encoding="utf-8")
         return FilePath(path)
 
 
 def explain(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Explanation:
-    """How ``f`` is differentiated for arguments like these: print it, or write it with ``.to_html(path)``.
+    """Explain how ``f`` is differentiated for arguments like these: print it, or write it with ``.to_html(path)``.
 
     :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
     """
@@ -129,7 +130,7 @@ def explain(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Explanation
 
 
 def explanation(result: Differentiated, wrt: tuple[str, ...]) -> Explanation:
-    """The same for a program that has been differentiated."""
+    """Explain a program that has been differentiated."""
     backward = optimize(replace(result.program, body=result.backward))
     by_source: dict[Source, list[Node]] = {}
     for node in _plain(backward.body):
@@ -144,7 +145,7 @@ def explanation(result: Differentiated, wrt: tuple[str, ...]) -> Explanation:
 
 
 def _plain(block: Block) -> Iterator[Node]:
-    """Nodes that do something, with the control around them left out."""
+    """Yield the nodes without other nodes inside."""
     return (n for n in walk(block) if isinstance(n, (Leaf, NodeCall)))
 
 
@@ -153,6 +154,7 @@ def _source(node: Node) -> Source:
 
 
 def _statement(path: Path, node: Node, result: Differentiated, adjoints: dict[Source, list[Node]]) -> Statement:
+    """Return a node of the primal program with its adjoint."""
     if isinstance(node, (Branch, Loop)):
         head = tuple(lines(with_children(node, tuple(() for _ in children(node)))))
         active = any(p[: len(path)] == path and names for p, names in result.activity.names.items())
@@ -177,6 +179,7 @@ def _turned(node: Branch | Loop) -> str:
 
 
 def _control(path: Path, node: Branch | Loop, result: Differentiated) -> tuple[Value, ...]:
+    """Return the values that a branch or loop keeps for its way back."""
     plan = result.plan
     found = [_kept(k.tape, result, str(k.load)) for k in plan.values.get(path, ())]
     if path in plan.decisions:
@@ -193,30 +196,30 @@ def _operands(path: Path, result: Differentiated) -> tuple[Value, ...]:
 
 
 def _values(path: Path, leaf: Leaf, result: Differentiated) -> tuple[Value, ...]:
-    """Where the values come from that the adjoint of a leaf needs."""
+    """Return where the values come from that the adjoint of a leaf needs."""
     plan = result.plan.leaves.get(path)
     if plan is None or not leaf_needs(leaf, path, result.activity):
         return ()
     tapes = {k.tape.name: k for k in (*plan.kept, *plan.after)}
-    again = {s.container for leaves in result.plan.reruns.values() for x in leaves for s in x.stores}
-    found = []
-    for instr in plan.replay:
-        if not isinstance(instr, Load):
-            continue
-        if instr.container in tapes:
-            kept = tapes[instr.container]
-            found.append(_kept(kept.tape, result, str(kept.load.container if kept.load is not None else kept.name)))
-        else:
-            how = UNDONE if instr.container in result.plan.undone else AGAIN if instr.container in again else FREE
-            index = ", ".join(map(str, instr.index))
-            found.append(Value(instr.name, how, f"{instr.container}[{index}]"))
-    loaded = {i.name for i in plan.replay if isinstance(i, Load)}
+    loads = [i for i in plan.replay if isinstance(i, Load)]
+    loaded = {i.name for i in loads}
     computed = [i.name for i in plan.replay if not isinstance(i, (Load, Store)) and i.name not in loaded]
-    found += [Value(name, AGAIN, "registers") for name in computed]
-    return tuple(found)
+    registers = [Value(name, AGAIN, "registers") for name in computed]
+    return (*(_loaded(i, tapes.get(i.container), result) for i in loads), *registers)
+
+
+def _loaded(load: Load, kept: Kept | None, result: Differentiated) -> Value:
+    """Return where a loaded value comes from: the tape, or its container, perhaps restored or computed again."""
+    if kept is not None:
+        return _kept(kept.tape, result, str(kept.load.container if kept.load is not None else kept.name))
+    again = {s.container for leaves in result.plan.reruns.values() for x in leaves for s in x.stores}
+    how = UNDONE if load.container in result.plan.undone else AGAIN if load.container in again else FREE
+    index = ", ".join(map(str, load.index))
+    return Value(load.name, how, f"{load.container}[{index}]")
 
 
 def _kept(tape: Container, result: Differentiated, what: str = "") -> Value:
+    """Return a value on the tape, with its size."""
     size = sympy.Mul(*tape.shape) * tape.dtype.bytes
     shape = " * ".join(map(str, tape.shape)) or "1"
     number = int(size) if size.is_number else None
@@ -224,6 +227,7 @@ def _kept(tape: Container, result: Differentiated, what: str = "") -> Value:
 
 
 def _schedule(node: Node) -> str:
+    """Say in which order the instances of an adjoint run."""
     if isinstance(node, NodeCall):
         return f"one call of {node.kind}"
     assert isinstance(node, Leaf)
@@ -260,7 +264,7 @@ CLASSES = {STORED: "stored", FREE: "free", AGAIN: "again", UNDONE: "again"}
 
 
 def page(what: Explanation) -> str:
-    """The explanation as one HTML page without anything from outside."""
+    """Return the explanation as one HTML page without anything from outside."""
     kept = f"{what.bytes_kept:,} bytes" if what.bytes_kept is not None else "a size known at run time"
     rows = "\n".join(_row(s) for s in what.statements)
     tape = "".join(f"<li class='stored'>{html.escape(str(v))}</li>" for v in what.tape) or "<li>nothing</li>"
@@ -275,6 +279,7 @@ def page(what: Explanation) -> str:
 
 
 def _row(s: Statement) -> str:
+    """Return a statement and its adjoint as a row of the page's table."""
     place = f"{FilePath(s.source.file).name}:{s.source.line}" if s.source.file and s.source.line else s.source.label
     needs = "".join(f"<li class='{CLASSES[v.how]}'>{html.escape(str(v))}</li>" for v in s.values)
     left = (

@@ -1,4 +1,4 @@
-"""Gradient programs on disk: saved and loaded without compiling again, or exported for C."""
+"""Save gradient programs to files, load them without compiling, or export them for C."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORMAT = 3
 
 @dataclass(frozen=True)
 class Layout:
-    """What the arguments of a saved program are for, by their names in the graph."""
+    """Say what the arguments of a saved program are for, by their names in the graph."""
 
     name: str
     parameters: tuple[str, ...]  # of the function
@@ -44,14 +44,14 @@ class Layout:
 
 @dataclass(frozen=True)
 class GradientProgram:
-    """Value and gradient of a function for arguments of certain shapes and dtypes: a compiled program by itself."""
+    """Compute value and gradient for arguments of certain shapes and dtypes: a compiled program by itself."""
 
     layout: Layout
     program: CompiledProgram
     closure: Mapping[str, np.ndarray]
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """``(value, gradient)``, as the function that was compiled returns them."""
+        """Return ``(value, gradient)``, as the function that was compiled does."""
         layout = self.layout
         if len(args) > len(layout.parameters) or (unknown := [n for n in kwargs if n not in layout.parameters]):
             what = f"{len(args)} arguments" if len(args) > len(layout.parameters) else f"argument '{unknown[0]}'"
@@ -97,7 +97,7 @@ class GradientProgram:
 
 
 def load(path: str | Path) -> GradientProgram:
-    """A gradient program that was saved; nothing is compiled.
+    """Load a gradient program that was saved; nothing is compiled.
 
     :raises ArgumentError: the file is not one.
     """
@@ -132,12 +132,13 @@ def load(path: str | Path) -> GradientProgram:
 
 
 def _written(desc: dt.Data) -> dict[str, Any]:
-    """A descriptor as plain data."""
+    """Return a descriptor as plain data."""
     shape, strides = (list(map(str, x)) for x in (desc.shape, desc.strides)) if isinstance(desc, dt.Array) else ([], [])
     return {"dtype": np.dtype(desc.dtype.type).name, "shape": shape, "strides": strides}
 
 
 def _read(facts: Mapping[str, Any]) -> dt.Data:
+    """Return the descriptor that plain data describe."""
     dtype = dace.dtypes.dtype_to_typeclass(np.dtype(facts["dtype"]).type)
     if not facts["shape"]:
         return dt.Scalar(dtype)
@@ -146,7 +147,7 @@ def _read(facts: Mapping[str, Any]) -> dt.Data:
 
 
 def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> GradientProgram:
-    """Value and gradient of ``f`` for arguments like these, as a program that can be saved and exported.
+    """Compile value and gradient of ``f`` for arguments like these, as a program to save and export.
 
     :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
     :param wrt: as there.

@@ -24,7 +24,7 @@ from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
 from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tapes
 from sdgrad.specialize.nested_calls import CalledInPrograms
-from sdgrad.specialize.signature import Derived, Signature, identity
+from sdgrad.specialize.signature import CompiledGradient, Derived, Signature, identity
 
 
 def value_and_grad(
@@ -36,7 +36,7 @@ def value_and_grad(
     unused: str = "zero",
     device: DeviceKind | None = None,
 ) -> Callable:
-    """A function that returns ``f``'s value and its gradient, computed by one compiled program.
+    """Return a function that computes ``f``'s value and its gradient by one compiled program.
 
     :param f: a NumPy-style function or a ``@dace.program`` that returns one scalar. Shapes and dtypes are those of the
         arguments of a call; there is one compiled program for each signature.
@@ -55,7 +55,7 @@ def value_and_grad(
 
 
 def checked(f: Callable) -> Callable:
-    """The function, if it is one that can be differentiated: plain, a ``@dace.program``, or a derivative."""
+    """Return the function if it can be differentiated: plain, a ``@dace.program``, or a derivative."""
     if not isinstance(f, Derived):
         as_program(f)
     return f
@@ -110,7 +110,7 @@ def grad(
     attach_backward=False,
     tapes="least",
 ):
-    """A function that returns the gradient of ``f``; see :func:`value_and_grad`. It can be differentiated again.
+    """Return a function that computes the gradient of ``f``, as :func:`value_and_grad` does. It can be differentiated.
 
     With ``requires``, forward and backward are two functions instead (FreeTensor's ``grad``)::
 
@@ -147,7 +147,7 @@ def grad(
 
 
 def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
-    """``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
+    """Return ``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
 
     :returns: ``(outputs, pullback)``. ``pullback(*cotangents)`` takes one cotangent for each output, of its shape (None
         for integers, and where it is zero), and returns a tuple with one gradient for each positional argument (None
@@ -173,7 +173,7 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
 
 
 def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
-    """``f`` itself as generated code, from the same pipeline without a gradient: what a gradient's time is measured by.
+    """Compile ``f`` itself by the same pipeline, without a gradient: the yardstick for a gradient's time.
 
     :returns: a callable with ``f``'s arguments that returns its outputs in fresh arrays.
     """
@@ -203,7 +203,7 @@ def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
 
 
 def only_kinds_matter(f: Callable, signature: Signature, args: Sequence[Any]) -> bool:
-    """Whether calls with arguments of the same kinds run the same program, on nothing but these."""
+    """True if calls with arguments of the same kinds run the same program, on nothing but these."""
     if isinstance(f, Derived) or signature.called or signature.closure:
         return False
     order = list(inspect.signature(python_function(f)).parameters)
@@ -236,7 +236,7 @@ class GradFunction(CalledInPrograms):
         return ("grad", identity(self.f), key(self.wrt), *own)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        """The differentiated program as a function: what it returns are the value, if wanted, and the gradients."""
+        """Return the differentiated program as a function of its value, if wanted, and its gradients."""
         signature, names, output, request = self.question(arguments)
         program = differentiate_program(signature.program, request).program
         gradients = {n: gradient_name(n, signature.program) for n in names}
@@ -246,14 +246,14 @@ class GradFunction(CalledInPrograms):
         return returning(program, own_arguments(signature.program), results, seeds, zeros), signature.closure
 
     def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-        """The shape of the gradient by its only argument: a program's own has one element where Python has none."""
+        """Return the shape of the gradient by its only argument, without the axis of a program's scalar."""
         (argument,) = names_of(self.wrt, self.f, arguments)
         return np.shape(as_array(arguments[argument]))
 
     def question(
         self, arguments: Mapping[str, Any], resident: bool = False
     ) -> tuple[Signature, list[str], str, Request]:
-        """Signature, names to differentiate by, output, and what is asked of the engine."""
+        """Return signature, names to differentiate by, output, and the request to the engine."""
         signature = Signature.of(self.f, arguments, resident)
         names = names_of(self.wrt, self.f, arguments)
         output = self.scalar_output(signature)
@@ -271,7 +271,7 @@ class GradFunction(CalledInPrograms):
             return self.general(args, kwargs, kinds)
 
     def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
-        """A call of which nothing is known beforehand."""
+        """Compute a call of which nothing is known beforehand."""
         arguments = bind_arguments(self.f, args, kwargs)
         memory, models = placed(arguments)
         signature, names, output, request = self.question(models, memory is not None)
@@ -281,23 +281,31 @@ class GradFunction(CalledInPrograms):
             seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
         }
         found = program({**signature.arguments(arguments), **seed}, self.inplace, memory)
-        given = kinds is not None and not self.inplace and self.unused != "none" and list(present) == names
-        if kinds is not None and given and only_kinds_matter(self.f, signature, args):
+        simple = not self.inplace and self.unused != "none" and list(present) == names
+        if kinds is not None and simple and only_kinds_matter(self.f, signature, args):
             results: dict[str, tuple[int, ...]] = {output: ()} if self.with_value else {}
             results |= {gradient_name(n, program.normalized): np.shape(arguments[n]) for n in names}
             direct = Direct.of(program.program, list(arguments), args, list(seed), results)
             if direct is not None:
                 self.prepared[kinds] = direct
-        gradients = tuple(
-            program.gradient(n, found, arguments[n]) if n in present else _zero(arguments[n]) for n in names
-        )
-        if self.unused == "none":
-            matter = {n for n in present if program.normalized.root(n) in program.result.activity.useful_start}
-            gradients = tuple(g if n in matter else None for n, g in zip(names, gradients, strict=True))
+        gradients = tuple(self.gradient(n, program, n in present, found, arguments[n]) for n in names)
         result = gradients if several(self.wrt) else gradients[0]
         return (signature.output_value(output, found, arguments), result) if self.with_value else result
 
+    def gradient(
+        self, name: str, program: CompiledGradient, present: bool, found: Mapping[str, Any], original: Any
+    ) -> Any:
+        """Return the gradient by one argument; zero or None, by ``unused``, if the output does not depend on it.
+
+        :param present: the argument is a container of the program.
+        """
+        useful = program.result.activity.useful_start
+        if self.unused == "none" and not (present and program.normalized.root(name) in useful):
+            return None
+        return program.gradient(name, found, original) if present else _zero(original)
+
     def scalar_output(self, signature: Signature) -> str:
+        """Return the name of the only output; raise an error unless it is a scalar."""
         outputs = signature.outputs
         name = python_function(self.f).__name__
         if len(outputs) != 1:

@@ -1,4 +1,4 @@
-"""Gradients of raw graphs."""
+"""Differentiate raw graphs: ``add_backward_pass`` and ``add_forward_tangent``."""
 
 from __future__ import annotations
 

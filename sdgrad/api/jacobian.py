@@ -1,4 +1,4 @@
-"""Whole derivatives of functions: ``jacobian`` and ``hessian``."""
+"""Compute whole derivatives of functions: ``jacobian`` and ``hessian``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sdgrad.specialize.signature import Signature, identity
 
 
 def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> Callable:
-    """A function that returns the Jacobian of ``f``: one compiled program that goes through all directions.
+    """Return a function that computes the Jacobian of ``f`` by one compiled program, through all directions.
 
     :param f: a NumPy-style function, a ``@dace.program``, or a derivative, that returns one array.
     :param wrt: as for :func:`~sdgrad.grad`.
@@ -37,7 +37,7 @@ def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> Callable:
 
 
 def hessian(f: Callable, wrt: Wrt = 0) -> Callable:
-    """A function that returns the Hessian of a scalar function, forward over reverse; see :func:`jacobian`.
+    """Return a function that computes the Hessian of a scalar function, forward over reverse; see :func:`jacobian`.
 
     For several ``wrt`` it returns a tuple of tuples of blocks.
     """
@@ -64,14 +64,14 @@ class JacobianFunction(CalledInPrograms):
         return ("jacobian", identity(self.f), key(self.wrt), self.mode)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        """The Jacobian by one argument as a program."""
+        """Return the Jacobian by one argument as a program."""
         names = names_of(self.wrt, self.f, arguments)
         if len(names) != 1:
             raise NotScalarError(f"{self.__name__} returns {len(names)} arrays; differentiate it for one wrt at a time")
         return Columns(self.f, names[0], self.mode).derive(arguments)
 
     def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-        """The shape of the Jacobian by its only argument."""
+        """Return the shape of the Jacobian by its only argument."""
         (argument,) = names_of(self.wrt, self.f, arguments)
         shape = result_shape(self.f, Signature.of(self.f, arguments), arguments)
         return (*shape, *np.shape(as_array(arguments[argument])))
@@ -83,6 +83,7 @@ class JacobianFunction(CalledInPrograms):
         return found if several(self.wrt) else found[0]
 
     def one(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Return the Jacobian by one argument."""
         column, signature = Columns(self.f, name, self.mode), Signature.of(self.f, arguments)
         argument, result = np.shape(as_array(arguments[name])), result_shape(self.f, signature, arguments)
         if name not in signature.program.containers:

@@ -1,4 +1,4 @@
-"""Derivatives in directions: ``jvp`` and ``hvp``."""
+"""Compute derivatives in directions: ``jvp``, ``linearize`` and ``hvp``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sdgrad.specialize.transpose import linear_map
 def jvp(
     f: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, batched: bool = False, **kwargs: Any
 ) -> tuple[Any, Any]:
-    """``f``'s outputs, and their derivative in the direction of ``tangents``, computed together in one pass.
+    """Return ``f``'s outputs, and their derivative in the direction of ``tangents``, computed together in one pass.
 
     :param f: a NumPy-style function or a ``@dace.program``.
     :param primals: its positional arguments.
@@ -34,10 +34,7 @@ def jvp(
     :raises ArgumentError: a tangent is missing, has another shape, or belongs to an argument that is no float.
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     """
-    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise ArgumentError("jvp takes a tuple of arguments and a tuple of their tangents")
-    if len(primals) != len(tangents):
-        raise ArgumentError(f"{len(primals)} arguments, but {len(tangents)} tangents")
+    _check_tangents(primals, tangents)
     arguments = bind_arguments(f, tuple(primals), kwargs)
     memory, models = placed(arguments) if not batched else (None, arguments)
     signature = Signature.of(f, models, memory is not None)
@@ -58,10 +55,18 @@ def jvp(
     return (values[0], dots[0]) if len(outputs) == 1 else (values, dots)
 
 
+def _check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
+    """Raise an error unless there is one tangent for each argument."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise ArgumentError("jvp takes a tuple of arguments and a tuple of their tangents")
+    if len(primals) != len(tangents):
+        raise ArgumentError(f"{len(primals)} arguments, but {len(tangents)} tangents")
+
+
 def _in_directions(
     f: Callable, signature: Signature, arguments: Mapping[str, Any], given: Mapping[str, Any]
 ) -> tuple[Any, Any]:
-    """Outputs, and tangents of them with the directions' axis in front."""
+    """Return outputs, and tangents of them with the directions' axis in front."""
     if not given:
         raise ArgumentError("jvp in many directions needs the tangents of an argument")
     count = len(next(iter(given.values())))
@@ -76,7 +81,7 @@ def _in_directions(
 
 
 def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
-    """``f``'s outputs, and the linear map from tangents of its arguments to tangents of its outputs.
+    """Return ``f``'s outputs, and the linear map from tangents of its arguments to tangents of its outputs.
 
     ``f`` is computed once: the map is the transpose of its backward half, which reads what the forward half has kept.
     (Where the number of a loop's trips is known only afterwards, the map computes ``f`` again.) The arguments are those
@@ -110,7 +115,7 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
 
 
 def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    """The Hessian of a scalar function times a vector, forward over reverse (Pearlmutter 1994).
+    """Return the Hessian of a scalar function times a vector, forward over reverse (Pearlmutter 1994).
 
     :param f: a function of floating-point arguments that returns one scalar.
     :param primals: its positional arguments.

@@ -1,4 +1,4 @@
-"""Sparse Jacobians and Hessians: pattern, colours, one compiled call for all of them, entries."""
+"""Compute sparse Jacobians and Hessians: pattern, colours, one compiled call for all of them, entries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sdgrad.specialize.signature import Signature, identity
 
 @dataclass(frozen=True)
 class Plan:
-    """How a sparse matrix is computed: its pattern, the colour of each column or row, and the mode."""
+    """Say how a sparse matrix is computed: its pattern, the colour of each column or row, and the mode."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -32,12 +32,12 @@ class Plan:
 
     @property
     def passes(self) -> int:
-        """How many directions one call goes through."""
+        """Return the number of directions that one call goes through."""
         return int(self.colours.max(initial=-1)) + 1
 
 
 def sparse_jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> SparseJacobian:
-    """A function that returns the Jacobian of ``f`` as a ``scipy.sparse.csr_matrix``.
+    """Return a function that computes the Jacobian of ``f`` as a ``scipy.sparse.csr_matrix``.
 
     Rows are the elements of the result, columns those of the argument, both in C order. The pattern is that of the
     program: which elements can depend on which, for the sizes and the integers of the call; entries in it may be zero.
@@ -55,7 +55,7 @@ def sparse_jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> SparseJ
 
 
 def sparse_hessian(f: Callable, wrt: int | str = 0) -> SparseJacobian:
-    """A function that returns the Hessian of a scalar function as a ``scipy.sparse.csr_matrix``.
+    """Return a function that computes the Hessian of a scalar function as a ``scipy.sparse.csr_matrix``.
 
     It is the sparse Jacobian of the gradient, forward over reverse; see :func:`sparse_jacobian`.
     """
@@ -82,12 +82,13 @@ class SparseJacobian:
         return found if several(self.wrt) else found[0]
 
     def plan(self, *args: Any, **kwargs: Any) -> Any:
-        """How the Jacobian for such arguments is computed."""
+        """Return how the Jacobian for such arguments is computed."""
         arguments = bind_arguments(self.f, args, kwargs)
         found = tuple(self.plan_of(n, arguments) for n in names_of(self.wrt, self.f, arguments))
         return found if several(self.wrt) else found[0]
 
     def plan_of(self, name: str, arguments: Mapping[str, Any]) -> Plan:
+        """Return the plan for a signature and its integers, made once."""
         signature = Signature.of(self.f, arguments)
         key = (identity(self.f), name, id(signature), *_integers(arguments))
         if key not in self._plans:
@@ -95,6 +96,7 @@ class SparseJacobian:
         return self._plans[key]
 
     def make_plan(self, name: str, signature: Signature, arguments: Mapping[str, Any]) -> Plan:
+        """Find the pattern, colour its columns or rows, and choose the mode."""
         if len(signature.outputs) != 1:
             raise NotScalarError(f"{python_function(self.f).__name__} has {len(signature.outputs)} outputs, not one")
         source, output = np.shape(as_array(arguments[name])), signature.outputs[0]
@@ -115,6 +117,7 @@ class SparseJacobian:
         return Plan(entries.row, entries.col, pattern.shape, options[mode], mode)
 
     def one(self, name: str, arguments: Mapping[str, Any]) -> sp.csr_matrix:
+        """Return the Jacobian by one argument."""
         plan = self.plan_of(name, arguments)
         dtype = np.asarray(as_array(arguments[name])).dtype
         if not plan.rows.size:
@@ -128,6 +131,6 @@ class SparseJacobian:
 
 
 def _integers(arguments: Mapping[str, Any]) -> list[Hashable]:
-    """What the pattern depends on, shapes aside."""
+    """Return what the pattern depends on apart from shapes."""
     values = {n: np.asarray(as_array(v)) for n, v in arguments.items()}
     return [(n, v.tobytes()) for n, v in values.items() if v.dtype.kind in "iub"]

@@ -1,4 +1,4 @@
-"""``vmap``: a function over one more axis of its arguments, in one compiled call."""
+"""Map a function over one more axis of its arguments, in one compiled call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Axes = int | None | Sequence[int | None]
 
 
 def vmap(f: Callable, in_axes: Axes = 0) -> VmapFunction:
-    """``f`` for every element along the first axis of its arguments.
+    """Return ``f`` for every element along the first axis of its arguments.
 
     :param f: a NumPy-style function, a ``@dace.program``, or a derivative: ``vmap(grad(f))``.
     :param in_axes: 0 for arguments that have the axis, None for those that are the same for all elements: one for all
@@ -54,13 +54,14 @@ class VmapFunction(CalledInPrograms):
         return ("vmap", identity(self.f), self.mapped)
 
     def count(self, arguments: Mapping[str, Any]) -> int:
-        """How many elements there are."""
+        """Return the number of elements."""
         sizes = {n: np.shape(as_array(arguments[n]))[:1] for n in self.mapped}
         if not sizes or len(set(sizes.values())) > 1 or () in sizes.values():
             raise ArgumentError(f"vmap needs arguments with one common first axis, found {sizes or 'none'}")
         return next(iter(sizes.values()))[0]
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """Return the program in a loop over the elements."""
         count = self.count(arguments)
         if not count:
             raise ArgumentError("vmap needs at least one element")
@@ -78,7 +79,7 @@ class VmapFunction(CalledInPrograms):
         return renamed_program(looped, places), signature.closure
 
     def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-        """The shape of the only result, the axis included."""
+        """Return the shape of the only result, the axis included."""
         found = Signature.of(self, arguments).program
         shape = tuple(int(n) for n in found.containers["__return"].shape)
         return shape[:1] if shape[1:] == (1,) else shape

@@ -1,1 +1,1 @@
-"""Backward implementations: how each kind of node is reversed. Importing the package registers the built-in ones."""
+"""Backward implementations of library nodes; importing the package registers the built-in ones."""

@@ -1,4 +1,4 @@
-"""Convolutions by oneDNN: three products of one trilinear form, each of which has the others as its adjoints.
+"""Reverse convolutions by oneDNN: three products of one trilinear form, each with the others as its adjoints.
 
 For ``f(x, w, y) = sum of y (x * w)``: the result is ``df/dy``, and ``df/dx``, ``df/dw`` take cotangents back.
 """
@@ -28,6 +28,7 @@ def _product(build: Builder, node: Convolution, computed: str, operands: dict[st
 
 
 def _convolution(context: CallContext) -> list[Node]:
+    """Add the adjoint of one product: to each operand, the product of the cotangent with the other operand."""
     build, node = Builder(context), context.call.node
     seed = context.cotangent(node.computed)
     for operand in context.wanted:
@@ -39,6 +40,7 @@ def _convolution(context: CallContext) -> list[Node]:
 
 
 def _forward(context: TangentContext) -> list[Node]:
+    """Return the tangent of one product, by the product rule."""
     build, node = Builder(context), context.call.node
     result = context.tangent(node.computed)
     for k, operand in enumerate(context.given):

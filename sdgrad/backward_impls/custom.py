@@ -1,4 +1,4 @@
-"""Derivatives given by the user: a rule's program in the place of an adjoint or a tangent.
+"""Reverse what the user has given a derivative: put the rule's program in the place of an adjoint or a tangent.
 
 A rule is linear in the cotangents (or tangents) it is given, so that its own reverse mode is its transpose. This is how
 a rule for one mode serves the other.
@@ -6,7 +6,7 @@ a rule for one mode serves the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -36,7 +36,7 @@ from sdgrad.symbolic.expr import same
 
 @dataclass(frozen=True)
 class Linear:
-    """A rule's program as a linear map: from containers of its own to others, given the primal values it takes.
+    """Hold a rule's program as a linear map between containers of its own, given the primal values it takes.
 
     ``sources`` and ``results`` are by the names that the variables have in the source.
     """
@@ -47,17 +47,19 @@ class Linear:
 
 
 def rule_of(call: CustomCall) -> CustomRule:
+    """Return the rule of a call."""
     assert call.rule is not None
     return call.rule
 
 
 def is_region(call: CustomCall) -> bool:
+    """True if the call is a region of a function, not a function."""
     return rule_of(call).parameters is None
 
 
 # --- the programs of rules
 def parsed(function, call: CustomCall, program: Program) -> Program:
-    """The program of a rule for the variables of a call."""
+    """Return the program of a rule for the variables of a call, made once."""
     rule = rule_of(call)
     descs, symbols = {}, {}
     for parameter in names_of(function):
@@ -80,7 +82,7 @@ def _desc(operand: Operand, program: Program) -> dt.Data:
 
 
 def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
-    """The rule of a mode (``grad_``: reverse, ``tangent_``: forward), or the transpose of the other one's."""
+    """Return the rule of a mode (``grad_``: reverse, ``tangent_``: forward), or the transpose of the other one's."""
     rule = rule_of(call)
     if rule.adjoint is not None:
         recorded = _recorded(rule.adjoint, call)
@@ -89,29 +91,37 @@ def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
     given = own if own is not None else other
     if given is None:
         raise _problem(call, "has no rule", "give one with defvjp or defjvp")
-    found = parsed(given, call, program)
-    own_prefix = COTANGENT if given is rule.vjp else TANGENT
-    moved = {rule.spelled(n): p for p in names_of(given) for x, n in [stem(p)] if x == own_prefix}
-    moved = {n: p for n, p in moved.items() if p in found.containers}
-    if is_region(call):
-        as_given = Linear(found, moved, moved)
-    else:
-        names = rule.results if own_prefix == TANGENT else _arguments(call, program)
-        values = returned(found)
-        if len(values) != len(names):
-            what = "result" if own_prefix == TANGENT else "floating-point argument"
-            hint = f"return {len(names)}: {', '.join(names)}"
-            raise _problem(call, f"its rule returns {len(values)} arrays, not one for each {what}", hint)
-        for name, value in zip(names, values, strict=True):
-            shape, wanted = found.containers[value].shape, call.variables[name].shape
-            if not same(shape, wanted) and (1,) not in (shape, wanted):
-                expected = f"({', '.join(map(str, wanted))})"
-                raise _problem(call, f"its rule returns an array of another shape for '{name}'", f"make it {expected}")
-        as_given = Linear(found, moved, dict(zip(names, values, strict=True)))
+    as_given = _as_given(given, COTANGENT if given is rule.vjp else TANGENT, call, program)
     return as_given if own is not None else transposed(as_given, call)
 
 
+def _as_given(function: Callable, prefix: str, call: CustomCall, program: Program) -> Linear:
+    """Return the user's function as a linear map, from variables to variables."""
+    rule, found = rule_of(call), parsed(function, call, program)
+    moved = {rule.spelled(n): p for p in names_of(function) for x, n in [stem(p)] if x == prefix}
+    moved = {n: p for n, p in moved.items() if p in found.containers}
+    if is_region(call):
+        return Linear(found, moved, moved)
+    names = rule.results if prefix == TANGENT else _arguments(call, program)
+    values = returned(found)
+    _check_returned(call, found, names, values, "result" if prefix == TANGENT else "floating-point argument")
+    return Linear(found, moved, dict(zip(names, values, strict=True)))
+
+
+def _check_returned(call: CustomCall, found: Program, names: Sequence[str], values: Sequence[str], what: str) -> None:
+    """Raise an error unless a rule returns one array for each name, of the variable's shape."""
+    if len(values) != len(names):
+        hint = f"return {len(names)}: {', '.join(names)}"
+        raise _problem(call, f"its rule returns {len(values)} arrays, not one for each {what}", hint)
+    for name, value in zip(names, values, strict=True):
+        shape, wanted = found.containers[value].shape, call.variables[name].shape
+        if not same(shape, wanted) and (1,) not in (shape, wanted):
+            expected = f"({', '.join(map(str, wanted))})"
+            raise _problem(call, f"its rule returns an array of another shape for '{name}'", f"make it {expected}")
+
+
 def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:
+    """Return the recorded adjoint of an operator as a linear map, in normal form."""
     parsed = rule_of(call).parsed
     if (None,) not in parsed:
         parsed[None,] = normal_form(adjoint.program)
@@ -120,7 +130,7 @@ def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:
 
 
 def _values(call: CustomCall) -> dict[str, str]:
-    """Parameters of a call's rules that are primal values, and the variables that these are."""
+    """Return the parameters of a call's rules that are primal values, with their variables."""
     rule = rule_of(call)
     if rule.adjoint is not None:
         return {n: n for n in call.variables if n in rule.adjoint.program.containers}
@@ -130,7 +140,7 @@ def _values(call: CustomCall) -> dict[str, str]:
 
 
 def transposed(rule: Linear, call: CustomCall) -> Linear:
-    """The adjoint of a rule, by reverse mode."""
+    """Return the transpose of a linear rule, by reverse mode."""
     request = Request(tuple(rule.sources.values()), tuple(rule.results.values()), accumulate=False)
     result = differentiate_program(rule.program, request)
     used = {result.program.root(n) for node in result.backward for n in reads(node)}
@@ -141,7 +151,7 @@ def transposed(rule: Linear, call: CustomCall) -> Linear:
 
 
 def _arguments(call: CustomCall, program: Program) -> list[str]:
-    """The arguments of a function that have a derivative, in order."""
+    """Return the arguments of a function that have a derivative, in order."""
     found = [n for n in rule_of(call).parameters or () if n in call.variables]
     return [n for n in found if _is_float(call.variables[n].window.container, program)]
 
@@ -152,6 +162,7 @@ def _is_float(container: str, program: Program) -> bool:
 
 # --- what a rule needs, and what it must say
 def _needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> Mapping[str, Region]:
+    """Return the parts of variables whose primal values the rule's program takes."""
     call = cast(CustomCall, call)
     check(call, program, wanted, COTANGENT)
     rule = linear(call, program, COTANGENT).program
@@ -160,7 +171,7 @@ def _needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> Mapping
 
 
 def _part(parameter: str, operand: Operand, rule: Program, call: CustomCall) -> Region:
-    """The part of a variable that a rule reads."""
+    """Return the part of a variable that a rule reads."""
     touches = [t for t in reads_of(rule.body, rule) if t.container == parameter]
     free = {str(s) for e in call.symbols.values() for s in e.free_symbols} | set(map(str, operand.shape))
     if not touches or any(c.view_of == parameter for c in rule.containers.values()):
@@ -171,7 +182,7 @@ def _part(parameter: str, operand: Operand, rule: Program, call: CustomCall) -> 
 
 
 def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str) -> None:
-    """Raise for derivatives that enter a call on a way of which its rule says nothing.
+    """Raise an error for derivatives that enter a call on a way that its rule does not cover.
 
     :param active: containers that the call reads and that carry a derivative.
     """
@@ -199,7 +210,7 @@ def _problem(call: CustomCall, message: str, hint: str) -> DifferentiationError:
 # --- rules as nodes
 @dataclass
 class Splice:
-    """Puts a rule's program between other nodes."""
+    """Put a rule's program between other nodes."""
 
     build: Builder
     call: CustomCall
@@ -212,7 +223,7 @@ class Splice:
         return self.build.context.names
 
     def bind(self, parameter: str, place: Window, written: bool = False) -> None:
-        """Let a container of the rule's program be a part of one around it."""
+        """Let a container of the rule's program be a part of a container around it."""
         own = self.rule.program.containers.get(parameter)
         if own is None:
             return
@@ -237,7 +248,7 @@ class Splice:
         self.build.nodes.append(cleared(self.places[parameter], zero.shape, self.names))
 
     def run(self) -> dict[str, Container]:
-        """Add the rule's nodes; returns what its program brings, by the names in it."""
+        """Add the rule's nodes, and return what its program brings, by the names in it."""
         body, brought = inline(self.rule.program, self.places, self.names)
         self.build.context.made.update({c.name: c for c in brought.values()})
         self.build.nodes += [*body, *self.after]
@@ -249,13 +260,14 @@ class Splice:
             self.bind(parameter, values[name])
 
     def writes(self, name: str) -> bool:
-        """Whether the rule says what the derivative of a variable is after it."""
+        """True if the rule defines the derivative of a variable."""
         result = self.rule.results.get(name)
         program = self.rule.program
         return result is not None and result in {program.root(w) for n in program.body for w in writes(n)}
 
 
 def _reverse(context: CallContext) -> list[Node]:
+    """Return the adjoint of a call, by its rule."""
     call = cast(CustomCall, context.call)
     build = Builder(context)
     rule = linear(call, context.program, COTANGENT)
@@ -265,7 +277,7 @@ def _reverse(context: CallContext) -> list[Node]:
 
 
 def _kept(context: CallContext, name: str, operand: Operand) -> Window:
-    """Where the primal value of a variable is when the adjoint runs."""
+    """Return where the primal value of a variable is when the adjoint runs."""
     kept = context.plan.regions.get((context.path, name))
     if kept is None:
         return operand.window
@@ -276,11 +288,12 @@ def _kept(context: CallContext, name: str, operand: Operand) -> Window:
 
 
 def _adjoint(context: CallContext, operand: Operand) -> Window:
-    """The adjoint of a variable, ready to be read and added to."""
+    """Return the adjoint of a variable, ready to be read and added to."""
     return replace(operand.window, container=context.adjoints.container(operand.window.container).name)
 
 
 def _function_adjoint(context: CallContext, splice: Splice) -> list[Node]:
+    """Return a function's adjoint: add the rule's results to the arguments' adjoints, clear the results'."""
     call, build, rule = splice.call, splice.build, splice.rule
     for name, parameter in rule.sources.items():
         build.nodes += context.adjoints.writable(call.variables[name].window.container)
@@ -298,11 +311,12 @@ def _function_adjoint(context: CallContext, splice: Splice) -> list[Node]:
 
 
 def _region_adjoint(context: CallContext, splice: Splice) -> list[Node]:
+    """Return a region's adjoint: the rule works on the adjoints themselves; clear those it leaves alone."""
     call, build, rule = splice.call, splice.build, splice.rule
     for name in {**rule.sources, **rule.results}:
         build.nodes += context.adjoints.writable(call.variables[name].window.container)
     transposes = rule.sources is not rule.results
-    clears = [c for c in context.given if not any(_is_at(n, c, call) and splice.writes(n) for n in rule.results)]
+    clears = _left_alone(context.given, splice)
     if transposes:
         for connector in clears:
             clear_cotangent(build, context, connector)
@@ -325,6 +339,7 @@ def _is_at(name: str, container: str, call: CustomCall) -> bool:
 
 
 def _forward(context: TangentContext) -> list[Node]:
+    """Return the tangent of a call, by its rule."""
     call = cast(CustomCall, context.call)
     check(call, context.program, context.given, TANGENT)
     build = Builder(context, [call])
@@ -332,8 +347,7 @@ def _forward(context: TangentContext) -> list[Node]:
     splice = Splice(build, call, rule)
     splice.primals({n: o.window for n, o in call.variables.items()})
     region, transposes = is_region(call), rule.sources is not rule.results
-    clears = [c for c in call.outputs if not any(_is_at(n, c, call) and splice.writes(n) for n in rule.results)]
-    clears = [c for c in clears if _is_float(c, context.program)]
+    clears = [c for c in _left_alone(call.outputs, splice) if _is_float(c, context.program)]
     if region and transposes:
         _clear(build, context, clears)
     for name, parameter in rule.sources.items():
@@ -344,14 +358,27 @@ def _forward(context: TangentContext) -> list[Node]:
             splice.zeros(parameter)
     brought = splice.run()
     if not region or transposes:
-        for name, result in rule.results.items():
-            operand = call.variables[name]
-            if operand.window.container in context.wanted:
-                source = whole_window(brought[result].name, brought[result].desc)
-                build.nodes.append(moved(_tangent(context, operand), source, operand.shape, "set", context.names))
+        build.nodes += _results_to_tangents(context, splice, brought)
     if not (region and transposes):
         _clear(build, context, clears)
     return build.nodes
+
+
+def _results_to_tangents(context: TangentContext, splice: Splice, brought: Mapping[str, Container]) -> list[Node]:
+    """Return the copies of a rule's results to the tangents that are asked for."""
+    nodes: list[Node] = []
+    for name, result in splice.rule.results.items():
+        operand = splice.call.variables[name]
+        if operand.window.container in context.wanted:
+            source = whole_window(brought[result].name, brought[result].desc)
+            nodes.append(moved(_tangent(context, operand), source, operand.shape, "set", context.names))
+    return nodes
+
+
+def _left_alone(containers: Iterable[str], splice: Splice) -> list[str]:
+    """Return the containers of which the rule writes no variable."""
+    call = splice.call
+    return [c for c in containers if not any(_is_at(n, c, call) and splice.writes(n) for n in splice.rule.results)]
 
 
 def _clear(build: Builder, context: TangentContext, connectors: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms: the adjoint of a transform is the opposite one with the same factor."""
+"""Reverse discrete Fourier transforms: the adjoint is the opposite transform with the same factor."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sdgrad.symbolic.expr import sym
 
 
 def _transform(context: CallContext) -> list[Node]:
+    """Add the opposite transform of the result's cotangent to the operand's adjoint."""
     build = Builder(context)
     seed = context.cotangent("_out")
     opposite = IFFT if type(context.call.node).__name__ == "FFT" else FFT
@@ -32,7 +33,7 @@ def _transform(context: CallContext) -> list[Node]:
 
 
 def _transform_forward(context: TangentContext) -> list[Node]:
-    """A transform is linear: the tangent goes through one of its own."""
+    """Return the transform of the tangent: a transform is linear."""
     moved, result = context.tangent("_inp"), context.tangent("_out")
     own = copy.deepcopy(context.call.node)
     return [context.call, NodeCall(own, {"_inp": moved}, {"_out": result}, context.call.source)]

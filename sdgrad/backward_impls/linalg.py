@@ -35,6 +35,7 @@ def _solve_needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> t
 
 
 def _solve(context: CallContext) -> list[Node]:
+    """Add ``B' = A^-H X'``, then ``A' = -B' X^H``."""
     build = Builder(context)
     a, seed = context.primal("_ain"), context.cotangent("_bout")
     conj = _is_complex(build, a)
@@ -50,7 +51,7 @@ def _solve(context: CallContext) -> list[Node]:
 
 
 def _factorization(context: CallContext) -> list[Node]:
-    """The cotangent of the factors is the matrix's."""
+    """Take the cotangent of the factors as that of the matrix."""
     build = Builder(context)
     build.elementwise(build.target("_a"), "a", "sum", a=context.cotangent("_f"))
     clear_cotangent(build, context, "_f")
@@ -62,7 +63,7 @@ def _factored_needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -
 
 
 def _factored_solve(context: CallContext) -> list[Node]:
-    """``B' = A^-H X'`` and ``A' = -B' X^H``; of ``A^H X = B``, ``B' = A^-1 X'`` and ``A' = -X B'^H``."""
+    """Add ``B' = A^-H X'`` and ``A' = -B' X^H``; for ``A^H X = B``, ``B' = A^-1 X'`` and ``A' = -X B'^H``."""
     build = Builder(context)
     factors, seed = context.primal("_f"), context.cotangent("_x")
     adjoint, conj = context.call.node.adjoint, _is_complex(build, factors)
@@ -80,6 +81,7 @@ def _factored_solve(context: CallContext) -> list[Node]:
 
 
 def _inverse(context: CallContext) -> list[Node]:
+    """Add ``A' = -Y^H Y' Y^H``."""
     build = Builder(context)
     y, seed = context.primal("_aout"), context.cotangent("_aout")
     left, right = ("conj(a) * b", "-(a * conj(b))") if _is_complex(build, y) else ("a * b", "-(a * b)")
@@ -91,6 +93,7 @@ def _inverse(context: CallContext) -> list[Node]:
 
 
 def _cholesky(context: CallContext) -> list[Node]:
+    """Add the gradient of the lower triangle of ``A``, from ``S = L^-H phi(L^H L') L^-1``."""
     build = Builder(context)
     lower, seed = context.primal("_b"), context.cotangent("_b")
     n, dtype = extents(seed)[0], build.dtype(seed)
@@ -109,7 +112,7 @@ def _cholesky(context: CallContext) -> list[Node]:
 
 
 def _unfolded(build: Builder, lower: Region, seed: Region) -> tuple[Region, Region]:
-    """The lower triangle of ``L'``, and ``S``, of which both triangles make the gradient."""
+    """Return the lower triangle of ``L'``, and ``S``: its two triangles make the gradient."""
     conj = _is_complex(build, lower)
     n, dtype = extents(seed)[0], build.dtype(seed)
     p, half, s = (build.temporary(name, [n, n], dtype) for name in ("phi", "half", "s"))
@@ -123,8 +126,11 @@ def _unfolded(build: Builder, lower: Region, seed: Region) -> tuple[Region, Regi
 
 
 def _cholesky_adjoint(context: CallContext) -> list[Node]:
-    """With ``S^`` symmetric from ``G'``, ``H = S^ L^-T`` and ``Q = phi(L^-1 H)``: ``M' = L Q``, and for the factor
-    ``L' = M Q^T - (S + S^T) H``; of both the lower triangle."""
+    """Reverse the adjoint of a Cholesky factorization, for second derivatives.
+
+    With ``S^`` symmetric from ``G'``, ``H = S^ L^-T`` and ``Q = phi(L^-1 H)``: ``M' = L Q``, and for the factor
+    ``L' = M Q^T - (S + S^T) H``; of both the lower triangle.
+    """
     build = Builder(context)
     lower, seed = context.primal("_l"), context.cotangent("_g")
     n, dtype = extents(seed)[0], build.dtype(seed)
@@ -156,7 +162,7 @@ def _triangular_needs(call: NodeCall, program: Program, wanted: tuple[str, ...])
 
 
 def _triangular(context: CallContext) -> list[Node]:
-    """``B' = op(L)^-H X'``, and ``op(L)' = -B' X^H`` (from the left) or ``-X^H B'``."""
+    """Add ``B' = op(L)^-H X'``, and ``op(L)' = -B' X^H`` (from the left) or ``-X^H B'``."""
     build = Builder(context)
     node = context.call.node
     a, seed, conj = context.primal("_a"), context.cotangent("_x"), _is_complex(build, context.primal("_a"))
@@ -177,7 +183,7 @@ def _triangular(context: CallContext) -> list[Node]:
 
 
 def _triangle(build: Builder, region, n, dtype, diagonal: str) -> Region:
-    """The lower triangle of a matrix, with something else on the diagonal."""
+    """Return the lower triangle of a matrix, with something else on the diagonal."""
     result = build.temporary("lower", [n, n], dtype)
     i, j = build.params([n, n])
     x, y = sym(i.name), sym(j.name)
@@ -188,6 +194,7 @@ def _triangle(build: Builder, region, n, dtype, diagonal: str) -> Region:
 
 # --- forward
 def _solve_forward(context: TangentContext) -> list[Node]:
+    """Return ``dX = A^-1 (dB - dA X)``."""
     build = Builder(context)
     a, x, result = context.primal("_ain"), context.primal("_bout"), context.tangent("_bout")
     right = build.temporary("moved_right_side", extents(x), build.dtype(x))
@@ -208,6 +215,7 @@ def _factorization_forward(context: TangentContext) -> list[Node]:
 
 
 def _factored_solve_forward(context: TangentContext) -> list[Node]:
+    """Return ``dX = A^-1 (dB - dA X)`` by the factors of ``A``."""
     build = Builder(context)
     x, result, adjoint = context.primal("_x"), context.tangent("_x"), context.call.node.adjoint
     right = build.temporary("moved_right_side", extents(x), build.dtype(x))
@@ -224,6 +232,7 @@ def _factored_solve_forward(context: TangentContext) -> list[Node]:
 
 
 def _inverse_forward(context: TangentContext) -> list[Node]:
+    """Return ``dY = -Y dA Y``."""
     build = Builder(context)
     y, result = context.primal("_aout"), context.tangent("_aout")
     half = build.temporary("inverse_tangent", extents(y), build.dtype(y))
@@ -233,6 +242,7 @@ def _inverse_forward(context: TangentContext) -> list[Node]:
 
 
 def _cholesky_forward(context: TangentContext) -> list[Node]:
+    """Return ``dL = L phi(L^-1 dA L^-H)``."""
     build = Builder(context)
     lower, moved, result = context.primal("_b"), context.tangent("_a"), context.tangent("_b")
     conj = _is_complex(build, lower)
@@ -250,7 +260,7 @@ def _cholesky_forward(context: TangentContext) -> list[Node]:
 
 
 def _cholesky_adjoint_forward(context: TangentContext) -> list[Node]:
-    """``dS = L^-T (phi(dL^T M + L^T dM) - dL^T S L - L^T S dL) L^-1``, and of that what makes the gradient."""
+    """Return ``dS = L^-T (phi(dL^T M + L^T dM) - dL^T S L - L^T S dL) L^-1``, made a gradient."""
     build = Builder(context)
     lower, result = context.primal("_l"), context.tangent("_g")
     n, dtype = extents(result)[0], build.dtype(result)
@@ -281,6 +291,7 @@ def _cholesky_adjoint_forward(context: TangentContext) -> list[Node]:
 
 
 def _triangular_forward(context: TangentContext) -> list[Node]:
+    """Return the tangent of a triangular system: one more solution by the same triangle."""
     build = Builder(context)
     node, a, x, result = context.call.node, context.primal("_a"), context.primal("_x"), context.tangent("_x")
     dtype, conj = build.dtype(x), _is_complex(build, x)

@@ -47,7 +47,7 @@ def bound_sizes(program: Program) -> Program:
 
 
 def _varying_shapes(program: Program, symbols: set[str]) -> dict[str, list[Expr]]:
-    """The shapes of used arrays that mention some symbols, each at its maximum over counted loops."""
+    """Return the shapes of used arrays that mention some symbols, each at its maximum over counted loops."""
     used = {program.root(c) for n in program.body for c in reads(n) | writes(n)}
     loops = {n.symbol: p for n in walk(program.body) if isinstance(n, Loop) and (p := loop_param(n)) is not None}
     return {
@@ -77,7 +77,7 @@ def _bound_by_use(program: Program, sized: dict[str, list[Expr]], symbols: set[s
 
 
 def _resized(container: Container, shape: list[Expr]) -> Container:
-    """A packed container of another shape. The extent 0 of a loop without iterations becomes 1."""
+    """Return a packed container of another shape. The extent 0 of a loop without iterations becomes 1."""
     shape = [max(n, sympy.Integer(1)) if n.is_number else n for n in shape]
     desc = copy.deepcopy(container.desc)
     desc.set_shape(shape, strides=[total(shape[k + 1 :]) for k in range(len(shape))], total_size=total(shape))
@@ -85,7 +85,7 @@ def _resized(container: Container, shape: list[Expr]) -> Container:
 
 
 def largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
-    """The maximum of a size over the iterations of some loops; the size itself if there is no closed form."""
+    """Return the maximum of a size over the iterations of some loops; the size itself if there is no closed form."""
     while names := free_names(size) & loops.keys():
         inner = max(names, key=lambda n: len(free_names(loops[n].start, loops[n].stop) & loops.keys()))
         p = loops[inner]
@@ -102,7 +102,7 @@ def largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
 def _by_use(
     name: str, axis: int, program: Program, sized: Mapping[str, list[Expr]], open_: set[tuple[str, int]]
 ) -> Expr | None:
-    """The extent of another array that a leaf subscripts with the same parameter. None if there is none."""
+    """Return the extent of another array that a leaf subscripts with the same parameter. None if there is none."""
     for leaf in (n for n in walk(program.body) if isinstance(n, Leaf)):
         accesses: tuple[Load | Store, ...] = (*leaf.loads, *leaf.stores)
         params = {x.index[axis] for x in accesses if x.container == name} & {sym(p.name) for p in leaf.params}

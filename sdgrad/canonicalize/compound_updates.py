@@ -76,7 +76,7 @@ def _is_scattered(store: Store, leaf: Leaf) -> bool:
 
 
 def _in_order(leaf: Leaf, names: Names, outer: tuple[Param, ...], symbols: dict[str, dace.typeclass]) -> Node:
-    """Sequential loops around one instance of a leaf, which may then read what it updates."""
+    """Return sequential loops around one instance of a leaf, which may then read what it updates."""
     fresh = {p.name: sym(names.fresh(p.name)) for p in leaf.params}
     symbols.update({symbol.name: dace.int64 for symbol in fresh.values()})
     params = [
@@ -94,7 +94,7 @@ def _is_update(store: Store, leaf: Leaf, outer: tuple[Param, ...]) -> bool:
 
 
 def _updated(store: Store, old: str) -> ast.expr:
-    """The value of an element after an update."""
+    """Return the value of an element after an update."""
     if store.mode == "prod":
         return code.binary(ast.Mult, code.name(old), code.name(store.value))
     return code.call(store.mode, code.name(old), code.name(store.value))

@@ -71,7 +71,7 @@ def known_integers(program: Program) -> Program:
 
 
 def _integer_scalars(program: Program) -> set[str]:
-    """The integer containers of one element that no view shares."""
+    """Return the integer containers of one element that no view shares."""
     viewed = {r for c in program.containers.values() if c.view_of for r in (c.name, c.view_of)}
     return {n for n, c in program.containers.items() if _is_integer_scalar(c)} - viewed
 
@@ -83,7 +83,7 @@ def _is_integer_scalar(container: Container) -> bool:
 
 
 def _substituted_views(program: Program, means: Mapping[str, Expr]) -> dict[str, Container]:
-    """The views with symbols replaced by their values."""
+    """Return the views with symbols replaced by their values."""
     views = {n: c for n, c in program.containers.items() if c.view_subset is not None and means}
     return {n: replace(c, view_subset=substitute_range(c.view_subset, means)) for n, c in views.items()}
 
@@ -110,7 +110,7 @@ def _without(block: Block, symbols: Set[str]) -> Block:
 
 
 def assigned_once(block: Block) -> frozenset[str]:
-    """Symbols with a single assignment in the text of a program."""
+    """Return the symbols with a single assignment in the text of a program."""
     count = Counter(n.symbol for n in walk(block) if isinstance(n, SymbolAssign))
     return frozenset(s for s, k in count.items() if k == 1)
 
@@ -126,20 +126,20 @@ class _Walker:
 
     program: Program
     tracked: set[str]
-    used: set[str]  # containers that bounds, conditions and symbols are read from
-    once: frozenset[str]  # symbols with one assignment
+    used: set[str]
+    once: frozenset[str]
     names: Names
     symbols: dict[str, dace.typeclass]
-    held: dict[str, Expr] = field(default_factory=dict)  # what containers hold, where that is known
-    means: dict[str, Expr] = field(default_factory=dict)  # symbols that are expressions of others
+    held: dict[str, Expr] = field(default_factory=dict)  # known contents of containers
+    means: dict[str, Expr] = field(default_factory=dict)  # symbols with a known value
     equal: dict[tuple[str, str], str] = field(
         default_factory=dict
-    )  # the first symbol with a value, by its text and type
-    inside: int = 0  # how many loops and maps are around
+    )  # available expressions: the first symbol with each value and type
+    inside: int = 0  # depth of loops, maps and branches
 
     @cached_property
     def changing(self) -> set[str]:
-        """Symbols with several assignments."""
+        """Return the symbols with several assignments."""
         return {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)} - self.once
 
     def promote(self, container: str) -> SymbolAssign:
@@ -179,21 +179,21 @@ class _Walker:
         for name in writes(node):
             self.held.pop(name, None)
 
-    # -- what is said again in terms of what is known
+    # -- expressions in terms of known values
     def expr(self, expr: Expr) -> Expr:
-        """An expression with known symbols replaced."""
+        """Return an expression with known symbols replaced."""
         return substitute(expr, self.means)
 
     def region(self, region: Region) -> Region:
-        """A region with known symbols replaced."""
+        """Return a region with known symbols replaced."""
         return replace(region, subset=substitute_range(region.subset, self.means)) if self.means else region
 
     def param(self, p: Param) -> Param:
-        """A parameter with known symbols replaced."""
+        """Return a parameter with known symbols replaced."""
         return Param(p.name, self.expr(p.start), self.expr(p.stop), self.expr(p.step)) if self.means else p
 
     def value(self, value: Value) -> Value:
-        """A condition, bound or right-hand side with known containers and symbols replaced."""
+        """Return a condition, bound or right-hand side with known containers and symbols replaced."""
         env = {x.name: to_ast(self.held[x.container]) for x in value.loads if x.container in self.held}
         env |= {s: to_ast(e) for s, e in self.means.items() if s in code.names_in(value.expr)}
         index = {n: to_expr(ast.unparse(e)) for n, e in env.items()}
@@ -221,7 +221,7 @@ class _Walker:
         """Propagate through a leaf: loads of known containers become expressions, and so do subscripts with them."""
         body: list[Instr] = []
         local: dict[str, Expr] = {}
-        unknown: set[str] = set()  # names of the leaf that are no integers known before it runs
+        unknown: set[str] = set()  # names whose value is known only when the leaf runs
         params = tuple(self.param(p) for p in leaf.params)
         for instr in leaf.body:
             instr = rename_instr(instr, {}, self.means) if self.means else instr
@@ -284,7 +284,7 @@ class _Walker:
 
 
 def integer_expression(expr: ast.expr, local: Mapping[str, Expr], unknown: Set[str]) -> Expr | None:
-    """An affine expression, ``min`` and ``max`` included, as a subscript. None for any other expression.
+    """Return an affine expression, ``min`` and ``max`` included, as a subscript. None for any other expression.
 
     :param local: the meaning of local names.
     :param unknown: names whose value is not known before the leaf runs.

@@ -38,7 +38,7 @@ def read_bounds_once(program: Program) -> Program:
 
 
 def _held(stem: str, value: Value, names: Names, before: list[Node]) -> Value:
-    """The symbol that holds a value, assigned in ``before``."""
+    """Return the symbol that holds a value, assigned in ``before``."""
     symbol = names.fresh(stem)
     before.append(SymbolAssign(symbol, value, dace.int64))
     return Value((), code.name(symbol))

@@ -76,7 +76,7 @@ class LoopDistribution:
     program: Program
     names: Names
     made: dict[str, Container] = field(default_factory=dict)
-    around: dict[str, Param] = field(default_factory=dict)  # the loops that are being walked through
+    around: dict[str, Param] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.uses, self.reads = _uses(self.program.body), _reads(self.program.body)
@@ -96,7 +96,7 @@ class LoopDistribution:
                 self.around[node.symbol] = trips
             inside = self.block(node.body)
             self.around.pop(node.symbol, None)
-            changed = inside != node.body  # its turn comes when this is fused
+            changed = inside != node.body  # this loop has its turn in the next round, after fusion
             return (not changed and self.distributed(node, inside)) or (replace(node, body=inside),)
         if isinstance(node, Branch):
             return (with_children(node, tuple(self.block(b) for b in children(node))),)
@@ -115,7 +115,7 @@ class LoopDistribution:
         return tuple(over_trips(leaf, trips, name) for leaf in body)
 
     def statements(self, loop: Loop, inside: Block) -> list[Leaf] | None:
-        """The body of a loop as a few leaves, index symbols substituted. None if it holds anything else."""
+        """Return the body of a loop as a few leaves, index symbols substituted. None if it holds anything else."""
         if any(isinstance(n, SymbolAssign) for n in inside):
             inside = self.with_indices(loop, inside)
         leaves = [n for n in inside if isinstance(n, Leaf) and not n.sequential]
@@ -137,7 +137,7 @@ class LoopDistribution:
         program = replace(self.program, containers={**self.program.containers, **self.made})
         made: dict[str, Container] = {}
         while (container := in_the_way(body, trips, program)) is not None:
-            # what is made for an inner loop is read nowhere else
+            # an expanded temporary of an inner loop is private to this one
             private = container in self.made or container not in made and self.reads[container] == own[container]
             wide = self.expanded(container, body, trips, program) if private else None
             if wide is None:
@@ -151,7 +151,7 @@ class LoopDistribution:
         return body
 
     def with_indices(self, loop: Loop, inside: Block) -> Block:
-        """The leaves of a loop body, with its index symbols replaced by loads.
+        """Return the leaves of a loop body, with its index symbols replaced by loads.
 
         Empty if a symbol is used outside of the loop, or cannot be replaced.
         """
@@ -165,7 +165,7 @@ class LoopDistribution:
         return tuple(drop_stores(n, lambda s: s.container in dead) for n in leaves)
 
     def dead_temporaries(self, loop: Loop, block: Block) -> set[str]:
-        """The temporaries that only this loop reads, and its new body does not read any more."""
+        """Return the temporaries that only this loop reads, and its new body does not read any more."""
         own, loaded = _reads((loop,)), _reads(block)
         unread = {c for c, n in own.items() if not loaded[c] and n == self.reads[c] and c not in self.seen}
         return {c for c in unread if self.is_temporary(c)}
@@ -194,7 +194,7 @@ def one_name_each(leaf: Leaf) -> Leaf:
 
 
 def _uses(block: Block) -> Counter:
-    """The number of nodes that mention each container or symbol directly."""
+    """Return the number of nodes that mention each container or symbol directly."""
     found: Counter = Counter()
     for node in walk(block):
         bare = with_children(node, tuple(() for _ in children(node)))
@@ -204,7 +204,7 @@ def _uses(block: Block) -> Counter:
 
 
 def _reads(block: Block) -> Counter:
-    """The number of nodes that read each container directly."""
+    """Return the number of nodes that read each container directly."""
     bare = (with_children(node, tuple(() for _ in children(node))) for node in walk(block))
     return Counter(c for node in bare for c in reads(node))
 
@@ -245,14 +245,14 @@ def _accumulation(store: Store, leaf: Leaf, program: Program) -> Accumulation | 
 
 
 def _own_load(store: Store, leaf: Leaf) -> Load | None:
-    """The unconditional load of the stored element. None if the leaf accesses the container in any other way."""
+    """Return the unconditional load of the stored element. None if the leaf accesses the container in any other way."""
     accesses = [x for x in leaf.body if not isinstance(x, Let) and x.container == store.container]
     load = next((x for x in accesses if isinstance(x, Load)), None)
     return load if load and not load.guard and len(accesses) == 2 and load.index == store.index else None
 
 
 def _users(name: str, leaf: Leaf) -> list[Instr]:
-    """The instructions that mention a name."""
+    """Return the instructions that mention a name."""
     return [i for i in leaf.body if name in mentioned(i)]
 
 
@@ -267,7 +267,7 @@ def _with_sum(leaf: Leaf, found: Accumulation) -> Leaf:
 
 
 def _counted(loop: Loop) -> Param | None:
-    """The iterations of a loop with step 1 or -1 that always runs to its end. None for any other loop."""
+    """Return the iterations of a loop with step 1 or -1 that always runs to its end. None for any other loop."""
     trips = loop_param(loop)
     whole = trips is not None and abs(trips.step) == 1 and loop.also is None and loop.last is None
     return trips if whole else None

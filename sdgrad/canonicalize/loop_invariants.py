@@ -96,7 +96,7 @@ def _assigns_for_others(nest: ReductionNest, loop: Loop, program: Program) -> bo
 
 
 def _inside(node: Node) -> Iterable[Node]:
-    """Every node inside a node."""
+    """Return every node inside a node."""
     for b in children(node):
         for n in b:
             yield n
@@ -104,7 +104,7 @@ def _inside(node: Node) -> Iterable[Node]:
 
 
 def best_order(nest: ReductionNest, names: Names) -> Hoisted | None:
-    """The order of the loops with the least work. None if no order gains enough."""
+    """Return the order of the loops with the least work. None if no order gains enough."""
     found = [h for inner in _candidates(nest) if (h := Hoisted.of(nest, inner, names)) is not None]
     best = min(found, key=lambda h: h.work, default=None)
     work = _product(p.count for p in nest.loops) * sum(map(_work, nest.parts))
@@ -112,7 +112,10 @@ def best_order(nest: ReductionNest, names: Names) -> Hoisted | None:
 
 
 def _candidates(nest: ReductionNest) -> list[frozenset[str]]:
-    """Sets of loops to move innermost: all that a part, the guards and the target's subscript do not depend on."""
+    """Return the sets of loops that may move innermost.
+
+    These are the loops that some part does not depend on, and neither do the guards nor the target's subscript.
+    """
     fixed = {n for c in nest.conditions for n in code.names_in(c.expr)}
     index = {n for e in nest.sum.index for n in free_names(e)}
     symbols = {p.symbol: k for k, p in enumerate(nest.parts) if isinstance(p, SymbolAssign)}
@@ -156,13 +159,13 @@ class Hoisted:
 
     @cached_property
     def work(self) -> float:
-        """The number of leaf instances that run."""
+        """Return the number of leaf instances that run."""
         outer = _product(p.count for p in self.nest.loops if p.name not in self.inner)
         trips = _product(p.count for p in self.nest.loops if p.name in self.inner)
         return outer * (sum(map(_work, [*self.before, *self.behind])) + trips * sum(map(_work, self.inside)))
 
     def block(self, names: Names) -> Block:
-        """The nodes of the reordered nest."""
+        """Return the nodes of the reordered nest."""
         source = self.nest.source.source
         loops = [n for n in levels(self.nest.source) if isinstance(n, Loop)]
         inner = [n for n in loops if n.symbol in self.inner]
@@ -186,18 +189,18 @@ def _around(loops: Sequence[Loop], block: Block) -> Block:
 
 
 def _accumulating(leaf: Leaf, total: str) -> Leaf:
-    """The leaf with its store replaced by an addition to another container."""
+    """Return the leaf with its store replaced by an addition to another container."""
     store = leaf.stores[0]
     added = Store(total, store.index, store.value, "sum")
     return replace(leaf, body=tuple(added if i is store else i for i in leaf.body))
 
 
 def _work(part: Node) -> float:
-    """The number of instances of a part."""
+    """Return the number of instances of a part."""
     return float(_product(p.count for p in part.params)) if isinstance(part, Leaf) else 1.0
 
 
 def _product(counts: Iterable[Expr]) -> float:
-    """The product of trip counts, with 64 for every symbol."""
+    """Return the product of trip counts, with 64 for every symbol."""
     size = sympy.Mul(*counts)
     return float(size.subs({s: 64 for s in size.free_symbols}))

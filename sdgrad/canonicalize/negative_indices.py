@@ -89,7 +89,7 @@ def _symbols_from_the_end(program: Program, names: Names) -> Program:
 def _with_counterparts(
     access: Load | Store, data: set[str], made: dict[str, dict[Expr, str]], names: Names, program: Program
 ) -> Load | Store:
-    """An access with the symbols in its subscript replaced by counterparts, which ``made`` collects by size."""
+    """Return an access with the symbols in its subscript replaced by counterparts, which ``made`` collects by size."""
     found = list(access.index)
     for k, (expr, size) in enumerate(zip(found, program.containers[access.container].shape, strict=True)):
         name = getattr(expr, "name", "")
@@ -102,10 +102,10 @@ def _with_counterparts(
 
 
 def _assigned(node: Node, made: Mapping[str, Mapping[Expr, str]]) -> Block:
-    """A symbol assignment followed by those of its counterparts; any other node unchanged."""
+    """Return a symbol assignment followed by those of its counterparts; any other node unchanged."""
     if not isinstance(node, SymbolAssign) or node.symbol not in made:
         return (node,)
-    # a sum, since conditions are no expressions of symbols
+    # arithmetic instead of a choice: symbol assignments hold no conditions
     below = f"min(1, max(0, -{node.symbol}))"
     found = ((n, code.parse(f"{node.symbol} + ({size}) * {below}")) for size, n in made[node.symbol].items())
     return (node, *(SymbolAssign(n, Value((), expr), node.dtype) for n, expr in found))
@@ -167,7 +167,7 @@ def _index(expr: Expr, size: Expr, access: Load | Store, leaf: Leaf, place: Plac
         return expr
     expr = _without_remainders(expr, leaf, place)
     found = _values(expr, leaf, place, True) if size.is_number else None
-    if found is None:  # bounds that only a run knows: those of a loop are taken to be no negative ones by themselves
+    if found is None:  # bounds are known only at run time: loop variables are taken to be nonnegative
         plain = isinstance(expr, sympy.Symbol) or used & parallel or is_positive(expr, leaf, place)
         return expr if plain else sympy.Mod(expr + size, size)
     if found.is_subset(_interval(0, int(size))):
@@ -188,7 +188,7 @@ def _runs_in_every_iteration(place: Place) -> bool:
 
 
 def _parallel_params(leaf: Leaf, place: Place) -> set[str]:
-    """The parameters of a leaf and of the maps around it."""
+    """Return the parameters of a leaf and of the maps around it."""
     return {p.name for p in leaf.params} | {d.name for _, n in place.outer if isinstance(n, Scope) for d in dims_of(n)}
 
 
@@ -226,7 +226,7 @@ def is_positive(expr: Expr, leaf: Leaf, place: Place) -> bool:
 
 
 def _from_below(node: Node) -> Param | None:
-    """The iterations of a loop of which only the lower bound is known. None if that is not known either."""
+    """Return the iterations of a loop of which only the lower bound is known. None if that is not known either."""
     if not isinstance(node, Loop):
         return None
     start, step = value_expr(node.start), value_expr(node.step)
@@ -254,12 +254,12 @@ def _refuse_negative_end(expr: Expr, access: Load | Store, leaf: Leaf, place: Pl
 
 
 def _symbol(expr: Expr, name: str) -> sympy.Symbol:
-    """The symbol of a name in an expression, with its assumptions."""
+    """Return the symbol of a name in an expression, with its assumptions."""
     return next((s for s in expr.free_symbols if s.name == name), sympy.Symbol(name))
 
 
 def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
-    """The values of an expression over all iterations. None if they are not known exactly."""
+    """Return the values of an expression over all iterations. None if they are not known exactly."""
     local = leaf.defined
     params = leaf.params if own else ()
     dims = [(d.name, d.param) for d in place.dims] + [(p.name, p) for p in params]
@@ -268,5 +268,5 @@ def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
 
 
 def _interval(first: int, end: int) -> isl.Set:
-    """The integers from ``first`` up to ``end``, excluded."""
+    """Return the integers from ``first`` up to ``end``, excluded."""
     return isl.Set(f"{{ [e0] : {first} <= e0 < {end} }}")

@@ -31,11 +31,11 @@ def within_parts(program: Program) -> Program:
                 changed[place.path] = replace(node, body=body)
 
     def subset(found: dace.subsets.Range) -> dace.subsets.Range:
-        """A range with its bounds resolved."""
+        """Return a range with its bounds resolved."""
         return dace.subsets.Range([tuple(counted(x, remainder) for x in r) for r in found.ranges])
 
     def region(found: Region) -> Region:
-        """A region with its bounds resolved."""
+        """Return a region with its bounds resolved."""
         return replace(found, subset=subset(found.subset))
 
     def others(node: Node) -> Block:
@@ -46,7 +46,7 @@ def within_parts(program: Program) -> Program:
         return (with_values(node, lambda v: replace(v, loads=tuple(index(x) for x in v.loads))),)
 
     def index(load: Load) -> Load:
-        """A load with its subscript resolved."""
+        """Return a load with its subscript resolved."""
         return replace(load, index=tuple(counted(e, remainder) for e in load.index))
 
     seen = {n: c for n, c in program.containers.items() if c.view_subset is not None}
@@ -66,7 +66,7 @@ def _counted(expr: Expr, leaf: Leaf, place: Place) -> Expr:
     """Resolve an expression: a remainder only where it may be negative."""
 
     def resolved(k: Expr, n: Expr) -> Expr:
-        """``k`` counted from the end of ``n`` elements."""
+        """Return ``k`` counted from the end of ``n`` elements."""
         return k if is_positive(k, leaf, place) else remainder(k, n)
 
     return counted(expr, resolved)

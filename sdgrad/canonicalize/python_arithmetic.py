@@ -42,7 +42,7 @@ def as_python_computes(program: Program) -> Program:
 
 
 def _pythonic(expr: ast.expr, kind: dict[str, str]) -> ast.expr:
-    """An expression with the meaning that it has in Python."""
+    """Return an expression with the meaning that it has in Python."""
     if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "int_floor":
         return code.call("py_floor", *expr.args)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow):
@@ -58,7 +58,7 @@ def _is_quotient(instr: Instr) -> TypeGuard[Let]:
 
 
 def _converted(instr: Let, kind: dict[str, str]) -> Let:
-    """A division, with a real numerator if both operands are integers."""
+    """Return a division, with a real numerator if both operands are integers."""
     expr = instr.expr
     assert isinstance(expr, ast.BinOp)
     if {kinds.expression(e, kind) for e in (expr.left, expr.right)} <= {"int", "bool"}:

@@ -88,19 +88,19 @@ class ReductionNest:
 
     @property
     def last(self) -> Leaf:
-        """The leaf that accumulates."""
+        """Return the leaf that accumulates."""
         leaf = self.parts[-1]
         assert isinstance(leaf, Leaf)
         return leaf
 
     @property
     def sum(self) -> Store:
-        """The store that accumulates."""
+        """Return the store that accumulates."""
         return self.last.stores[0]
 
     @cached_property
     def added(self) -> str | None:
-        """The name of the term that the last leaf adds to its target. None if it does not accumulate."""
+        """Return the name of the term that the last leaf adds to its target. None if it does not accumulate."""
         store, target = self.sum, self.program.root(self.sum.container)
         own = [x for x in self.last.loads if self.program.root(x.container) == target]
         if store.guard is not None or store.container != target or store.fresh:
@@ -113,7 +113,7 @@ class ReductionNest:
 
     @cached_property
     def depends(self) -> dict[int, frozenset[str]]:
-        """For each part, the loops that its result depends on."""
+        """Return for each part, the loops that its result depends on."""
         known: dict[str, frozenset[str]] = {p.name: frozenset({p.name}) for p in self.loops}
         found: dict[int, frozenset[str]] = {}
         for k, part in enumerate(self.parts):
@@ -123,12 +123,12 @@ class ReductionNest:
         return found
 
     def source_of(self, k: int, varies: Set[int]) -> int:
-        """The position of the varying leaf whose result a part reads."""
+        """Return the position of the varying leaf whose result a part reads."""
         loads = {x.container for x in loads_of(self.parts[k])}
         return next(j for j in range(k) if j in varies and _defined(self.parts[j]) in loads)
 
     def behind(self, varies: Set[int], inner: Set[str]) -> list[int]:
-        """The positions of the last leaves that may run behind the inner loops.
+        """Return the positions of the last leaves that may run behind the inner loops.
 
         Each is linear in the result of one varying part, which no other part reads.
         """
@@ -149,7 +149,7 @@ class ReductionNest:
 
 
 def levels(loop: Loop) -> list[Node]:
-    """The loops and guards of a nest, from outside in."""
+    """Return the loops and guards of a nest, from outside in."""
     found: list[Node] = [loop]
     while True:
         (inner,) = children(found[-1])
@@ -159,14 +159,14 @@ def levels(loop: Loop) -> list[Node]:
 
 
 def _constant_trips(loop: Loop) -> Param | None:
-    """The iterations of a loop that runs to its end, a known number of times. None for any other loop."""
+    """Return the iterations of a loop that runs to its end, a known number of times. None for any other loop."""
     p = loop_param(loop) if loop.also is None and loop.last is None else None
     known = p is not None and p.count.is_number and p.count > 0 and not free_names(p.start, p.stop, p.step)
     return p if known else None
 
 
 def _other_term(leaf: Leaf, value: str, name: str) -> str | None:
-    """The operand beside a name in a sum of two names.
+    """Return the operand beside a name in a sum of two names.
 
     None if the value is no such sum, or if the name is used elsewhere.
     """
@@ -202,12 +202,12 @@ def _parts(block: Block) -> list[Part] | None:
 
 
 def loads_of(part: Part) -> tuple[Load, ...]:
-    """The loads of a leaf or an assignment."""
+    """Return the loads of a leaf or an assignment."""
     return tuple(part.loads) if isinstance(part, Leaf) else part.value.loads
 
 
 def _mentions(part: Part) -> set[str]:
-    """Names in the subscripts, bounds and expressions of a part."""
+    """Return the names in the subscripts, bounds and expressions of a part."""
     if isinstance(part, SymbolAssign):
         return code.names_in(part.value.expr) | {n for x in part.value.loads for n in free_names(*x.index)}
     bounds = free_names(*(b for p in part.params for b in (p.start, p.stop, p.step)))
@@ -215,7 +215,10 @@ def _mentions(part: Part) -> set[str]:
 
 
 def _varying_load(parts: Sequence[Part], k: int, varies: Set[int], direct: Set[str]) -> Load | None:
-    """The single load through which a part depends on inner loops. None if there is none, or another dependence."""
+    """Return the single load through which a part depends on inner loops.
+
+    None if there is none, or another dependence.
+    """
     made = {p.stores[0].container for j in range(k) if j in varies and isinstance(p := parts[j], Leaf)}
     found = [x for x in loads_of(parts[k]) if x.container in made]
     alone = len(found) == 1 and found[0].guard is None and not _mentions(parts[k]) & direct
@@ -223,7 +226,7 @@ def _varying_load(parts: Sequence[Part], k: int, varies: Set[int], direct: Set[s
 
 
 def _defined(part: Part) -> str | None:
-    """The container that a leaf defines. None for an assignment."""
+    """Return the container that a leaf defines. None for an assignment."""
     return part.stores[0].container if isinstance(part, Leaf) else None
 
 
@@ -239,7 +242,7 @@ def _is_linear(part: Part, value: str, name: str) -> bool:
     lets: Mapping[str, ast.expr] = {i.name: i.expr for i in part.lets} if isinstance(part, Leaf) else {}
 
     def degree(expr: ast.expr) -> int | None:
-        """The degree in the name, 0 or 1. None if the expression is neither free of it nor linear."""
+        """Return the degree in the name, 0 or 1. None if the expression is neither free of it nor linear."""
         if isinstance(expr, ast.Name):
             return 1 if expr.id == name else degree(lets[expr.id]) if expr.id in lets else 0
         if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub)):
@@ -256,7 +259,7 @@ def _is_linear(part: Part, value: str, name: str) -> bool:
 
 
 def _touched(name: str, lets: Mapping[str, ast.expr]) -> set[str]:
-    """A name and every name computed from it."""
+    """Return a name and every name computed from it."""
     found = {name}
     for own, expr in lets.items():
         if code.names_in(expr) & found:

@@ -40,7 +40,12 @@ from sdgrad.program.tree import (
 from sdgrad.rewrite.fusion import drop_dead
 from sdgrad.symbolic.expr import free_names, substitute, sym
 
-WHOLE = (dace.float32, dace.float64, dace.complex64, dace.complex128)  # types of which an array holds all digits
+WHOLE = (
+    dace.float32,
+    dace.float64,
+    dace.complex64,
+    dace.complex128,
+)  # types that memory holds as precisely as registers
 
 
 @dataclass(frozen=True)
@@ -56,10 +61,10 @@ class Shadow:
 
     name: str
     original: str
-    place: dict[str, Expr]  # the leaf's parameters by the temporary's index, which has an unknown for each dimension
-    index: tuple[Expr, ...]  # of the original
+    place: dict[str, Expr]
+    index: tuple[Expr, ...]
     value: str
-    source: str  # the value that the original holds
+    source: str
     steps: tuple[Let, ...]
 
 
@@ -70,7 +75,7 @@ def sink_shadows(program: Program, names: Names) -> Program:
 
 
 def _set_once(program: Program) -> set[str]:
-    """Temporaries with a single store in the text of the program, and no view."""
+    """Return the temporaries with a single store in the text of the program, and no view."""
     written: Counter[str] = Counter()
     for node in walk(program.body):
         if isinstance(node, Leaf):
@@ -95,7 +100,7 @@ def _block(block: Block, program: Program, own: set[str], names: Names) -> Block
 
 
 def _shadows(leaf: Leaf, program: Program, own: set[str]) -> Iterator[Shadow]:
-    """The temporaries of a leaf that a few instructions compute from an array the leaf stores beside them."""
+    """Return the temporaries of a leaf that a few instructions compute from an array the leaf stores beside them."""
     if leaf.sequential:
         return
     places = _invertible_stores(leaf, program)
@@ -107,7 +112,7 @@ def _shadows(leaf: Leaf, program: Program, own: set[str]) -> Iterator[Shadow]:
 
 
 def _invertible_stores(leaf: Leaf, program: Program) -> dict[Store, dict[str, Expr]]:
-    """The unconditional stores whose subscript determines the instance, each the only one to its memory."""
+    """Return the unconditional stores whose subscript determines the instance, each the only one to its memory."""
     plain = [s for s in leaf.stores if s.mode == "set" and s.guard is None and not free_names(*s.index) & leaf.defined]
     count = Counter(program.root(s.container) for s in leaf.stores)
     places = {s: _placed(s, leaf) for s in plain if count[program.root(s.container)] == 1}
@@ -117,7 +122,10 @@ def _invertible_stores(leaf: Leaf, program: Program) -> dict[Store, dict[str, Ex
 def _shadow(
     store: Store, place: dict[str, Expr], leaf: Leaf, originals: dict[str, Store], program: Program
 ) -> Shadow | None:
-    """The shadow that a store defines. None if its value needs loads or too many steps from the nearest original."""
+    """Return the shadow that a store defines.
+
+    None if its value needs loads or too many steps from the nearest original.
+    """
     steps: tuple[Instr, ...] = slice_for(leaf.body, {store.value})
     names = [i.name for i in steps if not isinstance(i, Store)]
     known = [n for n in names if n != store.value and n in originals]
@@ -134,7 +142,7 @@ def _shadow(
 
 
 def _after(steps: tuple[Instr, ...], source: str, value: str) -> tuple[Instr, ...]:
-    """The instructions that a value still needs once another one is known."""
+    """Return the instructions that a value still needs once another one is known."""
     at = next(k for k, i in enumerate(steps) if not isinstance(i, Store) and i.name == source)
     return slice_for([i for k, i in enumerate(steps) if k != at], {value})
 

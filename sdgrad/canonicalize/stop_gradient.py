@@ -42,7 +42,7 @@ def stop_at(program: Program, names: Collection[str]) -> Program:
 
 
 def _detached(instr: Instr, roots: Collection[str], program: Program, names: Names) -> list[Instr]:
-    """A load as a detached one; any other instruction unchanged."""
+    """Return a load as a detached one; any other instruction unchanged."""
     if not isinstance(instr, Load) or program.root(instr.container) not in roots:
         return [instr]
     read = names.fresh(instr.name)

@@ -60,7 +60,7 @@ CPP_KEYWORDS = {
     "requires", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "typedef",
     "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "xor", "xor_eq",
 }  # fmt: skip
-PROMOTED = "__sym_"  # symbols that DaCe's frontend makes of scalars: never a caller's, if assigned in a branch only
+PROMOTED = "__sym_"  # prefix of symbols that DaCe's frontend makes of scalars: they are never arguments
 JUMPS = {BreakBlock: "break", ContinueBlock: "continue", ReturnBlock: "return"}
 
 
@@ -164,7 +164,7 @@ def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node
 
 
 def source_inside(region: ControlFlowRegion) -> Source:
-    """The source line of a region, or else that of the first node inside with a line."""
+    """Return the source line of a region, or else that of the first node inside with a line."""
     found = [source_of(n, region.label) for n, _ in region.all_nodes_recursive() if isinstance(n, nd.Node)]
     return next((s for s in (source_of(region), *found) if s.line), source_of(region))
 
@@ -197,7 +197,9 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
 
 
 def _counted_bounds(loop: LoopRegion, env: Env) -> tuple | None:
-    """Start, stop and step of a loop that counts from its values on entry. None for one that has to run as ``while``.
+    """Return start, stop and step of a loop that counts from its values on entry.
+
+    None for one that has to run as ``while``.
 
     Such a loop changes its own bounds, or a break or an assignment determines the variable that is read after it.
     """
@@ -237,12 +239,12 @@ def lift_counted(
 
 
 def _states(region: ControlFlowRegion) -> list[SDFGState]:
-    """The states of a region, without those of nested SDFGs."""
+    """Return the states of a region, without those of nested SDFGs."""
     return [b for b in region.all_control_flow_blocks() if isinstance(b, SDFGState)]
 
 
 def beyond(start: Value, stop: Value, step: Value) -> Value:
-    """The first value of a loop variable beyond the last iteration."""
+    """Return the first value of a loop variable beyond the last iteration."""
     a, b, c = (f"({ast.unparse(v.expr)})" for v in (start, stop, step))
     loads = (*start.loads, *stop.loads, *step.loads)
     return Value(loads, code.parse(f"{a} + {c} * max(0, int_floor({b} - {a}, {c}) + 1)"))
@@ -259,7 +261,7 @@ def lift_while(
     first: list[Node] = []
     body: list[Node] = list(reload(carried, env))
     if loop.inverted:
-        # the first trip is not asked
+        # the first iteration does not test the condition
         flag = env.declare("first_flag", dt.Scalar(dace.int32, transient=True)).name
         first.append(set_flag(flag, 1))
         body.append(set_flag(flag, 0))
@@ -296,7 +298,7 @@ def _moves_its_bounds(loop: LoopRegion, bounds: tuple) -> bool:
 
 
 def _bounds(loop: LoopRegion) -> tuple | None:
-    """Start, stop and step of a loop that counts. None for any other loop."""
+    """Return start, stop and step of a loop that counts. None for any other loop."""
     if not loop.loop_variable or loop.init_statement is None or loop.inverted:
         return None
     found = (
@@ -308,5 +310,5 @@ def _bounds(loop: LoopRegion) -> tuple | None:
 
 
 def assigned_in(region: ControlFlowRegion) -> set[str]:
-    """The symbols that interstate edges of a region assign, without those of nested SDFGs."""
+    """Return the symbols that interstate edges of a region assign, without those of nested SDFGs."""
     return {s for e in region.all_interstate_edges() for s in e.data.assignments}

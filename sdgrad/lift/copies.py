@@ -38,7 +38,7 @@ MODES = {
 
 
 def mode_of(wcr: str | None) -> str:
-    """The store mode of a write-conflict resolution; ``custom`` for an unknown function."""
+    """Return the store mode of a write-conflict resolution; ``custom`` for an unknown function."""
     if wcr is None:
         return "set"
     known = MODES.get(detect_reduction_type(wcr))
@@ -46,7 +46,7 @@ def mode_of(wcr: str | None) -> str:
 
 
 def _by_its_text(wcr: str) -> str:
-    """The mode of ``x - y``, ``x / y``, ``fmax(x, y)`` and ``fmin(x, y)``, which DaCe does not classify."""
+    """Return the mode of ``x - y``, ``x / y``, ``fmax(x, y)`` and ``fmin(x, y)``, which DaCe does not classify."""
     function = ast.parse(wcr.strip(), mode="eval").body
     while isinstance(function, ast.Expression):
         function = function.body
@@ -60,7 +60,7 @@ def _by_its_text(wcr: str) -> str:
 
 
 def counts(subset: subsets.Range) -> list[Expr]:
-    """The number of elements along each dimension of a subset."""
+    """Return the number of elements along each dimension of a subset."""
     return [sympy.sympify(n) for n in subset.size()]
 
 
@@ -90,7 +90,7 @@ def copy_leaf(
 
 
 def _place(subset: subsets.Range, index: list[Expr], wide: list[Expr]) -> tuple[Expr, ...]:
-    """The subscript of a subset at a position of the iteration space ``wide``."""
+    """Return the subscript of a subset at a position of the iteration space ``wide``."""
     sizes = counts(subset)
     if [n for n in sizes if n != 1] == wide:
         remaining = iter(index)
@@ -101,7 +101,7 @@ def _place(subset: subsets.Range, index: list[Expr], wide: list[Expr]) -> tuple[
 
 
 def _flatten(index: list[Expr], sizes: list[Expr]) -> Expr:
-    """The row-major position of a subscript."""
+    """Return the row-major position of a subscript."""
     linear: Expr = ZERO
     for k, n in zip(index, sizes, strict=False):
         linear = linear * n + k
@@ -109,7 +109,7 @@ def _flatten(index: list[Expr], sizes: list[Expr]) -> Expr:
 
 
 def _unflatten(linear: Expr, sizes: list[Expr]) -> list[Expr]:
-    """The subscript at a row-major position."""
+    """Return the subscript at a row-major position."""
     strides = list(accumulate(reversed(sizes[1:]), mul, initial=ONE))[::-1]
     return [
         (symbolic.int_floor(linear, s) if s != 1 else linear) % n if n != 1 else ZERO
@@ -152,7 +152,7 @@ def reduce_leaves(
 
 
 def _reduced_index(subset: subsets.Range, kept: list[Expr], sizes: list[Expr]) -> tuple[Expr, ...]:
-    """The subscript of a reduction's output for the subscript ``kept`` of its input.
+    """Return the subscript of a reduction's output for the subscript ``kept`` of its input.
 
     :raises UnsupportedNode: their ranks differ by more than dimensions of size one.
     """

@@ -62,7 +62,7 @@ def custom_call(rule: CustomRule, body: Block, sdfg: dace.SDFG, env: Env, source
             variables[name] = _variable(name, sdfg, env)
         elif name in env.values or name in sdfg.symbols:
             symbols[name] = env.values.get(name, sym(name))
-        elif name not in (rule.parameters or ()):  # arguments with a constant value are not there
+        elif name not in (rule.parameters or ()):  # arguments with a constant value have no variable
             known = sorted(n for n in {*env.windows, *env.values} if not n.startswith("__"))
             raise NameNotFound(f"variable of '{rule.name}'", name, known)
     label = nd.Tasklet(rule.name)
@@ -70,16 +70,16 @@ def custom_call(rule: CustomRule, body: Block, sdfg: dace.SDFG, env: Env, source
 
 
 def _wanted(rule: CustomRule) -> list[str]:
-    """The names of the variables that a rule's functions, parameters and results stand for."""
+    """Return the names of the variables that a rule's functions, parameters and results stand for."""
     asked = {rule.spelled(stem(p)[1]) for f in rule.functions for p in names_of(f)}
     return sorted(asked | {*(rule.parameters or ()), *rule.results})
 
 
 def _variable(name: str, sdfg: dace.SDFG, env: Env) -> Operand:
-    """A variable of a rule: the window of a container, with the shape that the rule's array has."""
+    """Return a variable of a rule: the window of a container, with the shape that the rule's array has."""
     desc = sdfg.arrays[name]
     shape = tuple(env.expr(n) for n in desc.shape)
-    window = replace(env.windows[name], shape=None)  # rules have arrays of their own for these parts
+    window = replace(env.windows[name], shape=None)  # the arrays of rules are copies, with strides of their own
     return Operand(window, shape, isinstance(desc, dt.Scalar))
 
 
@@ -128,7 +128,7 @@ def _closed(
 
 
 def _visible_outside(call: CustomCall, program: Program) -> set[str]:
-    """The containers that are visible outside of a call: arguments, variables of the rule, accesses of other nodes."""
+    """Return the containers visible outside of a call: arguments, variables of the rule, other accesses."""
     variables = {program.root(o.window.container) for o in call.variables.values()}
     accessed = {program.root(n) for node in program.body for n in _touched(node, call)}
     return accessed | variables | set(program.arguments)
@@ -149,7 +149,7 @@ def _normal_block(
 def _operands(
     call: CustomCall, own: Program, program: Program, inside: set[str], shared: set[str]
 ) -> tuple[dict[str, Region], dict[str, Region]]:
-    """The regions that a call reads and writes: the bounding boxes of the accesses of its block.
+    """Return the regions that a call reads and writes: the bounding boxes of the accesses of its block.
 
     A write whose elements are not known exactly counts as an update of the whole container.
     """
@@ -169,13 +169,13 @@ def _operands(
 
 
 def _private_containers(own: Program, outside: set[str], local: set[str]) -> dict[str, Container]:
-    """The containers of a closed block that nothing outside accesses, and its views."""
+    """Return the containers of a closed block that nothing outside accesses, and its views."""
     used = {n for node in own.body for n in reads(node) | writes(node)} | local
     return {n: c for n, c in own.containers.items() if n in used and (own.root(n) not in outside or c.view_of)}
 
 
 def _free_symbols(own: Program) -> frozenset[str]:
-    """The symbols that a closed block reads and does not define."""
+    """Return the symbols that a closed block reads and does not define."""
     assigned = {n.symbol for n in walk(own.body) if isinstance(n, (Loop, SymbolAssign))}
     return frozenset({s for node in own.body for s in used_symbols(node, own)} - assigned - names_in(own.body))
 
@@ -195,14 +195,14 @@ def _refuse_escaping_symbols(call: CustomCall, own: Program, program: Program) -
 
 
 def _results(call: CustomCall) -> set[str]:
-    """The result containers of an operator with an adjoint of its own: their former content is dead."""
+    """Return the result containers of an operator with an adjoint of its own: their former content is dead."""
     if call.rule is None or call.rule.adjoint is None:
         return set()
     return {call.variables[n].window.container for n in call.rule.results if n in call.variables}
 
 
 def _touched(node: Node, call: CustomCall) -> set[str]:
-    """Containers that a node or a node inside accesses, except for one call."""
+    """Return the containers that a node or a node inside accesses, except for one call."""
     found: set[str] = set()
     for n in walk((node,)):
         if isinstance(n, CustomCall):
@@ -213,7 +213,7 @@ def _touched(node: Node, call: CustomCall) -> set[str]:
 
 
 def _symbols_outside(node: Node, call: CustomCall, program: Program) -> set[str]:
-    """Symbols that a node or a node inside uses, except for one call."""
+    """Return the symbols that a node or a node inside uses, except for one call."""
     if node is call:
         return set()
     inner = {s for b in children(node) for n in b for s in _symbols_outside(n, call, program)}

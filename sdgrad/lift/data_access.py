@@ -23,7 +23,7 @@ from sdgrad.program.window import Window
 
 
 def source_of(element: object, label: str = "") -> Source:
-    """The source line of a graph element."""
+    """Return the source line of a graph element."""
     info = getattr(element, "debuginfo", None)
     label = label or getattr(element, "label", getattr(element, "name", ""))
     return Source(info.filename, info.start_line, label) if info is not None else Source(label=label)
@@ -37,7 +37,7 @@ class DataAccess:
         self.windows: dict[nd.AccessNode, Window] = {}
 
     def window(self, node: nd.AccessNode) -> Window:
-        """The window of an access node: a whole container, or the part that its view edge names."""
+        """Return the window of an access node: a whole container, or the part that its view edge names."""
         if node not in self.windows:
             desc = node.desc(self.sdfg)
             if isinstance(desc, dt.View):
@@ -61,13 +61,13 @@ class DataAccess:
         return bound
 
     def viewed(self, node: nd.AccessNode) -> nd.AccessNode:
-        """The access node at the other end of a view edge."""
+        """Return the access node at the other end of a view edge."""
         edge = sdutil.get_view_edge(self.state, node)
         path = self.state.memlet_path(edge)
         return path[0].src if edge.dst is node else path[-1].dst
 
     def viewed_subset(self, node: nd.AccessNode) -> subsets.Range:
-        """The part of the underlying container that a view node shows."""
+        """Return the part of the underlying container that a view node shows."""
         memlet, viewed = sdutil.get_view_edge(self.state, node).data, self.viewed(node)
         subset = memlet.subset if memlet.data != node.data else memlet.other_subset
         subset = self.env.range(subset) if subset is not None else subsets.Range.from_array(viewed.desc(self.sdfg))
@@ -83,7 +83,7 @@ class DataAccess:
         )
 
     def outer(self, edge: Any) -> tuple[Window, subsets.Range | None]:
-        """The window at the data end of a memlet path, and the memlet's subset of it.
+        """Return the window at the data end of a memlet path, and the memlet's subset of it.
 
         :raises UnsupportedNode: the memlet names a container at neither end.
         """
@@ -96,7 +96,7 @@ class DataAccess:
         return self.window(node), edge.data.subset
 
     def so_far(self) -> Program:
-        """A program without statements, over all containers that have been declared."""
+        """Return a program without statements, over all containers that have been declared."""
         return Program(self.sdfg.name, self.env.containers, self.env.symbols, {}, (), ())
 
     def call(self, node: nd.CodeNode, reason: str) -> NodeCall:
@@ -111,7 +111,7 @@ class DataAccess:
         return NodeCall(node, inputs, outputs, source_of(node), reason)
 
     def region(self, edge: Any) -> Region:
-        """The operand of a call. A view is kept as a view: the node expects an array of that shape."""
+        """Return the operand of a call. A view is kept as a view: the node expects an array of that shape."""
         window, subset = self.outer(edge)
         path = self.state.memlet_path(edge)
         node = path[0].src if isinstance(path[0].src, nd.AccessNode) else path[-1].dst
@@ -127,7 +127,7 @@ class DataAccess:
 
 
 def connector_of(connector: str | None, node: nd.CodeNode) -> str:
-    """The name of a connector.
+    """Return the name of a connector.
 
     :raises UnsupportedNode: the memlet has no connector.
     """

@@ -54,7 +54,10 @@ def einsum_leaf(
 
 
 def _element(window: Window, subset: subsets.Range, index: list[Expr]) -> tuple[Expr, ...]:
-    """The subscript of a container for a subscript of the operand, which may leave out dimensions of size one."""
+    """Return the subscript of a container for a subscript of the operand.
+
+    The latter may leave out dimensions of size one.
+    """
     ranges = subset.ranges
     if len(index) != len(ranges):
         wide = [d for d, (b, e, _) in enumerate(ranges) if b != e]

@@ -100,7 +100,7 @@ def joins(joined: dict[str, str], end: dict[str, Expr], env: Env) -> Block:
 
 
 def unassigned(symbol: str, env: Env) -> Expr:
-    """The value of a symbol before its first assignment: the caller's, or 0, which nothing reads."""
+    """Return the value of a symbol before its first assignment: the caller's, or 0, which nothing reads."""
     return sym(symbol) if symbol in env.free else sympy.Integer(0)
 
 

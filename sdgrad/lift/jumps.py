@@ -48,7 +48,7 @@ class Flags:
     names: dict[str, str] = field(default_factory=dict)
 
     def of(self, kind: str) -> str:
-        """The container of a flag."""
+        """Return the container of a flag."""
         if kind not in self.names:
             container = self.env.declare(f"{kind}_flag", dt.Scalar(dace.int32, transient=True))
             self.names[kind] = container.name
@@ -70,14 +70,14 @@ def set_flag(flag: str, value: int) -> Leaf:
 
 
 def is_down(flags: list[str]) -> Value:
-    """The condition that no flag is set."""
+    """Return the condition that no flag is set."""
     loads = tuple(Load(f"v_{f}", f, SCALAR) for f in flags)
     tests: list[ast.expr] = [code.parse(f"{x.name} == 0") for x in loads]
     return Value(loads, tests[0] if len(tests) == 1 else ast.BoolOp(op=ast.And(), values=tests))
 
 
 def _jumps(node: Node | Jump, kinds: frozenset[str] = frozenset({"break", "continue", "return"})) -> set[str]:
-    """The kinds of jumps that may leave a node."""
+    """Return the kinds of jumps that may leave a node."""
     if isinstance(node, Jump):
         return {node.kind} & kinds
     inner = kinds & {"return"} if isinstance(node, Loop) else kinds

@@ -46,7 +46,7 @@ class LibraryReader:
         return [self.access.call(node, "")]
 
     def operand(self, edge: Any) -> tuple[Window, subsets.Range]:
-        """The window of a memlet, and the part of it that the node accesses."""
+        """Return the window of a memlet, and the part of it that the node accesses."""
         window, subset = self.access.outer(edge)
         return window, self.env.range(subset)
 
@@ -112,7 +112,7 @@ class LibraryReader:
 
 
 def _seen(desc: dt.Data, window: Window, subset: subsets.Range) -> dt.Data:
-    """The descriptor of a subset of a window, with the rank of the window."""
+    """Return the descriptor of a subset of a window, with the rank of the window."""
     if isinstance(desc, dt.Scalar):
         return desc
     along = zip(window.axes, subset.ranges, strict=True)

@@ -43,7 +43,7 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
         raise InvalidGraph(f"the graph '{sdfg.name}' is not valid: {error}") from error
     work = sdfg if own else copy.deepcopy(sdfg)
     if any(is_unstructured(r) for r in work.all_control_flow_regions(recursive=True)):
-        # irreducible graphs make the pass fail in several ways; reading them reports them with their source
+        # the pass fails on irreducible graphs; lifting reports these, with their source
         with contextlib.suppress(TypeError, KeyError, ValueError):
             ControlFlowRaising().apply_pass(work, {})
             work.apply_transformations_repeated(LoopLifting, validate=False)
@@ -113,13 +113,13 @@ def expand_calls(sdfg: dace.SDFG) -> None:
         for node, state in found:
             choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
             node.implementation = choices[0] if choices else node.default_implementation
-            # neither the line of the expansion, looked up on the stack, nor a copy of the graph before it is wanted
+            # without line information, which DaCe looks up on the stack, and without a copy of the graph before
             with set_temporary("compiler", "lineinfo", value="none"), set_temporary("store_history", value=False):
                 node.expand(state)
 
 
 def _expandable(sdfg: dace.SDFG) -> list[tuple[nd.LibraryNode, SDFGState]]:
-    """The library nodes that neither a rule, a lowered program nor a leaf stands for, with their states."""
+    """Return the library nodes that neither a rule, a lowered program nor a leaf stands for, with their states."""
     kept = {*LIFTED, *RULES}
     states = [state for graph in sdfg.all_sdfgs_recursive() for state in graph.states()]
     nodes = [(n, state) for state in states for n in state.nodes() if isinstance(n, nd.LibraryNode)]

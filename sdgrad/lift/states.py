@@ -164,7 +164,7 @@ class StateLifting:
         self.env.symbols[symbol] = dtype
         return [SymbolAssign(symbol, Value((Load(target, window.container, index),), code.name(target)), dtype)]
 
-    # -- nodes with an inside
+    # -- nested SDFGs
     def nested(self, node: nd.NestedSDFG) -> list[Node]:
         """Read a nested SDFG in place; as an opaque call if it has no structure."""
         inner = self.env.inner()
@@ -189,7 +189,7 @@ class StateLifting:
 def _both_subsets(
     memlet: dace.Memlet, src: nd.AccessNode, dst: nd.AccessNode, sdfg: dace.SDFG
 ) -> tuple[subsets.Range, subsets.Range]:
-    """Source and destination subsets of a copy; a missing one has the size of the other."""
+    """Return the source and destination subsets of a copy; a missing one has the size of the other."""
     if memlet.data == src.data:
         src_subset, dst_subset = memlet.subset, memlet.other_subset
     else:
@@ -204,7 +204,7 @@ def _both_subsets(
 
 
 def _matching(subset: subsets.Subset, desc: dt.Data) -> subsets.Range:
-    """The subset of the other side of a copy whose memlet gives only one: at the origin, with equal extents."""
+    """Return the subset of the other side of a copy whose memlet gives only one: at the origin, with equal extents."""
     sizes = as_range(subset).size()
     if len(sizes) != len(desc.shape):
         wide = [n for n in sizes if n != 1]

@@ -21,14 +21,14 @@ class Live:
     """Live symbols: those that may be read before they are assigned again."""
 
     after: dict[ControlFlowBlock, Symbols] = field(default_factory=dict)  # after a block
-    first: dict[ControlFlowBlock, Symbols] = field(default_factory=dict)  # at the start of a loop's trips
+    first: dict[ControlFlowBlock, Symbols] = field(default_factory=dict)  # at the start of an iteration of a loop
 
     def read_after(self, block: ControlFlowBlock) -> Symbols:
-        """Symbols that are live after a block."""
+        """Return the symbols that are live after a block."""
         return self.after.get(block, NOTHING)
 
     def handed_on(self, loop: LoopRegion) -> Symbols:
-        """Symbols that an iteration may read from the one before, or the program from the last one."""
+        """Return the symbols that an iteration may read from the one before, or the program from the last one."""
         return self.after.get(loop, NOTHING) | self.first.get(loop, NOTHING)
 
 
@@ -48,7 +48,7 @@ class _Walker:
         self.read: dict[SDFGState, Symbols] = {}
 
     def sequence(self, region: ControlFlowRegion, after: Symbols, jumped: Symbols) -> Symbols:
-        """Symbols that are live before a region; ``jumped`` are those live at the targets of jumps."""
+        """Return the symbols that are live before a region; ``jumped`` are those live at the targets of jumps."""
         blocks = _chain(region)
         live = after
         for block in reversed(blocks):
@@ -61,7 +61,7 @@ class _Walker:
         return live
 
     def block(self, block: ControlFlowBlock, after: Symbols, jumped: Symbols) -> Symbols:
-        """Symbols that are live before a block."""
+        """Return the symbols that are live before a block."""
         if isinstance(block, SDFGState):
             if block not in self.read:
                 self.read[block] = frozenset(map(str, block.free_symbols))
@@ -76,7 +76,7 @@ class _Walker:
         return after | jumped  # break, continue, return
 
     def loop(self, loop: LoopRegion, after: Symbols, jumped: Symbols) -> Symbols:
-        """Symbols that are live before a loop."""
+        """Return the symbols that are live before a loop."""
         again = after | _read(loop.loop_condition) | _read(loop.update_statement)
         for _ in range(2):
             self.live.first[loop] = self.sequence(loop, again, again | jumped)
@@ -86,7 +86,7 @@ class _Walker:
 
 
 def _chain(region: ControlFlowRegion) -> list[ControlFlowBlock]:
-    """The blocks of a region in order, up to the first repetition."""
+    """Return the blocks of a region in order, up to the first repetition."""
     blocks: list[ControlFlowBlock] = []
     block = region.start_block if region.nodes() else None
     while block is not None and block not in blocks:
@@ -97,5 +97,5 @@ def _chain(region: ControlFlowRegion) -> list[ControlFlowBlock]:
 
 
 def _read(code: CodeBlock | None) -> Symbols:
-    """Symbols that a piece of code reads."""
+    """Return the symbols that a piece of code reads."""
     return frozenset(code.get_free_symbols()) if code is not None else NOTHING

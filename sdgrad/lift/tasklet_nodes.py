@@ -63,7 +63,7 @@ class TaskletReader:
         return Leaf((), (*(x for x in loads if x.name in used), *instrs, *stores), source_of(node))
 
     def inputs(self, node: nd.Tasklet) -> tuple[dict[str, Operand], list[Load]]:
-        """The operand of each input connector, and loads of those that are scalars."""
+        """Return the operand of each input connector, and loads of those that are scalars."""
         loads: list[Load] = []
         inputs: dict[str, Operand] = {}
         for edge in self.state.in_edges(node):
@@ -84,11 +84,14 @@ class TaskletReader:
         return inputs, loads
 
     def load(self, stem: str, container: str, index: tuple[Expr, ...]) -> Load:
-        """A load of one element under a fresh name."""
+        """Return a load of one element under a fresh name."""
         return Load(self.env.names.fresh(f"v_{stem}"), container, index)
 
     def outputs(self, node: nd.Tasklet) -> tuple[dict[str, Output], list[tuple]]:
-        """The first target of each output connector, and stores to further ones: connector, container, index, mode."""
+        """Return the first target of each output connector, and stores to further targets.
+
+        Such a store is given by its connector, container, subscript and mode.
+        """
         outputs: dict[str, Output] = {}
         extra: list[tuple] = []
         for edge in self.state.out_edges(node):
@@ -119,7 +122,7 @@ class TaskletReader:
 
 
 def _mentioned(instr: Instr) -> set[str]:
-    """The names that an instruction uses."""
+    """Return the names that an instruction uses."""
     if isinstance(instr, Let):
         return code.names_in(instr.expr)
     names = {s.name for i in instr.index for s in i.free_symbols}

@@ -21,7 +21,7 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, to_expr
 
 UNROLL_LIMIT = 256
-# Python's names for functions that C++ calls otherwise
+# NumPy's names of functions, and those in C++
 SPELLINGS = {"gamma": "tgamma", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}
 
 
@@ -41,16 +41,16 @@ class ArrayOperand:
 
     @property
     def container(self) -> str:
-        """The container that the connector leads to."""
+        """Return the container that the connector leads to."""
         return self.window.container
 
     @property
     def first(self) -> tuple[Expr, ...]:
-        """The container's subscript of the first element."""
+        """Return the container's subscript of the first element."""
         return self.window.index(tuple(b for b, _, _ in self.subset.ranges))
 
     def index(self, given: list[Expr]) -> tuple[Expr, ...]:
-        """The container's subscript of the element ``connector[given]``.
+        """Return the container's subscript of the element ``connector[given]``.
 
         :raises UnsupportedNode: the subset is strided, or the number of subscripts does not fit.
         """
@@ -150,7 +150,7 @@ class _Lifting:
         raise UnsupportedNode(f"a tasklet uses '{ast.unparse(expr)}' ({type(expr).__name__})")
 
     def lookup(self, identifier: str) -> ast.expr:
-        """The current value of an identifier: a local, an input, or a symbol."""
+        """Return the current value of an identifier: a local, an input, or a symbol."""
         if identifier in self.env:
             return self.env[identifier]
         operand = self.inputs.get(identifier)
@@ -181,18 +181,18 @@ class _Lifting:
         return code.name(target)
 
     def indices(self, expr: ast.Subscript, guard: ast.expr | None) -> list[Expr]:
-        """The subscripts of an expression."""
+        """Return the subscripts of an expression."""
         parts = expr.slice.elts if isinstance(expr.slice, ast.Tuple) else [expr.slice]
         return [to_expr(ast.unparse(self.atom(p, guard))) for p in parts]
 
     def narrow(self, guard: ast.expr | None, test: ast.expr) -> ast.expr:
-        """The conjunction of a guard and a test."""
+        """Return the conjunction of a guard and a test."""
         if guard is None:
             return test
         return self.let(ast.BoolOp(op=ast.And(), values=[guard, test]), "c")
 
     def negate(self, test: ast.expr) -> ast.expr:
-        """The negation of a test."""
+        """Return the negation of a test."""
         return self.let(ast.UnaryOp(op=ast.Not(), operand=test), "c")
 
     # -- statements
@@ -270,7 +270,7 @@ class _Lifting:
         )
 
     def named(self, value: ast.expr) -> str:
-        """The name of a value."""
+        """Return the name of a value."""
         atom = value if isinstance(value, ast.Name) else self.let(value)
         assert isinstance(atom, ast.Name)
         return atom.id
@@ -322,7 +322,7 @@ def as_sums_and_products(instrs: list[Instr], names: Names) -> list[Instr]:
 
 
 def _as_load(target: ast.expr) -> ast.expr:
-    """A store target as an expression to read."""
+    """Return a store target as an expression to read."""
     return ast.parse(ast.unparse(target), mode="eval").body
 
 

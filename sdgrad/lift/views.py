@@ -29,31 +29,31 @@ class Env:
     names: Names
     containers: dict[str, Container]
     symbols: dict[str, dace.typeclass]
-    free: frozenset[str] = frozenset()  # symbols whose value the caller gives
-    read_once: bool = False  # loops read their bounds when they are entered
+    free: frozenset[str] = frozenset()  # symbols that are arguments
+    read_once: bool = False  # loops evaluate their bounds on entry
     windows: dict[str, Window] = field(default_factory=dict)
     values: dict[str, Expr] = field(default_factory=dict)
     float_symbols: dict[str, str] = field(default_factory=dict)
-    carried: dict[str, str] = field(default_factory=dict)  # symbols that loops hand on, and their containers
+    carried: dict[str, str] = field(default_factory=dict)  # symbols carried by loops, with their containers
     live: Live = field(default_factory=Live)
     counted: Counter[str] | None = None
 
     def uses(self, sdfg: dace.SDFG) -> Counter[str]:
-        """The number of access nodes of each container of the SDFG."""
+        """Return the number of access nodes of each container of the SDFG."""
         if self.counted is None:
             self.counted = Counter(n.data for state in sdfg.states() for n in state.data_nodes())
         return self.counted
 
     def inner(self) -> Env:
-        """The environment of a nested SDFG: names of its own, in the same program."""
+        """Return the environment of a nested SDFG: names of its own, in the same program."""
         return Env(self.names, self.containers, self.symbols, read_once=self.read_once)
 
     def expr(self, value: object) -> Expr:
-        """An expression with the current values of its symbols."""
+        """Return an expression with the current values of its symbols."""
         return substitute(to_expr(value), self.values)
 
     def range(self, subset: subsets.Subset) -> subsets.Range:
-        """A subset with the current values of its symbols."""
+        """Return a subset with the current values of its symbols."""
         return substitute_range(subset, self.values)
 
     def declare(self, name: str, desc: dt.Data, free_name: bool = True) -> Container:
@@ -66,7 +66,7 @@ class Env:
 
 
 def resolve_symbols(desc: dt.Data, env: Env) -> dt.Data:
-    """A descriptor with the current values of its symbols."""
+    """Return a descriptor with the current values of its symbols."""
     new = copy.deepcopy(desc)
     if isinstance(new, dt.Array):
         new.set_shape(
@@ -76,7 +76,10 @@ def resolve_symbols(desc: dt.Data, env: Env) -> dt.Data:
 
 
 def bind(name: str, desc: dt.Data, container: Container, subset: subsets.Range, env: Env) -> Window:
-    """The window through which ``name`` sees ``container[subset]``: offsets and steps if they suffice, else a view."""
+    """Return the window through which ``name`` sees ``container[subset]``.
+
+    Offsets and steps are used if they suffice, else a view is declared.
+    """
     inner = resolve_symbols(desc, env)
     window = _as_window(inner, container, subset)
     if window is None:
@@ -116,7 +119,7 @@ def _as_window(inner: dt.Data, container: Container, subset: subsets.Range) -> W
 
 
 def _axes_by_stride(strides: list[Expr], outer: tuple[Expr, ...]) -> list[int]:
-    """The dimension of an array with each stride. Empty if one has none."""
+    """Return the dimension of an array with each stride. Empty if one has none."""
     found = []
     for s in strides:
         hits = [d for d, o in enumerate(outer) if o == s and d not in found]
@@ -146,6 +149,6 @@ def as_view(name: str, inner: dt.Data, container: Container, subset: subsets.Ran
 
 
 def param_symbols(names: list[str], env: Env) -> tuple[dict[str, Expr], list[str]]:
-    """Fresh program-wide names for map parameters or loop variables, and the substitution to them."""
+    """Return fresh program-wide names for map parameters or loop variables, and the substitution to them."""
     fresh = [env.names.fresh(n) for n in names]
     return {old: sym(new) for old, new in zip(names, fresh, strict=False)}, fresh

@@ -35,14 +35,17 @@ def with_adjoint(
     except Declined:
         b.blocks[-1] += block
         return results
-    operands = {f"in{k}": x for k, x in enumerate(given)} | {f"out{k}": r for k, r in enumerate(results)}
-    shown = {n: _operand(x) for n, x in operands.items() if x is not None and x.container}
-    parameters, made = (tuple(n for n in shown if n.startswith(prefix)) for prefix in ("in", "out"))
-    rule = CustomRule(op.kind, parameters, results=made, adjoint=program)
+    parameters, made = _operands("in", given), _operands("out", results)
+    rule = CustomRule(op.kind, tuple(parameters), results=tuple(made), adjoint=program)
     b.blocks[-1].append(
-        CustomCall(nd.Tasklet(op.kind), {}, {}, b.source, block=tuple(block), rule=rule, variables=shown)
+        CustomCall(nd.Tasklet(op.kind), {}, {}, b.source, block=tuple(block), rule=rule, variables=parameters | made)
     )
     return results
+
+
+def _operands(prefix: str, tensors: Sequence[Tensor | None]) -> dict[str, Operand]:
+    """Return the tensors with memory as variables of a rule, numbered behind the prefix."""
+    return {f"{prefix}{k}": _operand(x) for k, x in enumerate(tensors) if x is not None and x.container}
 
 
 def _operand(x: Tensor) -> Operand:

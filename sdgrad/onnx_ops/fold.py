@@ -23,18 +23,32 @@ BY_SHAPE = {"Shape", "Size"}
 
 
 def folded(op: Operation, inputs: Sequence[Tensor | None]) -> list[np.ndarray] | None:
-    """The results, where nothing that they depend on is open; else None."""
+    """Return the results if nothing that they depend on is open; else None."""
     if (op.domain, op.kind) == (OWN, EXTENTS):
         return [open_extents(op)]
     if op.domain or op.kind in RANDOM or any(a.type == onnx.AttributeProto.GRAPH for a in op.node.attribute):
         return None
-    if op.kind in BY_SHAPE and inputs[0] is not None and all(isinstance(n, int) for n in inputs[0].shape):
-        arrays = [np.broadcast_to(np.zeros((), inputs[0].dtype), inputs[0].shape)]
+    if op.kind in BY_SHAPE and inputs[0] is not None:
+        arrays = _by_shape(inputs[0])
+        if arrays is None:
+            return with_open(op, [inputs[0].shape])
     elif all(x is None or x.known is not None for x in inputs):
-        arrays = [x.known for x in inputs if x is not None and x.known is not None]
+        arrays = _contents(inputs)
     else:
-        return with_open(op, [inputs[0].shape]) if op.kind in BY_SHAPE and inputs[0] is not None else None
+        return None
     return with_open(op, arrays) if any(a.dtype == object for a in arrays) else evaluate(op, arrays)
+
+
+def _by_shape(x: Tensor) -> list[np.ndarray] | None:
+    """Return an operand of the same shape, or of known content; None if its shape is open and its content unknown."""
+    if all(isinstance(n, int) for n in x.shape):
+        return [np.broadcast_to(np.zeros((), x.dtype), x.shape)]
+    return [x.known] if x.known is not None else None
+
+
+def _contents(inputs: Sequence[Tensor | None]) -> list[np.ndarray]:
+    """Return the contents of the operands that are given."""
+    return [x.known for x in inputs if x is not None and x.known is not None]
 
 
 OPEN: dict[str, Callable[..., Any]] = {

@@ -120,6 +120,11 @@ class Leaf:
         return tuple(i for i in self.body if isinstance(i, Let))
 
     @cached_property
+    def accesses(self) -> tuple[Load | Store, ...]:
+        """Return the loads and stores, in program order."""
+        return tuple(i for i in self.body if not isinstance(i, Let))
+
+    @cached_property
     def defined(self) -> frozenset[str]:
         """Return the names of the values that loads and lets define."""
         return frozenset(i.name for i in self.body if not isinstance(i, Store))

@@ -151,10 +151,14 @@ def element(value: Any, dtype: Any = np.float64) -> Element:
         return Element(code.constant(bool(value)), np.dtype(bool))
     if dtype.kind in "iub" and value == int(value):  # compared as it is: the largest integers are no doubles
         return Element(code.constant(int(value)), dtype)
-    own = dtype if dtype.kind in "fc" else np.dtype(np.float64)
+    return _number(value, dtype if dtype.kind in "fc" else np.dtype(np.float64))
+
+
+def _number(value: Any, own: np.dtype) -> Element:
+    """Return a real or complex number as code of its type; a small integer takes any type."""
     value = complex(value) if isinstance(value, (complex, np.complexfloating)) else float(value)
     if not isinstance(value, complex) and value == int(value if np.isfinite(value) else 1) and abs(value) < 2**20:
-        return Element(code.constant(int(value)), own)  # which takes any type
+        return Element(code.constant(int(value)), own)
     text = "1e309 - 1e309" if np.isnan(value) else repr(value).replace("inf", "1e309")  # beyond the largest double
     exact = own == np.float64 or own.kind == "c" or not np.isfinite(value)
     return Element(code.parse(text if exact else f"dace.{typeclass(own).to_string()}({text})"), own)

@@ -45,7 +45,7 @@ from sdgrad.program.tree import (
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 
-DTYPES = {t.to_string(): t for t in (*dace.dtypes.INTEGER_TYPES, dace.bool_)}  # that casts convert to
+DTYPES = {t.to_string(): t for t in (*dace.dtypes.INTEGER_TYPES, dace.bool_)}  # by the name of their cast
 
 
 def fuse(program: Program) -> Program:
@@ -102,7 +102,10 @@ def collapse_fused(node: Node, program: Program) -> Node:
 
 
 def find_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None:
-    """The nearest earlier leaf that this one can move up to and fuse with. None if a dependence is in the way."""
+    """Return the nearest earlier leaf that this one can move up to and fuse with.
+
+    None if a dependence is in the way.
+    """
     for k in range(len(before) - 1, max(-1, len(before) - 1 - config.machine.fusion_window), -1):
         node = before[k]
         if isinstance(node, Leaf) and fusable(node, leaf, program):
@@ -113,7 +116,7 @@ def find_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None
 
 
 def find_late_partner(before: list[Node], leaf: Leaf, program: Program) -> int | None:
-    """The nearest earlier leaf that can move down to this one. None if a dependence is in the way."""
+    """Return the nearest earlier leaf that can move down to this one. None if a dependence is in the way."""
     for k in range(len(before) - 2, max(-1, len(before) - 1 - config.machine.fusion_window), -1):
         node = before[k]
         if isinstance(node, Leaf) and same_domain(node, leaf) and fusable(node, leaf, program):
@@ -132,7 +135,7 @@ def depends(first: Node, second: Node, program: Program) -> bool:
 
 
 def roots(names: set[str], program: Program) -> set[str]:
-    """The containers whose memory some names are."""
+    """Return the containers whose memory some names are."""
     return {program.root(n) for n in names}
 
 
@@ -233,9 +236,9 @@ class Merging:
 
     program: Program
     body: list[Instr] = field(default_factory=list)
-    held: dict[tuple, str] = field(default_factory=dict)  # elements whose value is in a register
-    names: dict[str, str] = field(default_factory=dict)  # what names of the leaf being added are called here
-    defined: dict[str, Instr] = field(default_factory=dict)  # every name, with its definition
+    held: dict[tuple, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    defined: dict[str, Instr] = field(default_factory=dict)
 
     def add(self, instr: Instr) -> None:
         """Append an instruction; a load of a held element becomes its register."""
@@ -279,7 +282,7 @@ class Merging:
             self.body.append(instr)
 
     def assignment_of(self, store: Store) -> Store | None:
-        """The unconditional assignment to the element of a store. None if there is none."""
+        """Return the unconditional assignment to the element of a store. None if there is none."""
         plain = (i for i in self.body if isinstance(i, Store) and i.mode == "set" and i.guard is None)
         return next((i for i in plain if _same_element(i, store)), None)
 
@@ -292,7 +295,7 @@ class Merging:
         self.held = {k: v for k, v in self.held.items() if k[0] != store.container or other(k[1])}
 
     def converted(self, store: Store) -> str:
-        """The stored value as a later load sees it: integers and booleans are converted."""
+        """Return the stored value as a later load sees it: integers and booleans are converted."""
         dtype = self.program.containers[store.container].dtype
         if dtype not in dace.dtypes.INTEGER_TYPES and dtype != dace.bool_ or self.dtype_of(store.value) == dtype:
             return store.value
@@ -301,7 +304,7 @@ class Merging:
         return self.names.get(name, name)
 
     def dtype_of(self, name: str) -> dace.typeclass | None:
-        """The type of a load or cast. None for any other value."""
+        """Return the type of a load or cast. None for any other value."""
         instr = self.defined.get(name)
         if isinstance(instr, Load):
             return self.program.containers[instr.container].dtype
@@ -343,7 +346,7 @@ def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
 
 
 def _own_reads(node: Node) -> set[str]:
-    """The containers that a node reads directly."""
+    """Return the containers that a node reads directly."""
     return reads(node) if not children(node) else own_reads(node)
 
 

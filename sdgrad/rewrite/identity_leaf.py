@@ -28,7 +28,7 @@ def begin(store: Store, leaf: Leaf, value: ast.expr, name: str) -> Leaf:
 
 
 def _box(store: Store, leaf: Leaf, name: str) -> tuple[tuple[Param, ...], tuple[Expr, ...]] | None:
-    """Parameters that visit the elements of a store once. None unless these form a box with numeric bounds."""
+    """Return parameters that visit the elements of a store once. None unless these form a box with numeric bounds."""
     rank = len(store.index)
     found = leaf_relation(store, leaf, rank)
     if not found.exact or found.map.dim(isl.dim_type.param) or found.elements.is_empty():

@@ -19,7 +19,7 @@ from sdgrad.symbolic.expr import free_names, sym
 
 
 def assigned_symbols(block: Block) -> Counter[str]:
-    """The number of nodes that assign each symbol."""
+    """Return the number of nodes that assign each symbol."""
     return Counter(n.symbol for n in walk(block) if isinstance(n, (SymbolAssign, Loop)))
 
 

@@ -80,7 +80,7 @@ def starts(store: Store, leaf: Leaf, program: Program) -> bool:
 
 
 def number(store: Store, leaf: Leaf) -> object:
-    """The constant that a store writes. None if it is no constant."""
+    """Return the constant that a store writes. None if it is no constant."""
     for let in leaf.lets:
         if let.name == store.value:
             try:
@@ -91,7 +91,7 @@ def number(store: Store, leaf: Leaf) -> object:
 
 
 def _bare(let: Let) -> ast.expr:
-    """The literal in ``dace.float64(0)``."""
+    """Return the literal in ``dace.float64(0)``."""
     expr = let.expr
     return expr.args[0] if isinstance(expr, ast.Call) and len(expr.args) == 1 else expr
 
@@ -121,7 +121,7 @@ class Initialization:
 
     @property
     def symbols(self) -> set[str]:
-        """Symbols that determine the set elements."""
+        """Return the symbols that determine the set elements."""
         bounds = (free_names(p.start, p.stop) for p in self.leaf.params)
         return free_names(*self.store.index).union(*bounds)
 
@@ -152,14 +152,17 @@ def next_use(
 
 
 def _assigned(node: Node) -> set[str]:
-    """Symbols that get a value in a node."""
+    """Return the symbols that get a value in a node."""
     return {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))}
 
 
 def _absorbed(
     start: Initialization, block: Sequence[Node | None], k: int, j: int, program: Program, own: set[str]
 ) -> Node | None:
-    """The node at position ``j`` with its reduction fresh. None if it needs the initialization at position ``k``."""
+    """Return the node at position ``j`` with its reduction fresh.
+
+    None if it needs the initialization at position ``k``.
+    """
     node = block[j]
     found = only_user(node, start.name, program) if node is not None else None
     mine = _neutral_updates(found[0], start, program) if found is not None else []
@@ -177,7 +180,10 @@ def _absorbed(
 
 
 def _neutral_updates(user: Leaf, start: Initialization, program: Program) -> list[Store]:
-    """The updates whose identity is the initial constant. Empty if the leaf accesses the container in another way."""
+    """Return the updates whose identity is the initial constant.
+
+    Empty if the leaf accesses the container in another way.
+    """
     if any(program.root(x.container) == start.name for x in user.loads):
         return []
     mine = [s for s in user.stores if program.root(s.container) == start.name]
@@ -203,7 +209,7 @@ def uses(node: Node, name: str, program: Program) -> bool:
 
 
 def only_user(node: Node, name: str, program: Program) -> tuple[Leaf, tuple[Param, ...]] | None:
-    """The single leaf of a node that uses a container, and the loops around it. None if there are several."""
+    """Return the single leaf of a node that uses a container, and the loops around it. None if there are several."""
     around: list[Param] = []
     while isinstance(node, Loop):
         trips = loop_param(node) if node.also is None else None
@@ -216,7 +222,7 @@ def only_user(node: Node, name: str, program: Program) -> tuple[Leaf, tuple[Para
 
 
 def started(leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], program: Program) -> Leaf | None:
-    """The leaf with its updates of a container as the first. None if they do not reach all elements.
+    """Return the leaf with its updates of a container as the first. None if they do not reach all elements.
 
     Updates that reach each element once become assignments, others fresh reductions.
     """
@@ -231,7 +237,10 @@ def started(leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], progra
 
 
 def used_later(block: Sequence[Node | None], j: int, user: Leaf, name: str, program: Program) -> isl.Set | None:
-    """The elements of a container that the leaves of a block access from position ``j`` on. None if not known."""
+    """Return the elements of a container that the leaves of a block access from position ``j`` on.
+
+    None if not known.
+    """
     found: isl.Set | None = None
     changed: set[str] = set()
     for node in block[j:]:
@@ -250,7 +259,7 @@ def used_later(block: Sequence[Node | None], j: int, user: Leaf, name: str, prog
 
 
 def _elements(leaf: Leaf, name: str, changed: set[str], program: Program) -> isl.Set | None:
-    """The elements of a container that a leaf accesses.
+    """Return the elements of a container that a leaf accesses.
 
     None if they are not known exactly, or depend on a symbol that has ``changed``.
     """
@@ -270,7 +279,7 @@ def _elements(leaf: Leaf, name: str, changed: set[str], program: Program) -> isl
 def started_part(
     leaf: Leaf, around: tuple[Param, ...], mine: Sequence[Store], part: isl.Set, exactly: bool
 ) -> Leaf | None:
-    """The leaf with its update as the first, if it reaches a part of the elements. None if it does not.
+    """Return the leaf with its update as the first, if it reaches a part of the elements. None if it does not.
 
     :param exactly: it may reach no other elements.
     """

@@ -21,7 +21,7 @@ from sdgrad.symbolic.expr import substitute, sym
 
 
 def share_of(program: Program) -> int:
-    """The number of elements that expansion may use: as many as the arguments have, and a minimum."""
+    """Return the number of elements that expansion may use: as many as the arguments have, and a minimum."""
     arguments = [program.containers[n].shape for n in program.arguments]
     sizes = [int(sympy.prod(s)) for s in arguments if all(n.is_number for n in s)]
     return max(config.machine.expanded_elements, sum(sizes))
@@ -41,7 +41,7 @@ def indexed(leaf: Leaf, container: Container, wide: str, trips: Param) -> Leaf:
     first = sym(trips.name) - (trips.start if trips.step > 0 else trips.stop)
 
     def changed(access: Load | Store) -> Load | Store:
-        """An access of the expanded container; any other access unchanged."""
+        """Return an access of the expanded container; any other access unchanged."""
         if access.container != container.name:
             return access
         return replace(access, container=wide, index=(first, *(() if _is_number(container) else access.index)))

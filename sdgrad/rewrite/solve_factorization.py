@@ -63,7 +63,7 @@ class _Split:
         return tuple(out), local
 
     def system(self, node: NodeCall) -> tuple[Block, list[Container]]:
-        """A system as its factorization and the solution by the factors."""
+        """Return a system as its factorization and the solution by the factors."""
         matrix = node.inputs["_ain"]
         size, _ = (n for n in matrix.subset.size() if n != 1)
         f, factors = self.container("factors", self.program.containers[matrix.container].dtype, size, size)

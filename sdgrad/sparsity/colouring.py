@@ -1,4 +1,4 @@
-"""Groups of columns no two of which share a row, so that one direction serves a whole group.
+"""Colour the columns of a sparse matrix: columns of one colour share no row, so that one direction serves them all.
 
 (A. Curtis, M. Powell and J. Reid, On the estimation of sparse Jacobian matrices, 1974.)
 """
@@ -16,7 +16,7 @@ MOST_OFFSETS = 2000
 
 
 def colour_columns(pattern: sp.csr_matrix, shape: Sequence[int]) -> np.ndarray:
-    """A number for each column, so that columns with the same one have no row in common.
+    """Return a colour for each column; columns of one colour have no row in common.
 
     :param shape: of the array whose elements the columns are: where the pattern is that of a stencil, colours repeat
         periodically along its axes. Other patterns are coloured one column after another, the fullest first.
@@ -26,7 +26,7 @@ def colour_columns(pattern: sp.csr_matrix, shape: Sequence[int]) -> np.ndarray:
 
 
 def _periodic(pattern: sp.csr_matrix, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Colours ``sum(a[k] * index[k]) mod p`` with the smallest period for which they are right."""
+    """Return colours ``sum(a[k] * index[k]) mod p`` of the smallest period that is right; None if there is none."""
     least = int(np.diff(pattern.indptr).max(initial=1))
     offsets = _offsets(pattern, shape)
     if offsets is None:
@@ -42,7 +42,7 @@ def _periodic(pattern: sp.csr_matrix, shape: tuple[int, ...]) -> np.ndarray | No
 
 
 def _offsets(pattern: sp.csr_matrix, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Distances, axis by axis, of columns that share a row; None where there are too many."""
+    """Return the distances, axis by axis, of columns that share a row; None if there are too many."""
     width = np.diff(pattern.indptr)
     if not pattern.nnz or width.max() > 100:
         return np.zeros((0, max(len(shape), 1)), int) if not pattern.nnz else None
@@ -60,7 +60,7 @@ def _offsets(pattern: sp.csr_matrix, shape: tuple[int, ...]) -> np.ndarray | Non
 
 
 def _distinct(columns: Sequence[np.ndarray]) -> set[tuple[int, ...]]:
-    """The rows of a table that is given by columns, each once. Equal neighbours, which most are, go first."""
+    """Return each different row of a table, given by columns, once."""
     changes = np.ones(len(columns[0]), bool)
     changes[1:] = np.any([c[1:] != c[:-1] for c in columns], axis=0)
     rows = [c[changes] for c in columns]
@@ -70,7 +70,7 @@ def _distinct(columns: Sequence[np.ndarray]) -> set[tuple[int, ...]]:
 
 
 def _greedy(pattern: sp.csr_matrix) -> np.ndarray:
-    """The first colour that no column with a common row has, for columns by falling number of entries."""
+    """Give each column the first colour that no column with a common row has, the fullest columns first."""
     rows_of = pattern.tocsc()
     used: list[set[int]] = [set() for _ in range(pattern.shape[0])]
     colours = np.zeros(pattern.shape[1], int)

@@ -21,26 +21,28 @@ from sdgrad.symbolic.expr import to_ast
 
 
 class Unknown(Exception):
-    """A value that depends on floating-point data."""
+    """Say that a value depends on floating-point data."""
 
 
 @dataclass
 class Integers:
-    """The integers of a program that are known at one point of its run."""
+    """Hold the integers of a program that are known at one point of its run."""
 
     program: Program
     symbols: dict[str, int]  # those with a known value
     values: dict[str, np.ndarray] = field(default_factory=dict)  # of integer containers, where they are known
 
     def number(self, expr: Expr) -> int:
+        """Return the value of an index expression."""
         return int(self.evaluate(to_ast(expr), {}))
 
     def size(self, container: str) -> int:
+        """Return the number of elements in a container's memory."""
         desc = self.program.containers[container].desc
         return self.number(desc.total_size) if isinstance(desc, dt.Array) else 1
 
     def address(self, container: str, index: tuple, count: int) -> np.ndarray:
-        """Positions in the memory of the root container."""
+        """Return the positions of elements in the memory of the root container."""
         c = self.program.containers[container]
         strides = c.desc.strides if isinstance(c.desc, dt.Array) else (1,)
         found = np.zeros(count, np.int64)
@@ -52,6 +54,7 @@ class Integers:
         return found
 
     def evaluate(self, expr: ast.expr, env: Mapping[str, object]) -> Any:
+        """Return the value of an expression over symbols and given values."""
         known = {**self.symbols, **env}
         if code.names_in(expr) - known.keys():
             raise Unknown
@@ -61,6 +64,7 @@ class Integers:
             raise Unknown from error
 
     def value(self, value: Value) -> Any:
+        """Return the value of a condition or bound."""
         env: dict[str, object] = {}
         for load in value.loads:
             index = tuple(self.evaluate(to_ast(i), env) for i in load.index)
@@ -68,6 +72,7 @@ class Integers:
         return self.evaluate(value.expr, env)
 
     def content(self, container: str, address: np.ndarray) -> np.ndarray:
+        """Return elements of an integer container."""
         root = self.program.root(container)
         if root not in self.values or address.size and address.max() >= self.values[root].size:
             raise Unknown
@@ -76,7 +81,7 @@ class Integers:
     def remember(
         self, store: Store, root: str, address: np.ndarray, env: Mapping[str, object], chosen: np.ndarray | None
     ) -> None:
-        """The integers that a store leaves, where they are known."""
+        """Record the integers that a store leaves, if they are known."""
         if kind_of(self.program.containers[store.container].dtype) not in ("int", "bool"):
             return
         if store.mode != "set" or store.value not in env:

@@ -1,8 +1,9 @@
-"""Which elements of a program's results depend on which elements of an argument, for given sizes and integers.
+"""Find which elements of a program's results depend on which elements of an argument, for given sizes and integers.
 
-The program tree is run on sets of columns instead of numbers: every container has a boolean sparse matrix, its elements
-by those of the argument. Indices, bounds and conditions that depend on integers alone are computed, all others are
-taken to be anything: the pattern may be too large, never too small.
+This is abstract interpretation: the program tree runs on sets of columns instead of numbers. Every container has a
+boolean sparse matrix, its elements by those of the argument. Subscripts, bounds and conditions that depend on integers
+alone are computed (:mod:`sdgrad.sparsity.integers`), all others are taken to be anything: the pattern may be too
+large, never too small.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Matrix: TypeAlias = sp.csr_matrix
 
 
 def dependencies(program: Program, source: str, result: str, given: Mapping[str, object]) -> sp.csr_matrix:
-    """``D[i, j]``: element ``i`` of the final ``result`` may depend on element ``j`` of the initial ``source``.
+    """Return ``D[i, j]``: element ``i`` of the final ``result`` may depend on ``j`` of the initial ``source``.
 
     :param given: the program's arguments; sizes, and integers, are taken from them.
     """
@@ -68,10 +69,13 @@ def _integers(program: Program, given: Mapping[str, object]):
 
 @dataclass
 class _Run(Integers):
+    """Run a program on dependences instead of numbers."""
+
     columns: int = 0
     depends: dict[str, Matrix] = field(default_factory=dict)  # by root container; none: on nothing
 
     def of(self, container: str) -> Matrix:
+        """Return the dependences of a container's elements."""
         root = self.program.root(container)
         if root not in self.depends:
             self.depends[root] = sp.csr_matrix((self.size(root), self.columns), dtype=bool)
@@ -83,6 +87,7 @@ class _Run(Integers):
             self.node(node)
 
     def node(self, node: Node) -> None:
+        """Run a node; a symbol of unknown value is forgotten."""
         if isinstance(node, Leaf):
             self.leaf(node)
         elif isinstance(node, NodeCall):
@@ -100,6 +105,7 @@ class _Run(Integers):
             self.scope(node)
 
     def branch(self, node: Branch) -> None:
+        """Run the arms that may be taken, and join what they leave."""
         possible = []
         for condition, body in node.arms:
             try:
@@ -115,7 +121,7 @@ class _Run(Integers):
         self.one_of(possible)
 
     def one_of(self, blocks: list[Block]) -> None:
-        """Whichever of some blocks runs."""
+        """Run each of some blocks from the same state, and join the states they leave."""
         start, ends = self.state(), []
         for body in blocks:
             self.restore(start)
@@ -126,6 +132,7 @@ class _Run(Integers):
             self.join(end)
 
     def loop(self, node: Loop) -> None:
+        """Run a loop's iterations one by one, or to a fixpoint if their number is unknown."""
         try:
             if node.also is not None or node.stop is None or node.last is not None:
                 raise Unknown
@@ -142,6 +149,7 @@ class _Run(Integers):
         self.nest(node.params, node.body)
 
     def nest(self, params: tuple[Param, ...], body: Block) -> None:
+        """Run a scope's instances one by one, or to a fixpoint if their number is unknown."""
         if not params:
             self.block(body)
             return
@@ -157,7 +165,7 @@ class _Run(Integers):
         self.symbols.pop(p.name, None)
 
     def any_number_of_trips(self, body: Block, unknown: list[str]) -> None:
-        """Until no further trip adds anything; integers that the body changes are unknown."""
+        """Run a body until no further iteration adds a dependence; integers that it changes are unknown."""
         changed = {s.symbol for s in walk(body) if isinstance(s, SymbolAssign)} | set(unknown)
         for symbol in changed:
             self.symbols.pop(symbol, None)
@@ -177,7 +185,7 @@ class _Run(Integers):
         self.depends, self.values, self.symbols = (dict(x) for x in state)
 
     def join(self, state: tuple[dict, dict, dict]) -> None:
-        """What may be after this state or another one."""
+        """Join another state to this one: the union of dependences, the integers they agree in."""
         depends, values, symbols = state
         for name, matrix in depends.items():
             self.depends[name] = self.depends[name] + matrix if name in self.depends else matrix
@@ -187,7 +195,7 @@ class _Run(Integers):
         self.symbols = {n: v for n, v in self.symbols.items() if symbols.get(n) == v}
 
     def call(self, node: NodeCall) -> None:
-        """Every result depends on everything the node reads."""
+        """Let every result depend on everything the node reads."""
         found = sp.csr_matrix((1, self.columns), dtype=bool)
         for region in node.inputs.values():
             found = found + _union(self.of(region.container)[self.cells(region)])
@@ -197,6 +205,7 @@ class _Run(Integers):
             self.depends[root] = self.of(root) + _scatter(cells, np.zeros(cells.size, int), self.size(root), 1) @ found
 
     def cells(self, region: Region) -> np.ndarray:
+        """Return the positions of a region's elements; all of the container's if its bounds are unknown."""
         try:
             ranges = [range(self.number(b), self.number(e) + 1, self.number(s)) for b, e, s in region.subset.ranges]
         except Unknown:
@@ -206,6 +215,7 @@ class _Run(Integers):
 
     # -- leaves
     def leaf(self, leaf: Leaf) -> None:
+        """Run a leaf: all instances at once, or one after another if one may read what another writes."""
         try:
             env, count = self.instances(leaf.params)
         except Unknown:
@@ -218,12 +228,13 @@ class _Run(Integers):
             self.body(leaf, env, count)
 
     def reads_what_it_writes(self, leaf: Leaf) -> bool:
+        """True if the leaf reads a container that it accumulates into."""
         root = self.program.root
         updated = {root(s.container) for s in leaf.stores if s.mode != "set"}
         return bool({root(x.container) for x in leaf.loads} & updated)
 
     def instances(self, params: tuple[Param, ...]) -> tuple[dict[str, np.ndarray], int]:
-        """The values of the parameters, instance by instance."""
+        """Return the values of the parameters, instance by instance, and the number of instances."""
         env: dict[str, np.ndarray] = {}
         count = 1
         for p in params:
@@ -239,7 +250,7 @@ class _Run(Integers):
         return env, count
 
     def anything(self, leaf: Leaf) -> None:
-        """A leaf whose instances are not known: what it writes may depend on all that it reads."""
+        """Let all that a leaf writes depend on all that it reads: its instances are unknown."""
         found = sp.csr_matrix((1, self.columns), dtype=bool)
         for name in reads(leaf):
             found = found + _union(self.of(name))
@@ -249,6 +260,7 @@ class _Run(Integers):
             self.depends[root] = self.of(root) + sp.csr_matrix(np.ones((self.size(root), 1), bool)) @ found
 
     def body(self, leaf: Leaf, params: Mapping[str, np.ndarray], count: int) -> None:
+        """Run the straight-line code of some instances."""
         if not count:
             return
         facts = leaf_facts(leaf, self.program)
@@ -273,10 +285,12 @@ class _Run(Integers):
                 self.store(instr, env, depends, count)
 
     def index(self, access: Load | Store, env: Mapping[str, object], count: int) -> np.ndarray:
+        """Return the positions of an access, instance by instance."""
         index = tuple(np.broadcast_to(self.evaluate(to_ast(i), env), count) for i in access.index)
         return self.address(access.container, index, count)
 
     def load(self, load: Load, env: dict[str, object], depends: dict[str, Matrix], count: int) -> None:
+        """Take the dependences of the loaded elements, and their integers if they are known."""
         root = self.program.root(load.container)
         try:
             address = self.index(load, env, count)
@@ -298,6 +312,7 @@ class _Run(Integers):
             depends[load.name] = matrix[np.clip(kept, 0, matrix.shape[0] - 1)]
 
     def store(self, store: Store, env: Mapping[str, object], depends: Mapping[str, Matrix], count: int) -> None:
+        """Replace or add the dependences of the stored elements."""
         root = self.program.root(store.container)
         size = self.size(root)
         new = depends.get(store.value)
@@ -325,17 +340,18 @@ class _Run(Integers):
             self.depends[root] = old
 
     def store_somewhere(self, root: str, size: int, new: Matrix | None) -> None:
+        """Add dependences to all elements of a container: the subscript is unknown."""
         self.values.pop(root, None)
         if new is not None:
             self.depends[root] = self.of(root) + sp.csr_matrix(np.ones((size, 1), bool)) @ _union(new)
 
 
 def _scatter(rows: np.ndarray, columns: np.ndarray, height: int, width: int) -> Matrix:
-    """Ones at some places."""
+    """Return a matrix with ones at some places."""
     return sp.csr_matrix((np.ones(rows.size, bool), (rows, columns)), (height, width))
 
 
 def _union(matrix: Matrix) -> Matrix:
-    """One row: what any row depends on."""
+    """Return one row with everything that any row depends on."""
     columns = np.unique(matrix.indices)
     return sp.csr_matrix((np.ones(columns.size, bool), (np.zeros(columns.size, int), columns)), (1, matrix.shape[1]))

@@ -1,4 +1,4 @@
-"""What a derivative is taken by: positions and names of arguments."""
+"""Resolve what a derivative is taken by: positions and names of arguments."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Wrt = int | str | Sequence[int | str]
 
 
 def several(wrt: Wrt) -> TypeGuard[Sequence[int | str]]:
-    """Whether results come back as a tuple."""
+    """True if results come back as a tuple."""
     return isinstance(wrt, (tuple, list))
 
 
 def key(wrt: Wrt) -> Hashable:
-    """The same for equal requests."""
+    """Return a hashable value that is the same for equal requests."""
     return tuple(wrt) if isinstance(wrt, list) else wrt
 
 
 def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
-    """``wrt`` as names of floating-point arguments of ``f``.
+    """Return ``wrt`` as names of floating-point arguments of ``f``.
 
     :raises ArgumentError: an argument is missing, or is not floating point.
     """

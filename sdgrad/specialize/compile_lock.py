@@ -1,4 +1,4 @@
-"""Programs are made one after the other, and the garbage collector stays out of the way meanwhile."""
+"""Make programs one after the other, without the garbage collector."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ SELDOM = (50_000, 50)
 
 
 class Making:
-    """Entered while a program is made, also by a thread that has entered it already.
+    """Lock the making of programs; a thread that holds the lock may enter again.
 
     DaCe's frontend and its settings are one for the whole process. Most objects that are made live until the program is
-    there: looking through them again and again takes a tenth of the time.
+    complete: collecting garbage meanwhile takes a tenth of the time.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A function's derivative in many directions, as a function of its own: one compiled call for all of them."""
+"""Compute a function's derivative in many directions by one compiled call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sdgrad.specialize.signature import Signature, identity
 
 
 def only_output(f: Callable, signature: Signature) -> str:
-    """The output of a function that has one."""
+    """Return the output of a function that has one."""
     if len(signature.outputs) != 1:
         found = len(signature.outputs)
         raise NotScalarError(f"{python_function(f).__name__} has {found} outputs; a Jacobian is of one")
@@ -30,7 +30,7 @@ def only_output(f: Callable, signature: Signature) -> str:
 
 
 def result_shape(f: Callable, signature: Signature, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-    """The shape of a function's only result as Python has it: a graph's own has one element where Python has none."""
+    """Return the shape of a function's only result as Python has it: a graph's has one element, Python's none."""
     shape = tuple(int(n) for n in signature.program.containers[only_output(f, signature)].shape)
     known = getattr(f, "result_shape", None)
     return known(arguments) if known is not None else () if shape == (1,) else shape
@@ -39,7 +39,7 @@ def result_shape(f: Callable, signature: Signature, arguments: Mapping[str, Any]
 def linearized(
     signature: Signature, names: tuple[str, ...], outputs: tuple[str, ...], mode: str
 ) -> tuple[Program, list[str], list[str]]:
-    """The program of a mode, the arguments that take its seeds, and the arguments that hold its results."""
+    """Return the program of a mode, the arguments that take its seeds, and the arguments that hold its results."""
     program, request = signature.program, Request(names, outputs, accumulate=False)
     if mode == "forward":
         seeds, results = ([tangent_name(n, program) for n in x] for x in (names, outputs))
@@ -50,7 +50,7 @@ def linearized(
 
 @dataclass
 class Columns:
-    """The Jacobian by one argument, as a function."""
+    """Compute the Jacobian by one argument, as a function."""
 
     f: Callable
     name: str
@@ -60,7 +60,7 @@ class Columns:
         return ("jacobian", identity(self.f), self.name, self.mode)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        """Forward or reverse, whichever has fewer directions."""
+        """Return the program in forward or in reverse mode, whichever has fewer directions."""
         signature = Signature.of(self.f, arguments)
         program, output = signature.program, only_output(self.f, signature)
         sizes = [int(np.prod([int(n) for n in program.containers[n].shape])) for n in (self.name, output)]
@@ -72,7 +72,7 @@ class Columns:
 
 @dataclass
 class Directions:
-    """The derivatives of all outputs by some arguments, or the other way round, in ``count`` directions at a time."""
+    """Compute derivatives of all outputs by some arguments, or the other way round, in ``count`` directions at once."""
 
     f: Callable
     names: tuple[str, ...]
@@ -89,7 +89,7 @@ class Directions:
         return in_given_directions(moved, own, seeds, results, self.count), signature.closure
 
     def run(self, arguments: Mapping[str, Any], *directions: np.ndarray) -> list[np.ndarray]:
-        """One array for each result, of the directions' leading axis and the result's own.
+        """Return one array for each result, with the directions' axis in front of its own.
 
         :param directions: for each seed (arguments in forward mode, outputs in reverse) an array with one more axis in
             front, of the same length for all.
@@ -112,7 +112,7 @@ class Directions:
 
 
 def as_directions(values: Any, model: Any, count: int, what: str) -> np.ndarray:
-    """Tangents of one argument, checked: of the shape of ``model``, with one more axis in front."""
+    """Return checked tangents of one argument: of the shape of ``model``, with one more axis in front."""
     array, wanted = np.asarray(as_array(values)), np.asarray(as_array(model))
     if array.shape != (count, *wanted.shape):
         raise ArgumentError(f"{what}: expected shape {(count, *wanted.shape)}, found {array.shape}")

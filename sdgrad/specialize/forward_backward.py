@@ -1,4 +1,4 @@
-"""Forward and backward as two functions, with the tape as a value between them."""
+"""Run forward and backward as two functions, with the tape as a value between them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Tapes = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Compiled:
-    """The two halves of one signature. Without a split, the second one is the whole gradient program."""
+    """Hold the two halves of one signature; without a split, the second one is the whole gradient program."""
 
     forward: CompiledProgram
     backward: CompiledProgram
@@ -41,12 +41,12 @@ class Compiled:
 
     @property
     def fixed(self) -> bool:
-        """Whether the sizes of all arrays are known before a call."""
+        """True if the sizes of all arrays are known before a call."""
         both = (self.forward, self.backward)
         return all(not p.library.initial and all(slot.shape is not None for slot in p.slots) for p in both)
 
     def sizes(self, arguments: Mapping[str, Any]) -> dict[str, int]:
-        """The values of symbols in the sizes of what is kept."""
+        """Return the values of symbols in the sizes of what is kept."""
         found: dict[str, Any] = {n: v for n, v in arguments.items() if isinstance(v, (int, np.integer))}
         own: dict[str, int] = {}
         for node in (self.halves.sizes or ()) if self.halves is not None else ():
@@ -56,7 +56,7 @@ class Compiled:
 
 
 def compile_halves(signature: Signature, request: Request, tapes: Tapes) -> Compiled:
-    """Forward and backward programs of a request, from the signature's cache where they are known."""
+    """Return the programs of both halves, from the signature's cache if they are known."""
     stored = None if tapes in ("least", "all") else frozenset() if tapes == "none" else frozenset(tapes)
     key = (request, stored)
     with making:
@@ -66,6 +66,7 @@ def compile_halves(signature: Signature, request: Request, tapes: Tapes) -> Comp
 
 
 def _halves(signature: Signature, request: Request, stored: frozenset[str] | None) -> Compiled:
+    """Differentiate and split a program; None if the tape has no size before a call."""
     result = signature.differentiated(request)
     parts = None if result.plan.counters else split(result.program, result.forward, result.backward, stored)
     if parts is None or parts.sizes is None:  # how much is kept is known afterwards: backward starts again
@@ -78,7 +79,7 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
 
 
 def both_graphs(signature: Signature, parts: Halves) -> tuple[Ready, Ready]:
-    """Forward and backward as graphs, as their function wants them."""
+    """Return forward and backward as graphs, after their function has seen them."""
     first, second = (Ready.of(p, signature.resident) for p in (parts.forward, parts.backward))
     if isinstance(signature.function, Watching):
         signature.function.differentiated(first.sdfg, second.sdfg)
@@ -97,7 +98,7 @@ def _storable(parts: Halves, forward: Block) -> set[str]:
 
 @dataclass
 class Tape:
-    """What a forward call leaves for any number of backward calls.
+    """Hold what a forward call leaves for any number of backward calls.
 
     It refers to the arguments of the call, and must not outlive changes of them; with ``config.checked``, a change is
     found (:class:`~sdgrad.errors.TapeError`).
@@ -115,17 +116,17 @@ class Tape:
 
     @property
     def nbytes(self) -> int:
-        """The size of what is kept apart from the arguments, in bytes."""
+        """Return the size of what is kept apart from the arguments, in bytes."""
         kept = self.programs.halves.kept if self.programs.halves is not None else ()
         return sum(self.arrays[n].nbytes for n in kept if n in self.arrays)
 
     @property
     def differentiable(self) -> tuple[str, ...]:
-        """Outputs that have a cotangent, by the names users have for them."""
+        """Return the outputs that have a cotangent, by the names users have for them."""
         return tuple(u for u, c in output_names(self.signature).items() if c in self.request.outputs)
 
     def check(self) -> None:
-        """Raise if an argument has been changed since."""
+        """Raise an error if an argument has been changed since."""
         for name, stamp in self.stamps.items():
             if _stamp(self.given[name]) != stamp:
                 raise TapeError(
@@ -139,7 +140,7 @@ def _stamp(value: Any) -> int:
 
 
 def output_names(signature: Signature) -> dict[str, str]:
-    """Outputs by the names users have for them: ``out``, or ``out_0``, ``out_1``; else the arguments written."""
+    """Return outputs by the users' names: ``out``, or ``out_0``, ``out_1``; else the arguments written."""
     names = signature.outputs
     returned = [n for n in names if is_returned(n)]
     if len(returned) == 1:
@@ -149,7 +150,7 @@ def output_names(signature: Signature) -> dict[str, str]:
 
 @dataclass
 class Forward:
-    """The first half. Calling it returns the outputs and a :class:`Tape`."""
+    """Call the first half, which returns the outputs and a :class:`Tape`."""
 
     f: Callable
     requires: tuple[str, ...]
@@ -168,7 +169,7 @@ class Forward:
         return (results[0] if len(results) == 1 else results), tape
 
     def compiled(self, signature: Signature) -> tuple[dict[str, str], Request, Compiled]:
-        """Outputs by the names users have for them, what is asked for, and the programs of both halves."""
+        """Return outputs by the users' names, the request, and the programs of both halves."""
         known = output_names(signature)
         if not known:
             raise NotScalarError(f"{python_function(self.f).__name__} returns nothing and writes no argument")
@@ -181,6 +182,7 @@ class Forward:
         return known, request, compile_halves(signature, request, self.tapes)
 
     def run(self, arguments: Mapping[str, Any]) -> Tape:
+        """Run the forward half on arguments by name, and return the tape."""
         memory, models = placed(arguments)
         signature = Signature.of(self.f, models, memory is not None)
         known, request, programs = self.compiled(signature)
@@ -197,7 +199,7 @@ class Forward:
 
 @dataclass
 class Backward:
-    """The second half. Calling it with a tape and cotangents returns gradients, by name, any number of times."""
+    """Call the second half with a tape and cotangents, any number of times; it returns gradients by name."""
 
     f: Callable
     requires: tuple[str, ...]
@@ -208,7 +210,7 @@ class Backward:
     def __call__(
         self, tape: Tape, *, into: Mapping[str, np.ndarray] | None = None, **cotangents: Any
     ) -> dict[str, Any]:
-        """Gradients of one forward call.
+        """Return the gradients of one forward call.
 
         :param tape: what the forward call returned.
         :param into: arrays that gradients are added to, by argument; these arrays are what is returned for them.
@@ -218,28 +220,7 @@ class Backward:
         :raises TapeError: in checked mode: an argument of the forward call has been changed since.
         """
         tape.check()
-        signature, request, halves = tape.signature, tape.request, tape.programs.halves
-        known = {u: c for u, c in output_names(signature).items() if c in request.outputs}
-        given = {n.removeprefix("grad_") if n not in known else n: v for n, v in cotangents.items()}
-        if unknown := [n for n in given if n not in known]:
-            raise NameNotFound("cotangent", unknown[0], list(known))
-        if not given and len(known) == 1 and np.ndim(next(iter(tape.outputs.values()))) == 0:
-            given = dict.fromkeys(known, 1.0)
-        if not given:
-            raise ArgumentError(f"backward needs a cotangent: {', '.join(known)}")
-        program, memory = signature.program, tape.memory
-        seeds = {
-            seed_name(c, program, request): matching(given[u], tape.outputs[u], f"cotangent of {u}", memory)
-            if u in given
-            else _zeros(np.shape(tape.outputs[u]) or (1,), program.containers[c].dtype.type, memory)
-            for u, c in known.items()
-        }
-        start = tape.initial if halves is None else {n: tape.initial[n] for n in halves.restarted if n in tape.initial}
-        symbols = {n: v for n, v in tape.initial.items() if n not in program.containers}
-        arrays = {} if halves is None else tape.arrays
-        taken, sizes = {**symbols, **arrays, **start, **seeds}, tape.programs.sizes(tape.initial)
-        found = run(tape.programs.backward, taken, memory, sizes=sizes)
-        gradients = {n: self.gradient(n, tape, found) for n in self.requires}
+        gradients = self.run(tape, self.seeds(tape, cotangents))
         for name, array in (into or {}).items():
             if name not in gradients:
                 raise NameNotFound("gradient", name, list(gradients))
@@ -248,12 +229,48 @@ class Backward:
             gradients[name] = array
         return gradients
 
+    def seeds(self, tape: Tape, cotangents: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the backward program's seeds: the given cotangents, and zeros for all other outputs."""
+        signature, request = tape.signature, tape.request
+        program = signature.program
+        known = {u: c for u, c in output_names(signature).items() if c in request.outputs}
+        given = _cotangents(tape, known, cotangents)
+        return {
+            seed_name(c, program, request): matching(given[u], tape.outputs[u], f"cotangent of {u}", tape.memory)
+            if u in given
+            else _zeros(np.shape(tape.outputs[u]) or (1,), program.containers[c].dtype.type, tape.memory)
+            for u, c in known.items()
+        }
+
+    def run(self, tape: Tape, seeds: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the backward program on a tape, and return the gradients."""
+        program, halves = tape.signature.program, tape.programs.halves
+        start = tape.initial if halves is None else {n: tape.initial[n] for n in halves.restarted if n in tape.initial}
+        symbols = {n: v for n, v in tape.initial.items() if n not in program.containers}
+        arrays = {} if halves is None else tape.arrays
+        taken, sizes = {**symbols, **arrays, **start, **seeds}, tape.programs.sizes(tape.initial)
+        found = run(tape.programs.backward, taken, tape.memory, sizes=sizes)
+        return {n: self.gradient(n, tape, found) for n in self.requires}
+
     def gradient(self, name: str, tape: Tape, found: Mapping[str, np.ndarray]) -> Any:
+        """Return the gradient of an argument, in its kind and shape."""
         original, program = tape.given[name], tape.signature.program
         if name not in program.containers:
             return like(np.zeros_like(np.asarray(as_array(original))), original)
         gradient = found[gradient_name(name, program)].reshape(np.shape(original))
         return gradient if is_resident(gradient) else like(gradient, original)
+
+
+def _cotangents(tape: Tape, known: Mapping[str, str], cotangents: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cotangents by the outputs' names; that of a single scalar is one unless given."""
+    given = {n.removeprefix("grad_") if n not in known else n: v for n, v in cotangents.items()}
+    if unknown := [n for n in given if n not in known]:
+        raise NameNotFound("cotangent", unknown[0], list(known))
+    if not given and len(known) == 1 and np.ndim(next(iter(tape.outputs.values()))) == 0:
+        given = dict.fromkeys(known, 1.0)
+    if not given:
+        raise ArgumentError(f"backward needs a cotangent: {', '.join(known)}")
+    return given
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any, memory: Memory | None) -> Any:
@@ -262,7 +279,7 @@ def _zeros(shape: tuple[int, ...], dtype: Any, memory: Memory | None) -> Any:
 
 @dataclass
 class Attached:
-    """A function with its gradient attached: ``g(x)``, then ``g.backward(..)`` for the last call in this thread."""
+    """Call a function with its gradient attached: ``g(x)``, then ``g.backward(..)`` for the thread's last call."""
 
     forward: Forward
     pull: Backward
@@ -277,24 +294,24 @@ class Attached:
         return outputs
 
     def backward(self, *, into: Mapping[str, np.ndarray] | None = None, **cotangents: Any) -> dict[str, Any]:
-        """Gradients of the last call in this thread, as :class:`Backward` returns them."""
+        """Return the gradients of the last call in this thread, as :class:`Backward` does."""
         return self.pull(self.tape, into=into, **cotangents)
 
     @property
     def tape(self) -> Tape:
-        """The tape of the last call in this thread."""
+        """Return the tape of the last call in this thread."""
         if not hasattr(self._last, "tape"):
             raise TapeError(f"{self.__name__} has not been called in this thread: there is nothing to go back through")
         return self._last.tape
 
     @property
     def input_name_to_gradient_name(self) -> dict[str, str]:
-        """What the gradient of an argument is called, among others as a keyword."""
+        """Return the names of the arguments' gradients, among others as keywords."""
         return {n: f"grad_{n}" for n in self.pull.requires}
 
     @property
     def output_name_to_gradient_name(self) -> dict[str, str]:
-        """What the cotangent of an output is called; known after the first call."""
+        """Return the names of the outputs' cotangents; they are known after the first call."""
         return {n: f"grad_{n}" for n in self.tape.outputs}
 
 

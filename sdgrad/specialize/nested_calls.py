@@ -1,4 +1,4 @@
-"""Derivatives inside of programs: ``g = sdgrad.grad(f)``, and a NumPy-style program that calls ``g(x)``.
+"""Call derivatives inside of programs: ``g = sdgrad.grad(f)``, and a NumPy-style program that calls ``g(x)``.
 
 DaCe's frontend asks an object that a program calls for a graph. The graph of a derivative is one node that knows its
 program; where the caller is differentiated as well, the program takes the node's place.
@@ -33,7 +33,7 @@ from sdgrad.program.tree import Program, writes
 
 @library.expansion
 class ExpandDerivative(ExpandTransformation):
-    """The node as the graph of its program."""
+    """Expand the node to the graph of its program."""
 
     environments: ClassVar[list] = []
 
@@ -44,7 +44,7 @@ class ExpandDerivative(ExpandTransformation):
 
 @library.node
 class DerivativeCall(nd.LibraryNode):
-    """A call of a function that is a program already. Its connectors are the program's arguments."""
+    """Call a function that is a program already; the connectors are the program's arguments."""
 
     implementations: ClassVar[dict[str, type]] = {"pure": ExpandDerivative}
     default_implementation: ClassVar[str | None] = "pure"
@@ -74,13 +74,13 @@ PREFIX = "of_"  # connectors must not be called like arrays, nor the gradients i
 
 
 class CalledInPrograms:
-    """A derived function as an object that programs call."""
+    """Let programs call a derived function."""
 
     f: Callable
     derive: Callable[[Mapping[str, Any]], tuple[Program, Mapping[str, Any]]]
 
     def __sdfg__(self, *args: Any, **kwargs: Any) -> dace.SDFG:
-        """The graph for arguments like these: DaCe's descriptors, arrays, or plain values."""
+        """Return the graph for arguments like these: DaCe's descriptors, arrays, or plain values."""
         given = bind_arguments(self.f, args, kwargs)
         arguments = {n: example(v, n, python_function(self.f).__name__) for n, v in given.items()}
         if unknown := [n for n in sizes(self.f, arguments) if isinstance(given[n], dt.Data)]:
@@ -108,22 +108,22 @@ class CalledInPrograms:
         return graph
 
     def __sdfg_signature__(self) -> tuple[list[str], list[str]]:
-        """Arguments, and which of them are constants."""
+        """Return the arguments, and which of them are constants."""
         return list(inspect.signature(python_function(self.f)).parameters), []
 
     def __sdfg_closure__(self, reevaluate: Any = None) -> dict[str, Any]:
-        """Global arrays that the function reads, by their names in the graph that was made last."""
+        """Return global arrays that the function reads, by their names in the last graph."""
         return dict(self.__dict__.get("_closure", {}))
 
     def closure_resolver(
         self, constant_args: Any, given_args: Any, parent_closure: SDFGClosure | None = None
     ) -> SDFGClosure:
-        """Global arrays that the function reads."""
+        """Return global arrays that the function reads."""
         return as_program(python_function(self.f)).closure_resolver(constant_args, given_args, parent_closure)
 
 
 def example(argument: Any, name: str, function: str) -> Any:
-    """An array like an argument; plain values are constants."""
+    """Return an array like an argument; plain values are constants."""
     if not isinstance(argument, dt.Data):
         return argument
     if any(dace.symbolic.issymbolic(n) for n in argument.shape):
@@ -137,7 +137,7 @@ def example(argument: Any, name: str, function: str) -> Any:
 
 
 def with_own_arrays(program: Program) -> Program:
-    """The program on copies of the arguments that it writes: a derivative leaves its arguments alone."""
+    """Return the program on copies of the arguments that it writes: a derivative leaves its arguments alone."""
     written = {program.root(w) for node in program.body for w in writes(node)}
     own = [n for n in program.arguments if n in written and not is_returned(n)]
     if not own:

@@ -1,4 +1,4 @@
-"""The pullback of a function as a function of its own: what is differentiated again for higher orders."""
+"""Make the pullback of a function a function itself, which higher orders differentiate again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sdgrad.specialize.signature import Signature, identity
 
 @dataclass
 class Pullback:
-    """``(arguments of f, cotangents of its outputs) -> gradients by wanted``, as a program.
+    """Map arguments of ``f`` and cotangents of its outputs to gradients by ``wanted``, as a program.
 
     The cotangents are arguments by the names that :meth:`cotangents` gives.
     """
@@ -38,12 +38,13 @@ class Pullback:
         return Request(present, outputs, accumulate=False)
 
     def cotangents(self, arguments: Mapping[str, Any]) -> list[str]:
-        """The names of the arguments that are cotangents, one for each output."""
+        """Return the names of the arguments that are cotangents, one for each output."""
         signature = Signature.of(self.f, {n: arguments[n] for n in self.own})
         request = self.request(signature)
         return [seed_name(o, signature.program, request) for o in request.outputs]
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """Return the pullback as a program that returns the gradients."""
         own = {n: arguments[n] for n in self.own}
         signature = Signature.of(self.f, own)
         request = self.request(signature)

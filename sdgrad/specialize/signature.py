@@ -1,4 +1,4 @@
-"""What a function is for arguments of certain shapes and dtypes: its normal form, and what is compiled from it."""
+"""Specialize a function to arguments of certain shapes and dtypes: its normal form, and what is compiled from it."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from sdgrad.specialize.compile_lock import making
 
 @runtime_checkable
 class Derived(Protocol):
-    """A function made of another one: it says what program it is, instead of having a source to parse."""
+    """A function made of another one: it returns its program, instead of having a source to parse."""
 
     @property
     def f(self) -> Callable:
-        """The function it is made of."""
+        """Return the function it is made of."""
 
     def identity(self) -> Hashable:
-        """The same for all that are the same function."""
+        """Return a value that is equal for equal functions."""
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        """The program for arguments like these, and the closure it takes."""
+        """Return the program for arguments like these, and the closure it takes."""
 
 
 @runtime_checkable
@@ -47,7 +47,7 @@ class Specialized(Protocol):
     """A function whose program depends on the content of its arguments, too."""
 
     def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
-        """The same for all arguments that have the same program, if their shapes and dtypes are equal."""
+        """Return a value that is equal for arguments with the same program, given equal shapes and dtypes."""
 
 
 @runtime_checkable
@@ -55,7 +55,7 @@ class Open(Protocol):
     """A function that has one program for arrays of different sizes."""
 
     def extents(self) -> Mapping[str, Hashable]:
-        """What stands for the shapes of such arrays, by argument."""
+        """Return what stands for the shapes of such arrays, by argument."""
 
 
 @runtime_checkable
@@ -66,13 +66,13 @@ class Watching(Protocol):
 
 
 def identity(f: Callable | Derived) -> Hashable:
-    """What functions that are the same have in common."""
+    """Return a value that is equal for equal functions."""
     return f.identity() if isinstance(f, Derived) else python_function(f)
 
 
 @dataclass
 class CompiledGradient:
-    """A differentiated program, compiled."""
+    """Hold a differentiated and compiled program."""
 
     result: Differentiated
     program: CompiledProgram
@@ -87,7 +87,7 @@ class CompiledGradient:
         return run(self.program, arguments, memory, inplace)
 
     def gradient(self, name: str, found: Mapping[str, Any], original: Any) -> Any:
-        """The gradient of an argument, in its kind and shape."""
+        """Return the gradient of an argument, in its kind and shape."""
         array = found[gradient_name(name, self.normalized)]
         if is_resident(array):
             return array.reshape(getattr(original, "shape", ()))
@@ -96,7 +96,7 @@ class CompiledGradient:
 
 @dataclass
 class Signature:
-    """A function for arguments of certain shapes and dtypes: its normal form, and the programs compiled from it."""
+    """Hold a function for arguments of certain shapes and dtypes: its normal form, and its compiled programs."""
 
     function: Callable | Derived
     program: Program
@@ -111,7 +111,7 @@ class Signature:
 
     @staticmethod
     def of(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool = False) -> Signature:
-        """The signature of a call, from the cache where it was seen before.
+        """Return the signature of a call, from the cache if it was seen before.
 
         :param resident: its programs are called with addresses in the memory of a GPU.
         """
@@ -130,11 +130,12 @@ class Signature:
         return cache[key]
 
     def is_stale(self) -> bool:
-        """Whether an object that the function calls has been changed since."""
+        """True if an object that the function calls has been changed since."""
         return any(getattr(called, STAMP)() != stamp for called, stamp in self.called)
 
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
+        """Parse the function for the arguments' shapes and dtypes, and bring it into normal form."""
         precompiled_header.begin()  # it is there when the program is, rather than after it
         if isinstance(f, Derived):
             _making.append([])
@@ -156,7 +157,7 @@ class Signature:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What the function returns; where it returns nothing, the float arguments it writes."""
+        """Return what the function returns; if it returns nothing, the float arguments it writes."""
         if found := returned(self.program):
             return found
         written = {self.program.root(w) for node in self.program.body for w in writes(node)}
@@ -166,11 +167,12 @@ class Signature:
         return name in self.program.containers and kind_of(self.program.containers[name].dtype) in ("float", "complex")
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments the graph has: unused ones and constants drop out."""
+        """Return the arguments the graph has: unused ones and constants drop out."""
         known = set(self.program.arguments) | set(self.program.symbols)
         return {n: v for n, v in given.items() if n in known} | dict(self.closure)
 
     def output_value(self, name: str, values: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
+        """Return an output in the kind and shape that the user expects."""
         like_what = next((v for v in arguments.values() if is_tensor(v)), None)
         array = values[name]
         if is_returned(name) and self.program.containers[name].shape == (1,):
@@ -180,27 +182,27 @@ class Signature:
         return like(array, like_what) if like_what is not None else array[()] if array.shape == () else array
 
     def primal(self) -> CompiledProgram:
-        """The function itself, compiled."""
+        """Return the function itself, compiled."""
         with making:
             if self._primal is None:
                 self._primal = compiled(Ready.of(self.program, self.resident))[0]
         return self._primal
 
     def tangent(self, request: Request) -> CompiledProgram:
-        """The function with tangents, compiled."""
+        """Return the function with tangents, compiled."""
         if request not in self.tangents:
             compile_tangents([(self, request)])
         return self.tangents[request]
 
     def differentiated(self, request: Request) -> Differentiated:
-        """The function and its adjoint."""
+        """Return the function and its adjoint."""
         with making:
             if request not in self.results:
                 self.results[request] = differentiate_program(self.program, request)
         return self.results[request]
 
     def gradient(self, request: Request) -> CompiledGradient:
-        """The function and its adjoint in one program, compiled."""
+        """Return the function and its adjoint in one program, compiled."""
         if request not in self.gradients:
             compile_gradients([(self, request)])
         return self.gradients[request]
@@ -208,12 +210,6 @@ class Signature:
 
 _signatures: dict[Hashable, dict[tuple, Signature]] = {}
 _making: list[list[tuple[Any, Hashable]]] = []  # what is called by functions that others, just being made, derive from
-
-
-
-
-
-
 
 
 def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
@@ -237,11 +233,12 @@ def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:
 def _missing(
     asked: Iterable[tuple[Signature, Request]], known: Callable[[Signature], Mapping[Request, Any]]
 ) -> list[tuple[Signature, Request]]:
-    """What is asked for and not known, once each."""
+    """Return what is asked for and not known, once each."""
     return list({(id(s), r): (s, r) for s, r in asked if r not in known(s)}.values())
 
 
 def _key(value: Any, shape: Hashable = None) -> Any:
+    """Return the part of a call that its program depends on: kinds of arguments, settings, contents that decide."""
     array = as_array(value)
     if isinstance(array, (np.ndarray, np.generic)):
         return (str(array.dtype), array.shape if shape is None else shape)
@@ -251,7 +248,7 @@ def _key(value: Any, shape: Hashable = None) -> Any:
 
 
 def _closure(program: Any, sdfg: dace.SDFG) -> dict[str, Any]:
-    """Global and closure arrays that the graph takes as arguments."""
+    """Return global and closure arrays that the graph takes as arguments."""
     found = {}
     for name, resolve in getattr(program, "closure_arg_mapping", {}).items():
         if name in sdfg.arrays:

@@ -1,4 +1,4 @@
-"""The tangent map of a call that has been made: the transpose of its backward half."""
+"""Transpose the backward half of a call that has been made: the result is its tangent map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sdgrad.tape.split import Halves
 
 
 def linear_map(tape: Tape) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]] | None:
-    """From tangents of arguments, by name, to tangents of the outputs, in order. None: the halves are one program."""
+    """Return the map from tangents of arguments to tangents of the outputs; None if the halves are one program."""
     halves, signature, request = tape.programs.halves, tape.signature, tape.request
     if halves is None:
         return None
@@ -46,7 +46,7 @@ def linear_map(tape: Tape) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarr
 def _transposed(
     halves: Halves, primal: Program, request: Request
 ) -> tuple[CompiledProgram, dict[str, str], dict[str, str]]:
-    """The program of the map, its arguments that are tangents by the arguments of the function, and other names.
+    """Return the program of the map, its arguments that are tangents, and other names of its containers.
 
     The map has results of its own, so that what the function returned is an argument under another name.
     """

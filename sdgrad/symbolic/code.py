@@ -1,4 +1,4 @@
-"""Small tools on Python expression trees."""
+"""Build, rename and search Python expression trees."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def names_in(expr: ast.AST) -> set[str]:
-    """Names a piece of code mentions, function names aside."""
+    """Return the names in an expression, without the names of functions."""
     return {n.id for n in walk_values(expr) if isinstance(n, ast.Name)}
 
 
 def walk_values(expr: ast.AST):
-    """Every node of an expression that denotes a value: the callee of a call is skipped."""
+    """Yield every node of an expression that denotes a value; callees are skipped."""
     yield expr
     for field, child in ast.iter_fields(expr):
         if isinstance(expr, ast.Call) and field == "func":
@@ -25,6 +25,8 @@ def walk_values(expr: ast.AST):
 
 
 class _Renamer(ast.NodeTransformer):
+    """Replace names by expressions, except for the names of functions."""
+
     def __init__(self, env: Mapping[str, ast.expr]) -> None:
         self.env = env
 
@@ -38,18 +40,18 @@ class _Renamer(ast.NodeTransformer):
 
 
 def rename(expr: ast.expr, env: Mapping[str, ast.expr]) -> ast.expr:
-    """A copy of the expression with names replaced by expressions."""
+    """Return a copy of the expression with names replaced by expressions."""
     return _Renamer(env).visit(copy.deepcopy(expr)) if env else expr
 
 
 def rename_names(expr: ast.expr, env: Mapping[str, str]) -> ast.expr:
-    """A copy of the expression with names replaced by names."""
+    """Return a copy of the expression with names replaced by names."""
     relevant = {old: name(new) for old, new in env.items() if old != new}
     return rename(expr, relevant) if relevant.keys() & names_in(expr) else expr
 
 
 def parse(text: str) -> ast.expr:
-    """Python source of one expression."""
+    """Return the tree of one expression."""
     return ast.parse(text, mode="eval").body
 
 
@@ -62,6 +64,7 @@ def constant(value: Any) -> ast.Constant:
 
 
 def call(function: str, *args: ast.expr) -> ast.expr:
+    """Return a call of a function by its name; dots are attributes."""
     func: ast.expr = name(function.split(".")[0])
     for part in function.split(".")[1:]:
         func = ast.Attribute(value=func, attr=part, ctx=ast.Load())
@@ -77,7 +80,7 @@ def choose(condition: ast.expr, then: ast.expr, otherwise: ast.expr) -> ast.expr
 
 
 def both(a: str | None, b: str | None) -> ast.expr | None:
-    """The conjunction of two conditions given by name, None meaning true."""
+    """Return the conjunction of two named conditions; None is true."""
     if a is None or b is None:
         known = a or b
         return name(known) if known else None
@@ -85,13 +88,13 @@ def both(a: str | None, b: str | None) -> ast.expr | None:
 
 
 def callee(expr: ast.Call) -> str:
-    """The last part of a call's function name: ``math.sin``, ``np.sin`` and ``sin`` are all ``sin``."""
+    """Return the last part of a called function's name: ``math.sin``, ``np.sin`` and ``sin`` are all ``sin``."""
     func = expr.func
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", ast.unparse(func))
 
 
 def bottom_up(expr: ast.expr, visit: Callable[[ast.expr], ast.expr]) -> ast.expr:
-    """Rebuild an expression from its leaves with ``visit``."""
+    """Rebuild an expression from its leaves upwards by ``visit``."""
 
     class Visitor(ast.NodeTransformer):
         def generic_visit(self, node: ast.AST) -> ast.AST:

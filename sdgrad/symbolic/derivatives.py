@@ -1,4 +1,4 @@
-"""Derivatives of one instruction: polynomials by SymPy, functions by their row, choices by their guard."""
+"""Differentiate one instruction: polynomials by SymPy, functions by their row of the table, choices by their guard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GIVEN = {"g": "__cotangent", "dx": "__tangent"}
 
 @dataclass(frozen=True)
 class Partial:
-    """How one operand of an instruction takes part in its result.
+    """The derivative of an instruction's result by one operand.
 
     ``factor`` is the partial as an expression (None: one); ``guard`` the condition under which it holds; ``vjp`` and
     ``jvp`` replace the product with the factor, in ``GIVEN``.
@@ -42,13 +42,13 @@ class Partial:
 
     @property
     def needs(self) -> set[str]:
-        """Names the adjoint must know the values of."""
+        """Return the names whose values the adjoint must know."""
         exprs = [e for e in (self.vjp or self.factor, self.guard) if e is not None]
         return {n for e in exprs for n in names_in(e)} - set(GIVEN.values())
 
 
 def partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partial]:
-    """The partials of ``name = expr`` with respect to every float or complex name in it that can be nonzero."""
+    """Return the partials of ``name = expr`` by every real or complex name in it that can be nonzero."""
     active = {n for n in names_in(expr) if kind.get(n) in ("float", "complex")}
     if not active or kind.get(name) in ("bool", "int"):
         return []
@@ -57,6 +57,7 @@ def partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partial
 
 
 def _partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partial]:
+    """Return the partials of an expression, by the form of its root."""
     if isinstance(expr, ast.Name):
         return [Partial(expr.id)]
     if isinstance(expr, ast.IfExp):
@@ -76,6 +77,7 @@ def _partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partia
 
 
 def _choice(expr: ast.IfExp) -> list[Partial]:
+    """Return the partials of ``a if guard else b``: each holds under its condition."""
     found = []
     if isinstance(expr.body, ast.Name):
         found.append(Partial(expr.body.id, guard=expr.test))
@@ -85,6 +87,7 @@ def _choice(expr: ast.IfExp) -> list[Partial]:
 
 
 def _call(expr: ast.Call, name: str, kind: Mapping[str, str]) -> list[Partial]:
+    """Return the partials of a function call, by the function's row."""
     function = code.callee(expr)
     if function in kinds.CASTS:
         if kinds.CASTS[function] in ("bool", "int"):
@@ -100,7 +103,7 @@ def _call(expr: ast.Call, name: str, kind: Mapping[str, str]) -> list[Partial]:
 
 
 def _cast(expr: ast.Call) -> list[Partial]:
-    """``float64(x)``, and ``complex128(re, im)``."""
+    """Return the partials of ``float64(x)``, or of ``complex128(re, im)``."""
     found = [Partial(expr.args[0].id)] if isinstance(expr.args[0], ast.Name) else []
     if len(expr.args) == 2 and isinstance(expr.args[1], ast.Name):
         found.append(Partial(expr.args[1].id, code.parse("1j")))
@@ -108,7 +111,7 @@ def _cast(expr: ast.Call) -> list[Partial]:
 
 
 def _power(expr: ast.BinOp, name: str, kind: Mapping[str, str]) -> list[Partial]:
-    """``x ** n``: the exponent is folded where it is a number."""
+    """Return the partials of ``x ** n``; a constant exponent is folded."""
     exponent = number_of(expr.right)
     if exponent is None or not isinstance(expr.left, ast.Name):
         return _row(RULES["pow"], [expr.left, expr.right], name, kind)
@@ -124,7 +127,7 @@ def _power(expr: ast.BinOp, name: str, kind: Mapping[str, str]) -> list[Partial]
 
 
 def number_of(expr: ast.expr) -> int | float | None:
-    """The real number that is written there, if it is one."""
+    """Return the real number that an expression is; None if it is none."""
     try:
         value = ast.literal_eval(expr)
     except (ValueError, TypeError, SyntaxError):
@@ -133,6 +136,7 @@ def number_of(expr: ast.expr) -> int | float | None:
 
 
 def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, str]) -> list[Partial]:
+    """Return the partials that a row of the table gives, for the arguments of a call."""
     env: dict[str, ast.expr] = {**dict(zip(rule.arguments, args, strict=False)), "y": code.name(name)}
     env |= {short: code.name(own) for short, own in GIVEN.items()}
     found = []
@@ -157,7 +161,7 @@ def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, s
 # --- polynomials -------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=4096)
 def polynomial(text: str) -> dict[str, ast.expr | None]:
-    """Partials of a sum of products, by SymPy. Literals are symbols to SymPy, so that none is rounded or merged."""
+    """Return the partials of a sum of products, by SymPy; literals are symbols to it, so that none is rounded."""
     literals: list[ast.expr] = []
     names: dict[str, sympy.Symbol] = {}
     expr = _to_sympy(code.parse(text), names, literals)
@@ -171,6 +175,7 @@ def polynomial(text: str) -> dict[str, ast.expr | None]:
 
 
 def _to_sympy(expr: ast.expr, names: dict[str, sympy.Symbol], literals: list[ast.expr]) -> sympy.Expr:
+    """Return an expression for SymPy, with a symbol for each literal."""
     if isinstance(expr, ast.Name):
         return names.setdefault(expr.id, sympy.Symbol(expr.id))
     if isinstance(expr, ast.Constant) and type(expr.value) is int:
@@ -194,6 +199,7 @@ def _to_sympy(expr: ast.expr, names: dict[str, sympy.Symbol], literals: list[ast
 
 
 def _from_sympy(expr: sympy.Expr, literals: list[ast.expr]) -> ast.expr:
+    """Return SymPy's expression as code."""
     if isinstance(expr, sympy.Symbol):
         return literals[int(expr.name[9:])] if expr.name.startswith("__literal") else code.name(expr.name)
     if isinstance(expr, sympy.Integer):
@@ -226,7 +232,7 @@ def pull(
     strong_zero: bool = True,
     complex_type: str = "dace.complex128",
 ) -> ast.expr:
-    """The contribution of the result's cotangent ``g`` to the operand's: ``conj(partial) * g``, guarded."""
+    """Return the contribution of the result's cotangent ``g`` to the operand's: ``conj(partial) * g``, guarded."""
     complex_result, real_operand = kind.get(result) == "complex", kind.get(p.operand) != "complex"
     involved = complex_result or not real_operand
     if p.vjp is not None:
@@ -248,7 +254,7 @@ def pull(
 def push(
     p: Partial, dx: ast.expr, kind: Mapping[str, str], result: str, complex_type: str = "dace.complex128"
 ) -> ast.expr:
-    """The contribution of the operand's tangent ``dx`` to the result's: ``partial * dx``, guarded."""
+    """Return the contribution of the operand's tangent ``dx`` to the result's: ``partial * dx``, guarded."""
     complex_result, complex_operand = kind.get(result) == "complex", kind.get(p.operand) == "complex"
     nothing: ast.expr = code.constant(0)
     if p.jvp is not None:
@@ -265,7 +271,10 @@ def push(
 
 
 def complex_literals(expr: ast.expr, complex_type: str) -> ast.expr:
-    """Numbers as complex numbers of the right precision: C++ mixes complex with nothing else. Exponents stay."""
+    """Return an expression with its numbers as complex numbers of a precision, exponents excepted.
+
+    C++ computes with a complex and another number only if both have the same type.
+    """
 
     class Literals(ast.NodeTransformer):
         def visit_Constant(self, node: ast.Constant) -> ast.expr:
@@ -289,7 +298,7 @@ def complex_literals(expr: ast.expr, complex_type: str) -> ast.expr:
 
 
 def quotient(factor: ast.expr, g: ast.expr) -> ast.expr:
-    """``factor * g``, written as one division where the factor is one."""
+    """Return ``factor * g``, as one division if the factor is one."""
     if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Div):
         one = isinstance(factor.left, ast.Constant) and factor.left.value == 1
         top = g if one else code.binary(ast.Mult, factor.left, g)

@@ -1,4 +1,4 @@
-"""Index expressions as numbers: the value of integer code for known symbols, element by element for arrays."""
+"""Evaluate index expressions for known symbols, element by element for arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FUNCTIONS = {
 
 
 def evaluated(expr: ast.expr, known: Mapping[str, Any]) -> Any:
-    """The value of an expression.
+    """Return the value of an expression.
 
     :raises NameError: a name is not known.
     """

@@ -1,4 +1,4 @@
-"""What kind of number each local name of straight-line code holds: bool < int < float < complex."""
+"""Infer the kind of number of scalar expressions: bool < int < float < complex."""
 
 from __future__ import annotations
 
@@ -26,16 +26,12 @@ OF_INTEGERS |= {"sdgrad_shift_left", "sdgrad_shift_right"}
 """Functions of generated code that take and give integers: they are in no table of derivatives."""
 
 
-
-
 def highest(kinds: Iterable[str], least: str = "bool") -> str:
     return max((least, *kinds), key=ORDER.index)
 
 
-
-
 def expression(expr: ast.expr, kinds: Mapping[str, str]) -> str:
-    """The kind of an expression; names nobody defines are integer symbols."""
+    """Return the kind of an expression; a name without a kind is an integer symbol."""
     if isinstance(expr, ast.Constant):
         return {bool: "bool", int: "int", float: "float", complex: "complex"}.get(type(expr.value), "float")
     if isinstance(expr, ast.Name):
@@ -53,6 +49,7 @@ def expression(expr: ast.expr, kinds: Mapping[str, str]) -> str:
 
 
 def call(expr: ast.Call, kinds: Mapping[str, str]) -> str:
+    """Return the kind of a function's result."""
     function = code.callee(expr)
     if function in CASTS:
         return CASTS[function]
@@ -66,5 +63,3 @@ def call(expr: ast.Call, kinds: Mapping[str, str]) -> str:
     if how == "real":
         return "float" if args == "complex" else args
     return highest((args,), "float") if how == "float" else how
-
-

@@ -1,4 +1,4 @@
-"""The table of scalar derivatives: one row a function, read by reverse and forward mode alike.
+"""Tabulate scalar derivatives: one row a function, read by reverse and forward mode alike.
 
 In a partial, ``x`` is the argument (``a`` and ``b`` for two), ``y`` the result. A partial of None is zero almost
 everywhere. ``singular`` marks rows whose partials can be infinite or undefined inside their domain: with a cotangent of
@@ -169,7 +169,7 @@ RULES: dict[str, ScalarRule] = {}
 
 
 def register(rule: ScalarRule) -> None:
-    """Add a row to the table. A row without a test domain, or under a name already taken, is refused."""
+    """Add a row to the table; refuse one without a test domain, or under a name already taken."""
     if len(rule.domain) != rule.arity:
         raise ValueError(f"scalar rule {rule.name!r} needs a test domain for each of its {rule.arity} arguments")
     names = (rule.name, *rule.aliases)

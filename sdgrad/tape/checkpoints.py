@@ -1,9 +1,18 @@
-"""Loops that keep their state now and then instead of a tape: which ones, what they keep, and how they run.
+"""Checkpoint loops: save the state before each segment of iterations, and tape one segment at a time.
 
-A loop of ``T`` trips is cut into segments. On the way forward only what a segment starts from is kept. On the way back
-each segment starts from there, runs again with a tape for its own trips, and then runs backwards: about ``sqrt(T)``
-states and ``sqrt(T)`` trips of tape are in memory instead of ``T``, and the loop runs once more. Where that is much
-still, segments are cut in turn: with ``k`` levels about ``T**(1 / (k + 1))`` states for each, and ``k`` more runs.
+The forward sweep saves the state at the start of each segment only. The reverse sweep restores it, runs the segment
+again with a tape, and then runs it backwards. A loop of ``T`` iterations holds about ``sqrt(T)`` states and ``sqrt(T)``
+iterations of tape instead of ``T``, and runs once more. These are uniform checkpoints of several levels (Griewank &
+Walther 2008, chapter 12): ``k`` levels hold about ``T**(1 / (k + 1))`` states each, and run the loop ``k`` more times.
+::
+
+    for t in range(T):                  for s in reversed(range(S)):
+        x = f(x)              -->           restore x
+                                            for t in segment(s): x = f(x), with a tape
+                                            for t in reversed(segment(s)): adjoint of f
+
+A loop qualifies at the top level of the program, with a constant iteration count, if its tape is long and its
+iterations are cheap. It declines if a segment cannot start from the contents of containers.
 """
 
 from __future__ import annotations
@@ -49,7 +58,7 @@ from sdgrad.tape.plan import Checkpoint, Level, TapePlan
 
 
 def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
-    """The loops that run again sooner than their tapes are written to memory and read back."""
+    """Yield the loops that take less time to run again than to write their tapes and read them back."""
     for k, node in enumerate(program.body):
         if not isinstance(node, Loop) or countable(node) is None or (k,) in plan.checkpoints:
             continue
@@ -64,7 +73,7 @@ def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
 
 
 def countable(loop: Loop) -> Param | None:
-    """The variable of a loop that makes a known number of trips, one by one."""
+    """Return the variable of a loop with a constant iteration count and a step of 1 or -1; None for other loops."""
     (dim,) = dims_of(loop)
     if dim.param is None or loop.also is not None or loop.last is not None or dim.param.step not in (1, -1):
         return None
@@ -72,16 +81,15 @@ def countable(loop: Loop) -> Param | None:
 
 
 def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, names: Names) -> Checkpoint | None:
-    """How a loop is cut into segments; None where a segment cannot start from what containers hold."""
+    """Cut a loop into segments; None if a segment cannot start from the contents of containers."""
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
     trips = countable(loop)
-    assigned = {n.symbol for n in walk(loop.body) if isinstance(n, SymbolAssign)}
     found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
     state = [c for c in found if c.name in memory.changed[path]]
     fixed = tuple((c, _room(c, (), names)) for c in found if c not in state)
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
-    if trips is None or not plain or unbound_symbols(loop.body, program) & assigned:
+    if trips is None or not plain or _carries_symbols(loop, program):
         return None
     size = max(1, sum(guess(c) for c in state))
     levels = []
@@ -91,16 +99,23 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
     return Checkpoint(trips, tuple(levels), fixed)
 
 
-def cut(count: int, state: int, tape: int) -> Iterator[tuple[int, int]]:
-    """The length of segments and how many there are, for each level.
+def _carries_symbols(loop: Loop, program: Program) -> bool:
+    """True if an iteration may use a symbol that an earlier iteration assigned: it is no container to save."""
+    assigned = {n.symbol for n in walk(loop.body) if isinstance(n, SymbolAssign)}
+    return bool(unbound_symbols(loop.body, program) & assigned)
 
-    :param count: trips of the loop.
-    :param state: bytes of what a segment starts from.
-    :param tape: bytes of the tapes of all trips.
+
+def cut(count: int, state: int, tape: int) -> Iterator[tuple[int, int]]:
+    """Yield the length of the segments and their number, for each level.
+
+    :param count: iterations of the loop.
+    :param state: bytes of the state that a segment starts from.
+    :param tape: bytes of the tapes of all iterations.
     """
-    each = max(1.0, tape / state)  # states that the whole tape has room for
+    each = max(1.0, tape / state)  # states that take as many bytes as the whole tape
 
     def kept(levels: int) -> float:
+        """Estimate the bytes of all states and of the tape of one shortest segment."""
         return (levels + 1) * each ** (1 / (levels + 1)) * state
 
     levels = 1
@@ -116,32 +131,32 @@ def cut(count: int, state: int, tape: int) -> Iterator[tuple[int, int]]:
 
 
 def _room(container: Container, segments: tuple[int, ...], names: Names) -> Container:
-    """Memory for the content of a container, or for one content for each segment."""
+    """Make a container for the content of another one, once or once for each segment."""
     desc = dt.Array(container.dtype, [*segments, *container.desc.shape], transient=True)
     return Container(names.fresh(f"checkpoint_{container.name}"), desc)
 
 
 def is_known(plan: TapePlan, path: Path) -> bool:
-    """Whether the tapes in a loop have sizes that are numbers."""
+    """True if all tapes in a loop have constant sizes, and need no counter of iterations."""
     sizes = (n for where, k in plan.kept_at() if where[: len(path)] == path for n in k.tape.shape)
     return all(n.is_number for n in sizes) and not any(p[: len(path)] == path for p in plan.counters)
 
 
 def pays(after: TapePlan, before: TapePlan, path: Path, program: Program) -> bool:
-    """Whether a plan with one more checkpointed loop keeps less by half of that loop's tape at least."""
+    """True if checkpoints of one more loop save at least half of that loop's tape."""
     return 2 * (bytes_of(before, program) - bytes_of(after, program)) >= bytes_in(path, before)
 
 
 def touched(program: Program, plan: TapePlan) -> set[str]:
-    """Memory that is not what the primal program left, once loops have run again in segments."""
+    """Collect the containers that differ from the primal's results after checkpointed loops have run again."""
     written = {program.root(w) for (k,) in plan.checkpoints for w in writes(program.body[k])}
     return written.union(*({c.name for c, _ in p.kept} for p in plan.checkpoints.values()))
 
 
 def carried(program: Program, memory: Memory, path: Path, undone: Iterable[str]) -> set[str]:
-    """Memory that a trip reads, and that is not what it was when a segment runs again.
+    """Find the state of a loop: containers that an iteration reads, and that are overwritten before it runs again.
 
-    What is private to a trip is made in it, and what nobody overwrites after it was read is still there.
+    Containers private to an iteration are defined in it, and no part of the state.
     """
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
@@ -158,7 +173,7 @@ def carried(program: Program, memory: Memory, path: Path, undone: Iterable[str])
 
 
 def read_by(node: Node, memory: Memory, path: Path) -> list[Access]:
-    """What a node reads by itself."""
+    """List the accesses by which a node itself reads."""
     place = memory.places[path]
     if isinstance(node, Leaf):
         accesses: list[Load | Store] = [*node.loads, *(s for s in node.stores if s.mode != "set" and not s.fresh)]
@@ -171,7 +186,7 @@ def read_by(node: Node, memory: Memory, path: Path) -> list[Access]:
 
 # --- how a loop with checkpoints runs -----------------------------------------------------------------------------
 def forward(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
-    """The loop, which keeps its state before each segment."""
+    """Return the primal loop, which saves its state before each segment."""
     level = found.levels[0]
     once = [_copy(kept, state, None, names) for state, kept in found.fixed]
     body = (*_save(level, sym(level.symbol), names), _segment(loop, loop.body, found, 1))
@@ -179,9 +194,9 @@ def forward(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
 
 
 def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names: Names) -> list[Node]:
-    """The segments from the last to the first: each from its state, once more with a tape, and backwards.
+    """Return the reverse sweep of a loop: from the last segment to the first, restore, run with a tape, run backwards.
 
-    :param again: the loop's body with what it keeps.
+    :param again: the loop's body with the stores to the tape.
     :param reverse: the adjoint of the loop's body.
     """
     once = [_copy(state, kept, None, names) for state, kept in found.fixed]
@@ -189,7 +204,7 @@ def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names:
 
 
 def _backwards(loop: Loop, found: Checkpoint, depth: int, again: Block, reverse: Block, names: Names) -> Loop:
-    """The segments of a level, the last first."""
+    """Run the segments of a level backwards: the last first, each with its shorter segments inside."""
     level = found.levels[depth - 1]
     restored = [_copy(state, kept, sym(level.symbol), names) for state, kept in level.saved]
     if depth == len(found.levels):
@@ -201,7 +216,7 @@ def _backwards(loop: Loop, found: Checkpoint, depth: int, again: Block, reverse:
 
 
 def _states(loop: Loop, found: Checkpoint, depth: int, names: Names) -> list[Node]:
-    """A segment, which keeps its state before each shorter one; the last of these need not run."""
+    """Run a segment forwards and save its state before each shorter segment; the last of these need not run."""
     level = found.levels[depth - 1]
     runs = _segment(loop, loop.body, found, depth)
     next_one = _save(level, sym(level.symbol) + 1, names)
@@ -209,31 +224,34 @@ def _states(loop: Loop, found: Checkpoint, depth: int, names: Names) -> list[Nod
 
 
 def _segment(loop: Loop, body: Block, found: Checkpoint, depth: int, backwards: bool = False) -> Loop:
-    """The trips of one segment."""
+    """Run the iterations of one segment, forwards or backwards."""
     first, last, step = found.first(depth), found.last(depth), found.trips.step
     start, stop, by = (last, first, -step) if backwards else (first, last, step)
     return Loop(loop.symbol, _value(start), _value(stop), _value(by), body, loop.source)
 
 
 def _count(level: Level, first: int, last: int, body: Block, source: Source) -> Loop:
-    """The segments of a level, one by one."""
+    """Run a body for the segments of a level from the first to the last."""
     return Loop(level.symbol, _value(first), _value(last), _value(1 if first <= last else -1), body, source)
 
 
 def _value(expr: Expr | int) -> Value:
+    """Make an index expression a control value."""
     return Value((), to_ast(sympy.sympify(expr)))
 
 
 def _save(level: Level, segment: Expr, names: Names) -> list[Node]:
+    """Copy the state to where a segment's is saved."""
     return [_copy(kept, state, segment, names) for state, kept in level.saved]
 
 
 def _copy(target: Container, source: Container, segment: Expr | None, names: Names) -> Leaf:
-    """A container's content to where it is kept, or back; in the place of a segment where there are such."""
+    """Copy a container's content to where it is saved, or back; at a segment's index if each segment has its own."""
     params, index = over(min(target, source, key=lambda c: len(c.shape)), names)
     v = names.fresh("v")
 
     def place(container: Container) -> Index:
+        """Index an element of the container, or of the copy that has a dimension for segments."""
         return (segment, *index) if segment is not None and len(container.shape) > len(index) else index
 
     body = (Load(v, source.name, place(source)), Store(target.name, place(target), v))

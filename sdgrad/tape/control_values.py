@@ -47,15 +47,20 @@ class ControlPlanner:
         """Tape what the reverse sweep of a node cannot read again."""
         memory = self.keeper.memory
         lost = [x for v in values(node) for x in v.loads if not memory.survives(x, None, path)]
-        in_map = any(isinstance(n, Scope) for _, n in memory.places[path].outer)
-        if lost and isinstance(node, Branch) and not in_map:
-            self.decisions[path] = self.keeper.keep_integer("arm", dace.int8, path)
-        elif lost and isinstance(node, SymbolAssign) and not in_map:
-            self.visit_assignment(node, path, lost)
-        elif lost:
-            self.kept[path] = tuple(self.keeper.keep(x, None, path) for x in lost if _is_repeated(x, node))
+        if lost:
+            self.visit_lost(node, path, lost)
         if isinstance(node, Loop) and node.last is not None:
             self.visit_last(node.last, path)
+
+    def visit_lost(self, node: Node, path: Path, lost: list[Load]) -> None:
+        """Tape the arm of a branch, the integer of a symbol, or the lost loads themselves."""
+        in_map = any(isinstance(n, Scope) for _, n in self.keeper.memory.places[path].outer)
+        if isinstance(node, Branch) and not in_map:
+            self.decisions[path] = self.keeper.keep_integer("arm", dace.int8, path)
+        elif isinstance(node, SymbolAssign) and not in_map:
+            self.visit_assignment(node, path, lost)
+        else:
+            self.kept[path] = tuple(self.keeper.keep(x, None, path) for x in lost if _is_repeated(x, node))
 
     def visit_assignment(self, node: SymbolAssign, path: Path, lost: list[Load]) -> None:
         """Trace all lost loads of a symbol's value to surviving elements; if that fails for one, tape the symbol."""

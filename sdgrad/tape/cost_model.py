@@ -1,4 +1,4 @@
-"""What tapes cost, with a guess for every size that is not known."""
+"""Estimate the size of tapes, with a guess for every unknown size, and the cost of alternatives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdgrad.tape.plan import TapePlan
 
 
 def worth_rerunning(leaf: Leaf) -> bool:
-    """Whether what a leaf defines is computed again sooner than kept: not if each element is a long sum."""
+    """True if it costs less to run a leaf with one store again than to tape it: unless each element is a long sum."""
     (store,) = leaf.stores
     own = free_names(*store.index)
     return (
@@ -23,22 +23,23 @@ def worth_rerunning(leaf: Leaf) -> bool:
 
 
 def worth_undoing(container: str, program: Program) -> bool:
-    """Whether keeping what writes destroy can be less than keeping what is read: not for single numbers."""
+    """True if restoring a container can take less tape than its needed values: unless it is a single number."""
     return any(n != 1 for n in program.containers[container].shape)
 
 
 def bytes_of(plan: TapePlan, program: Program) -> int:
-    """The size of a plan's tapes, and of copies of arguments that are put back, with a guess for every symbol."""
+    """Estimate the bytes of a plan's tapes, and of the copies of restored arguments."""
     arguments = [program.containers[n] for n in plan.undone if not program.containers[n].transient]
     return sum(guess(c) for c in (*plan.tape_containers, *arguments))
 
 
 def bytes_in(path: Path, plan: TapePlan) -> int:
-    """The size of the tapes of what is inside a node."""
+    """Estimate the bytes of the tapes of all nodes inside of a node."""
     kept = {k.tape.name: k.tape for where, k in plan.kept_at() if where[: len(path)] == path}
     return sum(map(guess, kept.values()))
 
 
 def guess(container: Container) -> int:
+    """Estimate the bytes of a container, with a guess for each symbol in its shape."""
     size = sympy.Mul(*container.shape) * container.dtype.bytes
     return int(size.subs({s: config.machine.unknown_size for s in size.free_symbols}))

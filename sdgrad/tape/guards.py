@@ -1,6 +1,13 @@
-"""Conditions in partials, as values of the primal: where operands are lost, what they decided is kept in a byte.
+"""Name the guards of partial derivatives, such that the tape can hold a guard's result instead of its operands.
 
-The derivative of ``min(a, b)`` asks which is less. Kept are then not two numbers of eight bytes, but the answer.
+The partials of ``min(a, b)`` depend on the comparison ``a < b`` only. If the operands are overwritten, the tape holds
+one byte instead of two numbers of eight::
+
+    v = min(a, b)          -->      v = min(a, b)
+                                    c = a < b
+    partial: 1 if a < b else 0      partial: 1 if c else 0
+
+Guards that mention the cotangent keep their form.
 """
 
 from __future__ import annotations
@@ -20,13 +27,15 @@ from sdgrad.tape.plan import TapePlan
 
 
 def with_conditions(program: Program, activity: Activity, names: Names) -> tuple[Program, Activity]:
-    """The program and what is known of it, with a name for every condition that active partials ask about."""
+    """Define a name for every guard of active partials, and use it in the facts of the leaves."""
     facts = dict(activity.facts)
 
     def block(nodes: Block, path: Path) -> Block:
+        """Name the guards in a block."""
         return tuple(node(n, (*path, k)) for k, n in enumerate(nodes))
 
     def node(n: Node, path: Path) -> Node:
+        """Name the guards in a node, and note the new facts of a leaf."""
         if not isinstance(n, Leaf):
             return with_children(n, tuple(block(b, (*path, arm)) for arm, b in enumerate(children(n))))
         if not activity.names.get(path):
@@ -40,9 +49,10 @@ def with_conditions(program: Program, activity: Activity, names: Names) -> tuple
 
 
 def with_kept(named: Activity, activity: Activity, plan: TapePlan) -> Activity:
-    """What is known of a program, with names for conditions in leaves that keep some: others ask when they run."""
+    """Keep the named guards in those leaves that tape one; restore the plain partials in all others."""
 
     def facts(path: Path) -> LeafFacts:
+        """Choose the facts of one leaf."""
         own = named.facts[path].kinds.keys() - activity.facts[path].kinds.keys()
         kept = plan.leaves[path].kept if path in plan.leaves else ()
         return (named if own & {k.name for k in kept} else activity).facts[path]
@@ -52,7 +62,7 @@ def with_kept(named: Activity, activity: Activity, plan: TapePlan) -> Activity:
 
 @dataclass
 class Conditions:
-    """Those of one leaf; ``known`` are names by text."""
+    """Name the guards of one leaf; ``known`` maps their text to names, ``new`` are definitions to insert."""
 
     kinds: Mapping[str, str]
     names: Names
@@ -60,6 +70,7 @@ class Conditions:
     new: list[Let] = field(default_factory=list)
 
     def named(self, leaf: Leaf, facts: LeafFacts, active: frozenset[str]) -> tuple[Leaf, LeafFacts]:
+        """Return a leaf that defines the names of its guards, and its facts with these names."""
         body: list[Instr] = []
         partials = dict(facts.partials)
         for instr in leaf.body:
@@ -75,10 +86,12 @@ class Conditions:
         return replace(leaf, body=tuple(body)), LeafFacts(kinds, partials, facts.unknown)
 
     def partial(self, p: Partial) -> Partial:
+        """Name the guards of one partial."""
         factor, guard, vjp = map(self.replaced, (p.factor, p.guard, p.vjp))
         return replace(p, factor=factor, guard=guard, vjp=vjp)
 
     def replaced(self, expr: ast.expr | None) -> ast.expr | None:
+        """Replace comparisons of primal values, and conjunctions of such, by names."""
         if expr is None:
             return None
         asked = self
@@ -98,7 +111,7 @@ class Conditions:
         return found
 
     def is_about_numbers(self, expr: ast.expr) -> bool:
-        """Whether a condition compares values of the leaf, and no cotangent."""
+        """True if a condition compares floating-point values of the leaf, and no cotangent."""
         names = names_in(expr)
         return (
             isinstance(expr, ast.Compare)
@@ -107,7 +120,10 @@ class Conditions:
         )
 
     def steps(self, expr: ast.IfExp) -> ast.expr | None:
-        """One, a half or zero (or the other way round), as ``a`` is beyond, at or before ``b``: half an integer."""
+        """Write the partial of a kink, which is 1, 1/2 or 0 for ``a > b``, ``a == b`` or ``a < b``, as half an integer.
+
+        Return None for any other expression.
+        """
         first, inner = expr.test, expr.orelse
         if not isinstance(inner, ast.IfExp) or not isinstance(first, ast.Compare) or not self.is_about_numbers(first):
             return None
@@ -120,6 +136,7 @@ class Conditions:
         return code.binary(ast.Mult, code.constant(0.5), count)
 
     def name(self, expr: ast.expr) -> ast.expr:
+        """Return the name of an expression; define it on first use."""
         text = ast.unparse(expr)
         if text not in self.known:
             self.known[text] = self.names.fresh("c")
@@ -128,13 +145,16 @@ class Conditions:
 
 
 OR_EQUAL: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.LtE, ast.Gt: ast.GtE}
+"""The reflexive closure of each strict order."""
 GIVEN_NAMES = set(GIVEN.values())
+"""Names in partials that stand for the cotangent and the tangent."""
 
 
 def replace_op(test: ast.Compare, op: type[ast.cmpop]) -> ast.Compare:
+    """Return a comparison of the same operands by another operator."""
     return ast.Compare(left=test.left, ops=[op()], comparators=test.comparators)
 
 
 def _is_tie(test: ast.expr, order: ast.Compare) -> bool:
-    """Whether a test is ``a == b`` where another is ``a < b`` or ``a > b``."""
+    """True if a test is ``a == b`` and the other one ``a < b`` or ``a > b``, of the same operands."""
     return type(order.ops[0]) in OR_EQUAL and ast.unparse(test) == ast.unparse(replace_op(order, ast.Eq))

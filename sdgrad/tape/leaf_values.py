@@ -22,11 +22,12 @@ from sdgrad.analysis.paths import Path
 from sdgrad.program.leaves import mentioned
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Store
 from sdgrad.symbolic import code, kinds
+from sdgrad.tape.dimensions import Dimension
 from sdgrad.tape.min_cut import cheapest_cut
 from sdgrad.tape.plan import Kept, LeafPlan
 from sdgrad.tape.recomputation import Available
 from sdgrad.tape.shared_values import shared_tape
-from sdgrad.tape.storage import Dimension, Keeper, varying
+from sdgrad.tape.storage import Keeper, varying
 from sdgrad.tape.stored_values import StoredValues
 
 
@@ -173,7 +174,7 @@ class LeafPlanner:
         """Give the dimensions of an array with an element for each instance, for the partial products of a product."""
         if not any(s.mode == "prod" and reduces(s, path, self.activity) for s in leaf.stores):
             return ()
-        return tuple(self.keeper.dimensions(self.available.memory.places[path], path, leaf.params, leaf))
+        return tuple(self.keeper.layout.dimensions(self.available.memory.places[path], path, leaf.params, leaf))
 
 
 def _derived(names: Set[str], definitions: Mapping[str, Instr]) -> set[str]:

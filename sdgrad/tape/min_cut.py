@@ -1,4 +1,9 @@
-"""The cheapest values to keep: a minimum vertex cut between what is lost and what is needed."""
+"""Choose the cheapest values to tape: a minimum vertex cut between the lost values and the needed ones.
+
+The graph has an edge from each operand to its result. Each name is split into an "in" and an "out" vertex, joined by
+an edge of the name's cost, which makes a vertex cut an edge cut. By the max-flow min-cut theorem (Ford & Fulkerson
+1956), a maximum flow finds it.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +14,11 @@ from networkx.algorithms.flow import shortest_augmenting_path
 
 
 def cheapest_cut(uses: Mapping[str, Set[str]], needed: Iterable[str], cost: Callable[[str], int | None]) -> set[str]:
-    """Names to keep so that every needed one can be computed again.
+    """Return the cheapest names to tape such that all needed names can be recomputed.
 
-    :param uses: for every name that is lost, or computed from what is, the names of that kind it is computed from.
-        A name without any is lost itself.
-    :param needed: the names that must be had.
-    :param cost: of keeping a name; None where it cannot be kept.
+    :param uses: the tainted operands of each tainted name. A name without any is lost itself.
+    :param needed: the names with values that the adjoint mentions.
+    :param cost: of taping a name; None if it cannot be taped.
     """
     needed = set(needed)
     if not needed:
@@ -25,7 +29,7 @@ def cheapest_cut(uses: Mapping[str, Set[str]], needed: Iterable[str], cost: Call
     graph = nx.DiGraph()
     for name, used in uses.items():
         price = cost(name)
-        # a price of None leaves the edge without capacity, which networkx takes for infinite
+        # without a capacity, the capacity of an edge is infinite
         graph.add_edge((name, "in"), (name, "out"), **({} if price is None else {"capacity": price}))
         for other in used:
             graph.add_edge((other, "out"), (name, "in"))

@@ -1,4 +1,8 @@
-"""The tape plan as data: for every value an adjoint mentions, where it comes from when the adjoint runs."""
+"""Represent the tape plan: the source of every primal value that the adjoint mentions.
+
+:mod:`sdgrad.tape.planner` makes a plan, :mod:`sdgrad.tape.recorder` adds its stores to the primal program, and the
+reverse sweep loads from it.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,11 @@ from sdgrad.symbolic.expr import sym
 
 @dataclass(frozen=True)
 class Kept:
-    """A value kept on the tape: ``tape[index] = value`` at its node.
+    """Tape a value at its node: ``tape[index] = value``.
 
-    The value is ``load``; without one it is a name of the leaf itself, which then keeps it while it runs (``inline``).
-    What is ``shared`` has been kept at another node already; ``copy`` puts it there, if not instance by instance.
+    The value is ``load``. Without a load it is a name that the leaf computes, and the leaf itself stores it
+    (``inline``). A ``shared`` entry is stored at an earlier node. ``copy`` stores all elements at once, instead of one
+    for each instance.
     """
 
     name: str
@@ -35,21 +40,22 @@ class Kept:
 
     @property
     def of(self) -> str | None:
-        """The container the value is read from; None for a value that a leaf computes."""
+        """The container that the value is loaded from; None for a value that a leaf computes."""
         return self.load.container if self.load is not None else None
 
     @property
     def leaf(self) -> Leaf:
-        """The copy onto the tape, as a leaf of its own."""
+        """The leaf that copies the value to the tape."""
         assert self.load is not None
         return self.copy or Leaf(self.params, (self.load, self.store), Source(label=self.tape.name))
 
     @property
     def store(self) -> Store:
+        """The store to the tape."""
         return Store(self.tape.name, self.index, self.name)
 
     def back(self, name: str | None = None) -> Load:
-        """The value, loaded from the tape."""
+        """Load the value from the tape."""
         return Load(name or self.name, self.tape.name, self.index)
 
     def __str__(self) -> str:
@@ -58,21 +64,21 @@ class Kept:
 
 @dataclass(frozen=True)
 class LeafPlan:
-    """How a leaf's adjoint gets its values: instructions that replay them, and what the primal must keep for it."""
+    """Give a leaf's adjoint its values: instructions that replay them, and the values that the primal must tape."""
 
     replay: tuple[Instr, ...] = ()
     kept: tuple[Kept, ...] = ()
     results: Mapping[str, tuple[str, tuple[sympy.Expr, ...]]] = field(
         default_factory=dict
     )  # final values of reductions
-    after: tuple[Kept, ...] = ()  # results to keep, read when the leaf is done
-    initial: Mapping[str, Kept] = field(default_factory=dict)  # what a reduction that is not fresh started from
-    instances: tuple[tuple[sympy.Expr, sympy.Expr], ...] = ()  # extent and index of an array with one element for each
+    after: tuple[Kept, ...] = ()  # results, taped after the leaf
+    initial: Mapping[str, Kept] = field(default_factory=dict)  # initial values of reductions that are not fresh
+    instances: tuple[tuple[sympy.Expr, sympy.Expr], ...] = ()  # dimensions of an array with an element per instance
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What a map's adjoint computes again before it runs backwards: these locals, with these loads from the tape."""
+    """Recompute these locals of a map before its adjoint runs, with these loads from the tape."""
 
     locals: frozenset[str]
     loads: Mapping[Path, Mapping[str, Kept]]
@@ -80,13 +86,13 @@ class Replay:
 
 @dataclass(frozen=True)
 class KeptSymbol:
-    """An integer on the tape: the value of a symbol, or the number of the arm a branch took."""
+    """Tape an integer: the value of a symbol, or the number of the arm that a branch took."""
 
     tape: Container
     index: tuple[sympy.Expr, ...]
 
     def keep(self, value: str) -> Leaf:
-        """The leaf that stores the value of a symbol or a number."""
+        """Return the leaf that stores the value of a symbol or a number."""
         v = f"v_{self.tape.name}"
         body = (Let(v, code.parse(value)), Store(self.tape.name, self.index, v))
         return Leaf((), body, Source(label=self.tape.name))
@@ -97,7 +103,7 @@ class KeptSymbol:
 
 @dataclass(frozen=True)
 class KeptRegion:
-    """An operand of a call on the tape, and the container it is put into again for the adjoint."""
+    """Tape an operand of a call, and restore it in a scratch container for the adjoint."""
 
     kept: Kept
     scratch: Container
@@ -106,9 +112,10 @@ class KeptRegion:
 
 @dataclass(frozen=True)
 class Counter:
-    """How many trips of a loop came before, over all its runs: the first index of the tapes inside of it.
+    """Count the iterations of a loop over all its runs: the first index of the tapes inside of it.
 
-    ``count`` is a symbol; ``total`` is the symbol of its final value, found by running the control flow once before.
+    ``count`` is the symbol that counts. ``total`` is the symbol of its final value, counted ahead
+    (:mod:`sdgrad.tape.trip_counting`).
     """
 
     count: str
@@ -117,44 +124,44 @@ class Counter:
 
 @dataclass(frozen=True)
 class Level:
-    """Segments of one length: of the whole loop, or of a segment of the level before."""
+    """Describe segments of one length, into which a loop or a segment of the level before is cut."""
 
-    symbol: str  # counts segments
-    length: int  # trips of a segment
-    count: int  # segments
-    saved: tuple[tuple[Container, Container], ...]  # what a segment starts from, and where it is kept for each
+    symbol: str  # counts the segments
+    length: int  # iterations of a segment
+    count: int  # number of segments
+    saved: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loop that keeps its state where segments of its trips begin, and runs each segment again on the way back.
+    """Describe a loop that saves its state before each segment, and runs each segment again on the way back.
 
-    Segments may be cut into shorter ones in turn, which keep their state as their segment runs again. The tapes inside
-    of the loop have room for one of the shortest. (Griewank and Walther, *Evaluating Derivatives*, chapter 12: uniform
-    checkpoints, of several levels.)
+    A segment may be cut into shorter ones, which save their state as their segment runs again. The tapes inside of the
+    loop have room for one of the shortest segments (uniform checkpoints of several levels; Griewank & Walther 2008,
+    chapter 12).
     """
 
     trips: Param  # the loop's variable
     levels: tuple[Level, ...]  # the longest segments first; each is a multiple of the next
-    fixed: tuple[tuple[Container, Container], ...]  # what all segments find as it is, and later nodes overwrite
+    fixed: tuple[tuple[Container, Container], ...]  # operands of all segments that nodes after the loop overwrite
 
     @property
     def length(self) -> int:
-        """Trips of the shortest segments."""
+        """Iterations of the shortest segments."""
         return self.levels[-1].length
 
     @property
     def kept(self) -> tuple[tuple[Container, Container], ...]:
-        """What is kept outside of tapes, and where."""
+        """Containers that checkpoints save, and where."""
         return (*(pair for level in self.levels for pair in level.saved), *self.fixed)
 
     def first(self, depth: int) -> sympy.Expr:
-        """The loop's variable in the first trip of a segment of so many levels."""
+        """Return the loop's variable in the first iteration of a segment of level ``depth``."""
         before = sum(level.length * sym(level.symbol) for level in self.levels[:depth])
         return sympy.expand(self.trips.start + self.trips.step * before)
 
     def last(self, depth: int) -> sympy.Expr:
-        """The loop's variable in the last trip of a segment of so many levels; before the first where it has none."""
+        """Return the loop's variable in the last iteration of a segment; before the first if the segment is empty."""
         end = sympy.expand(self.first(depth) + self.trips.step * (self.levels[depth - 1].length - 1))
         if self.trips.count == self.levels[0].length * self.levels[0].count:
             return end
@@ -162,7 +169,7 @@ class Checkpoint:
 
     @property
     def place(self) -> sympy.Expr:
-        """Where the loop's variable stands in its shortest segment, from 0."""
+        """Position of an iteration in its shortest segment, from 0."""
         return sympy.expand((sym(self.trips.name) - self.first(len(self.levels))) * self.trips.step)
 
     def __str__(self) -> str:
@@ -173,29 +180,30 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class TapePlan:
-    """All decisions, by node path."""
+    """Hold all decisions, by node path."""
 
     leaves: Mapping[Path, LeafPlan] = field(default_factory=dict)
     values: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)
     regions: Mapping[tuple[Path, str], KeptRegion] = field(default_factory=dict)
     replays: Mapping[Path, Replay] = field(default_factory=dict)
-    lasts: Mapping[Path, Kept] = field(default_factory=dict)  # last trips of loops, read when the loop is done
+    lasts: Mapping[Path, Kept] = field(default_factory=dict)  # last iterations of loops, taped after the loop
     decisions: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # arms that branches took
-    symbols: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # values that symbols were given
-    undo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # what a node's writes destroy
-    inverses: Mapping[Path, Leaf] = field(default_factory=dict)  # what puts that back without a tape
-    reruns: Mapping[Path, tuple[Leaf, ...]] = field(default_factory=dict)  # before a node's adjoint
-    undone: frozenset[str] = frozenset()  # containers that are put back on the way, also as each trip left them
-    originals: Mapping[Path, Mapping[Load, Load]] = field(default_factory=dict)  # of symbols' values
-    counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops whose trips are not known on entry
-    redo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # what a node defines in each trip
+    symbols: Mapping[Path, KeptSymbol] = field(default_factory=dict)  # values of symbols
+    undo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # old values that a node's writes destroy
+    inverses: Mapping[Path, Leaf] = field(default_factory=dict)  # leaves that restore them without a tape
+    reruns: Mapping[Path, tuple[Leaf, ...]] = field(default_factory=dict)  # leaves to run before a node's adjoint
+    undone: frozenset[str] = frozenset()  # containers that are restored on the way back, by undo or redo
+    originals: Mapping[Path, Mapping[Load, Load]] = field(default_factory=dict)  # surviving sources of symbols' values
+    counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops with a count not known on entry
+    redo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # values that a node defines in each iteration
     checkpoints: Mapping[Path, Checkpoint] = field(default_factory=dict)  # of loops that run again in segments
 
     def all_kept(self) -> Iterator[Kept]:
+        """Yield every entry of the tape."""
         return (kept for _, kept in self.kept_at())
 
     def kept_at(self) -> Iterator[tuple[Path, Kept]]:
-        """Everything that is kept, with the node that needs it."""
+        """Yield every entry of the tape, with the node that needs it."""
         for path, plan in self.leaves.items():
             yield from ((path, k) for k in (*plan.kept, *plan.after))
         for path, values in (*self.values.items(), *self.undo.items(), *self.redo.items()):
@@ -207,19 +215,19 @@ class TapePlan:
 
     @cached_property
     def containers(self) -> tuple[Container, ...]:
-        """Every container the plan needs: the tapes, and those that operands of calls are put into again."""
+        """All containers of the plan: the tapes, and the scratch containers of operands of calls."""
         return (*self.tape_containers, *(r.scratch for r in self.regions.values()))
 
     @cached_property
     def tape_containers(self) -> tuple[Container, ...]:
-        """Every container that lives from the primal to its adjoint."""
+        """All containers that live from the primal to its adjoint."""
         found = [k.tape for k in self.all_kept()]
         found += [k.tape for k in (*self.decisions.values(), *self.symbols.values())]
         found += [kept for c in self.checkpoints.values() for _, kept in c.kept]
         return tuple({c.name: c for c in found}.values())
 
     def numbers(self) -> sympy.Expr:
-        """How many floating-point numbers are kept."""
+        """Count the floating-point numbers on the tape."""
         shapes = {k.tape.name: k.tape for k in self.all_kept() if k.tape.dtype not in dace.dtypes.INTEGER_TYPES}
         return sympy.Add(*(sympy.Mul(*c.shape) for c in shapes.values()))
 

@@ -91,7 +91,7 @@ class Planner:
             reruns=self.available.scheduled_reruns(),
             undone=frozenset(w.container for w in self.available.clobbering.values()),
             originals=self.control.originals,
-            counters=self.keeper.counters,
+            counters=self.keeper.layout.counters,
             redo=taped.redone,
             checkpoints=self.keeper.checkpoints,
         )

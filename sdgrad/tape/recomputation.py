@@ -18,10 +18,11 @@ from functools import cached_property
 from sdgrad.analysis.access_relations import injective
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Access, Memory
-from sdgrad.program.tree import Leaf, Load, Node, Program, Store, children, own_reads, reads
+from sdgrad.program.tree import Leaf, Load, Program, Store, children
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.cost_model import worth_rerunning
+from sdgrad.tape.definitions import Definitions
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,11 @@ class Available:
         root = self.program.root(container)
         return any(root in self.memory.changed[(*first[:-1], k)] for k in range(first[depth] + 1, upto))
 
+    @cached_property
+    def definitions(self) -> Definitions:
+        """The leaves that define temporaries."""
+        return Definitions(self.memory)
+
     def leaf(self, path: Path) -> Leaf:
         """Return the leaf at a path."""
         node = self.memory.nodes[path]
@@ -113,7 +119,7 @@ class Available:
     # -- reruns
     def again(self, access: Access, user: Path, active: tuple[Path, ...]) -> tuple[list[Access], list[Rerun]] | None:
         """Plan to run the leaf that defines an access's value again; None if an operand of it is not available."""
-        define = self.definition(access) if self.rerun else None
+        define = self.definitions.reaching(access) if self.rerun else None
         if define is None or define in active:
             return None
         before = user[: len(define)]  # the node of the defining node's block that holds the user
@@ -161,62 +167,6 @@ class Available:
         access = self.memory.element(store, leaf, self.memory.places[path])
         return not self.memory.clobbers(access, after=True) and injective(store, leaf, len(store.index))
 
-    def is_of_trips(self, container: str) -> bool:
-        """True if one leaf in a loop defines every element of a container that the same iteration reads."""
-        writes = self.memory.writes.get(container, ())
-        if len(writes) != 1 or len(writes[0].path) == 1:
-            return False
-        nodes = self.memory.nodes
-        if any(container in own_reads(n) for n in nodes.values()):
-            return False
-        readers = (
-            (path, n)
-            for path, n in nodes.items()
-            if not children(n) and container in {self.program.root(r) for r in reads(n)}
-        )
-        return all(self.reads_only(writes[0].path, container, path, n) for path, n in readers)
-
-    def reads_only(self, define: Path, container: str, path: Path, node: Node) -> bool:
-        """True if a node is a leaf whose loads of a container all read what the leaf at ``define`` stored."""
-        if not isinstance(node, Leaf):
-            return False
-        loads = [x for x in node.loads if x.container == container]
-        found = [self.definition(self.memory.element(x, node, self.memory.places[path])) for x in loads]
-        return bool(found) and all(d == define for d in found)
-
     def inside_writes(self, path: Path, container: str) -> bool:
         """True if a node inside of a control node writes a container: its restoring happens too late for a rerun."""
         return bool(children(self.memory.nodes[path])) and self.program.root(container) in self.memory.changed[path]
-
-    def definition(self, access: Access) -> Path | None:
-        """Find the leaf that defines what an access reads, in the same iterations of the enclosing loops; or None."""
-        container = self.program.containers[access.container]
-        if not container.transient or container.view_of is not None or access.container in self.viewed:
-            return None
-        if not access.place.loops or access.place.owner(access.container) is not None:
-            return None
-        path = access.path
-        for depth in range(len(path), 0, -2):
-            for k in range(path[depth - 1] - 1, -1, -1):
-                where = (*path[: depth - 1], k)
-                if access.container in self.memory.changed[where]:
-                    return where if self.defines(where, access) else None
-        return None
-
-    @cached_property
-    def viewed(self) -> set[str]:
-        """Containers that others are views of."""
-        return {c.view_of for c in self.program.containers.values() if c.view_of is not None}
-
-    def defines(self, path: Path, access: Access) -> bool:
-        """True if the node is a leaf that covers the access with one unconditional store, and does not read it."""
-        leaf = self.memory.nodes[path]
-        if not isinstance(leaf, Leaf) or leaf.sequential:
-            return False
-        stores = [s for s in leaf.stores if s.container == access.container]
-        if len(stores) != 1 or stores[0].guard is not None or not (stores[0].mode == "set" or stores[0].fresh):
-            return False
-        if access.container in {x.container for x in leaf.loads}:
-            return False
-        write = self.memory.element(stores[0], leaf, self.memory.places[path])
-        return self.memory.covered(access, write)

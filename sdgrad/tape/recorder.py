@@ -1,4 +1,13 @@
-"""The primal program, keeping what the plan says."""
+"""Instrument the primal program: add the stores to the tape that the plan asks for.
+
+::
+
+    for i in range(n):                  for i in range(n):
+        x[0] = sin(x[0])        -->         tape[i] = x[0]
+                                            x[0] = sin(x[0])
+
+The recorder also counts iterations, records the arms of branches, and saves checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +48,7 @@ from sdgrad.tape.trip_counting import count_trips
 
 @dataclass
 class Recorder:
-    """Adds what the tape needs to blocks of the primal program; it writes only into ``scratch`` and ``allocated``."""
+    """Add the stores to the tape to blocks of the primal program; change only ``scratch`` and ``allocated``."""
 
     program: Program
     plan: TapePlan
@@ -48,7 +57,7 @@ class Recorder:
     allocated: set[str] = field(default_factory=set)  # tapes that have been given memory
 
     def record(self, block: Block, path: Path = (), owner: Path | None = None) -> Block:
-        """The block with the copies onto the tape that belong to ``owner``."""
+        """Return a block with the stores to the tapes of one owner; None stands for the primal program."""
         out: list[Node] = []
         for k, node in enumerate(block):
             here = (*path, k)
@@ -70,7 +79,7 @@ class Recorder:
         return tuple(out)
 
     def kept_at(self, node: Node, path: Path, owner: Path | None) -> tuple[list[Kept], list[Kept]]:
-        """What is kept before a node (or by it), and after it."""
+        """List the values that an owner tapes before (or within) a node, and those that it tapes after the node."""
         plan = self.plan.leaves.get(path, LeafPlan())
         replayed = [k for r in self.plan.replays.values() for k in r.loads.get(path, {}).values()]
         before = [*self.plan.undo.get(path, ()), *plan.kept, *self.plan.values.get(path, ()), *replayed]
@@ -87,12 +96,12 @@ class Recorder:
 
     @cached_property
     def assigned(self) -> set[str]:
-        """Symbols that the program, or its counting of trips, gives a value."""
+        """Symbols that the program, or the counting of its iterations, assigns."""
         own = {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)}
         return own | {c.total for c in self.plan.counters.values()}
 
     def recording(self, node: Node, path: Path, kept: list[Kept]) -> Node:
-        """A node that keeps by itself what only it can: values in its registers, the arm it takes, its trips."""
+        """Return a node that tapes what only it knows: computed values, the arm of a branch, a count of iterations."""
         if isinstance(node, Leaf):
             return replace(node, body=live((*node.body, *(k.store for k in kept if k.inline)), set()))
         if isinstance(node, Branch) and path in self.plan.decisions:
@@ -105,9 +114,9 @@ class Recorder:
         return node
 
     def make_room(self, node: Node, after: list[Kept]) -> list[Node]:
-        """Before a node of the program: one store to each tape whose size is a symbol that the program assigns.
+        """Return one store to each tape with a size that the program assigns, to run before a top-level node.
 
-        DaCe allocates such an array in the scope that uses it first, and would do so in every trip of a loop.
+        DaCe allocates such an array in the scope of its first use: without this, in every iteration of a loop.
         """
         out: list[Node] = []
         names = writes(node) | {k.tape.name for k in after}
@@ -122,7 +131,7 @@ class Recorder:
         return out
 
     def start_counting(self, node: Node, path: Path) -> list[Node]:
-        """Before a node of the program: how many trips its loops will make, where the tape has to know."""
+        """Return the nodes that count the iterations of loops ahead, to run before a top-level node."""
         counters = {p: c for p, c in self.plan.counters.items() if p[:1] == path}
         if not counters:
             return []
@@ -132,4 +141,5 @@ class Recorder:
 
 
 def assign(symbol: str, text: str) -> SymbolAssign:
+    """Assign an expression of symbols to a symbol."""
     return SymbolAssign(symbol, Value((), code.parse(text)), dace.int64)

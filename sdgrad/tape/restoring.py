@@ -1,8 +1,8 @@
 """Restore containers on the way back: decide which writes can be undone, and which of these need no tape.
 
 The reverse sweep undoes a write just before the adjoint of its node. If the old value is a function of what the leaf
-wrote (``x[i] = x[i] + 1`` for integers), a leaf computes it (:mod:`sdgrad.tape.inversion`). Else it is taped: "push" and
-"pop" in Tapenade (Hascoet & Pascual 2013).
+wrote (``x[i] = x[i] + 1`` for integers), a leaf computes it (:mod:`sdgrad.tape.inversion`). Else it is taped, by
+"push" and "pop" in the terms of Tapenade (Hascoet & Pascual 2013).
 """
 
 from __future__ import annotations

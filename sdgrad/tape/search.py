@@ -1,7 +1,8 @@
-"""Choosing the tape: of the plans that are tried, the one that keeps the fewest bytes.
+"""Search for the tape plan that keeps the fewest bytes.
 
-Containers are put back on the way where that keeps less than keeping what is read of them: each is tried alone, then
-they are added, the best first, as long as it pays. Then loops with long tapes are cut into segments.
+The search is greedy. It restores containers on the way back if this takes less tape than the values read from them: it
+tries each container alone, then adds them to the plan, the best first, as long as the tape gets shorter. Last it
+checkpoints loops with long tapes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sdgrad.program.names import Names
 from sdgrad.program.tree import Program, Region
 from sdgrad.tape import checkpoints, restoring
 from sdgrad.tape.cost_model import bytes_of, worth_undoing
+from sdgrad.tape.definitions import Definitions
 from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.planner import Planner
 from sdgrad.tape.recomputation import Available
@@ -24,7 +26,7 @@ from sdgrad.tape.recomputation import Available
 
 @dataclass(frozen=True)
 class Trial:
-    """What is asked of a plan: containers to be put back on the way, or as each trip left them; loops in segments."""
+    """Ask a plan to undo the writes to some containers, to redo those to others, and to checkpoint some loops."""
 
     undone: frozenset[str] = frozenset()
     redone: frozenset[str] = frozenset()
@@ -38,10 +40,11 @@ def plan_tape(
     names: Names,
     rerun: bool = True,
 ) -> TapePlan:
-    """The tape plan of a program.
+    """Choose the tape plan of a program.
 
-    :param operand_needs: connectors whose primal values the adjoint of a call mentions.
-    :param rerun: values may be put back and computed again; else all that is needed and overwritten is kept.
+    :param operand_needs: operands of calls whose primal values the calls' adjoints mention.
+    :param rerun: True if the reverse sweep may restore containers and run leaves again. Else all needed values that are
+        overwritten go on the tape.
     """
     search = Search(program, activity, operand_needs, names, Memory.of(program), rerun)
     best = search.segments(*search.redoing(*search.undoing())) if rerun else search.first()[0]
@@ -53,7 +56,7 @@ def plan_tape(
 
 @dataclass
 class Search:
-    """Tries plans of one program."""
+    """Try plans of one program."""
 
     program: Program
     activity: Activity
@@ -64,7 +67,10 @@ class Search:
     cuts: dict[tuple, set[str]] = field(default_factory=dict)  # answers that all trials share
 
     def plan(self, asked: Trial) -> tuple[TapePlan, set[str]] | None:
-        """A plan, and the containers that needed values are read from in loops, and are gone; None: impossible."""
+        """Make a plan, and list the overwritten containers that needed values in loops are read from.
+
+        Return None if a write to a container to restore cannot be undone.
+        """
         available = Available(self.program, self.memory, asked.undone, asked.redone, self.rerun)
         if not restoring.possible(available):
             return None
@@ -72,16 +78,17 @@ class Search:
         return planner.plan(self.operand_needs), planner.lost
 
     def first(self) -> tuple[TapePlan, set[str]]:
-        """The plan that puts nothing back."""
+        """Make the plan that restores no container."""
         found = self.plan(Trial())
         assert found is not None
         return found
 
     def size(self, plan: TapePlan) -> int:
+        """Estimate the bytes of a plan's tapes."""
         return bytes_of(plan, self.program)
 
     def undoing(self) -> tuple[TapePlan, Trial]:
-        """Containers put back on the way, as far as that keeps less."""
+        """Add containers to undo to the plan, as long as this shortens the tape."""
         best, lost = self.first()
         asked = Trial()
         candidates = {c for c in lost if worth_undoing(c, self.program)}
@@ -95,14 +102,17 @@ class Search:
         return best, asked
 
     def redoing(self, best: TapePlan, asked: Trial) -> tuple[TapePlan, Trial]:
-        """Those of them that one leaf defines in each trip, put back as it left them: trips are independent then."""
-        redone = frozenset(c for c in best.undone if Available(self.program, self.memory).is_of_trips(c))
+        """Redo, instead of undo, containers that each iteration defines anew, if the tape gets no longer.
+
+        The reverse iterations are independent then.
+        """
+        redone = frozenset(c for c in best.undone if Definitions(self.memory).is_per_iteration(c))
         other = Trial(asked.undone - redone, redone)
         found = self.plan(other) if redone else None
         return (found[0], other) if found is not None and self.size(found[0]) <= self.size(best) else (best, asked)
 
     def segments(self, best: TapePlan, asked: Trial) -> TapePlan:
-        """Loops with long tapes, cut into segments."""
+        """Checkpoint loops with long tapes, one after the other, if it pays."""
         if "checkpoints" in config.without:
             return best
         for path in list(checkpoints.worthwhile(self.program, best)):

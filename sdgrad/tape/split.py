@@ -1,8 +1,13 @@
-"""The two halves of a differentiated program, and what the first leaves for the second."""
+"""Split a differentiated program in two: a forward half that fills the tape, and a backward half that reads it.
+
+Containers that the forward half writes and the backward half uses become arguments of both halves: the *residuals* of a
+pullback. If a caller limits what may be stored, the backward half recomputes the rest from the arguments. This is
+rematerialization: the backward half starts with the slice of the forward half that computes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,8 +24,11 @@ from sdgrad.symbolic.expr import free_names
 
 @dataclass(frozen=True)
 class Halves:
-    """Two programs. ``kept``: what both have as arguments, local to neither. ``restarted``: arguments that the second
-    one takes as they were before the first, because it computes from them again."""
+    """Hold the forward and the backward half.
+
+    ``kept`` are the residuals, arguments of both. ``restarted`` are arguments that the backward half takes with their
+    values from before the forward half, since it recomputes from them.
+    """
 
     forward: Program
     backward: Program
@@ -29,9 +37,9 @@ class Halves:
 
     @cached_property
     def sizes(self) -> tuple[SymbolAssign, ...] | None:
-        """The symbols in the sizes of what is kept that the program gives a value, from its arguments alone.
+        """Assignments, from unchanged arguments only, of the symbols in the residuals' sizes.
 
-        None: some of them are known only when the forward half has run.
+        None if a size is known only after the forward half has run.
         """
         shapes = [self.forward.containers[n].desc for n in self.kept]
         assigned = assigned_in(self.forward.body)
@@ -41,34 +49,41 @@ class Halves:
         for node in self.forward.body:
             if isinstance(node, SymbolAssign):
                 known = {n.symbol for n in found} | self.forward.symbols.keys() - assigned
-                plain = all(
-                    x.container in self.forward.arguments and x.container not in changed for x in node.value.loads
-                )
-                mentioned = code.names_in(node.value.expr) | {s for x in node.value.loads for s in free_names(*x.index)}
-                if plain and mentioned - {x.name for x in node.value.loads} <= known:
+                given = set(self.forward.arguments) - changed
+                if _is_determined(node.value, given, known):
                     found.append(node)
             changed |= {self.forward.root(w) for w in writes(node)}
         return tuple(found) if needed <= {n.symbol for n in found} else None
 
     @property
     def programs(self) -> tuple[Program, Program]:
+        """The forward and the backward half."""
         return self.forward, self.backward
 
 
+def _is_determined(value: Value, containers: Set[str], symbols: Set[str]) -> bool:
+    """True if a value depends on some containers and symbols only."""
+    if any(x.container not in containers for x in value.loads):
+        return False
+    mentioned = code.names_in(value.expr) | {s for x in value.loads for s in free_names(*x.index)}
+    return mentioned - {x.name for x in value.loads} <= symbols
+
+
 def assigned_in(block: Block) -> set[str]:
-    """Symbols that a block gives a value."""
+    """Collect the symbols that a block assigns."""
     return {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)}
 
 
 def split(program: Program, forward: Block, backward: Block, stored: Collection[str] | None = None) -> Halves:
-    """The two halves of a program.
+    """Split a program into its two halves.
 
-    :param stored: local containers that may be kept; everything else the second half computes again. None: no limit.
+    :param stored: local containers that may be residuals; the backward half recomputes all others. None: no limit.
     """
     forward, backward, carried = carry_symbols(program, forward, backward)
     program = replace(program, containers={**program.containers, **carried})
 
     def used(block: Block) -> set[str]:
+        """Collect the containers with memory of their own that a block reads or writes."""
         return {program.root(n) for node in block for n in reads(node) | writes(node)}
 
     written = {program.root(n) for node in forward for n in writes(node)}
@@ -82,6 +97,7 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
         containers[name] = boundary(name, program.containers[name])
 
     def half(block: Block, suffix: str) -> Program:
+        """Make one half a program, with the arguments and residuals it uses."""
         names = [n for n in (*program.arguments, *sorted(shared)) if n in used(block)]
         return replace(
             program, name=f"{program.name}_{suffix}", containers=containers, body=block, arguments=tuple(names)
@@ -93,9 +109,10 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
 def computed_again(
     program: Program, forward: Block, shared: set[str], stored: set[str]
 ) -> tuple[Block, set[str], set[str]]:
-    """The nodes of the forward half that run again, what is still kept, and the arguments they start from.
+    """Return the slice of the forward half to recompute, the containers still kept, and the arguments it overwrites.
 
-    A kept container has its final content: where a node that runs again needs an earlier one, it is computed again.
+    A kept container holds its final content. If a node of the slice writes one, the slice recomputes that container,
+    too, and it is kept no longer.
     """
     arguments = {program.root(n) for n in program.arguments}
     kept = shared & stored
@@ -122,7 +139,10 @@ def computed_again(
 
 
 def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Block, Block, dict[str, Container]]:
-    """Integer symbols that the forward half assigns and the backward half uses, carried over in containers."""
+    """Pass integer symbols that the forward half assigns and the backward half uses on in containers.
+
+    Return both halves, with the stores and the assignments added, and the new containers.
+    """
     needed = {s for node in backward for s in used_symbols(node, program)}
     needed -= assigned_in(backward)
     assigned = {n.symbol: n for n in walk(forward) if isinstance(n, SymbolAssign) and n.symbol in needed}

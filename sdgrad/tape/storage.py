@@ -1,54 +1,34 @@
-"""Lay out the tape: give each kept value a container with a dimension for every loop that the value varies with.
+"""Make the containers of the tape, and the entries that say how a value gets there and back.
 
 ::
 
     for i in range(n):
-        for j in range(m):
-            tape_x[i, j] = x[j]        # x changes with i
+        map j: v = x[j]; ..        -->      tape_x[i, j] = x[j], if x changes with i
 
-A loop with an iteration count known on entry gives a dimension, counted from the loop's first iteration. For other loops
-(``while``, bounds read from data) one counter runs through all iterations in the whole program. Its dimension
-stands for that loop and for all loops around it. Loops that all read the same value give no dimension.
+A value has the dimensions of the loops that it varies with (:mod:`sdgrad.tape.dimensions`). A nest that reads fewer
+elements than it has instances (``x[i + j]``) tapes the box of these elements instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import dace
 import sympy
 from dace import data as dt
-from dace import symbolic
 
-from sdgrad.analysis.enclosing import Place, dims_of, extent
+from sdgrad.analysis.enclosing import Place
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Memory
 from sdgrad.analysis.value_ranges import Unbounded, extreme
-from sdgrad.config import config
-from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.program.leaves import params_of
 from sdgrad.program.names import Names
-from sdgrad.program.tree import (
-    SCALAR,
-    Container,
-    Leaf,
-    Load,
-    Loop,
-    Param,
-    Program,
-    Source,
-    Store,
-    SymbolAssign,
-    children,
-    walk,
-)
+from sdgrad.program.tree import SCALAR, Container, Leaf, Load, Loop, Param, Program, Source, Store
 from sdgrad.symbolic.expr import free_names, sym
-from sdgrad.tape.plan import Checkpoint, Counter, Kept, KeptSymbol
-
-Dimension = tuple[sympy.Expr, sympy.Expr]
-"""Extent of a tape's dimension, and the index of an instance in it."""
+from sdgrad.tape.dimensions import Dimension, Layout
+from sdgrad.tape.plan import Checkpoint, Kept, KeptSymbol
 
 
 @dataclass
@@ -59,7 +39,11 @@ class Keeper:
     memory: Memory
     names: Names
     checkpoints: Mapping[Path, Checkpoint] = field(default_factory=dict)
-    counters: dict[Path, Counter] = field(default_factory=dict)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The dimensions of the tapes."""
+        return Layout(self.program, self.memory, self.names, self.checkpoints)
 
     def owner(self, place: Place, container: str | None = None) -> Path | None:
         """Return the node whose replay fills a tape: the map a container is local to, or the checkpointed loop."""
@@ -75,7 +59,7 @@ class Keeper:
         once = all(path in constant for path, _ in place.outer)
         if once and not inline and (boxed := self.boxed(load, own)) is not None:
             return replace(boxed, owner=owner)
-        dims = self.dimensions(place, owner, own, leaf, constant)
+        dims = self.layout.dimensions(place, owner, own, leaf, constant)
         desc = self.program.containers[load.container].desc
         tape, index = self.container(load.container, desc.dtype, dims)
         return Kept(load.name, load, tape, index, owner, tuple(own), inline)
@@ -119,13 +103,15 @@ class Keeper:
     def keep_name(self, name: str, dtype: dace.typeclass, leaf: Leaf, path: Path) -> Kept:
         """Make a tape for a value that a leaf computes; the leaf itself stores it there."""
         owner = self.owner(self.memory.places[path])
-        dims = self.dimensions(self.memory.places[path], owner, leaf.params, leaf)
+        dims = self.layout.dimensions(self.memory.places[path], owner, leaf.params, leaf)
         tape, index = self.container(name, dtype, dims)
         return Kept(name, None, tape, index, owner, leaf.params, True)
 
     def keep_integer(self, stem: str, dtype: dace.typeclass, path: Path) -> KeptSymbol:
         """Make a tape for an integer of a control node."""
-        return KeptSymbol(*self.container(stem, dtype, self.dimensions(self.memory.places[path], None, (), None)))
+        return KeptSymbol(
+            *self.container(stem, dtype, self.layout.dimensions(self.memory.places[path], None, (), None))
+        )
 
     def container(
         self, stem: str, dtype: dace.typeclass, dims: Sequence[Dimension]
@@ -135,123 +121,18 @@ class Keeper:
         desc = dt.Array(dtype, shape, transient=True) if shape else dt.Scalar(dtype, transient=True)
         return Container(self.names.fresh(f"tape_{stem}"), desc), index or SCALAR
 
-    # -- dimensions
     def constant_in(self, load: Load, own: Sequence[Param], place: Place) -> set[Path]:
         """Find the loops in which a load is invariant: they neither write the container nor change the index."""
         names = free_names(*load.index, *(x for p in own for x in (p.start, p.stop, p.step)))
         unmoved = not names & (self.memory.varying - {d.name for d in place.dims} - {p.name for p in own})
         root = self.program.root(load.container)
+        if not unmoved:
+            return set()
         return {
             path
             for path, node in place.outer
-            if isinstance(node, Loop) and unmoved and node.symbol not in names and root not in self.memory.changed[path]
+            if isinstance(node, Loop) and node.symbol not in names and root not in self.memory.changed[path]
         }
-
-    def dimensions(
-        self,
-        place: Place,
-        owner: Path | None,
-        own: Sequence[Param],
-        leaf: Leaf | None,
-        constant_in: Set[Path] = frozenset(),
-    ) -> list[Dimension]:
-        """Give a tape the dimensions of the loops and maps between its owner and a node, and of the leaf itself.
-
-        :param own: parameters of the leaf that the value varies with.
-        :param constant_in: loops in which the value is invariant.
-        """
-        found: list[Dimension] = []
-        known: list[Param] = []
-        for path, node in place.outer:
-            again = self.checkpoints.get(path)
-            if path in constant_in or owner is not None and len(path) <= len(owner) and path != owner:
-                continue
-            if again is not None:
-                known.append(again.trips)
-                found.append((sympy.Integer(again.length), again.place))
-                continue
-            if path == owner:
-                continue
-            for dim in dims_of(node):
-                if dim.param is not None and self.is_known(dim.param, known) and not self.may_stop(node):
-                    known.append(dim.param)
-                    found.append(count_from_first(known))
-                elif isinstance(node, Loop):
-                    counter = self.counter(path)
-                    known, found = [], [(sym(counter.total), sym(counter.count))]
-                else:
-                    found.append(self.by_element(dim.param, leaf, place))
-        for p in own:
-            if self.is_known(p, known):
-                known.append(p)
-                found.append(count_from_first(known))
-            else:
-                found.append(self.by_element(p, leaf, place))
-        return found
-
-    @cached_property
-    def late(self) -> frozenset[str]:
-        """Symbols without a single value that is known before the top-level node around them runs."""
-        inner = (b for node in self.program.body for b in children(node))
-        return self.memory.varying | {n.symbol for b in inner for n in walk(b) if isinstance(n, SymbolAssign)}
-
-    def is_known(self, p: Param, known: Sequence[Param]) -> bool:
-        """True if the extent of a parameter depends only on symbols that have their values when the tape is made."""
-        if not p.step.is_number or (free_names(p.start, p.stop) & self.late) - {q.name for q in known}:
-            return False
-        try:
-            extent((*known, p), len(known))
-        except Unbounded:
-            return False
-        return True
-
-    def may_stop(self, node: object) -> bool:
-        """True if a loop with a condition may end long before its last iteration: a full dimension wastes memory."""
-        if not isinstance(node, Loop) or node.also is None:
-            return False
-        (dim,) = dims_of(node)
-        count = dim.param.count if dim.param is not None else None
-        return count is None or not count.is_number or int(count) > config.machine.open_loop_trips
-
-    def counter(self, loop: Path) -> Counter:
-        """Return the counter of a loop's iterations in the whole program; make it on first use."""
-        if loop not in self.counters:
-            node = self.memory.nodes[loop]
-            assert isinstance(node, Loop)
-            stems = (f"count_{node.symbol}", f"total_{node.symbol}")
-            self.counters[loop] = Counter(*map(self.names.fresh, stems))
-        return self.counters[loop]
-
-    def by_element(self, p: Param | None, leaf: Leaf | None, place: Place) -> Dimension:
-        """Make a dimension for a parameter with a range not known on entry: that of an array along which it runs.
-
-        The parameter must be the only name of the leaf in the subscript, with a coefficient of 1 or -1. All other
-        names in it are the same for all instances of an iteration, and iterations have dimensions of their own.
-
-        :raises DifferentiationError: there is no such array.
-        """
-        for access in (*leaf.loads, *leaf.stores) if leaf is not None and p is not None else ():
-            for extent_, expr in zip(self.program.containers[access.container].shape, access.index, strict=True):
-                if p is not None and leaf is not None and _runs_along(p, expr, leaf):
-                    if not free_names(extent_) & self.late:
-                        return extent_, expr
-        name = p.name if p is not None else "?"
-        raise DifferentiationError(
-            [
-                Problem(
-                    f"map parameter {name}",
-                    "has a range known only at run time, and indexes no array by itself: what to keep has no bound",
-                    str(leaf.source) if leaf is not None else str(place.path),
-                    "write the map as a for loop",
-                )
-            ]
-        )
-
-
-def _runs_along(p: Param, subscript: sympy.Expr, leaf: Leaf) -> bool:
-    """True if a subscript is a parameter, or its negative, plus terms that no instance of the leaf changes."""
-    own = {q.name for q in leaf.params} | {i.name for i in leaf.loads} | {i.name for i in leaf.lets}
-    return not (free_names(subscript) & own) - {p.name} and subscript.coeff(sym(p.name)) in (1, -1)
 
 
 def spread(expr: sympy.Expr, params: Sequence[Param], largest: bool) -> sympy.Expr:
@@ -263,21 +144,6 @@ def spread(expr: sympy.Expr, params: Sequence[Param], largest: bool) -> sympy.Ex
         low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)
         expr = sympy.expand(extreme(expr, p.name, low, high, largest))
     return expr
-
-
-def count_from_first(params: Sequence[Param]) -> Dimension:
-    """Give the dimension of the last of some nested parameters, counted from the least value it can have."""
-    p = params[-1]
-    low, high = extent(tuple(params), len(params) - 1)
-    step = abs(p.step)
-    if step == 1:
-        return _room((high - low) + 1), sym(p.name) - low
-    return _room(symbolic.int_floor(high - low, step) + 1), symbolic.int_floor(sym(p.name) - low, step)
-
-
-def _room(trips: sympy.Expr) -> sympy.Expr:
-    """Clamp an iteration count to an extent: an empty loop may have a negative count."""
-    return sympy.Max(trips, 1 if trips.is_number else 0)
 
 
 def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:

@@ -1,15 +1,19 @@
-"""Trips of loops, counted ahead: the control flow of a node, run once on copies of what it writes.
+"""Count the iterations of loops ahead: run the slice of a node that decides about them on copies of its containers.
 
-A tape inside a loop whose trips are not known on entry needs its size before the loop runs. What decides about
-trips (conditions, bounds, and all they depend on) is a slice of the program; it runs first, and leaves every
-container as it was.
+A tape inside a loop with an iteration count not known on entry needs its size before the loop runs. A program slice
+(Weiser 1984) keeps conditions, bounds, and all statements these depend on. It runs first and leaves every container as
+it was::
+
+    while r > tol:                  r_ = copy(r); total = 0
+        x = f(x, r)         -->     while r_ > tol: r_ = g(r_); total += 1
+        r = g(r)                    tape = empty(total); the loop itself
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Set
-from dataclasses import replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 import dace
 from dace import data as dt
@@ -48,19 +52,13 @@ from sdgrad.tape.plan import Counter
 def count_trips(
     node: Node, path: Path, counters: Mapping[Path, Counter], program: Program, names: Names
 ) -> tuple[list[Node], dict[str, Container]]:
-    """Nodes that give every counter's ``total`` its value, and the containers they work on."""
+    """Return nodes that give the ``total`` of each counter its value, and the containers they work on."""
     totals = {p: Container(names.fresh(c.total), dt.Scalar(dace.int64, transient=True)) for p, c in counters.items()}
     needed, symbols = decisive(node, path, counters.keys(), program)
-    control = _slice(node, path, needed, symbols, {p: c.name for p, c in totals.items()}, program)
+    control = _slice(node, path, Criterion(needed, symbols, {p: c.name for p, c in totals.items()}), program)
     assert control is not None
     written = sorted({program.root(w) for w in writes(control)} - {c.name for c in totals.values()})
-    views = [c for c in program.containers.values() if c.view_of is not None and program.root(c.name) in written]
-    copies = {n: program.containers[n].local(names.fresh(f"trial_{n}")) for n in written}
-    for view in views:
-        copies[view.name] = replace(view, name=names.fresh(f"trial_{view.name}"))
-    for view in views:
-        base = copies[view.view_of or ""].name
-        copies[view.name] = replace(copies[view.name], view_of=base)
+    copies = _copies(written, program, names)
     mapping = {n: c.name for n, c in copies.items()}
     filled = {program.root(w) for n in program.body[: path[0]] for w in writes(n)} | set(program.arguments)
     before = [copy_of(copies[n], program.containers[n], "set", names, f"trial_{n}") for n in written if n in filled]
@@ -74,13 +72,25 @@ def count_trips(
     return [*zeros, *before, *renamed((control,), mapping), *after], made
 
 
+def _copies(written: Sequence[str], program: Program, names: Names) -> dict[str, Container]:
+    """Make working copies of containers, and of all views of these, by the name of the original."""
+    views = [c for c in program.containers.values() if c.view_of is not None and program.root(c.name) in written]
+    copies = {n: program.containers[n].local(names.fresh(f"trial_{n}")) for n in written}
+    for view in views:
+        copies[view.name] = replace(view, name=names.fresh(f"trial_{view.name}"))
+    for view in views:
+        base = copies[view.view_of or ""].name
+        copies[view.name] = replace(copies[view.name], view_of=base)
+    return copies
+
+
 def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> tuple[set[str], set[str]]:
-    """Containers and symbols whose values decide how often the counted loops run."""
+    """Find the containers and symbols with values that decide how often the counted loops run."""
     needed: set[str] = set()
     symbols: set[str] = set()
     while True:
         before = len(needed) + len(symbols)
-        control = _slice(node, path, needed, symbols, dict.fromkeys(counted, ""), program)
+        control = _slice(node, path, Criterion(needed, symbols, dict.fromkeys(counted, "")), program)
         if control is not None:
             symbols |= used_symbols(control, program)
         for n in walk((control,)) if control is not None else ():
@@ -89,40 +99,46 @@ def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> tu
             return needed, symbols
 
 
-def _slice(
-    node: Node, path: Path, needed: Set[str], symbols: Set[str], counted: Mapping[Path, str], program: Program
-) -> Node | None:
-    """The part of a node that writes ``needed`` containers, assigns ``symbols``, or is a counted loop.
+@dataclass(frozen=True)
+class Criterion:
+    """What a slice must compute: containers, symbols, and the iteration counts of loops.
 
-    Counted loops count into the container named for them, if it has a name.
+    ``counted`` maps loops to the containers they count in; an empty name stands for one to be made later.
     """
+
+    needed: Set[str]
+    symbols: Set[str]
+    counted: Mapping[Path, str]
+
+
+def _slice(node: Node, path: Path, criterion: Criterion, program: Program) -> Node | None:
+    """Return the part of a node that a criterion asks for; None if it asks for nothing in it."""
     if isinstance(node, Leaf):
-        kept = drop_stores(node, lambda s: program.root(s.container) not in needed)
+        kept = drop_stores(node, lambda s: program.root(s.container) not in criterion.needed)
         return kept if kept.stores else None
     if isinstance(node, NodeCall):
-        return node if {program.root(w) for w in writes(node)} & needed else None
+        return node if {program.root(w) for w in writes(node)} & criterion.needed else None
     if isinstance(node, SymbolAssign):
-        return node if node.symbol in symbols else None
+        return node if node.symbol in criterion.symbols else None
     blocks: list[Block] = []
     for arm, block in enumerate(children(node)):
-        inner = (_slice(n, (*path, arm, k), needed, symbols, counted, program) for k, n in enumerate(block))
+        inner = (_slice(n, (*path, arm, k), criterion, program) for k, n in enumerate(block))
         blocks.append(tuple(n for n in inner if n is not None))
-    if path in counted:
+    if path in criterion.counted:
         assert isinstance(node, Loop)
-        if not blocks[0] and node.also is None and node.stop is not None:
-            return _trips(node, counted[path])
-        return replace(node, body=(*blocks[0], _increment(counted[path])))
-    if not any(blocks):
-        return None
-    return with_children(node, tuple(blocks))
+        return _counting(node, blocks[0], criterion.counted[path])
+    return with_children(node, tuple(blocks)) if any(blocks) else None
 
 
-def _increment(total: str) -> Leaf:
-    return _add(total, "1")
+def _counting(loop: Loop, body: Block, total: str) -> Node:
+    """Return a loop that counts its iterations; if its sliced body is empty, a leaf that computes their number."""
+    if not body and loop.also is None and loop.stop is not None:
+        return _trips(loop, total)
+    return replace(loop, body=(*body, _add(total, "1")))
 
 
 def _trips(loop: Loop, total: str) -> Leaf:
-    """``total += max(0, (stop - start) // step + 1)``: a loop that decides nothing need not run to be counted."""
+    """Return the leaf ``total += max(0, (stop - start) // step + 1)``."""
     assert loop.stop is not None
     start, stop, step = (ast.unparse(v.expr) for v in (loop.start, loop.stop, loop.step))
     loads = (*loop.start.loads, *loop.stop.loads, *loop.step.loads)
@@ -130,6 +146,7 @@ def _trips(loop: Loop, total: str) -> Leaf:
 
 
 def _add(total: str, trips: str, loads: tuple[Load, ...] = ()) -> Leaf:
+    """Return the leaf that adds an expression of some loads to a total."""
     before, after = f"{total}_before", f"{total}_after"
     sum_ = Value((Load(before, total, SCALAR), *loads), code.parse(f"{before} + {trips}"))
     return set_scalar(total, sum_, after, Source(label=total))

@@ -190,21 +190,18 @@ def capture(
     count = sum(is_tensor for is_tensor, _ in pure.returned.leaves)
     updated = {n: r for n, r in zip(call.buffers, results[count:], strict=True) if is_changed(r)}
     leaving = list(dict.fromkeys([*results[:count], *updated.values()]))
-    constants = held(program)
-    entering = [n for n in program.graph.nodes if n.op == "placeholder" and n not in constants]
-    sizes = {n: size_of(n.meta["val"]) for n in program.graph.nodes if is_size(n)}
-    body = [n for n in program.graph.nodes if n.op == "call_function" and n not in sizes]
-    translation = Translation(label, draws, constants, hooks or Hooks(), sizes)
+    translation = Translation(label, draws, held(program), hooks or Hooks(), sizes_in(program))
+    body, entering = translation.nodes(program)
     steps = steps_of(body, entering, leaving, translation, fallback)
     return Captured(
         steps,
         tuple(n.name for n in entering),
-        {n.name: t for n, t in constants.items()},
+        {n.name: t for n, t in translation.constants.items()},
         pure.returned.named(results[:count]),
         pure.returned.structure,
         {n: r.name for n, r in updated.items()},
         Open.of(program, [n.meta["val"] for n in entering[len(prefixed) :]]) if dynamic is not None else NONE,
-        {n.name: size for n, size in sizes.items()} if any(isinstance(s, Operation) for s in steps) else {},
+        translation.named_sizes() if any(isinstance(s, Operation) for s in steps) else {},
     )
 
 
@@ -229,6 +226,11 @@ def is_size(node: fx.Node) -> bool:
     return node.op == "call_function" and isinstance(value, torch.SymInt) and not free_unbacked_symbols(value)
 
 
+def sizes_in(program: torch.export.ExportedProgram) -> dict[fx.Node, Dim]:
+    """Return the sizes that a program computes, by node."""
+    return {n: size_of(n.meta["val"]) for n in program.graph.nodes if is_size(n)}
+
+
 @dataclass(frozen=True)
 class Translation:
     """What the segments of a program share."""
@@ -238,6 +240,15 @@ class Translation:
     constants: Mapping[fx.Node, torch.Tensor]
     hooks: Hooks
     sizes: Mapping[fx.Node, Dim]
+
+    def nodes(self, program: torch.export.ExportedProgram) -> tuple[list[fx.Node], list[fx.Node]]:
+        """Return the operations of a program, and the nodes of its arguments."""
+        body = [n for n in program.graph.nodes if n.op == "call_function" and n not in self.sizes]
+        return body, [n for n in program.graph.nodes if n.op == "placeholder" and n not in self.constants]
+
+    def named_sizes(self) -> dict[str, Dim]:
+        """Return the sizes by the names that steps have for them."""
+        return {n.name: size for n, size in self.sizes.items()}
 
     def run(self, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]) -> Translated:
         return Translator(self.label, self.draws, self.constants, self.sizes).run(body, entering, leaving)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,22 @@ class Size:
     value: Any
 
 
+def _known_sizes(program: CompiledProgram, slots: Container[str], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return the program's arguments that are sizes, as ctypes has them."""
+    own = {s: n for n, s in program.spelled.items()}
+    return {
+        a: d.dtype.as_ctypes()(sizes[own.get(a, a)])
+        for a, d in program.library.arguments.items()
+        if a not in slots and own.get(a, a) in sizes
+    }
+
+
+def _left_by(first: Half, second: Half, arguments: Container[str], restarted: Container[str]) -> tuple[str, ...]:
+    """Return what the second half takes of what the first one makes, or changes in copies of the arguments."""
+    left = {e.name for e in first.arrays if e.name not in arguments or e.copied and e.name not in restarted}
+    return tuple(e.name for e in second.arrays if e.name in left)
+
+
 @dataclass(frozen=True)
 class Half:
     """A compiled program that takes tensors by name; those that nobody gives are made, and returned.
@@ -63,14 +79,9 @@ class Half:
     def of(
         program: CompiledProgram, closure: Mapping[str, Any], sizes: Mapping[str, int], device: torch.device
     ) -> Half | None:
-        """None where a call needs more than tensors."""
+        """Return a half for one call after another; None if a call needs more than tensors."""
         slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
-        own = {s: n for n, s in program.spelled.items()}
-        known = {
-            a: d.dtype.as_ctypes()(sizes[own.get(a, a)])
-            for a, d in program.library.arguments.items()
-            if a not in slots and own.get(a, a) in sizes
-        }
+        known = _known_sizes(program, slots, sizes)
         entries: list[Entry | Size] = []
         for argument, desc in program.library.arguments.items():
             slot = slots.get(argument)
@@ -209,8 +220,6 @@ class Prepared:
         second = Half.of(programs.backward, signature.closure, sizes, device)
         if first is None or second is None:
             return None
-        made = {e.name for e in first.arrays} - set(arguments)
-        again = {e.name for e in first.arrays if e.copied} - set(programs.halves.restarted)
         return Prepared(
             function,
             order,
@@ -220,7 +229,7 @@ class Prepared:
             request,
             first,
             second,
-            tuple(e.name for e in second.arrays if e.name in made | again),
+            _left_by(first, second, arguments, programs.halves.restarted),
             tuple(Seed.of(o, signature.program, request, sizes) for o in request.outputs),
             {n: gradient_name(n, signature.program) for n in request.inputs},
             reaches,

@@ -75,25 +75,35 @@ def _by_name(spec: Spec, forward: Callable) -> dict[str, Any]:
 
 
 def _collect(spec: Spec, value: Any, where: str, found: list[dict[int, Any]]) -> None:
-    """The dimensions of one argument, tensor by tensor."""
+    """Append the open dimensions of one argument, tensor by tensor."""
     if isinstance(value, torch.Tensor):
-        pairs = spec.items() if isinstance(spec, Mapping) else enumerate(spec or ())
-        given = {k: _as_export(d) for k, d in pairs if d is not None and type(d) is not int}
-        if wrong := [k for k in given if not isinstance(k, int) or not -value.ndim <= k < value.ndim]:
-            raise ArgumentError(f"dynamic_shapes: '{where}' has {value.ndim} dimensions, and no dimension {wrong[0]!r}")
-        found.append({k % value.ndim: d for k, d in given.items()})
+        found.append(_open_dimensions(spec, value, where))
         return
-    inner, structure = pytree.tree_flatten(value, is_leaf=lambda x: x is not value)
+    inner, _ = pytree.tree_flatten(value, is_leaf=lambda x: x is not value)
     if inner and inner[0] is value or not inner:  # a leaf that is no tensor
         return
+    for part, x in zip(_parts(spec, value, inner, where), inner, strict=True):
+        _collect(part, x, where, found)
+
+
+def _open_dimensions(spec: Spec, tensor: torch.Tensor, where: str) -> dict[int, Any]:
+    """Return the open dimensions of a tensor, as ``torch.export`` has them."""
+    pairs = spec.items() if isinstance(spec, Mapping) else enumerate(spec or ())
+    given = {k: _as_export(d) for k, d in pairs if d is not None and type(d) is not int}
+    if wrong := [k for k in given if not isinstance(k, int) or not -tensor.ndim <= k < tensor.ndim]:
+        raise ArgumentError(f"dynamic_shapes: '{where}' has {tensor.ndim} dimensions, and no dimension {wrong[0]!r}")
+    return {k % tensor.ndim: d for k, d in given.items()}
+
+
+def _parts(spec: Spec, value: Any, inner: Sequence[Any], where: str) -> list[Spec]:
+    """Return the descriptions of the parts of a nested argument, one for each."""
     if isinstance(value, Mapping):
         parts = [(spec or {}).get(k) for k in value]
     else:
         parts = list(spec) if spec is not None else [None] * len(inner)
     if len(parts) != len(inner):
         raise ArgumentError(f"dynamic_shapes: '{where}' has {len(inner)} parts, and {len(parts)} are described")
-    for part, x in zip(parts, inner, strict=True):
-        _collect(part, x, where, found)
+    return parts
 
 
 def _as_export(what: Any) -> Any:

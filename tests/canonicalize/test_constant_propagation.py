@@ -69,7 +69,7 @@ def test_an_argument_that_bounds_are_read_from_gets_a_symbol():
     """
     )
     assert text(known_integers(before)) == block("""
-        n_value := v_0 with v_0 = n[0]
+        n_value := v with v = n[0]
         loop i = 0 .. n_value - 1 step 1:
           do:
             w = 1.0

@@ -23,12 +23,12 @@ def test_a_loop_with_a_condition_stores_its_variable():
     after = remember_trips(before)
     assert text(after) == block("""
         do:
-          v_0 = 0 - 1
-          last_k[0] = v_0
+          v = 0 - 1
+          last_k[0] = v
         loop k = 0 ... step 1 while v > 0 with v = x[0]:
           do:
-            v_1 = k
-            last_k[0] = v_1
+            v_0 = k
+            last_k[0] = v_0
           do:
             u = x[k]
             x[0] = u

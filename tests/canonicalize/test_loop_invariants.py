@@ -186,7 +186,7 @@ def test_which_loops_are_inside(f):
 
 def test_there_is_less_to_compute():
     amounts = []
-    for without in ((), ("hoist",)):
+    for without in ((), ("loop-invariants",)):
         with config.override(without=("loop-distribution", *without)):
             amounts.append(work(Signature.of(scattered, bind_arguments(scattered, arguments(), {})).program.body, 1))
     assert amounts[0] * 4 < amounts[1]

@@ -69,10 +69,7 @@ def attention(
     softmax_precision: int | None = None,
 ) -> list[Tensor | None]:
     """With ``P = softmax(s Q K^T + mask)``: ``V' = P^T Y'``, ``S' = P (Y' V^T - rows(Y Y'))``, ``Q' = s S' K``."""
-    if any(reversal.has(k) for k in CACHES) or any(c is not None for c in reversal.cotangents[1:]):
-        raise Declined("a cache, or derivatives of more than the result")
-    if softcap or softmax_precision is not None:
-        raise Declined("a cap, or probabilities in another precision")
+    _decline(reversal, softcap, softmax_precision)
     given = [reversal.operand(j) for j in range(3)]
     counts = (q_num_heads, kv_num_heads, kv_num_heads)
     q, k, v = (by_head(x, n) for x, n in zip(given, counts, strict=True))
@@ -99,6 +96,17 @@ def attention(
         for into, found in ((to_k, b.matmul(scaled.transpose(), mine)), (to_v, b.matmul(p.transpose(), d))):
             b.assign(one(into, n, own), lambda *i, f=found: f[i], mode="sum")
     return [*made, to_mask]
+
+
+def _decline(reversal: Reversed, softcap: float, softmax_precision: int | None) -> None:
+    """Decline what the adjoint does not cover.
+
+    :raises Declined: there are caches, a cap, another precision, or cotangents of other results.
+    """
+    if any(reversal.has(k) for k in CACHES) or any(c is not None for c in reversal.cotangents[1:]):
+        raise Declined("a cache, or derivatives of more than the result")
+    if softcap or softmax_precision is not None:
+        raise Declined("a cap, or probabilities in another precision")
 
 
 def factor(scale: float | None, width: Dim) -> float:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.families.recurrent import after, before
+from sdgrad.onnx_ops.families.recurrent import DIRECTIONS, GATES, STANDARD, Form, after, before
 from sdgrad.onnx_ops.registry import Reversed, adjoint
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined, Element, call, element, where
 from sdgrad.record.tensors import Tensor
 
 LENGTHS, FEATURES = 4, -1
+STATES = {"LSTM": 2, "GRU": 1}  # that a step hands to the next
 
 
 def stacked(b: Builder, parts: Sequence[Tensor]) -> Tensor:
@@ -31,14 +32,15 @@ def stacked(b: Builder, parts: Sequence[Tensor]) -> Tensor:
     return result
 
 
-def by_default(activations: Sequence[str], default: Sequence[str], clip: float | None) -> None:
-    """What is written here holds of sigmoids and hyperbolic tangents that nothing cuts off.
+def check_standard(form: Form) -> None:
+    """Decline what the adjoints here do not cover: they hold for the standard's activations, without a limit.
 
-    :raises Declined: of a layer with others.
+    :raises Declined: the layer has other activations, or clips them.
     """
-    if any(a.lower() != default[k % len(default)].lower() for k, a in enumerate(activations)):
+    standard = STANDARD[form.kind]
+    if any(a.lower() != standard[k % len(standard)].lower() for k, a in enumerate(form.activations)):
         raise Declined("other activations")
-    if clip is not None:
+    if form.clip is not None:
         raise Declined("clipped gates")
 
 
@@ -51,28 +53,27 @@ def through_tanh(d: Element, y: Element) -> Element:
 
 
 class Backwards:
-    """What the layers have in common: the loop, and what follows from the gates' cotangents.
+    """Run a recurrence backwards through time, then take the weights' gradients from the gates' cotangents.
 
-    ``own[d]`` are the cotangents of what the input gives to the gates (time, batch, gates), ``again[d]`` of what the
-    state gives to them; they differ where a gate stands between.
-
-    :param states: how many states a step hands to the next.
+    LSTM and GRU share everything but the step. ``own[d]`` are the cotangents of what the input gives to the gates
+    (time, batch, gates), ``again[d]`` of what the state gives to them; they differ if a gate stands between.
     """
 
-    def __init__(self, b: Builder, reversal: Reversed, gates: int, states: int, direction: str, layout: int) -> None:
-        self.b, self.reversal, self.gates, self.layout = b, reversal, gates, layout
+    def __init__(self, b: Builder, form: Form, reversal: Reversed) -> None:
+        layout, states = form.layout, STATES[form.kind]
+        self.b, self.reversal, self.gates, self.layout = b, reversal, GATES[form.kind], layout
         self.x = self.time_first(reversal.operand(0))
         self.w, self.r = reversal.operand(1), reversal.operand(2)
         self.hidden = self.r.shape[2]
         self.steps, self.batch = self.x.shape[:2]
-        self.backwards = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+        self.backwards = DIRECTIONS[form.direction]
         self.lengths = reversal.operand(LENGTHS) if reversal.has(LENGTHS) else None
         self.history = [reversal.result(1 + states + k) for k in range(states)]
         self.kept = [r for r in reversal.results[1 + 2 * states :] if r is not None]
         y, *final = reversal.cotangents[: 1 + states]
         self.seed = y.transpose([1, 2, 0, 3]) if y is not None and layout else y
         self.final = [self.time_first(f) if f is not None else None for f in final]
-        shape = [self.steps, self.batch, gates * self.hidden]
+        shape = [self.steps, self.batch, self.gates * self.hidden]
         self.own = [b.declare("g", shape, self.x.dtype) for _ in self.backwards]
         self.again = self.own
         self.start: list[list[Tensor]] = [[] for _ in final]
@@ -184,10 +185,11 @@ def lstm(
     layout: int = 0,
 ) -> list[Tensor | None]:
     """``c = f c0 + i g``, ``h = o tanh(c)``, of gates ``i``, ``o``, ``f`` and ``g``."""
-    by_default(activations, ("Sigmoid", "Tanh", "Tanh"), clip)
+    form = Form("LSTM", direction, layout, clip, activations)
+    check_standard(form)
     if input_forget:
         raise Declined("coupled gates")
-    layer = Backwards(b, reversal, 4, 2, direction, layout)
+    layer = Backwards(b, form, reversal)
     n, holes = layer.hidden, reversal.operand(7) if reversal.has(7) else None
 
     def peephole(k: int, d: int) -> Tensor:
@@ -244,8 +246,9 @@ def gru(
     linear_before_reset: int = 0,
 ) -> list[Tensor | None]:
     """``h = (1 - z) n + z h0``, with ``n`` of ``r (R h0)`` (``linear_before_reset``) or of ``R (r h0)``."""
-    by_default(activations, ("Sigmoid", "Tanh"), clip)
-    layer = Backwards(b, reversal, 3, 1, direction, layout)
+    form = Form("GRU", direction, layout, clip, activations)
+    check_standard(form)
+    layer = Backwards(b, form, reversal)
     if linear_before_reset:
         layer.again = [b.declare("g", own.shape, own.dtype) for own in layer.own]
 

@@ -163,9 +163,7 @@ def convolution(
         weights, matrix = as_product(b, x, w, over, group)
         found = b.matmul(weights, matrix)
         result = found.reshape([x.shape[0], w.shape[0], *over.counts(x.shape[2:])])
-    if bias is None:
-        return result
-    return result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, x.rank - 1)))
+    return _with_bias(result, bias)
 
 
 @lowering("ConvTranspose")
@@ -184,7 +182,7 @@ def transposed_convolution(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
-    """The transpose of a convolution with respect to its image: a product, scattered to the windows."""
+    """Transpose a convolution with respect to its image: a product, scattered to the windows."""
     rank = x.rank - 2
     kernel = [int(n) for n in w.shape[2:]]
     strides, dilations = tuple(strides) or (1,) * rank, tuple(dilations) or (1,) * rank
@@ -196,24 +194,47 @@ def transposed_convolution(
     if output_shape or auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         grown = [dim(sympy.sympify(n) * s) for n, s in zip(x.shape[2:], strides, strict=True)]
         wanted = list(output_shape)[-rank:] or grown
-        total = [max(0, f - n) if isinstance(f, int) else f - n for f, n in zip(full, wanted, strict=True)]
-        before = [t // 2 if auto_pad != "SAME_LOWER" else t - t // 2 for t in total]
+        before = _centred(full, wanted, auto_pad)
     else:
-        given = tuple(pads) if pads and auto_pad != "VALID" else (0,) * (2 * rank)
-        before = list(given[:rank])
-        wanted = [dim(f - p - q) for f, p, q in zip(full, given[:rank], given[rank:], strict=True)]
-    after = [
-        max(0, f - p - n) if isinstance(f, int) else f - p - n for f, p, n in zip(full, before, wanted, strict=True)
-    ]
+        before, wanted = _without_pads(full, pads if auto_pad != "VALID" else ())
+    after = [_excess(f, p, n) for f, p, n in zip(full, before, wanted, strict=True)]
     over = Windows(tuple(kernel), strides, dilations, tuple(before), tuple(after))
     node = library_node(x, w, over, group, wanted, IMAGE) if over.counts(wanted) == x.shape[2:] else None
     if node is not None:
-        result = b.call(node, {RESULT: x, WEIGHTS: w}, IMAGE, node.shape(IMAGE), x.dtype)
-    else:
-        result = _scattered_products(b, x, w, over, group, full)
-        for axis, (low, n) in enumerate(zip(before, wanted, strict=True), start=2):
-            result = _window(b, result, axis, low, n)
-    return result if bias is None else result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, 1 + rank)))
+        return _with_bias(b.call(node, {RESULT: x, WEIGHTS: w}, IMAGE, node.shape(IMAGE), x.dtype), bias)
+    result = _scattered_products(b, x, w, over, group, full)
+    for axis, (low, n) in enumerate(zip(before, wanted, strict=True), start=2):
+        result = _window(b, result, axis, low, n)
+    return _with_bias(result, bias)
+
+
+def _without_pads(full: Sequence[Dim], pads: Sequence[int]) -> tuple[list[Dim], list[Dim]]:
+    """Return the padding before each axis, and the extents without the padding at both ends."""
+    rank = len(full)
+    given = tuple(pads) or (0,) * (2 * rank)
+    wanted = [dim(f - p - q) for f, p, q in zip(full, given[:rank], given[rank:], strict=True)]
+    return list(given[:rank]), wanted
+
+
+def _centred(full: Sequence[Dim], wanted: Sequence[Dim], auto_pad: str) -> list[Dim]:
+    """Return the padding before each axis of a result in the middle; of an odd padding, SAME_LOWER has more before."""
+    total = [_excess(f, n) for f, n in zip(full, wanted, strict=True)]
+    return [t // 2 if auto_pad != "SAME_LOWER" else t - t // 2 for t in total]
+
+
+def _with_bias(result: Tensor, bias: Tensor | None) -> Tensor:
+    """Add the bias of each channel."""
+    if bias is None:
+        return result
+    return result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, result.rank - 1)))
+
+
+def _excess(full: Dim, *parts: Dim) -> Dim:
+    """Return how many elements of an axis are in none of its parts; not negative if that is known."""
+    left = full
+    for part in parts:
+        left = left - part
+    return max(0, left) if isinstance(full, int) else left
 
 
 def _scattered_products(b: Builder, x: Tensor, w: Tensor, over: Windows, group: int, extents: Sequence[Dim]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from sdgrad.onnx_ops.registry import lowering
@@ -36,21 +37,11 @@ def gemm(
 
 @lowering("Einsum")
 def einsum(b: Builder, *operands: Tensor, equation: str) -> Tensor:
-    """Einstein's sum: letters that the result does not have are summed over."""
-    text = equation.replace(" ", "")
-    left, arrow, right = text.partition("->")
+    """Compute Einstein's sum: letters that the result does not have are summed over."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
     terms = [expanded(t, x.rank) for t, x in zip(left.split(","), operands, strict=True)]
-    if not arrow:
-        letters = [c for t in terms for c in t]
-        dots = sorted({c for c in letters if c.isdigit()})
-        right = "".join(dots) + "".join(sorted({c for c in letters if letters.count(c) == 1 and not c.isdigit()}))
-    elif "..." in right:
-        right = right.replace("...", "".join(sorted({c for t in terms for c in t if c.isdigit()})))
-    extents: dict[str, object] = {}
-    for term, x in zip(terms, operands, strict=True):
-        for letter, n in zip(term, x.shape, strict=True):
-            if extents.get(letter, 1) == 1:
-                extents[letter] = n
+    right = _result_letters(terms, right if arrow else None)
+    extents = _extents(terms, operands)
     summed = [c for c in extents if c not in right]
     if len(set(right)) != len(right):
         raise Declined(f"the equation {equation}")
@@ -66,6 +57,25 @@ def einsum(b: Builder, *operands: Tensor, equation: str) -> Tensor:
     if not summed:
         return b.compute(shape, operands[0].dtype, lambda *i: value(i, ()))
     return b.reduction(shape, [extents[c] for c in summed], value, "sum", operands[0].dtype)
+
+
+def _result_letters(terms: Sequence[str], right: str | None) -> str:
+    """Return the letters of the result: those given, else all that occur once, in alphabetical order; dots first."""
+    letters = [c for t in terms for c in t]
+    dots = "".join(sorted({c for c in letters if c.isdigit()}))
+    if right is not None:
+        return right.replace("...", dots)
+    return dots + "".join(sorted({c for c in letters if letters.count(c) == 1 and not c.isdigit()}))
+
+
+def _extents(terms: Sequence[str], operands: Sequence[Tensor]) -> dict[str, object]:
+    """Return the extent of every letter; an extent of one is broadcast."""
+    extents: dict[str, object] = {}
+    for term, x in zip(terms, operands, strict=True):
+        for letter, n in zip(term, x.shape, strict=True):
+            if extents.get(letter, 1) == 1:
+                extents[letter] = n
+    return extents
 
 
 def expanded(term: str, rank: int) -> str:

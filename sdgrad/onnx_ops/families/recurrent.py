@@ -6,6 +6,7 @@ Elman 1990 (RNN), Hochreiter and Schmidhuber 1997 (LSTM), Cho et al. 2014 (GRU),
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import sympy
@@ -30,6 +31,15 @@ ACTIVATIONS: dict[str, Callable[[float, float], Activation]] = {
     "softsign": lambda a, c: lambda x: x / (1 + call("abs", x)),
     "softplus": lambda a, c: softplus,
 }
+DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+"""Of each direction of a layer: true if it runs backwards through time."""
+
+GATES = {"RNN": 1, "LSTM": 4, "GRU": 3}
+"""The number of gates, whose rows lie one behind the other in the weights."""
+
+STANDARD = {"RNN": ("Tanh",), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh")}
+"""The activations of a direction unless a layer names others."""
+
 DEFAULTS = {"leakyrelu": (0.01, 0.0), "hardsigmoid": (0.2, 0.5), "elu": (1.0, 0.0), "affine": (1.0, 0.0)}
 DEFAULTS |= {"thresholdedrelu": (1.0, 0.0), "scaledtanh": (1.0, 1.0)}
 
@@ -61,30 +71,46 @@ def after(t: sympy.Expr, backwards: bool) -> sympy.Expr:
     return t if backwards else t + 1
 
 
+@dataclass(frozen=True)
+class Form:
+    """The form of a layer, by the operator's attributes."""
+
+    kind: str
+    direction: str
+    layout: int
+    clip: float | None
+    activations: Sequence[str] = ()
+    alpha: Sequence[float] = ()
+    beta: Sequence[float] = ()
+
+    def functions(self) -> list[tuple[Activation, ...]]:
+        """Return the activations of each direction.
+
+        :raises Declined: there is no such activation.
+        """
+        standard = STANDARD[self.kind]
+        found = chosen(list(self.activations) or standard * len(DIRECTIONS[self.direction]), self.alpha, self.beta)
+        return [tuple(found[k : k + len(standard)]) for k in range(0, len(found), len(standard))]
+
+
 class Layer:
-    """What the three have in common: directions, lengths, layouts, and the loop over time.
+    """Run a recurrence over time, in one direction or both, for sequences of one length or several.
+
+    RNN, LSTM and GRU share everything but the step: the products with the inputs of all steps at once, the loop over
+    time, the states of sequences that have ended, and what is kept for an adjoint.
 
     :param x: time, batch, features (``layout`` 0).
     """
 
-    def __init__(
-        self,
-        b: Builder,
-        x: Tensor,
-        w: Tensor,
-        r: Tensor,
-        bias: Tensor | None,
-        gates: int,
-        direction: str,
-        layout: int,
-        clip: float | None,
-    ) -> None:
+    def __init__(self, b: Builder, form: Form, x: Tensor, w: Tensor, r: Tensor, bias: Tensor | None) -> None:
         hidden = int(r.shape[2])
-        self.b, self.r, self.bias, self.layout, self.clip = b, r, bias, layout, clip
-        self.gates, self.hidden = gates, hidden
+        layout = form.layout
+        self.b, self.r, self.bias, self.layout, self.clip = b, r, bias, layout, form.clip
+        self.gates, self.hidden = GATES[form.kind], hidden
+        self.functions = form.functions()
         self.x = x.transpose([1, 0, 2]) if layout else x
         self.steps, self.batch = self.x.shape[:2]
-        self.directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+        self.directions = DIRECTIONS[form.direction]
         count = len(self.directions)
         self.y = b.declare("y", [self.steps, count, self.batch, hidden], x.dtype)
         self.final = [b.declare("h", [count, self.batch, hidden], x.dtype)]
@@ -118,6 +144,10 @@ class Layer:
     def gate(self, tensor: Tensor, k: int) -> Tensor:
         """One gate's share along the last axis."""
         return tensor.slice(-1, k * self.hidden, self.hidden)
+
+    def activated(self, function: Activation, own: Tensor, again: Tensor, k: int) -> Tensor:
+        """Return a gate: the activation of what the input and the state give to it."""
+        return self.gate(own, k).map(lambda p, q: function(self.limited(p + q)), self.gate(again, k))
 
     def limited(self, x: Element) -> Element:
         return x if self.clip is None else clipped(x, -self.clip, self.clip)
@@ -192,12 +222,14 @@ def rnn(
     hidden_size: int | None = None,
     layout: int = 0,
 ) -> list[Tensor]:
-    layer = Layer(b, x, w, r, bias, 1, direction, layout, clip)
-    functions = chosen(activations, activation_alpha, activation_beta)
+    """``h = f(W x + R h0 + b)``."""
+    form = Form("RNN", direction, layout, clip, activations, activation_alpha, activation_beta)
+    layer = Layer(b, form, x, w, r, bias)
 
     def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
+        (f,) = layer.functions[d]
         again = layer.again(states[0], d, 0, 1)
-        return [layer.given[d].select(0, t).map(lambda p, q: functions[d](layer.limited(p + q)), again)]
+        return [layer.activated(f, layer.given[d].select(0, t), again, 0)]
 
     return layer.run(lengths, [layer.start(start)], step)
 
@@ -223,29 +255,28 @@ def lstm(
     input_forget: int,
     layout: int = 0,
 ) -> list[Tensor]:
-    layer = Layer(b, x, w, r, bias, 4, direction, layout, clip)
-    names = list(activations) or ["Sigmoid", "Tanh", "Tanh"] * len(layer.directions)
-    functions = chosen(names, activation_alpha, activation_beta)
+    """``c = f c0 + i g``, ``h = o tanh(c)``; with peepholes, the gates ``i``, ``o`` and ``f`` see the cell, too."""
+    form = Form("LSTM", direction, layout, clip, activations, activation_alpha, activation_beta)
+    layer = Layer(b, form, x, w, r, bias)
 
     def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
-        f, g, h = functions[3 * d : 3 * d + 3]
+        f, g, h = layer.functions[d]
         own, again = layer.given[d].select(0, t), layer.again(states[0], d, 0, 4)
 
-        def gate(k: int, peep: int | None, c: Tensor, function: Activation) -> Tensor:
-            parts = [layer.gate(own, k), layer.gate(again, k)]
-            if peepholes is None or peep is None:
-                return parts[0].map(lambda p, q: function(layer.limited(p + q)), parts[1])
-            weight = layer.gate(peepholes.select(0, d), peep)
-            return parts[0].map(lambda p, q, m, v: function(layer.limited(p + q + m * v)), parts[1], weight, c)
+        def gate(k: int, c: Tensor) -> Tensor:
+            if peepholes is None:
+                return layer.activated(f, own, again, k)
+            p, q, weight = layer.gate(own, k), layer.gate(again, k), layer.gate(peepholes.select(0, d), k)
+            return p.map(lambda p, q, m, v: f(layer.limited(p + q + m * v)), q, weight, c)
 
         def kept(k: int, value: Tensor) -> Tensor:
             return layer.keep(k, value, d, t)
 
-        i = kept(0, gate(0, 0, states[1], f))
-        forget = kept(2, i.map(lambda v: 1 - v) if input_forget else gate(2, 2, states[1], f))
-        new = kept(3, gate(3, None, states[1], g))
+        i = kept(0, gate(0, states[1]))
+        forget = kept(2, i.map(lambda v: 1 - v) if input_forget else gate(2, states[1]))
+        new = kept(3, layer.activated(g, own, again, 3))
         later = forget.map(lambda a, c, p, q: a * c + p * q, states[1], i, new)
-        o = kept(1, gate(1, 1, later, f))
+        o = kept(1, gate(1, later))
         return [o.map(lambda p, c: p * h(c), later), later]
 
     return layer.run(lengths, [layer.start(start), layer.start(cell)], step)
@@ -270,18 +301,15 @@ def gru(
     layout: int = 0,
     linear_before_reset: int = 0,
 ) -> list[Tensor]:
-    layer = Layer(b, x, w, r, bias, 3, direction, layout, clip)
-    names = list(activations) or ["Sigmoid", "Tanh"] * len(layer.directions)
-    functions = chosen(names, activation_alpha, activation_beta)
+    """``h = (1 - z) n + z h0``, with ``n`` of ``r (R h0)`` (``linear_before_reset``) or of ``R (r h0)``."""
+    form = Form("GRU", direction, layout, clip, activations, activation_alpha, activation_beta)
+    layer = Layer(b, form, x, w, r, bias)
 
     def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
-        f, g = functions[2 * d : 2 * d + 2]
+        f, g = layer.functions[d]
         own, h = layer.given[d].select(0, t), states[0]
         again = layer.again(h, d, 0, 2)
-        z, reset = (
-            layer.keep(k, layer.gate(own, k).map(lambda p, q: f(layer.limited(p + q)), layer.gate(again, k)), d, t)
-            for k in (0, 1)
-        )
+        z, reset = (layer.keep(k, layer.activated(f, own, again, k), d, t) for k in (0, 1))
         if linear_before_reset:
             inner = layer.keep(3, layer.again(h, d, 2, 1), d, t)
             new = layer.gate(own, 2).map(lambda p, q, s: g(layer.limited(p + s * q)), inner, reset)

@@ -119,8 +119,7 @@ def resize(
 ) -> Tensor:
     """Resample separably: by a small matrix along each axis that changes."""
     along = [a % x.rank for a in axes] if axes is not None else list(range(x.rank))
-    if sizes is not None and any(not isinstance(x.shape[a], int) for a in along):
-        along, sizes = _without_open_axes(b, x, along, sizes)
+    along, sizes = _without_open_axes(b, x, along, sizes)
     own = [n for n in (x.shape[a] for a in along) if isinstance(n, int)]
     if len(own) < len(along):
         raise Declined("open dimensions")
@@ -147,8 +146,12 @@ def _region_of_interest(roi: Tensor | None, rank: int) -> np.ndarray:
     return constant_of(roi, "roi") if roi is not None and roi.size != 0 else np.r_[[0.0] * rank, [1.0] * rank]
 
 
-def _without_open_axes(b: Builder, x: Tensor, along: list[int], sizes: Tensor) -> tuple[list[int], Tensor]:
-    """Return the axes that change and their sizes; open axes stay as they are."""
+def _without_open_axes(
+    b: Builder, x: Tensor, along: list[int], sizes: Tensor | None
+) -> tuple[list[int], Tensor | None]:
+    """Return the axes that change and their sizes, as open axes have to stay; unchanged if no axis is open."""
+    if sizes is None or all(isinstance(x.shape[a], int) for a in along):
+        return along, sizes
     kept = [(a, n, m) for a, n, m in zip(along, [x.shape[a] for a in along], extents(sizes, "sizes"), strict=True)]
     return [a for a, n, m in kept if n != m], b.constant([m for _, n, m in kept if n != m])
 

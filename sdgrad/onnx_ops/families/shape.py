@@ -152,26 +152,12 @@ def padded(
     b: Builder, x: Tensor, before: Sequence[Dim], after: Sequence[Dim], mode: str = "constant", value: Any = 0
 ) -> Tensor:
     """A tensor with more (or, with negative numbers, less) of it at both ends of its axes."""
-    for axis, (low, high) in enumerate(zip(before, after, strict=True)):
-        cut_low, cut_high = max(0, -low), max(0, -high)
-        if cut_low or cut_high:
-            x = x.slice(axis, cut_low, x.shape[axis] - cut_low - cut_high)
+    x = _cropped(x, before, after)
     before, after = [max(0, n) for n in before], [max(0, n) for n in after]
     if not any(before) and not any(after):
         return x
-    shape = [dim(sympy.sympify(n) + p + q) for n, p, q in zip(x.shape, before, after, strict=True)]
     if mode == "constant":
-        out = b.declare("t", shape, x.dtype)
-        if isinstance(value, Tensor):
-            filler = value.reshape(())
-            b.assign(out, lambda *i: filler[()])
-        else:
-            b.fill(out, value if value is not None else 0)
-        inside = out
-        for axis, low in enumerate(before):
-            inside = inside.slice(axis, low, x.shape[axis])
-        b.copy(x, inside)
-        return out
+        return _framed(b, x, before, after, value)
 
     def source(position: sympy.Expr, low: int, extent: Dim) -> Element:
         k = element(position, np.int64) - low
@@ -188,6 +174,31 @@ def padded(
         if low or high:
             x = _along(b, x, axis, dim(sympy.sympify(x.shape[axis]) + low + high), low, source)
     return x
+
+
+def _cropped(x: Tensor, before: Sequence[Dim], after: Sequence[Dim]) -> Tensor:
+    """Cut off elements at the ends of axes that negative numbers ask for."""
+    for axis, (low, high) in enumerate(zip(before, after, strict=True)):
+        cut_low, cut_high = max(0, -low), max(0, -high)
+        if cut_low or cut_high:
+            x = x.slice(axis, cut_low, x.shape[axis] - cut_low - cut_high)
+    return x
+
+
+def _framed(b: Builder, x: Tensor, before: Sequence[Dim], after: Sequence[Dim], value: Any) -> Tensor:
+    """Put a tensor into the middle of a larger one, which is filled with a number."""
+    shape = [dim(sympy.sympify(n) + p + q) for n, p, q in zip(x.shape, before, after, strict=True)]
+    out = b.declare("t", shape, x.dtype)
+    if isinstance(value, Tensor):
+        filler = value.reshape(())
+        b.assign(out, lambda *i: filler[()])
+    else:
+        b.fill(out, value if value is not None else 0)
+    inside = out
+    for axis, low in enumerate(before):
+        inside = inside.slice(axis, low, x.shape[axis])
+    b.copy(x, inside)
+    return out
 
 
 def _along(b: Builder, x: Tensor, axis: int, count: Dim, low: int, source: Callable) -> Tensor:

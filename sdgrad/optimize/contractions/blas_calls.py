@@ -115,6 +115,7 @@ class Matcher:
         copies: dict[str, tuple[Node, Load]] = {}
 
         def read(expr: ast.expr) -> ast.expr:
+            """Return the load that replaces a conjugated operand; other expressions unchanged."""
             load = _conjugated_load(expr, loads)
             if load is None or not (own := _operand_params(load, leaf)):
                 return expr
@@ -165,7 +166,7 @@ class Matcher:
         return found
 
     def spare(self, role: Line, c: Contraction) -> list[Param]:
-        """Return all parameters of a role but the best: most accesses of unit stride, then most iterations."""
+        """Return all parameters of a role but one: with most accesses of unit stride, then with most iterations."""
 
         def quality(p: Param) -> tuple[int, int]:
             near = sum(steps(x, p, self.program) == 1 for x in (c.store, c.a, c.b))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sdgrad.analysis.access_relations import value_expr
-from sdgrad.optimize.contractions.matrix_passes import accesses
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import Leaf, Load, Loop, Program, Store, SymbolAssign
 from sdgrad.symbolic.expr import free_names, is_zero, sym
@@ -32,7 +31,7 @@ def independent_but_for_sums(name: str, leaves: Sequence[Leaf], symbol: str) -> 
     It is only read, only added to, or a dimension separates the iterations: all accesses have the same subscript in
     it, the loop's variable plus a number.
     """
-    found = [x for leaf in leaves for x in accesses(leaf) if x.container == name]
+    found = [x for leaf in leaves for x in leaf.accesses if x.container == name]
     stores = [x for x in found if isinstance(x, Store)]
     if not stores or len(stores) == len(found) and all(s.mode == "sum" and not s.fresh for s in stores):
         return True

@@ -40,16 +40,11 @@ class Piece:
     def matrices(self, program: Program) -> set[str]:
         """Return the containers of which each instance accesses a different element."""
         names = {p.name for p in self.leaf.params}
-        return {program.root(x.container) for x in accesses(self.leaf) if names <= free_names(*x.index)}
+        return {program.root(x.container) for x in self.leaf.accesses if names <= free_names(*x.index)}
 
     def collects_rows(self) -> bool:
         """True if the result has an element for each row."""
         return any(i == sym(self.row.name) for i in self.store.index)
-
-
-def accesses(leaf: Leaf) -> list[Load | Store]:
-    """Return the loads and stores of a leaf."""
-    return [*leaf.loads, *leaf.stores]
 
 
 def separated(leaf: Leaf, program: Program) -> list[Leaf] | None:
@@ -73,7 +68,7 @@ def _accumulates(store: Store) -> bool:
 def pieces(leaf: Leaf, program: Program) -> list[Piece] | None:
     """Return a leaf of one store as pieces; None if it, or a term of its sum, is neither a product nor an update."""
     (store,) = leaf.stores
-    if not _is_rectangle(leaf) or any(free_names(*x.index) & leaf.defined for x in accesses(leaf)):
+    if not _is_rectangle(leaf) or any(free_names(*x.index) & leaf.defined for x in leaf.accesses):
         return None
     product = not {p.name for p in leaf.params} <= free_names(*store.index)
     parts = terms(leaf, store) if product else [leaf]
@@ -117,7 +112,7 @@ def _by_rows(leaf: Leaf, product: bool, program: Program) -> Piece | None:
     """Return a piece with its row parameter first; None unless rows are contiguous in all its matrices."""
     first, second = leaf.params
     names = {first.name, second.name}
-    wide = [x for x in accesses(leaf) if names <= free_names(*x.index)]
+    wide = [x for x in leaf.accesses if names <= free_names(*x.index)]
     for row, column in ((first, second), (second, first)):
         if wide and all(_is_row_major(x, row, column, program) for x in wide):
             return Piece(replace(leaf, params=(row, column)), product)

@@ -71,6 +71,7 @@ class Trips:
         found: dict[int, Product] = {}
 
         def product(alone: Leaf) -> list[Node] | None:
+            """Remember the product that a leaf of one store computes; None if it is none."""
             contraction = recognise(alone)
             mine = self.product(contraction) if contraction is not None else None
             if mine is None:

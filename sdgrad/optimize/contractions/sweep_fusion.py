@@ -22,7 +22,7 @@ import dace
 import sympy
 
 from sdgrad.config import config
-from sdgrad.optimize.contractions.matrix_passes import Piece, accesses, pieces, same_range, separated
+from sdgrad.optimize.contractions.matrix_passes import Piece, pieces, same_range, separated
 from sdgrad.optimize.contractions.recognition import continued
 from sdgrad.optimize.locality.strides import known_bytes, known_trips
 from sdgrad.program.leaves import as_loops, rename_params
@@ -165,7 +165,7 @@ class Sweeper:
         def same_row(a: Load | Store, b: Load | Store) -> bool:
             return a.container == b.container and rows in zip(a.index, b.index, strict=False)
 
-        return all(same_row(a, b) for a in accesses(first.leaf) for b in accesses(second.leaf) if self.conflict(a, b))
+        return all(same_row(a, b) for a in first.leaf.accesses for b in second.leaf.accesses if self.conflict(a, b))
 
     def conflict(self, a: Load | Store, b: Load | Store) -> bool:
         """True if two accesses of one array do not commute: one writes it, and not both accumulate."""

@@ -147,17 +147,18 @@ class Splitter:
         if len(kept) == 2:
             factors = any(map(triangle.spanned_by, (found.a, found.b)))
             return None if factors else tuple(self.blocks(found, triangle, masked=True))
-        return self.split_sum(found, triangle) if kept else None
+        return self.split_sum(found, triangle, skewed=found.leaf is not leaf) if kept else None
 
-    def split_sum(self, c: Contraction, triangle: Triangle) -> Block | None:
+    def split_sum(self, c: Contraction, triangle: Triangle, skewed: bool) -> Block | None:
         """Return the tiles of a contraction that sums over one side of a triangle; None if there is no way.
 
-        A sum over rows that starts from zero needs its zeros in order of columns: rows and columns are interchanged.
+        A sum over rows that starts from zero needs an interchange of rows and columns first, because the leaf of its
+        zeros needs constant bounds. A skewed triangle is not interchanged.
         """
         if not c.store.fresh:
             return tuple(self.blocks(c, triangle, masked=False))
         if triangle.row.name not in free_names(*c.store.index):
-            exchanged = triangle.exchanged()
+            exchanged = triangle.exchanged() if not skewed else None
             return self.split(replace(c.leaf, params=exchanged)) if exchanged is not None else None
         start = begin(c.store, c.leaf, code.constant(0), self.names.fresh("v"))
         return (start, *self.blocks(c.continued(), triangle, masked=False))
@@ -295,7 +296,7 @@ def _upright(c: Contraction, triangle: Triangle) -> tuple[Contraction, Triangle]
 
 
 def _skew(c: Contraction, triangle: Triangle) -> int | None:
-    """Return the sign of the row in subscripts ``column + row`` or ``column - row``; None if there are none, or both."""
+    """Return the sign of the row in subscripts ``column + row`` or ``column - row``; None for none, or both."""
     row, column = sym(triangle.row.name), sym(triangle.column.name)
     places = [e for x in (c.a, c.b, c.store) for e in x.index]
     signs = {s for e in places for s in (1, -1) if not sympy.expand(e - column - s * row).has(row, column)}

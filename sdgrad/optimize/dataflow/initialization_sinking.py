@@ -251,9 +251,7 @@ def _changing(block: Block) -> set[str]:
 
 def _accesses(leaf: Leaf, name: str, program: Program) -> Iterator[Load | Store]:
     """Yield the loads and stores of a container's memory, by views as well."""
-    for i in leaf.body:
-        if isinstance(i, (Load, Store)) and program.root(i.container) == name:
-            yield i
+    yield from (x for x in leaf.accesses if program.root(x.container) == name)
 
 
 def _reaches_all(subscript: Expr, iterations: Param, fill: Fill) -> bool:

@@ -84,7 +84,7 @@ class Arranger:
 
     def leaf(self, leaf: Leaf, weight: int) -> None:
         """Add a leaf to the nests of every free array that it accesses."""
-        accesses = [i for i in leaf.body if isinstance(i, (Load, Store)) and len(i.index) > 1]
+        accesses = [i for i in leaf.accesses if len(i.index) > 1]
         concerned = {i.container for i in accesses} & self.free
         if not concerned or not leaf.params:
             return

@@ -55,7 +55,7 @@ def _only_written(name: str, program: Program) -> bool:
 
 def _accesses(name: str, leaf: Leaf) -> list[tuple[Leaf, Load | Store]]:
     """List the accesses of a leaf to an array, each with the leaf."""
-    return [(leaf, x) for x in leaf.body if isinstance(x, (Load, Store)) and x.container == name]
+    return [(leaf, x) for x in leaf.accesses if x.container == name]
 
 
 def _overwrites(access: Load | Store) -> bool:

@@ -140,14 +140,14 @@ class Fusion:
         found: set[str] = set()
         for k, leaf in enumerate(leaves):
             written = {root(s.container) for s in leaf.stores}
-            found |= {root(a.container) for j, x in enumerate(leaves) if j != k for a in _accesses(x)} & written
+            found |= {root(a.container) for j, x in enumerate(leaves) if j != k for a in x.accesses} & written
         return found
 
     def axes(self, container: str, leaves: tuple[Leaf, ...], depth: int) -> tuple[int, ...] | None:
         """Return the axes of a container that the row numbers index; None if some access is to another row."""
         found: tuple[int, ...] | None = None
         for leaf in leaves:
-            for access in _accesses(leaf):
+            for access in leaf.accesses:
                 if self.program.root(access.container) != container:
                     continue
                 if access.container != container:
@@ -192,7 +192,7 @@ class Fusion:
         container = self.program.containers.get(name)
         if container is None or not self.is_private(container, leaves):
             return None
-        first = next(x for x in leaves if any(a.container == name for a in _accesses(x)))
+        first = next(x for x in leaves if any(a.container == name for a in x.accesses))
         if not _defines(first, container):
             return None
         shape = [n for d, n in enumerate(container.shape) if d not in axes] or [sympy.Integer(1)]
@@ -209,7 +209,7 @@ class Fusion:
             return False
         if any(c.view_of == name for c in self.program.containers.values()):
             return False
-        inside = sum(a.container == name for x in leaves for a in _accesses(x))
+        inside = sum(a.container == name for x in leaves for a in x.accesses)
         return inside == sum(_count_uses(n, name) for n in walk(self.program.body))
 
 
@@ -241,15 +241,10 @@ def _defines(leaf: Leaf, container: Container) -> bool:
 def _count_uses(node: Node, name: str) -> int:
     """Count the accesses of a node to a container, without those of inner nodes."""
     if isinstance(node, Leaf):
-        return sum(a.container == name for a in _accesses(node))
+        return sum(a.container == name for a in node.accesses)
     if isinstance(node, NodeCall):
         return sum(r.container == name for r in (*node.inputs.values(), *node.outputs.values()))
     return int(name in own_reads(node)) + sum(c.name == name for c in getattr(node, "locals", ()))
-
-
-def _accesses(leaf: Leaf) -> list[Load | Store]:
-    """List the loads and then the stores of a leaf."""
-    return [*leaf.loads, *leaf.stores]
 
 
 def _same_rows(first: Leaf, second: Leaf, depth: int) -> bool:

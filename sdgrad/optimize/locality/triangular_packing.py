@@ -299,7 +299,7 @@ class Uses:
         for place, node in places(program.body) if uses.candidates else ():
             outer = tuple((d.name, d.param) for d in place.dims)
             if isinstance(node, Leaf):
-                uses.candidates -= {program.root(i.container) for i in _accesses(node) if i.container in views}
+                uses.candidates -= {program.root(i.container) for i in node.accesses if i.container in views}
                 uses.add_leaf(node, outer)
             elif isinstance(node, NodeCall):
                 uses.add_call(node, outer)
@@ -309,7 +309,7 @@ class Uses:
     def add_leaf(self, leaf: Leaf, outer: Domain) -> None:
         """Add the accesses of a leaf."""
         domain = (*outer, *((p.name, p) for p in leaf.params))
-        for access in _accesses(leaf):
+        for access in leaf.accesses:
             if access.container in self.candidates:
                 self.found[access.container].append(Use(access.index, domain, leaf.defined))
 
@@ -321,11 +321,6 @@ class Uses:
                 self.candidates.discard(region.container)
             elif view is not None and view.view_of in self.candidates:
                 self.found[view.view_of].append(_viewed(view, outer))
-
-
-def _accesses(leaf: Leaf) -> list[Load | Store]:
-    """List the loads and stores of a leaf in program order."""
-    return [i for i in leaf.body if isinstance(i, (Load, Store))]
 
 
 def _candidates(program: Program, views: Mapping[str, Container]) -> set[str]:

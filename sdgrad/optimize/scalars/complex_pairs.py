@@ -1,8 +1,13 @@
-"""Complex numbers as pairs of real ones inside of nests, which compilers compute in lanes.
+"""Expand complex arithmetic of nests into real arithmetic on pairs, which compilers vectorize.
 
-``z * z + c if abs(z) < r else z`` on ``std::complex`` copies objects and calls functions. Here sums, products, choices,
-conjugates and comparisons are spelled out for real and imaginary parts; everything else keeps complex operands.
-Temporaries hold the parts apart (:mod:`sdgrad.optimize.scalars.complex_planes`).
+Operations of ``std::complex`` copy objects and call functions. Sums, products, choices, conjugates, exponentials and
+comparisons become real instructions::
+
+    w = z * z          ->     w_re = z_re * z_re - z_im * z_im
+                              w_im = z_re * z_im + z_im * z_re
+
+Other functions, and divisions by complex numbers, keep complex operands. Temporaries hold the parts in two arrays
+(:mod:`sdgrad.optimize.scalars.complex_planes`).
 """
 
 from __future__ import annotations
@@ -22,17 +27,23 @@ from sdgrad.symbolic.derivatives import STRONG
 from sdgrad.symbolic.kinds import CASTS, expression
 
 Pair = tuple[ast.expr, ast.expr]
+"""Real and imaginary part."""
+
 ZERO = code.constant(0)
 
 
 def complex_as_pairs(program: Program) -> Program:
-    """The program with the complex numbers of its nests in two parts."""
+    """Expand the complex numbers of a program's nests into pairs; unchanged if it has none.
+
+    Leaves without parameters are expanded only if they access planes.
+    """
     if not any(kind_of(c.dtype) == "complex" for c in program.containers.values()):
         return program
     names = all_names(program)
     planes, containers = planes_of(program, names)
 
     def changed(node: Node) -> Block:
+        """Return a nest with pairs; other nodes unchanged."""
         if not isinstance(node, Leaf):
             return (node,)
         kinds = infer(node.body, program.containers)
@@ -48,12 +59,19 @@ def complex_as_pairs(program: Program) -> Program:
 
 
 class Whole(Exception):
-    """An expression that needs complex operands."""
+    """Signal an expression that needs complex operands."""
 
 
 @dataclass
 class Writer:
-    """The body of one nest. ``parts`` of each complex name; ``wholes`` are those that exist as one number as well."""
+    """Write the body of one nest.
+
+    :param kinds: kind of each name: ``"complex"``, ``"float"``, ..
+    :param dtype: complex type that joins two parts.
+    :param body: the instructions so far.
+    :param parts: real and imaginary part of each complex name.
+    :param wholes: complex names that exist as one number, too.
+    """
 
     names: Names
     kinds: Mapping[str, str]
@@ -64,6 +82,7 @@ class Writer:
     wholes: set[str] = field(default_factory=set)
 
     def write(self, instr: Instr) -> None:
+        """Append an instruction, expanded as far as it can be."""
         if isinstance(instr, Load) and instr.container in self.planes:
             both = loaded(instr, self.planes, self.names)
             self.body += both
@@ -82,7 +101,7 @@ class Writer:
             self.body.append(instr)
 
     def name(self, part: ast.expr) -> str:
-        """A part as a name."""
+        """Return a name for a part; an expression gets one."""
         if isinstance(part, ast.Name):
             return part.id
         name = self.names.fresh("v")
@@ -90,6 +109,7 @@ class Writer:
         return name
 
     def let(self, let: Let) -> None:
+        """Append a computation: on parts, or on whole numbers if its expression needs these."""
         try:
             if self.kinds[let.name] == "complex":
                 self.parts[let.name] = self.named(let.name, self.pair(let.expr))
@@ -102,22 +122,24 @@ class Writer:
             self.keep(let.name)
 
     def keep(self, name: str) -> None:
-        """Take the parts of a number that exists as a whole."""
+        """Extract the parts of a number that exists as a whole."""
         if self.kinds[name] == "complex":
             self.wholes.add(name)
             re, im = (code.call(part, code.name(name)) for part in ("real", "imag"))
             self.parts[name] = self.named(name, (re, im))
 
     def joined(self, name: str) -> None:
-        """Make a number a whole one."""
+        """Join the parts of a number, unless it exists as a whole."""
         if name in self.parts and name not in self.wholes:
             self.wholes.add(name)
             self.body.append(Let(name, code.call(self.dtype, *self.parts[name])))
 
     def named(self, stem: str, pair: Pair) -> Pair:
+        """Return a pair of names and constants for a pair of expressions."""
         return self.atom(pair[0], f"{stem}_re"), self.atom(pair[1], f"{stem}_im")
 
     def atom(self, value: ast.expr, stem: str = "v") -> ast.expr:
+        """Return a name or constant for an expression, so that it is computed once."""
         if isinstance(value, (ast.Name, ast.Constant)):
             return value
         name = self.names.fresh(stem)
@@ -125,11 +147,15 @@ class Writer:
         return code.name(name)
 
     def is_complex(self, expr: ast.expr) -> bool:
+        """True if the value of an expression is complex."""
         return expression(expr, self.kinds) == "complex"
 
     # -- expressions
     def pair(self, expr: ast.expr) -> Pair:
-        """Real and imaginary part."""
+        """Return the real and the imaginary part of an expression.
+
+        :raises Whole: it needs complex operands.
+        """
         if not self.is_complex(expr):
             return self.real(expr), ZERO
         if isinstance(expr, ast.Name):
@@ -150,6 +176,10 @@ class Writer:
         raise Whole
 
     def binary(self, expr: ast.BinOp) -> Pair:
+        """Return the parts of a sum, a product, or a quotient by a real number.
+
+        :raises Whole: it is another operation.
+        """
         op = type(expr.op)
         if op in (ast.Add, ast.Sub):
             (a, b), (c, d) = self.pair(expr.left), self.pair(expr.right)
@@ -167,6 +197,10 @@ class Writer:
         return re, code.binary(ast.Add, code.binary(op, a, d), code.binary(op, b, c))
 
     def call(self, expr: ast.Call) -> Pair:
+        """Return the parts of a conjugate, a conversion of real parts, an exponential, or a strong zero.
+
+        :raises Whole: it is another function.
+        """
         function = code.callee(expr)
         if function == "conj":
             re, im = self.pair(expr.args[0])
@@ -177,17 +211,22 @@ class Writer:
         if function == "exp":
             return self.exponential(*map(self.atom, self.pair(expr.args[0])))
         if function == STRONG:
-            (a, b), g = (tuple(map(self.atom, self.pair(x))) for x in expr.args)
-            moves: list[ast.expr] = [ast.Compare(left=x, ops=[ast.NotEq()], comparators=[ZERO]) for x in g]
-            finite: list[ast.expr] = [code.call("sdgrad_is_finite", x) for x in (a, b)]
-            kept = self.atom(ast.BoolOp(op=ast.Or(), values=[*moves, ast.BoolOp(op=ast.And(), values=finite)]), "c")
-            return code.choose(kept, a, ZERO), code.choose(kept, b, ZERO)
+            return self.strong(expr)
         raise Whole
 
-    def exponential(self, a: ast.expr, b: ast.expr) -> Pair:
-        """exp(a) (cos(b) + i sin(b)), in functions that there are lanes of; zero where exp(a) or sin(b) is, as in C.
+    def strong(self, expr: ast.Call) -> Pair:
+        """Return the parts of a strong zero: zero if the cotangent is zero and the partial is not finite."""
+        (a, b), g = (tuple(map(self.atom, self.pair(x))) for x in expr.args)
+        moves: list[ast.expr] = [ast.Compare(left=x, ops=[ast.NotEq()], comparators=[ZERO]) for x in g]
+        finite: list[ast.expr] = [code.call("sdgrad_is_finite", x) for x in (a, b)]
+        kept = self.atom(ast.BoolOp(op=ast.Or(), values=[*moves, ast.BoolOp(op=ast.And(), values=finite)]), "c")
+        return code.choose(kept, a, ZERO), code.choose(kept, b, ZERO)
 
-        What is chosen is what they are called with: calls that are chosen themselves the compiler makes one by one.
+    def exponential(self, a: ast.expr, b: ast.expr) -> Pair:
+        """Return ``exp(a) (cos(b) + i sin(b))``, by functions with vector versions.
+
+        As in C, the result is zero if ``exp(a)`` is, and real if ``b`` is zero. The choices are made on arguments,
+        because a conditional call is not vectorized.
         """
         size = self.atom(code.call("exp", a))
         if _is_zero(b):
@@ -198,14 +237,17 @@ class Writer:
         return code.binary(ast.Mult, size, cosine), code.binary(ast.Mult, scale, sine)
 
     def floating(self, expr: ast.expr) -> ast.expr:
-        """A part that was an integer would be divided as one."""
+        """Return a real part as a floating point number: C++ divides integers as integers."""
         if isinstance(expr, ast.Constant):
             return code.constant(float(expr.value))  # type: ignore[arg-type]
         real = self.real(expr)
         return real if expression(expr, self.kinds) == "float" else code.call("dace.float64", real)
 
     def real(self, expr: ast.expr) -> ast.expr:
-        """An expression that is not complex; what it takes from complex numbers are their parts."""
+        """Return a real expression in terms of parts.
+
+        :raises Whole: it needs complex operands.
+        """
         if not any(self.kinds.get(n) == "complex" for n in code.names_in(expr)):
             return expr
         if isinstance(expr, ast.Call) and len(expr.args) == 1 and self.is_complex(expr.args[0]):
@@ -222,17 +264,20 @@ class Writer:
 
 
 def _negative(value: ast.expr) -> ast.expr:
+    """Return the negated expression."""
     return ast.UnaryOp(op=ast.USub(), operand=value)
 
 
 def _sum(op: type[ast.operator], a: ast.expr, b: ast.expr) -> ast.expr:
-    """A sum or difference, of which the second term may be nothing."""
+    """Return a sum or difference; the first term alone if the second is the constant zero."""
     return a if _is_zero(b) else code.binary(op, a, b)
 
 
 def _equal(value: ast.expr, number: int) -> ast.expr:
+    """Return the comparison of an expression with a number."""
     return ast.Compare(left=value, ops=[ast.Eq()], comparators=[code.constant(number)])
 
 
 def _is_zero(value: ast.expr) -> bool:
+    """True for the constant zero."""
     return isinstance(value, ast.Constant) and value.value == 0

@@ -1,7 +1,7 @@
-"""Complex temporaries as two real ones: real parts side by side, and imaginary parts.
+"""Store complex temporaries as two real arrays, their planes: one of real parts, one of imaginary parts.
 
-A compiler computes in lanes what it reads from memory in lanes. Of complex numbers it would have to sort the parts
-first, and where one is copied as a whole it does not see parts at all.
+Compilers vectorize loops over contiguous real numbers. In an array of complex numbers the parts alternate, so that
+vector code would have to sort them first (structure of arrays instead of array of structures).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sdgrad.program.tree import (
     Container,
     Leaf,
     Load,
+    Node,
     Program,
     Store,
     children,
@@ -28,22 +29,17 @@ from sdgrad.program.tree import (
 )
 
 PARTS = {dace.complex64: dace.float32, dace.complex128: dace.float64}
-Planes = Mapping[str, tuple[str, str]]  # containers of the parts, by that of the numbers
+"""Type of the parts of each complex type."""
+
+Planes = Mapping[str, tuple[str, str]]
+"""Containers of the real and the imaginary parts, by the container of the complex numbers."""
 
 
 def planes_of(program: Program, names: Names) -> tuple[dict[str, tuple[str, str]], dict[str, Container]]:
-    """Containers that may be taken apart, with the names of their parts, and all containers of the program then."""
-    viewed = {c.view_of for c in program.containers.values()}
-    found = {
-        n
-        for n, c in program.containers.items()
-        if c.dtype in PARTS and c.view_of is None and n not in viewed and n not in program.arguments and c.transient
-    }
+    """Return the planes of all complex temporaries that can have them, and the program's containers with planes."""
+    found = _complex_temporaries(program)
     for node in walk(program.body):
-        if isinstance(node, Leaf):
-            found -= {s.container for s in node.stores if s.mode not in ("set", "sum")}
-        else:
-            found -= {*local_names(node), *(own_reads(node) if children(node) else reads(node) | writes(node))}
+        found -= _kept_whole(node)
     planes = {n: (names.fresh(f"{n}_re"), names.fresh(f"{n}_im")) for n in sorted(found)}
     containers: dict[str, Container] = {}
     for name, container in program.containers.items():
@@ -52,14 +48,33 @@ def planes_of(program: Program, names: Names) -> tuple[dict[str, tuple[str, str]
     return planes, containers
 
 
+def _complex_temporaries(program: Program) -> set[str]:
+    """Return the complex temporaries without views."""
+    viewed = {c.view_of for c in program.containers.values()}
+
+    def own(container: Container) -> bool:
+        return container.transient and container.view_of is None
+
+    found = {n for n, c in program.containers.items() if c.dtype in PARTS and own(c)}
+    return found - viewed - set(program.arguments)
+
+
+def _kept_whole(node: Node) -> set[str]:
+    """Return the containers that a node needs as complex numbers: its own ones, operands, products and extremes."""
+    if isinstance(node, Leaf):
+        return {s.container for s in node.stores if s.mode not in ("set", "sum")}
+    return local_names(node) | (own_reads(node) if children(node) else reads(node) | writes(node))
+
+
 def _part(container: Container, name: str) -> Container:
+    """Return a container of the same shape for one of the parts."""
     desc = copy.deepcopy(container.desc)
     desc.dtype = PARTS[container.dtype]
     return replace(container, name=name, desc=desc)
 
 
 def loaded(load: Load, planes: Planes, names: Names) -> tuple[Load, Load]:
-    """The loads of both parts of a number."""
+    """Return the loads of both parts of a number."""
     re, im = planes[load.container]
     return (
         replace(load, name=names.fresh(f"{load.name}_re"), container=re),
@@ -68,6 +83,6 @@ def loaded(load: Load, planes: Planes, names: Names) -> tuple[Load, Load]:
 
 
 def stored(store: Store, planes: Planes, values: tuple[str, str]) -> tuple[Store, Store]:
-    """The stores of both parts of a number."""
+    """Return the stores of both parts of a number."""
     re, im = planes[store.container]
     return replace(store, container=re, value=values[0]), replace(store, container=im, value=values[1])

@@ -1,4 +1,11 @@
-"""Half precision is for memory: what is read is made single, computed with, and rounded when it is stored."""
+"""Compute with half precision numbers in single precision: promote loads, round stores.
+
+Half precision saves memory, not arithmetic, and C++ does not mix its type with others::
+
+    v = x[i]                 v_0 = x[i]; v = float32(v_0)
+    w = v * v          ->    w = v * v
+    y[i] = w                 w_0 = float16(w); y[i] = w_0
+"""
 
 from __future__ import annotations
 
@@ -16,7 +23,10 @@ SINGLE, HALF = "float32", "float16"
 
 
 def compute_in_single(program: Program) -> Program:
-    """The program with numbers of half precision as operands and results only: C++ does not mix them with others."""
+    """Promote half precision operands and round results, so that all arithmetic is in single precision.
+
+    A program without such containers stays unchanged, and so do leaves that only copy.
+    """
     half = {n for n, c in program.containers.items() if c.dtype == dace.float16}
     if not half:
         return program
@@ -31,6 +41,10 @@ def compute_in_single(program: Program) -> Program:
 
 
 def _widened(instr: Instr, half: set[str], names: Names) -> tuple[Instr, ...]:
+    """Return an instruction with its conversions.
+
+    :param half: containers of half precision.
+    """
     if isinstance(instr, Let):
         return (replace(instr, expr=code.bottom_up(instr.expr, _single)),)
     if instr.container not in half:
@@ -43,10 +57,11 @@ def _widened(instr: Instr, half: set[str], names: Names) -> tuple[Instr, ...]:
 
 
 def _single(expr: ast.expr) -> ast.expr:
-    """What is rounded inside of an expression, as a single number."""
+    """Return an expression that is rounded to half precision as a single precision number; others unchanged."""
     rounds = isinstance(expr, ast.Call) and code.callee(expr) == HALF
     return code.call(f"dace.{SINGLE}", expr) if rounds else expr
 
 
 def _as(dtype: str, name: str) -> ast.expr:
+    """Return the conversion of a value."""
     return code.call(f"dace.{dtype}", code.name(name))

@@ -1,8 +1,11 @@
-"""Functions as the compiler makes the best of them.
+"""Replace function calls by cheaper ones: strength reduction of powers, and separate sines and cosines.
 
-Powers of a half, of one and a half, ..: roots and products, which take a few cycles where ``pow`` takes dozens. Sine
-and cosine of one number: two calls, each for several numbers at once; GCC makes them one, of which there is no such
-version.
+A power with an exponent of a half, one and a half and so on is a square root and products, which take a few cycles
+where ``pow`` takes dozens: ``x ** 1.5`` becomes ``sqrt(x) * x``. Exponents above
+``config.machine.largest_half_power`` stay.
+
+A loop that needs the sine and the cosine of one number calls functions with names of their own for both, which have
+vector versions. GCC would merge the plain calls into one that has none.
 """
 
 from __future__ import annotations
@@ -19,18 +22,23 @@ from sdgrad.symbolic.derivatives import number_of
 
 
 def take_roots(program: Program) -> Program:
-    """The program with such powers spelled out."""
-
+    """Replace powers with half-integer exponents by square roots and products."""
     return _changed(program, lambda leaf: _rooted)
 
 
 def part_sines(program: Program) -> Program:
-    """The program with sines and cosines apart, in loops that have both."""
+    """Keep the compiler from merging sines and cosines, in loops that call both."""
     return _changed(program, lambda leaf: _parted if leaf.params and set(PARTED) <= functions(leaf) else None)
 
 
 def _changed(program: Program, rule: Callable[[Leaf], Callable[[ast.expr], ast.expr] | None]) -> Program:
+    """Rewrite the expressions of a program.
+
+    :param rule: returns the rewrite of a leaf's expressions, or None for a leaf that stays unchanged.
+    """
+
     def changed(node: Node) -> Block:
+        """Return a leaf with rewritten expressions; other nodes unchanged."""
         change = rule(node) if isinstance(node, Leaf) else None
         if change is None or not isinstance(node, Leaf):
             return (node,)
@@ -41,11 +49,13 @@ def _changed(program: Program, rule: Callable[[Leaf], Callable[[ast.expr], ast.e
 
 
 def _parted(expr: ast.expr) -> ast.expr:
+    """Return a sine or cosine by its own name; other expressions unchanged."""
     name = code.callee(expr) if isinstance(expr, ast.Call) else None
     return code.call(PARTED[name], *expr.args) if isinstance(expr, ast.Call) and name in PARTED else expr
 
 
 def _rooted(expr: ast.expr) -> ast.expr:
+    """Return a power with a small half-integer exponent as a root and products; other expressions unchanged."""
     if not (isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow) and isinstance(expr.left, ast.Name)):
         return expr
     n = number_of(expr.right)

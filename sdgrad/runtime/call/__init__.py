@@ -1,1 +1,1 @@
-"""Call compiled programs: arguments, workspace, results."""
+"""Call compiled programs: convert arguments, keep workspace, pool results."""

@@ -1,4 +1,4 @@
-"""A compiled gradient and how it is called."""
+"""Call compiled programs: check the arguments, allocate the others, copy those that the program writes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sdgrad.runtime.compile.cache import Library
 
 @dataclass(frozen=True)
 class Slot:
-    """One argument of a compiled program, with what a call must know of it; ``shape`` is None where it has symbols.
+    """One argument of a compiled program; ``shape`` is None if it has symbols.
 
-    :param copied: the program writes it, so that what a caller gives is copied.
-    :param defined: the program sets all of it before it reads any.
+    :param copied: the program writes it, so a copy of the caller's array is passed.
+    :param defined: the program overwrites all of it before it reads any.
     """
 
     name: str
@@ -32,12 +32,16 @@ class Slot:
 
     @staticmethod
     def of(name: str, desc: dt.Data, written: bool, defined: bool) -> Slot:
+        """Describe an argument by its descriptor."""
         symbolic = any(dace.symbolic.issymbolic(s) for s in desc.shape)
         shape = None if symbolic else tuple(int(s) for s in desc.shape)
         return Slot(name, desc, np.dtype(desc.dtype.type), shape, written, defined)
 
     def accept(self, value: Any) -> Any:
-        """A given value as the program takes it; an array that fits already is taken as it is."""
+        """Convert a value to what the program takes; an array that fits is unchanged.
+
+        :raises ArgumentError: its dtype or shape is another one.
+        """
         fits = type(value) is np.ndarray and value.dtype == self.dtype and value.shape == self.shape
         if fits and value.flags.c_contiguous and isinstance(self.desc, dt.Array):
             return value
@@ -46,9 +50,9 @@ class Slot:
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """A compiled SDFG whose arguments are checked, completed and, where it writes them, copied.
+    """A compiled SDFG with descriptions of its arguments.
 
-    ``spelled`` has what arguments are called in the library, where C++ does not let them have their names.
+    ``spelled`` maps names that are reserved in C++ to those in the library.
     """
 
     symbols: frozenset[str]
@@ -58,29 +62,32 @@ class CompiledProgram:
 
     @property
     def descs(self) -> dict[str, dt.Data]:
-        """Descriptors of the data arguments, by name."""
+        """Return the descriptors of the data arguments, by name."""
         return {slot.name: slot.desc for slot in self.slots}
 
     def __call__(
         self, given: Mapping[str, Any], inplace: bool = False, sizes: Mapping[str, int] | None = None
     ) -> dict[str, np.ndarray]:
-        """Run; returns every array the program was called with, those that were not given new: zero where the program
-        does not define them.
+        """Run the program, and return all its arrays by name; arrays that are not given are allocated.
 
-        :param sizes: values of symbols that the arguments' shapes do not tell.
+        An allocated array is zero, unless the program defines it.
+
+        :param inplace: True to pass the caller's arrays even if the program writes them.
+        :param sizes: values of symbols that no shape determines.
         """
-        call: dict[str, Any] = {}
         static = all(slot.shape is not None for slot in self.slots)
         symbols = {} if static else {**(sizes or {}), **solve_symbols(self.descs, dict(given))}
-        for slot in self.slots:
-            if slot.name not in given:
-                shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, symbols)
-                call[slot.name] = fresh(shape, slot.dtype, not slot.defined)
-                continue
-            value = slot.accept(given[slot.name])
-            copied = slot.copied and not inplace and isinstance(value, np.ndarray)
-            call[slot.name] = copy_of(value) if copied else value
+        call = {slot.name: _argument(slot, given, symbols, inplace) for slot in self.slots}
         extra = {k: v for k, v in {**symbols, **given}.items() if k in self.symbols}
         passed = {self.spelled.get(n, n): v for n, v in call.items()} if self.spelled else call
         self.library({**passed, **extra})
         return call
+
+
+def _argument(slot: Slot, given: Mapping[str, Any], symbols: dict[str, int], inplace: bool) -> Any:
+    """Return the value of an argument: the caller's, a copy of it, or a new array."""
+    if slot.name not in given:
+        shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, symbols)
+        return fresh(shape, slot.dtype, not slot.defined)
+    value = slot.accept(given[slot.name])
+    return copy_of(value) if slot.copied and not inplace and isinstance(value, np.ndarray) else value

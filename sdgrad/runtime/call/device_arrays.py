@@ -1,7 +1,6 @@
-"""Programs whose arguments and results are in the memory of a GPU: CuPy's arrays and PyTorch's CUDA tensors.
+"""Call programs with arrays in device memory: CuPy arrays and PyTorch's CUDA tensors.
 
-Nothing is copied but what a program writes of its arguments. Programs run in the default stream, as both libraries do
-unless they are told otherwise.
+Only arguments that a program writes are copied. Programs run in the default stream, as both libraries do by default.
 """
 
 from __future__ import annotations
@@ -17,31 +16,35 @@ from dace import data as dt
 from sdgrad.config import device
 from sdgrad.errors import ArgumentError
 from sdgrad.runtime.call import marshalling as host
-from sdgrad.runtime.call.compiled_program import CompiledProgram
+from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.marshalling import as_array, check, is_cupy, is_tensor
 
 
 def is_resident(value: Any) -> bool:
-    """Whether a value is an array in the memory of a GPU."""
+    """True for an array in device memory."""
     return is_cupy(value) or is_tensor(value) and value.device.type == "cuda"
 
 
 class Memory(Protocol):
-    """What makes such arrays."""
+    """The library that allocates arrays in device memory."""
 
     def array(self, value: Any, dtype: np.dtype) -> Any:
-        """A contiguous array: what is given, if that is one, and else a copy."""
+        """Convert a value to a contiguous array in device memory; unchanged if it is one."""
 
     def full(self, shape: Sequence[int], dtype: np.dtype, value: float | None) -> Any:
-        """A new array of a number, or of anything."""
+        """Allocate an array, filled with a number (None leaves it undefined)."""
 
-    def copy(self, array: Any) -> Any: ...
+    def copy(self, array: Any) -> Any:
+        """Copy an array."""
 
-    def address(self, array: Any) -> int: ...
+    def address(self, array: Any) -> int:
+        """Return the address of an array's elements."""
 
 
 @dataclass(frozen=True)
 class CupyMemory:
+    """Arrays of CuPy."""
+
     cupy: Any
 
     def array(self, value: Any, dtype: np.dtype) -> Any:
@@ -59,6 +62,8 @@ class CupyMemory:
 
 @dataclass(frozen=True)
 class TorchMemory:
+    """Tensors of PyTorch on one device."""
+
     torch: Any
     device: Any
 
@@ -77,7 +82,7 @@ class TorchMemory:
 
 
 def memory_of(values: Iterable[Any]) -> Memory | None:
-    """The memory that arguments are in, by the first that is in the memory of a GPU; None where none is."""
+    """Return the memory of the first value that is in device memory; None if there is none."""
     first = next((v for v in values if is_resident(v)), None)
     if first is None:
         return None
@@ -87,17 +92,20 @@ def memory_of(values: Iterable[Any]) -> Memory | None:
 
 
 def placed(arguments: Mapping[str, Any]) -> tuple[Memory | None, Mapping[str, Any]]:
-    """The memory of a GPU that arguments are used in, and what a program is made for: None, and themselves, elsewhere.
+    """Return the device memory of arguments, and stand-ins on the host to compile the program for.
 
-    A program for a CPU takes arrays on a GPU through the memory of the host.
+    Without arrays in device memory, or for programs on a CPU, they are None and the arguments themselves. A program on
+    a CPU takes device arrays through host memory.
     """
     memory = memory_of(arguments.values()) if device() == "gpu" else None
     return memory, arguments if memory is None else {n: stand_in(v) for n, v in arguments.items()}
 
 
 def matching(value: Any, model: Any, what: str, memory: Memory | None) -> Any:
-    """A cotangent or tangent of a model, as programs take it that run in a memory.
+    """Convert a cotangent or tangent to the dtype of its primal value, in the memory that a program runs in.
 
+    :param model: the primal value.
+    :param what: its description in the error message.
     :raises ArgumentError: its shape is another one.
     """
     if memory is None:
@@ -109,12 +117,12 @@ def matching(value: Any, model: Any, what: str, memory: Memory | None) -> Any:
 
 
 def dtype_of(value: Any) -> np.dtype:
-    """The dtype of an array, wherever it is, or of a number."""
+    """Return the dtype of an array in any memory, or of a number."""
     return np.dtype(str(value.dtype).removeprefix("torch.")) if hasattr(value, "dtype") else np.asarray(value).dtype
 
 
 def saved(value: Any) -> Any:
-    """A value that stays as it is, whatever becomes of the array that is given; on a GPU it stays there."""
+    """Copy an array in its own memory; numbers are unchanged."""
     memory = memory_of([value]) if device() == "gpu" else None
     if memory is not None:
         return memory.copy(value)
@@ -122,7 +130,10 @@ def saved(value: Any) -> Any:
 
 
 def stand_in(value: Any) -> Any:
-    """A value of the host that a program of a resident one is made for: its shape and dtype matter, or its number."""
+    """Return a host array of the same shape and dtype for an array in device memory; other values are unchanged.
+
+    Its content is undefined. An array without dimensions becomes its number.
+    """
     if not is_resident(value):
         return value
     return np.empty(tuple(value.shape), dtype_of(value)) if value.ndim else value.item()
@@ -135,16 +146,17 @@ def run(
     inplace: bool = False,
     sizes: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """Call a program where its arguments are; returns every array it was called with, those that were not given new.
+    """Call a program in the memory of its arguments, and return all its arrays by name.
 
-    :param memory: of a GPU; None where they are in the memory of the host.
-    :param sizes: values of symbols that the arguments' shapes do not tell.
+    :param memory: the device memory; None for host memory.
+    :param sizes: values of symbols that no shape determines.
     :raises ArgumentError: an array has another dtype or shape than the program's.
     """
     return program(given, inplace, sizes) if memory is None else _run_there(program, given, memory, inplace)
 
 
 def _run_there(program: CompiledProgram, given: Mapping[str, Any], memory: Memory, inplace: bool) -> dict[str, Any]:
+    """Call a program with arrays in device memory; its sizes must be constant."""
     slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
     arrays: dict[str, Any] = {}
     values: list[Any] = []
@@ -153,23 +165,33 @@ def _run_there(program: CompiledProgram, given: Mapping[str, Any], memory: Memor
         if slot is None or slot.shape is None or program.library.initial:
             raise ArgumentError(f"'{argument}': programs of arrays on a GPU have sizes that are known")
         if isinstance(desc, dt.Scalar):
-            number = given[slot.name]
-            number = number.item() if is_resident(number) else check(slot.name, number, slot.desc)
-            values.append(desc.dtype.as_ctypes()(number))
+            values.append(desc.dtype.as_ctypes()(_number(slot, given[slot.name])))
             continue
-        if slot.name in given:
-            array = memory.array(given[slot.name], slot.dtype)
-            _check(slot.name, array, slot.shape, slot.dtype)
-            array = memory.copy(array) if slot.copied and not inplace else array
-        else:
-            array = memory.full(slot.shape, slot.dtype, None if slot.defined else 0)
-        arrays[slot.name] = array
-        values.append(memory.address(array))
+        arrays[slot.name] = _array(slot, slot.shape, given, memory, inplace)
+        values.append(memory.address(arrays[slot.name]))
     program.library.at(values)
     return arrays
 
 
+def _number(slot: Slot, value: Any) -> Any:
+    """Return the number of a scalar argument."""
+    return value.item() if is_resident(value) else check(slot.name, value, slot.desc)
+
+
+def _array(slot: Slot, shape: tuple[int, ...], given: Mapping[str, Any], memory: Memory, inplace: bool) -> Any:
+    """Return the array of an argument: the caller's, a copy of it, or a new one."""
+    if slot.name not in given:
+        return memory.full(shape, slot.dtype, None if slot.defined else 0)
+    array = memory.array(given[slot.name], slot.dtype)
+    _check(slot.name, array, shape, slot.dtype)
+    return memory.copy(array) if slot.copied and not inplace else array
+
+
 def _check(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Check the dtype and the shape of an array.
+
+    :raises ArgumentError: one of them is another one.
+    """
     found = str(array.dtype).removeprefix("torch.")
     if found != dtype.name or tuple(array.shape) not in (shape, () if shape == (1,) else shape):
         raise ArgumentError(

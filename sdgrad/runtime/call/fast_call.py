@@ -1,19 +1,19 @@
-"""Calls of compiled programs with everything decided beforehand that only depends on the kinds of arguments.
+"""Prepare calls of compiled programs for the kinds (types and shapes) of arguments that were seen before.
 
-For small arrays binding, checking and naming arguments takes longer than the program. A call whose arguments are of a
-kind that was seen before does none of that again: it makes results, collects addresses, and runs.
+For small arrays, binding, checking and naming the arguments takes longer than the program. A prepared call does none of
+that: it allocates results, collects addresses, and runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from dace import data as dt
 
-from sdgrad.runtime.call.compiled_program import CompiledProgram
+from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.result_pool import copy_of, fresh
 from sdgrad.runtime.compile.array_address import address
 from sdgrad.runtime.compile.cache import Library
@@ -23,7 +23,7 @@ Kinds = tuple[Hashable, ...]
 
 
 def kinds_of(args: Sequence[Any]) -> Kinds | None:
-    """What a prepared call depends on; None for arguments that such a call does not take."""
+    """Return the types and shapes of arguments; None if some argument needs the general call."""
     found: list[Any] = []
     for value in args:
         if type(value) is np.ndarray:
@@ -39,22 +39,27 @@ def kinds_of(args: Sequence[Any]) -> Kinds | None:
 
 @dataclass(frozen=True)
 class Given:
-    """An argument of the program that is one of the call's: an array, copied if the program writes it, or a number."""
+    """An argument of the program that the caller passes.
+
+    :param copied: the program writes it, so a copy is passed.
+    :param number: the ctypes type of a number; None for an array.
+    """
 
     position: int
     copied: bool
-    number: Any  # its ctypes type; None for an array
+    number: Any
 
 
 @dataclass(frozen=True)
 class Made:
-    """An argument of the program that the call makes."""
+    """An argument of the program that every call allocates, filled with a number (None if the program defines it)."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    fill: float | None  # None where the program defines it
+    fill: float | None
 
     def array(self) -> np.ndarray:
+        """Allocate the array."""
         if self.fill:
             return np.full(self.shape, self.fill, self.dtype)
         return fresh(self.shape, self.dtype, self.fill is not None)
@@ -62,21 +67,24 @@ class Made:
 
 @dataclass(frozen=True)
 class Fixed:
-    """An argument of the program that is the same in all calls, and is only read."""
+    """An argument of the program that all calls share; the program only reads it."""
 
     array: np.ndarray
+
+
+Step: TypeAlias = "Given | Made | Fixed"
 
 
 @dataclass(frozen=True)
 class Direct:
     """A prepared call.
 
-    :param steps: where the program's arguments come from, in its order.
-    :param results: places of results among the steps, each with the shape it is given; () is a number.
+    :param steps: the sources of the program's arguments, in its order.
+    :param results: the positions of results among the steps, each with its shape; () is a number.
     """
 
     library: Library
-    steps: tuple[Given | Made | Fixed, ...]
+    steps: tuple[Step, ...]
     results: tuple[tuple[int, tuple[int, ...]], ...]
 
     @staticmethod
@@ -87,33 +95,33 @@ class Direct:
         ones: Sequence[str],
         results: Mapping[str, tuple[int, ...]],
     ) -> Direct | None:
-        """A call of a program whose arguments are the call's, in ``order``, and what it makes.
+        """Prepare a call of a program; None if its sizes are symbolic, or an argument does not fit as it is.
 
+        :param order: the names of the call's arguments.
         :param ones: arguments of the program that are seeds.
         :param results: arguments of the program that are results, with their shapes.
         """
         slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
-        steps: list[Given | Made | Fixed] = []
+        steps: list[Step] = []
         places: dict[str, int] = {}
         for name, desc in program.library.arguments.items():
             slot = slots.get(name)
             if slot is None or slot.shape is None or program.library.initial:
                 return None
             places[slot.name] = len(steps)
-            if slot.name not in order:
-                made = Made(slot.shape, slot.dtype, 1 if slot.name in ones else None if slot.defined else 0)
-                steps.append(Fixed(made.array()) if slot.name in ones and not slot.copied else made)
-                continue
-            position = order.index(slot.name)
-            value, scalar = args[position], isinstance(desc, dt.Scalar)
-            fits = type(value) is np.ndarray and value.dtype == slot.dtype and value.shape == slot.shape
-            if not fits if not scalar else type(value) not in NUMBERS:
+            if slot.name in order:
+                position = order.index(slot.name)
+                step: Step | None = _given(slot, position, args[position], desc)
+            else:
+                step = _made(slot, slot.shape, slot.name in ones)
+            if step is None:
                 return None
-            steps.append(Given(position, slot.copied, desc.dtype.as_ctypes() if scalar else None))
+            steps.append(step)
         found = tuple((places[n], shape) for n, shape in results.items())
         return Direct(program.library, tuple(steps), found)
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
+        """Run the program, and return its results."""
         values: list[Any] = []
         pointers: list[Any] = []
         for step in self.steps:
@@ -133,3 +141,19 @@ class Direct:
             pointers.append(address(value))
         self.library.at(pointers)
         return [values[k].reshape(shape) if shape else values[k].reshape(())[()] for k, shape in self.results]
+
+
+def _given(slot: Slot, position: int, value: Any, desc: dt.Data) -> Given | None:
+    """Pass an argument of the call on; None if it is no number or array of the slot's type and shape."""
+    if isinstance(desc, dt.Scalar):
+        return Given(position, slot.copied, desc.dtype.as_ctypes()) if type(value) in NUMBERS else None
+    fits = type(value) is np.ndarray and value.dtype == slot.dtype and value.shape == slot.shape
+    return Given(position, slot.copied, None) if fits else None
+
+
+def _made(slot: Slot, shape: tuple[int, ...], is_seed: bool) -> Made | Fixed:
+    """Allocate an argument that the caller does not pass: a seed of ones, or zeros unless the program defines it."""
+    if not is_seed:
+        return Made(shape, slot.dtype, None if slot.defined else 0)
+    seed = Made(shape, slot.dtype, 1)
+    return seed if slot.copied else Fixed(seed.array())

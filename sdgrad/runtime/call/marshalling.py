@@ -1,4 +1,4 @@
-"""Arguments of a compiled program: NumPy arrays, torch tensors and numbers in, the same kind out."""
+"""Convert arguments of compiled programs (NumPy and CuPy arrays, torch tensors, numbers) and results back."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from sdgrad.errors import ArgumentError
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a torch tensor (torch need not be installed)."""
+    """True for a torch tensor (torch need not be installed)."""
     return type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach")
 
 
 def is_cupy(value: Any) -> bool:
-    """Whether a value is an array of CuPy's (which need not be installed)."""
+    """True for a CuPy array (CuPy need not be installed)."""
     return type(value).__module__.split(".")[0] == "cupy" and hasattr(value, "get")
 
 
 def as_array(value: Any) -> Any:
-    """A value as NumPy sees it, without a copy where it is an array or a CPU tensor."""
+    """Convert a value to NumPy, without a copy for arrays and CPU tensors; numbers are unchanged."""
     if is_tensor(value):
         return (value.detach() if value.device.type == "cpu" else value.detach().cpu()).numpy()
     return value.get() if is_cupy(value) else value
 
 
 def as_value(value: Any) -> Any:
-    """A value as DaCe's frontend is to know it.
+    """Convert a value to what DaCe's frontend infers types from.
 
-    An array without dimensions is the number it holds; every other one is contiguous, as programs take them.
+    An array without dimensions becomes a number. A strided array becomes a contiguous one of undefined content: only
+    its shape and dtype matter.
     """
     array = as_array(value)
     if not isinstance(array, np.ndarray):
@@ -44,7 +45,7 @@ def as_value(value: Any) -> Any:
 
 
 def like(result: np.ndarray, original: Any) -> Any:
-    """A result in the kind of the argument it belongs to."""
+    """Convert a result to the kind of its argument: a tensor, a CuPy or NumPy array, or a number."""
     if is_tensor(original):
         import torch
 
@@ -55,6 +56,7 @@ def like(result: np.ndarray, original: Any) -> Any:
 
 
 def describe(value: Any) -> str:
+    """Describe a value for error messages."""
     array = as_array(value)
     if isinstance(array, np.ndarray):
         return f"{array.dtype} array of shape {array.shape}"
@@ -62,15 +64,14 @@ def describe(value: Any) -> str:
 
 
 def check(name: str, value: Any, desc: dt.Data) -> Any:
-    """The value as the program wants it, or an error that says what was expected and what was found."""
+    """Convert an argument to the program's dtype and layout.
+
+    :raises ArgumentError: its dtype or shape is another one.
+    """
     array = as_array(value)
     wanted = np.dtype(desc.dtype.type)
     if isinstance(desc, dt.Scalar) or tuple(desc.shape) == (1,) and np.ndim(array) == 0:
-        if np.ndim(array) != 0 and np.size(array) != 1:
-            raise ArgumentError(f"argument '{name}': expected a {wanted} scalar, found a {describe(value)}")
-        return (
-            wanted.type(np.asarray(array).reshape(())[()]) if isinstance(desc, dt.Scalar) else np.full(1, array, wanted)
-        )
+        return _check_number(name, value, desc)
     if not isinstance(array, np.ndarray):
         array = np.asarray(array)
     if array.dtype != wanted or array.ndim != len(desc.shape):
@@ -84,8 +85,21 @@ def check(name: str, value: Any, desc: dt.Data) -> Any:
     return np.ascontiguousarray(array)
 
 
+def _check_number(name: str, value: Any, desc: dt.Data) -> Any:
+    """Convert a number to the program's dtype, in an array of one element if the program takes an array.
+
+    :raises ArgumentError: it is an array of several elements.
+    """
+    array, wanted = as_array(value), np.dtype(desc.dtype.type)
+    if np.ndim(array) != 0 and np.size(array) != 1:
+        raise ArgumentError(f"argument '{name}': expected a {wanted} scalar, found a {describe(value)}")
+    if isinstance(desc, dt.Scalar):
+        return wanted.type(np.asarray(array).reshape(())[()])
+    return np.full(1, array, wanted)
+
+
 def matching(value: Any, model: Any, what: str) -> np.ndarray:
-    """A cotangent or tangent in the dtype of what it belongs to; scalars as arrays of one element.
+    """Convert a cotangent or tangent to the dtype of its primal value; scalars become arrays of one element.
 
     :raises ArgumentError: its shape is another one.
     """
@@ -96,7 +110,7 @@ def matching(value: Any, model: Any, what: str) -> np.ndarray:
 
 
 def evaluate_shape(desc: dt.Data, symbols: dict[str, int]) -> tuple[int, ...]:
-    """A shape with values for its symbols."""
+    """Evaluate a shape for values of its symbols."""
     return tuple(
         int(dace.symbolic.evaluate(s, {dace.symbolic.symbol(k): v for k, v in symbols.items()}))
         if dace.symbolic.issymbolic(s)
@@ -106,25 +120,38 @@ def evaluate_shape(desc: dt.Data, symbols: dict[str, int]) -> tuple[int, ...]:
 
 
 def solve_symbols(descs: dict[str, dt.Data], values: dict[str, Any]) -> dict[str, int]:
-    """The values of shape symbols, from the sizes of given arrays: ``N`` from ``N``, else from ``N + 1``."""
+    """Solve for the symbols in shapes, given arrays: first extents that are a symbol, then those like ``N + 1``.
+
+    :raises ArgumentError: two extents give one symbol different values.
+    """
     found: dict[str, int] = {}
-    sizes = []
-    for name, desc in descs.items():
-        value = as_array(values.get(name))
-        if isinstance(value, np.ndarray):
-            sizes += [(name, k, e, value.shape[k]) for k, e in enumerate(desc.shape[: value.ndim])]
-    symbolic = [x for x in sizes if dace.symbolic.issymbolic(x[2])]
-    for name, k, extent, size in symbolic:
+    extents = _symbolic_extents(descs, values)
+    for name, k, extent, size in extents:
         symbol = str(extent)
         if symbol.isidentifier() and found.setdefault(symbol, size) != size:
             raise ArgumentError(
                 f"argument '{name}': dimension {k} is {size}, but {symbol} is {found[symbol]} elsewhere"
             )
-    for _, _, extent, size in symbolic:
-        unknown = [s for s in sympy.sympify(extent).free_symbols if s.name not in found]
-        if len(unknown) == 1:
-            known = {s: found[s.name] for s in sympy.sympify(extent).free_symbols if s.name in found}
-            solutions = sympy.solve(sympy.sympify(extent).subs(known) - size, unknown[0])
-            if len(solutions) == 1 and solutions[0].is_Integer:
-                found[unknown[0].name] = int(solutions[0])
+    for _, _, extent, size in extents:
+        found |= _solved(sympy.sympify(extent), size, found)
     return found
+
+
+def _symbolic_extents(descs: dict[str, dt.Data], values: dict[str, Any]) -> list[tuple[str, int, Any, int]]:
+    """List the extents with symbols: the argument, the dimension, the extent, and the size that is given."""
+    found: list[tuple[str, int, Any, int]] = []
+    for name, desc in descs.items():
+        value = as_array(values.get(name))
+        if isinstance(value, np.ndarray):
+            found += [(name, k, e, value.shape[k]) for k, e in enumerate(desc.shape[: value.ndim])]
+    return [x for x in found if dace.symbolic.issymbolic(x[2])]
+
+
+def _solved(extent: sympy.Expr, size: int, known: dict[str, int]) -> dict[str, int]:
+    """Solve ``extent = size`` for its only unknown symbol; empty if there are several, or no unique integer."""
+    unknown = [s for s in extent.free_symbols if s.name not in known]
+    if len(unknown) != 1:
+        return {}
+    values = {s: known[s.name] for s in extent.free_symbols if s.name in known}
+    solutions = sympy.solve(extent.subs(values) - size, unknown[0])
+    return {unknown[0].name: int(solutions[0])} if len(solutions) == 1 and solutions[0].is_Integer else {}

@@ -1,7 +1,7 @@
-"""Memory of large results, used again when their arrays are gone.
+"""Pool the memory of large results: it is used again when their arrays are garbage.
 
-The system hands out pages that it has to clear first and takes them back with the array: for a result that a program
-writes once, as it does for most gradients, that takes longer than to write it.
+The operating system clears each page that it hands out, and takes it back with the array. For a result that is written
+once, as most gradients are, that takes longer than the stores.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import numpy as np
 from sdgrad.runtime.compile.dlopen import release_memory
 
 LEAST, MOST = 1 << 16, 1 << 27
-"""Bytes of an array that is worth it, and of all memory that waits to be used again."""
+"""The least size of a pooled array in bytes, and the greatest size of the pool."""
 ALIGNMENT = 64
+"""Bytes to which the elements of pooled arrays are aligned: a cache line."""
 _free: dict[int, deque[np.ndarray]] = {}
 
 
 class Block:
-    """The owner of an array's memory: when nothing refers to the array any more, the memory is free again."""
+    """The owner of an array's memory, which returns to the pool when the array is garbage."""
 
     def __init__(self, memory: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.memory = memory
@@ -38,22 +39,24 @@ class Block:
 
 
 def _give_back(memory: np.ndarray) -> None:
+    """Return memory to the pool, which is emptied before if it would be too large."""
     if sum(size * len(blocks) for size, blocks in [*_free.items()]) + memory.size > MOST:
         _free.clear()
     _free.setdefault(memory.size, deque()).append(memory)
 
 
 def free_memory() -> None:
-    """Give the memory that waits to be used again back to the system.
+    """Return pooled memory to the operating system.
 
-    Results, temporaries and tapes of large arrays leave their memory to the next call: at most 128 MB of results and
-    256 MB of the others, in the whole process. What a compiled program keeps for itself stays.
+    The memory of large results, temporaries and tapes is pooled for the next call: at most 128 MB of results and 256 MB
+    of the others, in the whole process. The persistent workspace of compiled programs stays.
     """
     _free.clear()
     release_memory()
 
 
 def _take(size: int) -> np.ndarray:
+    """Take memory from the pool, or allocate it."""
     try:
         return _free[size].pop()
     except (KeyError, IndexError):
@@ -63,7 +66,7 @@ def _take(size: int) -> np.ndarray:
 
 
 def fresh(shape: Sequence[int], dtype: Any, zero: bool) -> np.ndarray:
-    """A new array, full of zeros if asked; otherwise its content is undefined."""
+    """Allocate an array of zeros, or of undefined content."""
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
     if not LEAST <= size <= MOST:
@@ -75,7 +78,7 @@ def fresh(shape: Sequence[int], dtype: Any, zero: bool) -> np.ndarray:
 
 
 def copy_of(array: np.ndarray) -> np.ndarray:
-    """A copy, in memory that is used again."""
+    """Copy an array to pooled memory."""
     copy = fresh(array.shape, array.dtype, False)
     np.copyto(copy, array)
     return copy

@@ -1,4 +1,7 @@
-"""Where the elements of a NumPy array are, without what asking the array for it takes: most of a microsecond."""
+"""Read the address of a NumPy array's elements from its object header.
+
+The public ways (``array.ctypes``, ``__array_interface__``) take most of a microsecond; they are the fallback.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,21 @@ from collections.abc import Callable
 import numpy as np
 
 HEADER = object.__basicsize__
-"""What a NumPy array begins with: the fields of a Python object. The address is the next one (NumPy's C API)."""
+"""Bytes of a Python object's own fields. In a NumPy array the address of the elements follows them (NumPy's C API)."""
 
 
 def _from_header(array: np.ndarray) -> ctypes.c_void_p:
+    """Read the address from the object header."""
     return ctypes.c_void_p.from_address(id(array) + HEADER)
 
 
 def _from_interface(array: np.ndarray) -> ctypes.c_void_p:
+    """Ask the array for the address."""
     return ctypes.c_void_p(array.__array_interface__["data"][0])
 
 
 def _chosen() -> Callable[[np.ndarray], ctypes.c_void_p]:
-    """The first, where arrays look like that in this interpreter."""
+    """Choose the header if it gives the right addresses in this interpreter, else the interface."""
     samples = (np.empty(3), np.empty((2, 2), np.int8)[1:], np.ones(1, np.complex64))
     try:
         as_told = all(_from_header(a).value == _from_interface(a).value for a in samples)
@@ -30,4 +35,4 @@ def _chosen() -> Callable[[np.ndarray], ctypes.c_void_p]:
 
 
 address = _chosen()
-"""The address of an array's elements, good while the array is there and is not resized."""
+"""Return the address of an array's elements; valid while the array exists and is not resized."""

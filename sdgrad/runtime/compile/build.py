@@ -1,6 +1,6 @@
-"""From generated C++ to a shared library: one compiler call, with DaCe's header precompiled (``header.py``).
+"""Compile generated C++ to shared libraries: one compiler call, with DaCe's header precompiled.
 
-DaCe builds through CMake, whose configuration takes longer than most compilations here. The flags are DaCe's own.
+DaCe builds with CMake, whose configuration takes longer than most compilations here. The flags are DaCe's own.
 """
 
 from __future__ import annotations
@@ -30,15 +30,18 @@ from sdgrad.runtime.compile.precompiled_header import Header, without_parts
 from sdgrad.runtime.compile.restrict_pointers import local_pointers
 from sdgrad.runtime.compile.simd import in_lanes
 
-NEEDS = "needs.json"  # what a program was compiled and linked with, besides the flags of all programs
-MOST_ARGUMENTS = 1000  # ctypes passes no more than 1024; programs with more take the addresses of them
+NEEDS = "needs.json"
+"""The file that lists a program's own compiler and linker flags."""
+MOST_ARGUMENTS = 1000
+"""Arguments that ctypes passes one by one (its limit is 1024); programs with more take an array of addresses."""
 SPECIAL = re.compile(
     r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
 )
+"""Calls of the special functions of C++17, whose headers are left out of other programs."""
 
 
 def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:
-    """Flags that leave out the headers, and parts of them, that a graph and its generated code have no use for."""
+    """Return the flags that leave out the parts of DaCe's header that a program does not use."""
     streams = any(isinstance(desc, dt.Stream) for _, _, desc in sdfg.arrays_recursive())
     special = any(SPECIAL.search(code) for code in codes)
     return without_parts(streams, sdfg.is_instrumented(), special)
@@ -46,7 +49,7 @@ def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:
 
 @functools.cache
 def linker() -> tuple[str, ...]:
-    """The flag for a linker that is faster than the usual one, where there is one: a fifth of a small compilation."""
+    """Return the flag for a fast linker (gold, lld); none if neither is installed. It saves a fifth of small builds."""
     found = [name for name in ("gold", "lld") if shutil.which(f"ld.{name}")]
     return (f"-fuse-ld={found[0]}",) if found else ()
 
@@ -55,9 +58,10 @@ def linker() -> tuple[str, ...]:
 class Job:
     """A graph to compile.
 
-    :param arguments: what its program is called with; ``initial`` are those by which it is started, too.
-    :param folder: for its sources.
-    :param target: the library that is made.
+    :param arguments: the arguments of its program.
+    :param initial: the arguments that its initialization takes as well.
+    :param folder: the folder for its sources.
+    :param target: the path of the library.
     """
 
     sdfg: dace.SDFG
@@ -69,7 +73,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Needs:
-    """What the generated code of a graph is compiled and linked with, besides the flags of all programs."""
+    """The flags of one program: compiler options, linker options, and those that leave out parts of the header."""
 
     options: list[str]
     links: list[str]
@@ -77,26 +81,30 @@ class Needs:
 
     @staticmethod
     def of_all(needs: Sequence[Needs]) -> Needs:
-        """What several programs need together."""
+        """Merge the flags of several programs for one compiler call."""
         options, links = (list(dict.fromkeys(x for n in needs for x in getattr(n, f))) for f in ("options", "links"))
         return Needs(options, links, [x for x in needs[0].spared if all(x in n.spared for n in needs)])
 
 
 def build(jobs: Sequence[Job]) -> None:
-    """Generate and compile the code of graphs, all by one call of the compiler: headers take most of its time."""
+    """Generate the code of graphs, and compile it by one compiler call: headers take most of its time.
+
+    The jobs are compiled one by one if they have kernels (whose helper functions have the same names), or if the joint
+    compilation fails: then either two programs share a name, or the error of one of them is reported.
+    """
     needs = [generate(job) for job in jobs]
-    if len(jobs) > 1 and not any(is_device(job.sdfg) for job in jobs):  # kernels bring functions of the same names
+    if len(jobs) > 1 and not any(is_device(job.sdfg) for job in jobs):
         try:
             compile_sources(jobs, Needs.of_all(needs))
             return
-        except CompilationFailed:  # two programs may have a name in common, or one of them is wrong: that one says so
+        except CompilationFailed:
             pass
     for job, own in zip(jobs, needs, strict=True):
         compile_sources([job], own)
 
 
 def generate(job: Job) -> Needs:
-    """Write the sources of a graph."""
+    """Generate and write the sources of a graph, and return its flags."""
     with config.compiling():
         if is_device(job.sdfg):
             nvcc.configure()
@@ -108,21 +116,28 @@ def generate(job: Job) -> Needs:
     if len(job.arguments) > MOST_ARGUMENTS:
         entry = entry_by_addresses(job.sdfg.name, job.arguments)
         (job.folder / "src" / "cpu" / "by_addresses.cpp").write_text(entry)
-    options, links = [], []
-    for env in library.get_environments_and_dependencies({e for o in objects for e in o.environments}):
-        options += [*_value(env.cmake_compile_flags), *(f"-I{i}" for i in _value(env.cmake_includes))]
-        links += [*_value(env.cmake_libraries), *_value(env.cmake_link_flags)]
+    options, links = _flags_of({e for o in objects for e in o.environments})
     (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
     return Needs(options, links, spared_headers(job.sdfg, [o.code for o in objects]))
 
 
+def _flags_of(environments: set[str]) -> tuple[list[str], list[str]]:
+    """Return the compiler and linker options of library environments and their dependencies."""
+    options: list[str] = []
+    links: list[str] = []
+    for env in library.get_environments_and_dependencies(environments):
+        options += [*_value(env.cmake_compile_flags), *(f"-I{i}" for i in _value(env.cmake_includes))]
+        links += [*_value(env.cmake_libraries), *_value(env.cmake_link_flags)]
+    return options, links
+
+
 def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
-    """One library with the programs of all jobs, under the name that each of them wants."""
+    """Compile the sources of all jobs to one library, and link it under the target of each job."""
     first = jobs[0]
     sources = [s for job in jobs for s in sources_of(job.folder)]
     if len(jobs) > 1:
         whole = first.folder / "together.cpp"
-        # GCC takes a precompiled header only where the file that it is given includes it first
+        # GCC uses a precompiled header only if it is the first include of the file on the command line
         whole.write_text("#include <dace/dace.h>\n" + "".join(f'#include "{source}"\n' for source in sources))
         sources = [str(whole)]
     part = first.target.with_suffix(".part")
@@ -143,31 +158,31 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
 
 
 def is_device(sdfg: dace.SDFG) -> bool:
-    """Whether a program has kernels for a GPU."""
+    """True if a program has kernels for a GPU."""
     return any(desc.storage == dace.StorageType.GPU_Global for desc in sdfg.arrays.values())
 
 
 def compile_kernels(source: Path, options: Sequence[str]) -> str:
-    """An object with the kernels of a program."""
+    """Compile a file of kernels, and return the path of the object."""
     target = source.with_suffix(".o")
     run(nvcc.compile_command(source, target, [*options, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]), source.name)
     return str(target)
 
 
 def sources_of(folder: Path) -> list[str]:
-    """The generated sources in the folder of a program."""
+    """List the generated sources in the folder of a program."""
     return sorted(str(p) for p in (folder / "src").rglob("*.cpp") if "sample" not in p.parts)
 
 
 def link_command(options: list[str], sources: list[str], target: Path, links: list[str]) -> list[str]:
-    """Sources to a shared library."""
+    """Return the command that compiles sources to a shared library."""
     includes = [f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
     own = [*options, *flags(), *includes, "-shared", *linker()]
     return [compiler_name(), *own, *sources, "-o", str(target), *links]
 
 
 def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
-    """The generated sources, with the graph beside them where somebody wants to look at it."""
+    """Write the generated sources; with ``config.debug`` the graph as well."""
     if config.debug:
         compiler.generate_program_folder(sdfg, objects, str(folder))
         return
@@ -177,7 +192,7 @@ def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
 
 
 def entry_by_addresses(name: str, arguments: Mapping[str, dt.Data]) -> str:
-    """C++ of a function that calls a program with its arguments in an array of pointers."""
+    """Generate a C++ function that calls a program with its arguments in an array of pointers."""
     types = [desc.as_arg(name="") for desc in arguments.values()]
     given = [f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)]
     return (
@@ -189,5 +204,5 @@ def entry_by_addresses(name: str, arguments: Mapping[str, dt.Data]) -> str:
 
 
 def _value(field):
-    """A library environment's field: a list, or a function that returns one."""
+    """Return a library environment's field, which is a list or a function that returns one."""
     return field() if callable(field) else field

@@ -1,4 +1,4 @@
-"""Compiled programs as a C library: a header, and one function for each program."""
+"""Export compiled programs as a C library: a header, and one function for each program."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ C_TYPES = {
     dace.uint64: "uint64_t",
     dace.bool_: "bool",
 }
+"""The C types of elements."""
 Function = tuple[Library, Sequence[str], Mapping[str, str], str | None]
+"""A program, its parameters in order, the C names of its results, and the argument that is one (the seed), if any."""
 
 
 def export(name: str, folder: Path, functions: Mapping[str, Function]) -> Path:
-    """``lib<name>.so`` and ``<name>.h``.
+    """Write ``lib<name>.so`` and ``<name>.h``, and return the path of the header.
 
-    :param functions: by their names in C: the program, the parameters in order, the names of results (arguments of the
-        program) in C, and the argument that is one.
+    :param functions: by their names in C.
     """
     folder.mkdir(parents=True, exist_ok=True)
     header, wrapper = folder / f"{name}.h", folder / f"{name}_wrapper.cpp"
@@ -57,7 +58,7 @@ def export(name: str, folder: Path, functions: Mapping[str, Function]) -> Path:
 def _parameters(
     library: Library, parameters: Sequence[str], results: Mapping[str, str]
 ) -> list[tuple[str, dt.Data, str]]:
-    """Arguments of a C function: name in the program, descriptor, name in C."""
+    """List the arguments of a C function: the name in the program, the descriptor, the name in C."""
     own = [n for n in parameters if n in library.arguments]
     closure = [n for n in library.arguments if n not in parameters and n not in results]
     named = {**{n: n for n in (*own, *closure)}, **results}
@@ -65,6 +66,10 @@ def _parameters(
 
 
 def _typed(desc: dt.Data, name: str, result: bool) -> str:
+    """Declare a parameter in C: a pointer, or a number.
+
+    :raises ArgumentError: C has no such type.
+    """
     if desc.dtype not in C_TYPES:
         raise ArgumentError(f"argument '{name}' is {desc.dtype.to_string()}, which C has no type for")
     kind = C_TYPES[desc.dtype]
@@ -74,6 +79,7 @@ def _typed(desc: dt.Data, name: str, result: bool) -> str:
 def _declaration(
     name: str, library: Library, parameters: Sequence[str], results: Mapping[str, str], one: str | None
 ) -> str:
+    """Declare a function in the header, with the shapes of its arguments in a comment."""
     found = [p for p in _parameters(library, parameters, results) if p[0] != one]
     lines = [f" *   {c}: {_shape(d)}{', written' if n in results else ''}" for n, d, c in found]
     typed = ", ".join(_typed(d, c, n in results) for n, d, c in found)
@@ -81,6 +87,7 @@ def _declaration(
 
 
 def _shape(desc: dt.Data) -> str:
+    """Describe the type and the shape of an argument."""
     shape = ", ".join(map(str, desc.shape)) if isinstance(desc, dt.Array) else ""
     return f"{desc.dtype.to_string()}[{shape}]" if shape else desc.dtype.to_string()
 
@@ -88,6 +95,7 @@ def _shape(desc: dt.Data) -> str:
 def _definition(
     name: str, library: Library, parameters: Sequence[str], results: Mapping[str, str], one: str | None
 ) -> str:
+    """Define a function that clears its results and calls the program, whose state it creates in the first call."""
     found = {n: (d, c) for n, d, c in _parameters(library, parameters, results)}
     typed = ", ".join(_plain(d, c, n in results) for n, (d, c) in found.items() if n != one)
     raw = ", ".join(_plain(d, n, False) for n, d in library.arguments.items())
@@ -95,21 +103,25 @@ def _definition(
     passed = ", ".join("&one" if n == one else found[n][1] for n in library.arguments)
     begin = ", ".join(found[n][1] for n in library.initial)
     seed = f"    {library.arguments[one].dtype.ctype} one = 1;\n" if one is not None else ""
-    clear = [
-        f"    for (int64_t k = 0; k < {d.total_size}; ++k) {c}[k] = 0;\n"
-        for n, (d, c) in found.items()
-        if n in results and isinstance(d, dt.Array)
-    ]
+    clear = "".join(_clear(d, c) for n, (d, c) in found.items() if n in results)
     return (
         f"void *__dace_init_{library.name}({start});\n"
         f"void __program_{library.name}(void *{', ' if raw else ''}{raw});\n"
         f"void {name}({typed}) {{\n"
-        f"    static void *state = __dace_init_{library.name}({begin});\n{seed}{''.join(clear)}"
+        f"    static void *state = __dace_init_{library.name}({begin});\n{seed}{clear}"
         f"    __program_{library.name}(state{', ' if passed else ''}{passed});\n}}"
     )
 
 
+def _clear(desc: dt.Data, name: str) -> str:
+    """Set a result to zero in C; nothing for numbers."""
+    if not isinstance(desc, dt.Array):
+        return ""
+    return f"    for (int64_t k = 0; k < {desc.total_size}; ++k) {name}[k] = 0;\n"
+
+
 def _plain(desc: dt.Data, name: str, result: bool) -> str:
+    """Declare a parameter in C++."""
     kind = desc.dtype.ctype
     return f"{kind} {name}" if isinstance(desc, dt.Scalar) and not result else f"{kind} *{name}"
 

@@ -1,4 +1,4 @@
-"""Compiled programs, cached on disk by content and shared by processes."""
+"""Cache compiled programs on disk, by a hash of their content, for all processes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,16 @@ _loading = threading.Lock()
 
 
 class Library:
-    """A loaded shared library and the order of its arguments."""
+    """A loaded shared library with one program, and the order of its arguments.
+
+    Every concurrent call has a state of the program for itself; idle states are used again.
+    """
 
     def __init__(self, path: str, name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str]) -> None:
+        """Load a library.
+
+        :param initial: the arguments that the initialization takes as well.
+        """
         self.path, self.name, self.arguments, self.initial = path, name, dict(arguments), list(initial)
         library = load_library(path)
         many = len(self.arguments) > MOST_ARGUMENTS
@@ -46,21 +53,25 @@ class Library:
         self._failure = getattr(library, "__dace_gpu_last_error", None)
         if self._failure is not None:
             self._failure.argtypes, self._failure.restype = [ctypes.c_void_p], ctypes.c_int
-        self._idle: list[ctypes.c_void_p] = []  # states of the program: each call has one for itself
+        self._idle: list[ctypes.c_void_p] = []
 
     def __call__(self, values: Mapping[str, Any]) -> None:
-        """Run with one value for each argument; arrays must have the right dtype and layout."""
+        """Run with a value for each argument; arrays must have the right dtype and layout."""
         marshalled = {n: _marshal(values[n], desc, n) for n, desc in self.arguments.items()}
         self._run(list(marshalled.values()), [marshalled[n] for n in self.initial])
 
     def at(self, addresses: Sequence[Any], initial: Sequence[Any] = ()) -> None:
-        """Run on arrays at these addresses, in the order of the arguments; scalars as ctypes has them.
+        """Run on the addresses of arrays and the ctypes values of scalars, in the order of the arguments.
 
-        :param initial: what ``initial`` names, for programs whose sizes are open.
+        :param initial: values of the arguments that the initialization takes; needed for symbolic sizes.
         """
         self._run([ctypes.c_void_p(a) if type(a) is int else a for a in addresses], initial)
 
     def _run(self, values: list[Any], initial: Sequence[Any]) -> None:
+        """Call the program with a state of its own.
+
+        :raises DeviceError: there is no GPU, or CUDA reports an error.
+        """
         try:
             state = self._idle.pop()
         except IndexError:
@@ -76,15 +87,17 @@ class Library:
             raise DeviceError(f"{self.name}: CUDA's error {error} (a line above says where)")
 
     def _one_by_one(self, state: ctypes.c_void_p, values: list[Any]) -> None:
+        """Call the program with its arguments."""
         self._program(state, *values)
 
     def _by_addresses(self, state: ctypes.c_void_p, values: list[Any]) -> None:
+        """Call the program with an array of the addresses of its arguments."""
         places = [v.value if isinstance(v, ctypes.c_void_p) else ctypes.addressof(v) for v in values]
         self._program(state, (ctypes.c_void_p * len(places))(*places))
 
 
 def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
-    """An array as its address, which is all the program takes of it; everything else as DaCe has it."""
+    """Convert an array to its address, and other values as DaCe does."""
     if type(value) is np.ndarray and isinstance(desc, dt.Array):
         return address(value)
     return dt.make_ctypes_argument(value, desc, name, allow_views=True)
@@ -92,13 +105,13 @@ def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
 
 @functools.cache
 def own_sources() -> str:
-    """A hash of this package: what library nodes expand to, headers, flags."""
+    """Return a hash of the sources of this package: expansions of library nodes, headers, flags."""
     files = sorted(f for f in INCLUDE.parent.rglob("*") if f.suffix in (".py", ".h"))
     return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
 
 
 def content_key(sdfg: dace.SDFG) -> str:
-    """A hash of everything that decides the compiled code: graph, settings, compiler, DaCe's version and our own."""
+    """Return a hash of all that determines the compiled code: graph, settings, compiler, versions."""
     device = [nvcc.describe()] if is_device(sdfg) else []
     chosen = [config.blas, *config.without, repr(config.machine)]
     settings = [dace.__version__, own_sources(), *chosen, compiler_name(), *flags(), *device]
@@ -106,30 +119,38 @@ def content_key(sdfg: dace.SDFG) -> str:
 
 
 def compile_sdfg(sdfg: dace.SDFG) -> Library:
-    """The loaded program of a graph; compiled only where no process has done so before."""
+    """Compile and load a graph; a program in the cache is not compiled again."""
     return compile_together([sdfg])[0]
 
 
 def compile_together(sdfgs: Sequence[dace.SDFG]) -> list[Library]:
-    """The loaded programs of graphs; what is not there yet is compiled by one call of the compiler."""
+    """Compile and load several graphs; one compiler call for those that are not in the cache."""
     keys = [content_key(sdfg) for sdfg in sdfgs]
     with _loading:
         new = {k: job_of(sdfg, k) for k, sdfg in zip(keys, sdfgs, strict=True) if k not in _loaded}
-        if missing := [job for job in new.values() if not job.target.exists()]:
-            with contextlib.ExitStack() as held:
-                # in one order, or two processes wait for each other
-                for folder in sorted(job.folder for job in missing):
-                    held.enter_context(locked(folder))
-                if missing := [job for job in missing if not job.target.exists()]:
-                    held.enter_context(working("compiling " + ", ".join(job.sdfg.name for job in missing)))
-                    build(missing)
+        _build_missing([*new.values()])
         for key, job in new.items():
             _loaded[key] = Library(str(job.target), job.sdfg.name, job.arguments, job.initial)
     return [_loaded[key] for key in keys]
 
 
+def _build_missing(jobs: Sequence[Job]) -> None:
+    """Build the jobs whose libraries do not exist, unless another process does so meanwhile.
+
+    Processes lock the folders in the same order, or they would wait for each other.
+    """
+    missing = [job for job in jobs if not job.target.exists()]
+    with contextlib.ExitStack() as held:
+        for folder in sorted(job.folder for job in missing):
+            held.enter_context(locked(folder))
+        missing = [job for job in missing if not job.target.exists()]
+        if missing:
+            held.enter_context(working("compiling " + ", ".join(job.sdfg.name for job in missing)))
+            build(missing)
+
+
 def job_of(sdfg: dace.SDFG, key: str) -> Job:
-    """What is to be compiled for a graph; it is given the name of its program."""
+    """Describe the compilation of a graph, and rename the graph: the key becomes part of its name."""
     sdfg.name = f"{sdfg.name[:40]}_{key}"
     folder = config.cache_folder / sdfg.name
     arguments, free = sdfg.arglist(), sdfg.free_symbols

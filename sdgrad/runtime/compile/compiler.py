@@ -1,4 +1,4 @@
-"""The C++ compiler: which it is, the flags that all programs have in common, and one call of it."""
+"""Find the C++ compiler, choose the flags of all programs, and run it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
 
 
 def flags() -> list[str]:
-    """Compiler flags of all programs."""
+    """Return the compiler flags of all programs."""
     level = ["-O0", "-g"] if config.debug else [f"-O{config.optimization_level}", "-DNDEBUG"]
     warnings_off = [f for f in shlex.split(DaceConfig.get("compiler", "cpu", "args")) if not f.startswith("-W")]
     return [*warnings_off, *level, *complex_rules(), "-w", "-fPIC", "-fopenmp", "-std=c++20"]
@@ -27,13 +27,16 @@ def flags() -> list[str]:
 
 @functools.cache
 def complex_rules() -> tuple[str, ...]:
-    """Products and quotients of complex numbers as NumPy computes them: C++ looks for NaN after each product."""
+    """Return the flags for complex products without the NaN checks of C++, as NumPy computes them; none for clang."""
     told = subprocess.run([compiler_name(), "--version"], capture_output=True, text=True, check=False).stdout
     return () if "clang" in told.lower() else ("-fcx-fortran-rules", "--param=vect-max-version-for-alias-checks=200")
 
 
 def compiler_name() -> str:
-    """The C++ compiler: ``$CXX``, what DaCe is told, or ``c++``."""
+    """Return the C++ compiler: ``$CXX``, DaCe's setting, or ``c++``.
+
+    :raises CompilationFailed: it is not installed.
+    """
     name = os.environ.get("CXX") or DaceConfig.get("compiler", "cpu", "executable") or "c++"
     if shutil.which(name) is None:
         raise CompilationFailed(f"no C++ compiler: '{name}' is not on PATH. Install g++, or set CXX")
@@ -41,7 +44,11 @@ def compiler_name() -> str:
 
 
 def run(command: list[str], what: str) -> None:
-    """One compiler call; its errors, shortened to the lines that say what is wrong, become ours."""
+    """Run a compiler command.
+
+    :param what: the name of what is compiled, for the error message.
+    :raises CompilationFailed: the compiler fails; the message has its first error lines and the command.
+    """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()

@@ -1,4 +1,4 @@
-"""Shared libraries, loaded so that threads which have nothing to do let others run."""
+"""Load shared libraries such that idle threads of OpenBLAS yield the cores to OpenMP."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import threading
 from typing import Any
 
 PATIENCE = "OPENBLAS_THREAD_TIMEOUT"
-SHORTEST = "4"  # 2^4 cycles; OpenBLAS takes no less
+"""The environment variable with the logarithm of the cycles for which idle threads of OpenBLAS spin."""
+SHORTEST = "4"
+"""The least value that OpenBLAS accepts: 2^4 cycles."""
 RELEASE = "sdgrad_free_memory"
-"""What libraries have to give back memory that waits to be used again; one of them does it for all."""
+"""The function of generated libraries that frees pooled memory; one library does it for all."""
 _releasing: list[Any] = []
 LIMIT = "omp_set_num_threads"
 _pools: list[Any] = []
@@ -18,11 +20,11 @@ _lock = threading.Lock()
 
 
 def load_library(path: str) -> ctypes.CDLL:
-    """A library and what it needs.
+    """Load a library and its dependencies.
 
-    OpenBLAS's threads look for work for 2^26 cycles before they sleep. Those of OpenMP, which run the next map, wait
-    for the same cores in the meantime: a step of a recurrent network took a hundred times as long on two threads.
-    OpenBLAS reads how long from the environment when it is loaded; what the user has set there stays.
+    By default idle threads of OpenBLAS spin for 2^26 cycles before they sleep. Meanwhile the threads of OpenMP, which
+    run the next map, wait for the same cores: on two threads a recurrent network took a hundred times as long.
+    OpenBLAS reads the number from the environment when it is loaded. A value that the user has set stays.
     """
     with _lock:
         own = PATIENCE not in os.environ
@@ -42,12 +44,12 @@ def load_library(path: str) -> ctypes.CDLL:
 
 
 def _without_threads() -> None:
-    """In a process that was forked: its thread runs maps alone. GNU's OpenMP would wait for threads left behind."""
+    """Limit OpenMP to one thread in a forked process: GNU's OpenMP would wait for the threads of the parent."""
     for limit in _pools:
         limit(1)
 
 
 def release_memory() -> None:
-    """Give back memory of generated code that waits to be used again."""
+    """Free the pooled memory of generated code."""
     for release in _releasing:
         release()

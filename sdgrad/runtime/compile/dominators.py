@@ -1,4 +1,4 @@
-"""Dominators of a graph's blocks, once for all arrays: DaCe finds them anew for each array that branches share."""
+"""Compute the dominators of a graph once during code generation: DaCe computes them for each array in branches."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from dace.sdfg import utils
 
 @contextlib.contextmanager
 def dominators_once() -> Iterator[None]:
-    """Inside, where code is generated and no graph changes its control flow, dominators are kept.
+    """Cache dominators in this context, in which no graph changes its control flow.
 
-    On a graph of two hundred states, to find them was a third of the time that code generation took.
+    On a graph of two hundred states they took a third of the time of code generation.
     """
     find = utils.get_control_flow_block_dominators
     known: dict[dace.SDFG, tuple[dict, dict, dict, dict]] = {}
 
     def once(sdfg: dace.SDFG, idom: Any, all_dom: Any, ipostdom: Any, all_postdom: Any) -> None:
+        """Fill the given dictionaries from the cache; sets are copied, because DaCe adds to them."""
         if sdfg not in known:
             known[sdfg] = {}, {}, {}, {}
             find(sdfg, *known[sdfg])
@@ -27,7 +28,7 @@ def dominators_once() -> Iterator[None]:
         for given, own in ((idom, found[0]), (ipostdom, found[2])):
             given.update(own)
         for given, own in ((all_dom, found[1]), (all_postdom, found[3])):
-            given.update({block: set(blocks) for block, blocks in own.items()})  # DaCe adds to them
+            given.update({block: set(blocks) for block, blocks in own.items()})
 
     utils.get_control_flow_block_dominators = once
     try:

@@ -1,4 +1,4 @@
-"""One process at a time: what they share on disk is made by the first of them."""
+"""Lock files between processes: the first process builds what they share on disk, the others wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _held: set[IO[str]] = set()
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """One process, and one thread of it, at a time; the others wait."""
+    """Hold the lock of a path; other processes and threads wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{path}.lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -26,7 +26,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _let_go() -> None:
-    """A forked process has the parent's handles, but not the thread that would close them: it would wait for itself."""
+    """Close the parent's handles in a forked process, which has no thread to close them: it would wait for itself."""
     for handle in _held:
         handle.close()
     _held.clear()

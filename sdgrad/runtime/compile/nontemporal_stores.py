@@ -1,13 +1,22 @@
-"""Stores in generated code that go around the cache (:mod:`sdgrad.optimize.locality.nontemporal_stores` says which).
+"""Generate non-temporal stores (:mod:`sdgrad.optimize.locality.nontemporal_stores` marks them).
 
-Compilers have no word for them that could stand in any loop. So a loop runs part by part: each part is written to a few
-lines of memory on the stack, by a loop that is compiled as ever, and from there to where it belongs.
+Compilers have no portable pragma for them. So the loop is strip-mined: an ordinary loop writes each strip to a buffer
+on the stack, and streaming instructions copy it from there (``sdgrad_stream.h``)::
+
+    for (i = 0; i < n; i += 1) {        for (i_part = 0; i_part < n; i_part += 512) {
+        y[i] = v;                           double v_i[512];
+    }                                       for (i = i_part; i < i_end; i += 1) { v_i[i - i_part] = v; }
+                                            sdgrad::stream(&y[i_part], v_i, i_end - i_part);
+                                        }
+
+Declines for loops that are not of this form.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sdgrad.config import config
 from sdgrad.program.naming import STREAMED
@@ -20,7 +29,7 @@ PRAGMA = re.compile(r"^\s*#pragma omp parallel")
 
 
 def around_caches(code: str) -> str:
-    """Generated C++ with marked stores as such, where they stand in a simple loop."""
+    """Strip-mine the innermost loops of generated C++ that have marked stores."""
     lines = code.split("\n")
     for k in reversed([k for k, line in enumerate(lines) if LOOP.match(line)]):
         end = closing_line(lines, k)
@@ -30,39 +39,61 @@ def around_caches(code: str) -> str:
     return "\n".join(lines)
 
 
-def _in_parts(loop: Sequence[str], shared: bool) -> list[str]:
-    """A loop part by part.
+@dataclass(frozen=True)
+class Streamed:
+    """A marked store in a loop: its line in the body, the element type, the target, the subscript and the value."""
 
-    :param shared: threads share out its trips: then parts have one length.
-    """
-    head = LOOP.match(loop[0])
-    assert head is not None
-    indent, kind, at, first, stop = head.groups()
-    start, end = f"{at}_part", f"{at}_end"
-    body, buffers, ends = list(loop[1:-1]), [], []
+    line: int
+    indent: str
+    dtype: str
+    target: str
+    index: str
+    value: str
+
+    def place(self, counter: str, start: str) -> str:
+        """Return the address of the strip's first element."""
+        begin = re.sub(rf"\b{counter}\b", start, self.index)
+        return f"&{self.target}[{begin}]"
+
+
+def _stores(body: Sequence[str]) -> list[Streamed] | None:
+    """List the marked stores of a body; None if a value is not declared once in it."""
+    found = []
     for k, line in enumerate(body):
-        if (found := STORE.match(line)) is None:
+        if (store := STORE.match(line)) is None:
             continue
-        declared = [d for x in body if (d := re.match(DECLARED.format(found[4]), x))]
+        declared = [d for x in body if (d := re.match(DECLARED.format(store[4]), x))]
         if len(declared) != 1:
-            return list(loop)
-        begin = re.sub(rf"\b{at}\b", start, found[3])
-        place = f"&{found[2]}[{begin}]"
-        buffer = f"{found[4]}_{at}"
-        buffers.append((f"{indent}    alignas(64) {declared[0][1]} {buffer}[{config.machine.streamed_part}];", place))
-        body[k] = f"{found[1]}{buffer}[{at} - {start}] = {found[4]};"
-        ends.append(f"{indent}    sdgrad::stream({place}, {buffer}, {end} - {start});")
-    aligned = f"sdgrad::part_end({buffers[0][1]}, {start}, {stop}, {config.machine.streamed_part})"
-    fixed = f"{start} + {config.machine.streamed_part} < {stop} ? {start} + {config.machine.streamed_part} : {stop}"
-    step = f"{start} += {config.machine.streamed_part}" if shared else ""
+            return None
+        found.append(Streamed(k, store[1], declared[0][1], store[2], store[3], store[4]))
+    return found
+
+
+def _in_parts(loop: Sequence[str], shared: bool) -> list[str]:
+    """Strip-mine a loop; unchanged if a value is not declared in it.
+
+    :param shared: True if threads share the iterations. Then strips have one length; else they end at cache lines.
+    """
+    head, body = LOOP.match(loop[0]), list(loop[1:-1])
+    assert head is not None
+    stores = _stores(body)
+    if stores is None:
+        return list(loop)
+    indent, kind, at, first, stop = head.groups()
+    start, end, length = f"{at}_part", f"{at}_end", config.machine.streamed_part
+    for s in stores:
+        body[s.line] = f"{s.indent}{s.value}_{at}[{at} - {start}] = {s.value};"
+    aligned = f"sdgrad::part_end({stores[0].place(at, start)}, {start}, {stop}, {length})"
+    fixed = f"{start} + {length} < {stop} ? {start} + {length} : {stop}"
+    step = f"{start} += {length}" if shared else ""
     return [
         f"{indent}for ({kind} {start} = {first}; {start} < {stop}; {step}) {{",
         f"{indent}    const {kind} {end} = {fixed if shared else aligned};",
-        *(declaration for declaration, _ in buffers),
+        *(f"{indent}    alignas(64) {s.dtype} {s.value}_{at}[{length}];" for s in stores),
         f"{indent}    for ({kind} {at} = {start}; {at} < {end}; {at} += 1) {{",
         *body,
         f"{indent}    }}",
-        *ends,
+        *(f"{indent}    sdgrad::stream({s.place(at, start)}, {s.value}_{at}, {end} - {start});" for s in stores),
         *([f"{indent}    sdgrad::streamed();"] if shared else [f"{indent}    {start} = {end};"]),
         f"{indent}}}",
         *([] if shared else [f"{indent}sdgrad::streamed();"]),

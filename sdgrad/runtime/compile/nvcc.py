@@ -1,4 +1,4 @@
-"""Kernels by NVIDIA's compiler: from the ``.cu`` files of a program to objects that its library is linked with."""
+"""Compile the kernels of a program with NVIDIA's compiler: ``.cu`` files to objects."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from dace.config import Config as DaceConfig
 
 from sdgrad.errors import CompilationFailed
 
-OLDEST = "75"  # compute capability that code is made for where no GPU says its own
+OLDEST = "75"
+"""The compute capability of generated code if no GPU is there."""
 DEFINES = ("-DWITH_CUDA",)
 
 
 def nvcc() -> str:
-    """The compiler: ``nvcc`` of ``$CUDA_HOME``, or on ``PATH``.
+    """Return the compiler: ``nvcc`` of ``$CUDA_HOME``, or on ``PATH``.
 
-    :raises CompilationFailed: there is none.
+    :raises CompilationFailed: it is not installed.
     """
     home = os.environ.get("CUDA_HOME")
     found = shutil.which("nvcc", path=os.path.join(home, "bin") if home else None)
@@ -33,20 +34,20 @@ def nvcc() -> str:
 
 @functools.cache
 def _home(compiler: str) -> Path:
-    """The toolkit's folder, which the compiler knows."""
+    """Return the toolkit's folder, as the compiler reports it."""
     told = subprocess.run([compiler, "--dryrun", "-c", "x.cu"], capture_output=True, text=True, check=False).stderr
     top = next((line.split("=", 1)[1] for line in told.splitlines() if line.startswith("#$ TOP=")), None)
     return Path(top).resolve() if top else Path(compiler).resolve().parent.parent
 
 
 def home() -> Path:
-    """The folder with CUDA's headers and libraries."""
+    """Return the folder with CUDA's headers and libraries."""
     return _home(nvcc())
 
 
 @functools.cache
 def architecture() -> str:
-    """What code is made for: the GPU that is there, or the oldest one that is supported."""
+    """Return the target architecture: that of the first GPU, or the oldest supported one."""
     asked = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
     try:
         told = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=20).stdout.split()
@@ -56,18 +57,18 @@ def architecture() -> str:
 
 
 def host_flags() -> list[str]:
-    """Flags for the part of a program that runs on the host."""
+    """Return the compiler flags for the host part of a program."""
     return [*DEFINES, f"-I{home() / 'include'}"]
 
 
 def links() -> list[str]:
-    """What a library is linked with."""
+    """Return the linker flags for CUDA's runtime."""
     folder = next((f for f in (home() / "lib64", home() / "lib") if f.is_dir()), home() / "lib")
     return [f"-L{folder}", "-lcudart", f"-Wl,-rpath,{folder}"]
 
 
 def compile_command(source: Path, target: Path, options: Sequence[str]) -> list[str]:
-    """The call that makes an object of a file of kernels.
+    """Return the command that compiles a file of kernels to an object.
 
     :param options: include folders and defines.
     """
@@ -76,11 +77,11 @@ def compile_command(source: Path, target: Path, options: Sequence[str]) -> list[
 
 
 def configure() -> None:
-    """DaCe's own configuration as it has to be while code for a GPU is generated."""
-    DaceConfig.set("compiler", "cuda", "max_concurrent_streams", value="-1")  # one after another
+    """Configure DaCe's code generation for GPUs: one stream, and the target architecture."""
+    DaceConfig.set("compiler", "cuda", "max_concurrent_streams", value="-1")
     DaceConfig.set("compiler", "cuda", "cuda_arch", value=architecture().removeprefix("sm_"))
 
 
 def describe() -> str:
-    """The compiler and what it makes code for, as a part of the key of compiled programs."""
+    """Describe the compiler and the architecture, for the key of compiled programs."""
     return shlex.join([nvcc(), architecture()])

@@ -1,4 +1,4 @@
-"""DaCe's header, precompiled: once for each machine and set of flags, for all programs."""
+"""Precompile DaCe's header: once for each set of flags on a machine, for all programs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, 
 from sdgrad.runtime.compile.file_lock import locked
 from sdgrad.runtime.compile.progress import working
 
-SOURCE = INCLUDE / "sdgrad_dace.h"  # what is precompiled as <dace/dace.h>
-AGAIN = f'#include "{SOURCE.name}"\n'  # what a file that includes <dace/dace.h> once more gets
-# Guards of headers of DaCe's runtime that most programs need nothing of: without them a compilation takes a third less
+SOURCE = INCLUDE / "sdgrad_dace.h"
+"""The header that is precompiled as ``<dace/dace.h>``."""
+AGAIN = f'#include "{SOURCE.name}"\n'
+"""The content of ``<dace/dace.h>`` for files that include it after other headers."""
 STREAMS, INSTRUMENTS = ("__DACE_STREAM_H",), ("__DACE_PERF_REPORTING_H", "__DACE_SERIALIZATION_H", "__DACE_COMM_H")
-NO_SPECIAL = "SDGRAD_NO_SPECIAL_FUNCTIONS"  # see sdgrad_dace.h
-
-_begun: set[Path] = set()  # what this process has begun beside its own work
+"""Include guards of headers in DaCe's runtime that most programs do not use: a third of the compile time."""
+NO_SPECIAL = "SDGRAD_NO_SPECIAL_FUNCTIONS"
+"""The macro that leaves out special functions (``sdgrad_dace.h``)."""
+_begun: set[Path] = set()
+"""Folders of headers that this process has begun to precompile in the background."""
 
 
 def without_parts(streams: bool = False, instruments: bool = False, special: bool = False) -> list[str]:
-    """Flags that leave out the parts of the header that a program has no use for.
+    """Return the flags that leave out the parts of the header that a program does not use.
 
-    :param special: it calls special functions, as Bessel's.
+    :param special: True if it calls special functions, such as Bessel's.
     """
     guards = (() if streams else STREAMS) + (() if instruments else INSTRUMENTS) + (() if special else (NO_SPECIAL,))
     return [f"-D{name}" for name in guards]
@@ -39,7 +42,7 @@ def without_parts(streams: bool = False, instruments: bool = False, special: boo
 
 @dataclass(frozen=True)
 class Header:
-    """The header for programs that are compiled with ``options``; ``folder`` is where it lies."""
+    """The precompiled header of programs with these compiler options, in a folder of its own."""
 
     compiler: str
     options: tuple[str, ...]
@@ -47,7 +50,10 @@ class Header:
 
     @staticmethod
     def of(spared: Sequence[str]) -> Header:
-        """The header as the settings want it, without what ``without_parts`` says."""
+        """Return the header for the current settings.
+
+        :param spared: the flags of :func:`without_parts`.
+        """
         compiler, options = compiler_name(), (*flags(), *spared)
         own = [h.read_text() for h in sorted(INCLUDE.glob("*.h"))]
         key = hashlib.sha256(" ".join([compiler, dace.__version__, AGAIN, *own, *options]).encode()).hexdigest()[:16]
@@ -55,15 +61,16 @@ class Header:
 
     @property
     def target(self) -> Path:
+        """Return the path of the precompiled header."""
         return self.folder / "dace" / "dace.h.gch"
 
     @property
     def include(self) -> str:
-        """The flag by which the compiler takes it."""
+        """Return the compiler flag that selects it."""
         return f"-I{self.folder}"
 
     def make(self) -> None:
-        """Precompile it, where nobody has done so before.
+        """Precompile it, unless it exists.
 
         :raises CompilationFailed: the compiler does not accept it.
         """
@@ -74,8 +81,12 @@ class Header:
                 self._compile()
 
     def _compile(self) -> None:
+        """Run the compiler; the header appears under its name when it is complete.
+
+        Unfinished files of processes that ended are removed. A compiler that still writes to one does no harm: the file
+        has no name any more.
+        """
         self.target.parent.mkdir(parents=True, exist_ok=True)
-        # Of a process that ended meanwhile; should its compiler still write, it writes to a file without a name
         for left in self.target.parent.glob("*.part"):
             left.unlink(missing_ok=True)
         self.target.with_suffix("").write_text(AGAIN)
@@ -86,9 +97,9 @@ class Header:
 
 
 def begin() -> None:
-    """Have the header that most programs take made beside what this process does next, if there is a core for it.
+    """Precompile the most common header in a background thread, if there is a second core.
 
-    Who needs it waits for the lock. What goes wrong here is not told: it goes wrong there once more.
+    A program that needs it waits for the lock. Errors are not reported here: they occur there once more.
     """
     if device() != "cpu" or _cores() < 2:
         return
@@ -103,28 +114,28 @@ def begin() -> None:
 
 
 def _make_quietly(header: Header) -> None:
+    """Precompile a header, and ignore errors."""
     with contextlib.suppress(CompilationFailed, OSError):
         header.make()
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def preparations() -> Iterator[tuple[str, Header]]:
-    """What programs share under the settings in force, and what it is for."""
-    if device() == "cpu":  # kernels for a GPU are compiled by a compiler that takes no such header
+    """List the headers of the current settings, with the programs they are for; none for GPUs (nvcc has none)."""
+    if device() == "cpu":
         yield "programs", Header.of(without_parts())
         yield "programs with special functions", Header.of(without_parts(special=True))
 
 
 def prepare() -> None:
-    """Compile now what the first gradient on a machine would wait for: the C++ header that all programs include.
+    """Precompile the C++ header that all programs include, so that the first gradient does not wait for it.
 
     It takes a few seconds, and is kept in :attr:`sdgrad.config.cache_folder` for these settings (``debug``,
-    ``optimization_level``) and this compiler; where it is there already, this does nothing. On the command line this is
-    ``sdgrad prepare``.
+    ``optimization_level``) and this compiler. If it exists, this does nothing. On the command line: ``sdgrad prepare``.
 
     :raises CompilationFailed: there is no compiler, or it does not accept the header.
     """

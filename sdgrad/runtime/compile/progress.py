@@ -1,4 +1,4 @@
-"""A line on the terminal that says what is being worked on; nothing where nobody looks."""
+"""Show the current work in a status line of the terminal; nothing if standard error is no terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.status import Status
 
-_shown: list[Status] = []  # at most one
+_shown: list[Status] = []
+"""The status line, if one is shown."""
 _changing = threading.Lock()
 
 
 @contextlib.contextmanager
 def working(on: str) -> Iterator[None]:
-    """Show ``on`` while this is entered, in place of what is shown already."""
+    """Show ``on`` in this context; the text before it comes back afterwards."""
     with _changing:
         first = not _shown and sys.stderr.isatty()
         if first:

@@ -1,7 +1,10 @@
-"""Pointers of a program's state as local ones: what is stored through others cannot change them.
+"""Copy the pointers of a program's state to local variables, which stores to arrays cannot alias.
 
-Bytes may be part of anything, in C++: after a store to an array of them the compiler reads every pointer of the state
-again, and a loop that does so is not computed in lanes.
+In C++ a byte may alias any object. After a store to an array of bytes the compiler reads every pointer of the state
+again, and does not vectorize the loop::
+
+    for (..) __state->tape[i] = ..          double * const tape = __state->tape;
+                                            for (..) tape[i] = ..
 """
 
 from __future__ import annotations
@@ -14,12 +17,16 @@ INTERNAL = re.compile(r"^(void __program_\w+_internal\([^\n]*\)\n\{\n)(.*?)(^\}$
 
 
 def local_pointers(code: str) -> str:
-    """Generated C++ whose main function reads the pointers of its state once."""
+    """Load the state's pointers once, at the start of the main function; unchanged if the state has none.
+
+    Pointers that the function itself assigns stay in the state.
+    """
     state = STATE.search(code)
     types = {name: kind for kind, name in FIELD.findall(state[1])} if state is not None else {}
 
     def local(found: re.Match) -> str:
-        given = set(re.findall(r"__state->(\w+) = ", found[2]))  # memory, on the way
+        """Rewrite the main function."""
+        given = set(re.findall(r"__state->(\w+) = ", found[2]))
         used = sorted((set(re.findall(r"__state->(\w+)", found[2])) & types.keys()) - given)
         head = "".join(f"    {types[n]} * const {n} = __state->{n};\n" for n in used)
         body = re.sub(r"__state->(\w+)", lambda m: m[1] if m[1] in used else m[0], found[2])

@@ -1,10 +1,16 @@
-"""Loops in generated code that the compiler may compute in lanes.
+"""Mark loops of generated C++ for vectorization: reductions by OpenMP's ``simd``, parallel loops by GCC's ``ivdep``.
 
-C++ fixes the order in which numbers are added, and with it one addition at a time, which takes four cycles. DaCe says
-of a reduction only that its order is free. Here this reaches the compiler: a loop over which a local number collects a
-sum, a product or an extreme gets ``#pragma omp simd reduction`` (OpenMP 5.0, 2.11.3). The order is another one, and the
-same in every run. The instances of a parallel map do not meet; the compiler cannot see that where arrays are many or
-where one is written in several places, and asks at run time: ``#pragma GCC ivdep`` says it.
+C++ fixes the order of floating-point additions, so a sum takes the latency of an addition (four cycles) for each term.
+The reductions of a program may be reordered; the pragma tells the compiler (OpenMP 5.0, 2.11.3)::
+
+    for (int i = 0; i < n; i += 1) {            #pragma omp simd reduction(+: acc)
+        ..                                      for (int i = 0; i < n; i += 1) {
+        ..::reduce(&acc, v);                        ..
+    }                                               acc = acc + v;
+                                                }
+
+The order is the same in every run. The instances of a parallel map are independent. The compiler cannot prove that for
+many arrays and would test for overlap at run time; ``#pragma GCC ivdep`` asserts it.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ DECLARED = re.compile(r"^\s*(?:[\w:]+ )+(\w+)(?: = .*)?;$")
 FORBIDDEN = re.compile(r"\b(for|while|do|if|goto|break|return|continue)\b|#pragma|__state|reduce\w*\(")
 PARALLEL = re.compile(r"^(\s*#pragma omp parallel for)(?! simd)\b")
 OBJECT = re.compile(r"^\s*dace::complex\w+ \w+(?: = .*)?;$")
-"""A number of two parts: in a loop that is told to have lanes, GCC keeps one for each lane in memory."""
+"""The declaration of a complex number: in a ``simd`` loop GCC keeps an array of them in memory, one for each lane."""
 IVDEP = "#pragma GCC ivdep"
 TASKLET = re.compile(rf"^\s*// Tasklet code \(\w+{APART}\)$")
 OPERATORS = {"Sum": "+", "Product": "*", "Max": "max", "Min": "min"}
@@ -40,27 +46,22 @@ UPDATES = {
 
 
 def in_lanes(code: str) -> str:
-    """Generated C++ with its parallel loops marked, and its reductions where their loops do nothing that forbids it."""
+    """Mark the parallel loops of generated C++, and the reductions whose loops allow another order."""
     lines = code.split("\n")
     for k in [k for k, line in enumerate(lines) if TASKLET.match(line)]:
         start = _loop_around(lines, k)
-        if start is not None and PARALLEL.match(lines[start - 1]):
-            if any(map(OBJECT.match, lines[start : closing_line(lines, start)])):
-                continue
-            lines[start - 1] = PARALLEL.sub(r"\1 simd", lines[start - 1])
-        elif start is not None and not lines[start - 1].lstrip().startswith("#"):
-            lines[start] = f"{LOOP.match(lines[start])[1]}{IVDEP}\n{lines[start]}"  # type: ignore[index]
+        if start is not None:
+            _mark_parallel(lines, start)
     lines = "\n".join(lines).split("\n")
     for k in [k for k, line in enumerate(lines) if REDUCE.match(line)]:
         start = _loop_around(lines, k)
-        pragma = "" if start is None else lines[start - 1].strip()
-        if start is not None and REDUCE.match(lines[k]) and (pragma == IVDEP or not pragma.startswith("#")):
-            _mark(lines, start, closing_line(lines, start), pragma == IVDEP)
+        if start is not None and REDUCE.match(lines[k]):
+            _mark_reductions(lines, start)
     return "\n".join(lines)
 
 
 def _loop_around(lines: Sequence[str], at: int) -> int | None:
-    """The line that opens the innermost loop around another one."""
+    """Find the line that opens the innermost loop around a line; None if a branch or function is in between."""
     depth = 0
     for k in range(at - 1, -1, -1):
         depth += lines[k].count("}") - lines[k].count("{")
@@ -74,7 +75,7 @@ def _loop_around(lines: Sequence[str], at: int) -> int | None:
 
 
 def closing_line(lines: Sequence[str], start: int) -> int:
-    """The line that closes what another one opens."""
+    """Find the line that closes the block that a line opens."""
     depth = 0
     for k in range(start, len(lines)):
         depth += lines[k].count("{") - lines[k].count("}")
@@ -83,31 +84,54 @@ def closing_line(lines: Sequence[str], start: int) -> int:
     return len(lines)
 
 
-def _mark(lines: list[str], start: int, end: int, apart: bool) -> None:
-    """Rewrite the reductions of a loop, unless something else in it must keep its order.
+def _mark_parallel(lines: list[str], start: int) -> None:
+    """Mark a loop over independent instances: ``simd`` if threads share it, ``ivdep`` if it has no pragma."""
+    before = lines[start - 1]
+    if PARALLEL.match(before):
+        if not any(map(OBJECT.match, lines[start : closing_line(lines, start)])):
+            lines[start - 1] = PARALLEL.sub(r"\1 simd", before)
+    elif not before.lstrip().startswith("#"):
+        lines[start] = f"{_indent(lines[start])}{IVDEP}\n{lines[start]}"
 
-    :param apart: its instances add to different elements of arrays.
-    """
-    body = range(start + 1, end)
-    found = {k: m for k in body if (m := REDUCE.match(lines[k]))}
-    names = {m[4] for m in found.values()}
-    rest = [lines[k] for k in body if k not in found and not (apart and ELEMENT.match(lines[k]))]
-    declared = {m[1] for line in rest if (m := DECLARED.match(line))}
-    assigned = {m[1] for line in rest if (m := ASSIGNED.match(line))}
-    mentioned = set(re.findall(r"\w+", "\n".join(rest)))
-    if any(FORBIDDEN.search(line) for line in rest) or assigned - declared or names & mentioned or names & declared:
+
+def _mark_reductions(lines: list[str], start: int) -> None:
+    """Rewrite the reductions of a loop for ``simd``; unchanged if another statement depends on their order."""
+    pragma = lines[start - 1].strip()
+    independent = pragma == IVDEP  # then instances add to different elements of arrays
+    if pragma.startswith("#") and not independent or _is_short(lines[start]):
         return
-    if len(found) != len(names) or _is_short(lines[start]):
+    body = range(start + 1, closing_line(lines, start))
+    found = {k: m for k in body if (m := REDUCE.match(lines[k]))}
+    rest = [lines[k] for k in body if k not in found and not (independent and ELEMENT.match(lines[k]))]
+    if not _allows_another_order([m[4] for m in found.values()], rest):
         return
     for k, m in found.items():
         lines[k] = m[1] + UPDATES[m[2]].format(m[4], m[5])
-    indent = LOOP.match(lines[start])[1]  # type: ignore[index]
     clauses = " ".join(f"reduction({OPERATORS[m[2]]}: {m[4]})" for m in found.values())
-    if apart:
+    if independent:
         lines[start - 1] = ""
-    lines[start] = f"{indent}#pragma omp simd {clauses}\n{lines[start]}"
+    lines[start] = f"{_indent(lines[start])}#pragma omp simd {clauses}\n{lines[start]}"
+
+
+def _allows_another_order(accumulators: Sequence[str], rest: Sequence[str]) -> bool:
+    """True if each accumulator has one update, and the rest of the body is straight-line code on names of its own."""
+    names = set(accumulators)
+    declared = {m[1] for line in rest if (m := DECLARED.match(line))}
+    assigned = {m[1] for line in rest if (m := ASSIGNED.match(line))}
+    mentioned = set(re.findall(r"\w+", "\n".join(rest)))
+    if len(accumulators) != len(names) or names & (mentioned | declared):
+        return False
+    return assigned <= declared and not any(map(FORBIDDEN.search, rest))
+
+
+def _indent(loop: str) -> str:
+    """Return the white space before a loop."""
+    found = LOOP.match(loop)
+    assert found is not None
+    return found[1]
 
 
 def _is_short(loop: str) -> bool:
+    """True if a loop is known to have too few iterations for lanes to pay."""
     found = SHORT.search(loop)
     return found is not None and int(found[2]) - int(found[1]) < config.machine.simd_trips

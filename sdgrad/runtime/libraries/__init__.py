@@ -1,1 +1,1 @@
-"""Library nodes and their expansions: BLAS, LAPACK, cuBLAS, oneDNN."""
+"""Define library nodes and expand them to calls of BLAS, LAPACK, cuBLAS and oneDNN."""

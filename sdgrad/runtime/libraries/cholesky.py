@@ -1,4 +1,7 @@
-"""The adjoint of a Cholesky factorization: a node for graphs."""
+"""Define the library node of the adjoint of a Cholesky factorization (Smith 1995; Murray 2016).
+
+The C++ functions are in ``sdgrad_cholesky.h``: blocked with BLAS, or row by row without.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ sdgrad_cholesky_adjoint_{how}(int({rows}), _l, int({l}), _g, int({g}));"""
 
 
 def adjoint(node: CholeskyAdjoint, state: dace.SDFGState, sdfg: dace.SDFG, how: str) -> nd.Tasklet:
-    """A copy of the cotangent, and a call that works in place."""
+    """Generate the tasklet: copy the lower triangle of the cotangent, and overwrite the copy with the result.
+
+    :param how: ``"blocks"`` calls BLAS; ``"rows"`` works for every type.
+    """
     sizes, dtype = operands(node, state, sdfg, "_g")
     given, found = ({c: dace.pointer(dtype) for c in names} for names in (("_l", "_s"), ("_g",)))
     code, header = CODE.format(how=how, **sizes), f'#include "{HEADER}"\n'
@@ -29,18 +35,21 @@ def adjoint(node: CholeskyAdjoint, state: dace.SDFGState, sdfg: dace.SDFG, how: 
 
 @dace.library.expansion
 class ExpandRows(ExpandTransformation):
+    """Expand without BLAS."""
+
     environments: ClassVar[list] = []
 
     @staticmethod
     def expansion(node: CholeskyAdjoint, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
+        """Return the tasklet."""
         return adjoint(node, state, sdfg, "rows")
 
 
 @dace.library.node
 class CholeskyAdjoint(nd.LibraryNode):
-    """``_g``, the gradient of the lower triangle of a real ``A = L L^T``, of ``_s``, the cotangent of L, and L.
+    """The adjoint of a real ``A = L L^T``: the cotangent ``_g`` of A, from L (``_l``) and its cotangent ``_s``.
 
-    It has no entries above the diagonal, and reads none of L and of its cotangent.
+    It reads the lower triangles of its inputs. ``_g`` is for the lower triangle of A, and zero above the diagonal.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandRows}

@@ -1,4 +1,8 @@
-"""Systems of linear equations in two steps, so that the factors of a matrix serve several of them: nodes for graphs."""
+"""Define the library nodes of an LU factorization and of a solve by its factors.
+
+A linear system in two steps: the adjoint of the solve reuses the factors (Giles 2008). The C++ functions are in
+``sdgrad_factors.h``.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,9 @@ SOLVE = "sdgrad::solve_by_{how}({rows}, {columns}, _f, {f}, _p, _b, {b}, _x, {x}
 
 
 def factorize(node: Factorization, state: dace.SDFGState, sdfg: dace.SDFG, how: str) -> nd.Tasklet:
-    """A call that copies the matrix, and factorizes the copy.
+    """Generate the tasklet of a factorization: copy the matrix, and factorize the copy in place.
 
-    :param how: by ``"blas"``, or by ``"loops"``.
+    :param how: ``"blas"`` calls LAPACK; ``"loops"`` works for every type.
     """
     sizes, dtype = operands(node, state, sdfg, "_f", vectors=("_p",))
     found = {"_f": dace.pointer(dtype), "_p": dace.pointer(dace.int32)}
@@ -29,7 +33,10 @@ def factorize(node: Factorization, state: dace.SDFGState, sdfg: dace.SDFG, how: 
 
 
 def solve(node: FactoredSolve, state: dace.SDFGState, sdfg: dace.SDFG, how: str) -> nd.Tasklet:
-    """A call that copies the right side, and solves in place."""
+    """Generate the tasklet of a solve: copy the right side, and solve in place.
+
+    :param how: ``"blas"`` calls LAPACK; ``"loops"`` works for every type.
+    """
     sizes, dtype = operands(node, state, sdfg, "_x", vectors=("_p",))
     given = {"_f": dace.pointer(dtype), "_p": dace.pointer(dace.int32), "_b": dace.pointer(dtype)}
     code = SOLVE.format(how=how, adjoint=str(node.adjoint).lower(), **sizes)
@@ -37,34 +44,41 @@ def solve(node: FactoredSolve, state: dace.SDFGState, sdfg: dace.SDFG, how: str)
 
 
 def _tasklet(node: nd.LibraryNode, given: dict, found: dict, code: str) -> nd.Tasklet:
+    """Make a tasklet of C++ that includes the header; connectors have types."""
     header = f'#include "{HEADER}"\n'
     return nd.Tasklet(node.label, given, found, code, language=dace.Language.CPP, code_global=header)
 
 
 @dace.library.expansion
 class ExpandFactorization(ExpandTransformation):
+    """Expand a factorization without LAPACK."""
+
     environments: ClassVar[list] = []
 
     @staticmethod
     def expansion(node: Factorization, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
+        """Return the tasklet."""
         return factorize(node, state, sdfg, "loops")
 
 
 @dace.library.expansion
 class ExpandFactoredSolve(ExpandTransformation):
+    """Expand a solve without LAPACK."""
+
     environments: ClassVar[list] = []
 
     @staticmethod
     def expansion(node: FactoredSolve, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
+        """Return the tasklet."""
         return solve(node, state, sdfg, "loops")
 
 
 @dace.library.node
 class Factorization(nd.LibraryNode):
-    """The triangular factors ``_f`` of a square matrix ``_a``, and interchanges ``_p`` (32-bit integers).
+    """Factorize a square matrix ``_a`` with partial pivoting: packed factors ``_f``, interchanges ``_p`` (32-bit).
 
-    Of what they are is known to :class:`FactoredSolve` only. For derivatives they stand for the matrix: their tangent
-    and their cotangent are the matrix's.
+    Only :class:`FactoredSolve` reads the factors. Derivatives treat them as the matrix itself: the tangent and the
+    cotangent of ``_f`` are those of ``_a``.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandFactorization}
@@ -76,7 +90,7 @@ class Factorization(nd.LibraryNode):
 
 @dace.library.node
 class FactoredSolve(nd.LibraryNode):
-    """``A X = B``, or with ``adjoint`` ``A^H X = B``, for the matrix that :class:`Factorization` took apart."""
+    """Solve ``A X = B``, or with ``adjoint`` ``A^H X = B``, by the factors that :class:`Factorization` made of A."""
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandFactoredSolve}
     default_implementation: ClassVar[str] = LOOPS

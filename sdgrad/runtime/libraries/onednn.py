@@ -1,7 +1,7 @@
-"""Convolutions by oneDNN, as a DaCe library node.
+"""Define the library node of convolutions, which expands to calls of oneDNN.
 
-The wheel ``onednn-cpu-gomp`` ships oneDNN for x86 processors, on GNU's OpenMP, which is what maps run on. Operands are
-in single precision, and are moved to and from layouts of its own in each call.
+The wheel ``onednn-cpu-gomp`` ships oneDNN for x86 processors, on GNU's OpenMP, which DaCe's maps use as well. Operands
+are in single precision; each call reorders them to oneDNN's own layouts and back.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from dace.transformation.transformation import ExpandTransformation
 
 WHEEL = "onednn-cpu-gomp"
 IMAGE, WEIGHTS, RESULT = OPERANDS = ("_image", "_weights", "_result")
+"""Connectors of the operands."""
 KINDS = {RESULT: "FORWARD", IMAGE: "IMAGE", WEIGHTS: "WEIGHTS"}
 
 
 @functools.cache
 def library_path() -> str | None:
-    """The path of oneDNN's library in its wheel; None where that is not installed."""
+    """Return the path of oneDNN's library in its wheel; None if the wheel is not installed."""
     try:
         files = importlib.metadata.files(WHEEL) or ()
     except importlib.metadata.PackageNotFoundError:
@@ -38,13 +39,13 @@ def library_path() -> str | None:
 
 
 def covers(dtype: Any) -> bool:
-    """Whether convolutions of a type are left to oneDNN: it is installed, and has it."""
+    """True if oneDNN is installed and takes the type."""
     return dtype == np.float32 and library_path() is not None
 
 
 @dace.library.environment
 class OneDNN:
-    """oneDNN from its wheel, found at run time by its path."""
+    """oneDNN from its wheel as a library environment of DaCe, found at run time by its path."""
 
     cmake_minimum_version = None
     cmake_packages: ClassVar[list[str]] = []
@@ -60,6 +61,7 @@ class OneDNN:
 
     @staticmethod
     def cmake_libraries() -> list[str]:
+        """Return the library to link."""
         path = library_path()
         if path is None:
             raise ImportError(f"convolutions by oneDNN need the package {WHEEL}: pip install {WHEEL}")
@@ -67,17 +69,19 @@ class OneDNN:
 
     @staticmethod
     def cmake_link_flags() -> list[str]:
+        """Return the flag that stores the library's folder in the compiled program."""
         return [f"-Wl,-rpath,{os.path.dirname(OneDNN.cmake_libraries()[0])}"]
 
 
 @dace.library.expansion
 class ExpandOneDNN(ExpandTransformation):
-    """One call of a primitive."""
+    """Expand a convolution to the call of a oneDNN primitive."""
 
     environments: ClassVar[list] = [OneDNN]
 
     @staticmethod
     def expansion(node: Convolution, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
+        """Return the tasklet."""
         pointer = dace.pointer(dace.float32)
         numbers = ", ".join(f"int64_t({dace.symbolic.symstr(n, cpp_mode=True)})" for n in node.extents)
         rank = (len(node.extents) - 4) // 7
@@ -91,7 +95,7 @@ class ExpandOneDNN(ExpandTransformation):
 
 @dace.library.node
 class Convolution(nd.LibraryNode):
-    """``result = image * weights``, or one of the two products that are its transposes, in single precision.
+    """Compute ``result = image * weights``, or one of its two adjoints, in single precision.
 
     Operands are contiguous: ``_image`` (batch, channels, spatial ..), ``_weights`` (results, channels of a group,
     kernel ..), ``_result`` (batch, results, spatial ..).
@@ -113,14 +117,15 @@ class Convolution(nd.LibraryNode):
 
     @property
     def free_symbols(self) -> set[str]:
+        """Return the symbols in the extents."""
         return {str(s) for n in self.extents for s in sympy.sympify(n).free_symbols}
 
     def computing(self, operand: str) -> Convolution:
-        """The product that computes another operand of the same three."""
+        """Return the node that computes another one of the three operands."""
         return Convolution(f"{self.label}_of{operand}", operand, self.extents)
 
     def shape(self, operand: str) -> tuple[Any, ...]:
-        """The shape of an operand."""
+        """Return the shape of an operand."""
         batch, groups, channels, results = self.extents[:4]
         axes = [self.extents[4 + k : 11 + k] for k in range(0, len(self.extents) - 4, 7)]
         if operand == WEIGHTS:

@@ -1,4 +1,4 @@
-"""Systems with a triangular matrix, which are solved by substitution: a node for graphs."""
+"""Define the library node that solves systems with a triangular matrix: by BLAS (``trsm``), or by substitution."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dace.transformation.transformation import ExpandTransformation
 from sdgrad.runtime.libraries.batched_matmul import LETTERS, NUMBERS
 
 LOOPS = "SdgradLoops"
-"""The name of loops of our own, where DaCe has none or wrong ones."""
+"""The name of expansions to this library's own loops, for nodes that have no loops in DaCe, or wrong ones."""
 
 COPY = """for (int64_t i = 0; i < {rows}; ++i)
     for (int64_t j = 0; j < {columns}; ++j) _x[i * ({x}) + j] = _b[i * ({b}) + j];
 """
 CALL = """cblas_{letter}trsm(CblasRowMajor, {side}, CblasLower, {how}, CblasNonUnit, {rows}, {columns}, {one},
     _a, {a}, _x, {x});"""
-# From the first unknown to the last one, or back; an unknown's place, its row of the matrix, and those before it.
+# Forward substitution, or backward (down = 1): unknown k, minus the terms of the unknowns m that are solved already.
 SUBSTITUTION = """for (int64_t other = 0; other < {others}; ++other)
     for (int64_t count = 0; count < {order}; ++count) {{
         const int64_t k = {down} ? {order} - 1 - count : count;
@@ -35,9 +35,9 @@ SUBSTITUTION = """for (int64_t other = 0; other < {others}; ++other)
 
 
 def substitution(node: TriangularSolve, dtype: dace.typeclass, sizes: dict[str, str]) -> str:
-    """Plain loops, for every type."""
+    """Generate forward or backward substitution, for every element type."""
     left = node.side == "left"
-    down = left == node.adjoint  # from the last unknown
+    down = left == node.adjoint  # backward
     row, column = ("k", "m") if left != node.adjoint else ("m", "k")
     conj = "std::conj" if node.adjoint and dtype in (dace.complex64, dace.complex128) else ""
     place = (lambda k: f"{k} * ({sizes['x']}) + other") if left else (lambda k: f"other * ({sizes['x']}) + {k}")
@@ -53,13 +53,17 @@ def substitution(node: TriangularSolve, dtype: dace.typeclass, sizes: dict[str, 
 
 
 def call_of_blas(node: TriangularSolve, dtype: dace.typeclass, sizes: dict[str, str]) -> str:
+    """Generate the call of ``trsm``."""
     how = "CblasConjTrans" if node.adjoint else "CblasNoTrans"
     side = "CblasLeft" if node.side == "left" else "CblasRight"
     return CALL.format(letter=LETTERS[dtype], side=side, how=how, one=NUMBERS[dtype][0], **sizes)
 
 
 def tasklet(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, solve: Callable[..., str]) -> nd.Tasklet:
-    """A copy of the right side, and what solves in place."""
+    """Generate the tasklet: copy the right side, and solve in place.
+
+    :param solve: generates the second part: :func:`call_of_blas` or :func:`substitution`.
+    """
     sizes, dtype = operands(node, state, sdfg, "_x")
     code = COPY.format(**sizes) + solve(node, dtype, sizes)
     given, found = ({c: dace.pointer(dtype) for c in names} for names in (("_a", "_b"), ("_x",)))
@@ -69,9 +73,12 @@ def tasklet(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, solve
 def operands(
     node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG, result: str, vectors: Sequence[str] = ()
 ) -> tuple[dict[str, str], dace.typeclass]:
-    """In code: ``rows`` and ``columns`` of a result, for each matrix the distance of rows; and the elements' type.
+    """Print the sizes of a node's operands as C++, and return the element type.
+
+    The sizes are ``rows`` and ``columns`` of the result, and the leading dimension of every matrix by its connector.
 
     :param vectors: connectors of operands that are no matrices.
+    :raises TypeError: the rows of a matrix are not contiguous.
     """
     edges = {(e.dst_conn or e.src_conn): e for e in state.all_edges(node)}
     matrices = {c: _matrix(e, sdfg.arrays[e.data.data]) for c, e in edges.items() if c not in vectors}
@@ -85,7 +92,7 @@ def operands(
 
 
 def _matrix(edge: Any, desc: dace.data.Data) -> list[tuple[Any, Any]]:
-    """Extent and distance of rows and of columns."""
+    """Return extent and stride of the rows and of the columns of the matrix that an edge moves."""
     steps = [step for _, _, step in edge.data.subset.ndrange()]
     found = list(zip(edge.data.subset.size(), (s * k for s, k in zip(desc.strides, steps, strict=True)), strict=True))
     wide = [x for x in found if x[0] != 1]
@@ -94,18 +101,21 @@ def _matrix(edge: Any, desc: dace.data.Data) -> list[tuple[Any, Any]]:
 
 @dace.library.expansion
 class ExpandLoops(ExpandTransformation):
+    """Expand to substitution."""
+
     environments: ClassVar[list] = []
 
     @staticmethod
     def expansion(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
+        """Return the tasklet."""
         return tasklet(node, state, sdfg, substitution)
 
 
 @dace.library.node
 class TriangularSolve(nd.LibraryNode):
-    """``op(L) X = B`` (``side="left"``) or ``X op(L) = B``, where ``op(L)`` is L, or its adjoint.
+    """Solve ``op(L) X = B`` (``side="left"``) or ``X op(L) = B``, where ``op(L)`` is L or its adjoint.
 
-    Of the square matrix ``_a`` the lower triangle is read; ``_b`` and ``_x`` have two dimensions.
+    L is the lower triangle of the square matrix ``_a``; ``_b`` and ``_x`` have two dimensions.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandLoops}

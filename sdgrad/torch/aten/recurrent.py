@@ -20,6 +20,11 @@ def _gates(g: Graph, kind: str, x: Value, hidden: int) -> Value:
     return g.op("Concat", *(g.slice(x, 0, k * hidden, (k + 1) * hidden) for k in order), axis=0)
 
 
+def _joined(g: Graph, parts: Sequence[Value]) -> Value:
+    """Return the parts along the first axis, one behind the other."""
+    return parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=0)
+
+
 def _recurrent(
     g: Graph,
     kind: str,
@@ -43,8 +48,7 @@ def _recurrent(
         mine = [params[(layer * directions + d) * width :][:width] for d in range(directions)]
 
         def both(k: int, mine: Sequence[Sequence[Value]] = mine) -> Value:
-            parts = [g.unsqueeze(_gates(g, kind, own[k], hidden), 0) for own in mine]
-            return parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=0)
+            return _joined(g, [g.unsqueeze(_gates(g, kind, own[k], hidden), 0) for own in mine])
 
         bias = g.op("Concat", both(2), both(3), axis=1) if has_biases else None
         initial = [g.slice(s, 0, layer * directions, (layer + 1) * directions) for s in states]
@@ -59,7 +63,7 @@ def _recurrent(
             of.append(last)
         if masks and layer + 1 < num_layers:
             x = g.op("Mul", x, masks[layer], like=x)
-    results = [of[0] if len(of) == 1 else g.op("Concat", *of, axis=0) for of in lasts]
+    results = [_joined(g, of) for of in lasts]
     return (g.transpose(x, [1, 0, 2]) if batch_first else x, *results)
 
 

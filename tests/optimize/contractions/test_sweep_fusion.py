@@ -19,8 +19,8 @@ jax.config.update("jax_enable_x64", True)
 
 @pytest.fixture(autouse=True)
 def small_matrices(monkeypatch):
-    monkeypatch.setattr(config, "machine", replace(config.machine, swept_bytes=1 << 10, swept_row=8))
-    monkeypatch.setattr("sdgrad.optimize.contractions.blas_calls.SMALLEST_WORK", 16)
+    small = replace(config.machine, swept_bytes=1 << 10, swept_row=8, blas_multiplications=16)
+    monkeypatch.setattr(config, "machine", small)
 
 
 def atax(np, A, x):

@@ -107,7 +107,7 @@ def of_jax(function):
     return types.FunctionType(function.__code__, {**function.__globals__, **names})
 
 
-@pytest.mark.parametrize("without", [(), ("clears",)])
+@pytest.mark.parametrize("without", [(), ("dead-clears",)])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_gradient(function, without, monkeypatch):
     monkeypatch.setattr(config, "without", without)

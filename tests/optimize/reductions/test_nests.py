@@ -139,7 +139,7 @@ def test_large_nests_are_shared_out():
 
 def test_the_same_without_lanes(monkeypatch):
     args = arguments(in_the_plane, N)
-    monkeypatch.setattr(config, "without", ("lanes",))
+    monkeypatch.setattr(config, "without", ("simd-reductions",))
     for ours, theirs in zip(sdgrad.grad(in_the_plane, wrt=(0, 1))(*args), of_jax(in_the_plane, args), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
 

@@ -1,0 +1,32 @@
+"""The compiler: which one, its flags, and its errors."""
+
+import sys
+
+import pytest
+
+from sdgrad.config import config
+from sdgrad.errors import CompilationFailed
+from sdgrad.runtime.compile.compiler import compiler_name, flags, run
+
+
+def test_levels():
+    with config.override(optimization_level=1):
+        assert "-O1" in flags() and "-g" not in flags()
+    with config.override(debug=True):
+        assert {"-O0", "-g"} <= set(flags())
+
+
+def test_the_environment_chooses_the_compiler(monkeypatch):
+    monkeypatch.setenv("CXX", sys.executable)
+    assert compiler_name() == sys.executable
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(CompilationFailed, match="'no-such-compiler' is not on PATH"):
+        compiler_name()
+
+
+def test_errors_name_the_lines_that_say_error():
+    script = "import sys; sys.stderr.write('note: a\\nx.cpp:1: error: b\\n'); sys.exit(1)"
+    with pytest.raises(CompilationFailed) as caught:
+        run([sys.executable, "-c", script], "x.cpp")
+    assert str(caught.value).splitlines()[:2] == ["cannot compile x.cpp:", "x.cpp:1: error: b"]
+    run([sys.executable, "-c", ""], "x.cpp")
