@@ -1,7 +1,7 @@
-"""One test for each feature that is owed, named after it. ``docs/features.md`` is made of these names and first lines.
+"""Test each promised feature once, under its name. ``docs/features.md`` lists these names and docstrings.
 
-``python tests/test_features.py`` writes the page; the last test compares. References are differences (``check_grads``),
-closed forms, or another way to the same number.
+``python tests/test_features.py`` writes the page, and the last test compares it. References are differences
+(``check_grads``), closed forms, or a second way to compute the same number.
 """
 
 import inspect
@@ -30,7 +30,7 @@ I = np.array([2, 0, 2, 1])  # noqa: E741
 
 
 def right(f, *arguments):
-    """Both modes agree with differences, by every floating-point argument."""
+    """Compare the gradient by every floating-point argument with differences."""
     check_grads(f, arguments, order=1)
 
 
@@ -38,7 +38,7 @@ def right(f, *arguments):
 
 
 def test_in_place_overwrite_of_values_still_needed():
-    """A value that is overwritten and needed by the adjoint is kept, or had otherwise; nothing is rewritten by hand."""
+    """The adjoint still gets overwritten values: from the tape or another source. The user rewrites nothing by hand."""
 
     def f(x):
         y = x * x
@@ -50,7 +50,7 @@ def test_in_place_overwrite_of_values_still_needed():
 
 
 def test_for_loops():
-    """Loops over ranges, bounds from arguments."""
+    """Loops run over ranges. Arguments can be bounds."""
 
     def f(x, n):
         s = 0.0
@@ -62,7 +62,7 @@ def test_for_loops():
 
 
 def test_strided_and_negative_steps():
-    """Steps of any sign and size, empty ranges."""
+    """Steps have any sign and size. A range may be empty."""
 
     def f(x):
         for i in range(3, -1, -2):
@@ -75,7 +75,7 @@ def test_strided_and_negative_steps():
 
 
 def test_trip_count_known_only_at_run_time():
-    """Bounds computed from data."""
+    """The bounds of a loop can depend on data."""
 
     def f(x, idx):
         for i in range(idx[0] + 1):
@@ -86,7 +86,7 @@ def test_trip_count_known_only_at_run_time():
 
 
 def test_while_loops():
-    """No bound is asked for."""
+    """The user gives no bound on the number of iterations."""
 
     def f(x):
         while np.sum(x) < 20.0:
@@ -97,7 +97,7 @@ def test_while_loops():
 
 
 def test_break_continue_early_return():
-    """Jumps out of and within loops."""
+    """A jump can end an iteration, a loop or the function."""
 
     def f(x):
         s = 1.0
@@ -115,7 +115,7 @@ def test_break_continue_early_return():
 
 
 def test_data_dependent_branch():
-    """An ``if`` on data, also on data that is overwritten later."""
+    """An ``if`` can read data. The program may overwrite this data later."""
 
     def f(x):
         if np.sum(x) > 1.0:
@@ -128,7 +128,7 @@ def test_data_dependent_branch():
 
 
 def test_data_dependent_branch_in_a_loop():
-    """Each trip goes back through the arm it took."""
+    """The adjoint of each iteration takes the branch of that iteration."""
 
     def f(x):
         s = 0.5
@@ -143,7 +143,7 @@ def test_data_dependent_branch_in_a_loop():
 
 
 def test_gather_and_scatter():
-    """Indices from arrays, duplicates included."""
+    """Indices come from arrays, and may repeat."""
 
     def f(x, idx):
         y = np.zeros(4)
@@ -155,7 +155,7 @@ def test_gather_and_scatter():
 
 
 def test_same_array_read_twice_in_one_map():
-    """One contribution for each use."""
+    """Each use of the array adds a contribution to its gradient."""
 
     def f(x):
         return np.sum(x * x)
@@ -173,7 +173,7 @@ def doubled(x: dace.float64[4]):
 
 
 def test_nested_programs():
-    """Calls of functions and of ``@dace.program``s."""
+    """A function can call functions and ``@dace.program``s."""
 
     def f(x):
         return np.sum(squares(doubled(x)) * x)
@@ -182,7 +182,7 @@ def test_nested_programs():
 
 
 def test_views_and_aliasing():
-    """Reshapes, slices, transposes, and writes through them."""
+    """Reshapes and slices with positive steps are views: a write to one changes the array. Transposes are copies."""
 
     def f(a):
         b = a.reshape(16)
@@ -196,7 +196,7 @@ def test_views_and_aliasing():
 
 
 def test_store_or_recompute_by_hand():
-    """``tapes=``: all, none, or the variables named."""
+    """``tapes=`` chooses the values on the tape: all, none, or the named variables. The default keeps the least."""
 
     def f(x, n):
         h = x * 1.0
@@ -212,7 +212,7 @@ def test_store_or_recompute_by_hand():
 
 
 def test_undo_instead_of_store():
-    """An overwritten array is put back where that keeps less than storing what is read of it."""
+    """The backward pass restores an overwritten array if this takes less tape than the values read from it."""
 
     def f(x):
         h = x * 1.0
@@ -224,7 +224,7 @@ def test_undo_instead_of_store():
 
 
 def test_checkpointing_of_loops():
-    """A loop with a long tape keeps its state now and then, and runs again piece by piece on the way back."""
+    """A loop with a long tape keeps checkpoints. The backward pass runs the loop again, one segment at a time."""
 
     def steps(x):
         y = np.copy(x)
@@ -240,7 +240,7 @@ def test_checkpointing_of_loops():
 
 
 def test_user_can_read_which_values_are_kept_and_why():
-    """``explain``: by source line, with bytes; as a page as well."""
+    """``explain`` lists the values by source line, with bytes. It can write the list as an HTML page."""
 
     def f(x):
         for _ in range(3):
@@ -253,7 +253,7 @@ def test_user_can_read_which_values_are_kept_and_why():
 
 
 def test_tape_passed_explicitly():
-    """Forward returns outputs and tape, backward takes the tape."""
+    """The forward function returns outputs and tape. The backward function takes the tape."""
 
     def f(x):
         return np.sum(np.exp(x) * x)
@@ -267,7 +267,7 @@ def test_tape_passed_explicitly():
 
 
 def test_own_rule_for_an_operator():
-    """``register_backward`` for nodes of graphs, ``register_scalar_rule`` for scalar functions."""
+    """``register_backward`` adds a rule for nodes of graphs, ``register_scalar_rule`` one for scalar functions."""
     with pytest.raises(sdgrad.DifferentiationError):
         sdgrad.add_backward_pass(cube_graph(), ["X"], ["Z"])
     sdgrad.register_backward("Tasklet")(Cube)
@@ -290,7 +290,7 @@ def cube_vjp(x, grad_y):
 
 
 def test_own_rule_for_a_function():
-    """``custom_vjp`` and ``custom_jvp``."""
+    """``custom_vjp`` takes a rule for reverse mode, ``custom_jvp`` one for forward mode."""
 
     def f(x):
         return np.sum(cube(x))
@@ -303,7 +303,7 @@ def region_vjp(t, i, grad_x, grad_y):
 
 
 def test_own_rule_for_a_region_of_statements():
-    """``custom_region``: the adjoint of some statements, in place."""
+    """``custom_region`` takes the adjoint of a group of statements. This adjoint works in place."""
 
     def f(x):
         y = np.zeros(4)
@@ -317,7 +317,7 @@ def test_own_rule_for_a_region_of_statements():
 
 
 def test_versioned_forward_values_in_own_rule():
-    """A rule sees the values of the trip that is reversed."""
+    """In a loop, a rule gets the values of the iteration that it reverses."""
 
     def f(x):
         for _ in range(3):
@@ -328,7 +328,7 @@ def test_versioned_forward_values_in_own_rule():
 
 
 def test_own_rule_valid_in_both_modes():
-    """A reverse rule's transpose serves forward mode, and the other way round."""
+    """The transpose of a reverse rule serves forward mode. The transpose of a forward rule serves reverse mode."""
 
     def f(x):
         return np.sum(cube(x) * x)
@@ -338,7 +338,7 @@ def test_own_rule_valid_in_both_modes():
 
 
 def test_detach():
-    """``stop_gradient``, and ``stop=`` on graphs."""
+    """``stop_gradient`` stops derivatives in functions, ``stop=`` in graphs."""
 
     def f(x):
         return np.sum(sdgrad.stop_gradient(x * x) * x)
@@ -350,7 +350,7 @@ def test_detach():
 
 
 def test_forward_mode():
-    """``jvp`` and ``add_forward_tangent``: no tape."""
+    """``jvp`` and ``add_forward_tangent`` need no tape."""
 
     def f(x):
         return np.sin(x) * x[0]
@@ -364,7 +364,7 @@ def power(x):
 
 
 def test_higher_order():
-    """Derivatives are functions that can be differentiated again."""
+    """Every derivative is a function. It can be differentiated again."""
 
     assert np.allclose(sdgrad.jacobian(sdgrad.grad(power))(X), np.diag(20 * X**3))
     third = sdgrad.jacobian(sdgrad.hessian(power))(X)
@@ -372,12 +372,12 @@ def test_higher_order():
 
 
 def test_hessian_vector_product():
-    """``hvp``, forward over reverse."""
+    """``hvp`` applies forward mode to reverse mode."""
     assert np.allclose(sdgrad.hvp(power, (X,), (Y,)), 20 * X**3 * Y)
 
 
 def test_dense_jacobian():
-    """``jacobian``: forward or reverse by shape, all directions in one call."""
+    """``jacobian`` chooses forward or reverse mode by the shapes. One call computes all directions."""
 
     def f(x):
         return np.sin(x[:2]) * x[2:]
@@ -387,7 +387,7 @@ def test_dense_jacobian():
 
 
 def test_sparse_jacobian_and_hessian():
-    """``sparse_jacobian`` and ``sparse_hessian``: pattern from the program, coloured."""
+    """``sparse_jacobian`` and ``sparse_hessian`` read the pattern from the program, and colour the columns."""
 
     def f(x):
         return x[1:] * x[:-1]
@@ -397,7 +397,7 @@ def test_sparse_jacobian_and_hessian():
 
 
 def test_linearize_once_apply_many():
-    """``linearize``: the function is computed once."""
+    """``linearize`` computes the function once for any number of tangents."""
 
     def f(x):
         return np.sin(x) * x
@@ -408,12 +408,12 @@ def test_linearize_once_apply_many():
 
 
 def test_batching():
-    """``vmap`` over a leading axis, and ``jvp(.., batched=True)``."""
+    """``vmap`` maps a function over a leading axis. ``jvp(.., batched=True)`` takes many tangents in one call."""
     assert np.allclose(sdgrad.vmap(sdgrad.grad(power))(A), 5 * A**4)
 
 
 def test_several_outputs_with_seeds():
-    """``vjp``: one cotangent for each output."""
+    """The pullback of ``vjp`` takes one cotangent for each output."""
 
     def f(x):
         return np.sum(x * x), np.sin(x)
@@ -426,13 +426,13 @@ def test_several_outputs_with_seeds():
 
 
 def test_value_and_gradient_in_one_call():
-    """``value_and_grad``: one compiled program."""
+    """``value_and_grad`` computes both with one compiled program."""
     value, gradient = sdgrad.value_and_grad(power)(X)
     assert np.isclose(value, power(X)) and np.allclose(gradient, 5 * X**4)
 
 
 def test_attached_backward():
-    """``attach_backward=True``: ``g.backward``, with maps of names."""
+    """``attach_backward=True`` adds ``g.backward`` to the function ``g``, and maps from names to gradient names."""
     g = sdgrad.grad(power, requires=["x"], attach_backward=True)
     g(X)
     assert np.allclose(g.backward()["x"], 5 * X**4) and g.input_name_to_gradient_name == {"x": "grad_x"}
@@ -444,7 +444,7 @@ def in_place(x):
 
 
 def test_in_place_and_out_of_place():
-    """Arguments are left alone, or with ``inplace=True`` written."""
+    """A call leaves its arguments unchanged. With ``inplace=True`` it writes them."""
     x = X.copy()
     sdgrad.grad(in_place)(x)
     assert np.array_equal(x, X)
@@ -453,7 +453,7 @@ def test_in_place_and_out_of_place():
 
 
 def test_accumulation():
-    """Gradients of graphs accumulate; ``backward(tape, into=..)`` and ``zero_grad`` for functions."""
+    """Gradients of graphs accumulate. For functions, ``backward(tape, into=..)`` adds, and ``zero_grad`` clears."""
     forward, backward = sdgrad.grad(power, requires=["x"])
     into = np.ones(4)
     backward(forward(X)[1], into={"x": into})
@@ -467,7 +467,7 @@ def ignores(x, y):
 
 
 def test_unused_input():
-    """``unused="zero"``, ``"none"`` or ``"error"``."""
+    """The gradient of an unused input is zero, None or an error: ``unused="zero"``, ``"none"`` or ``"error"``."""
     assert np.array_equal(sdgrad.grad(ignores, 1)(X, Y), np.zeros(4))
     assert sdgrad.grad(ignores, 1, unused="none")(X, Y) is None
     with pytest.raises(sdgrad.errors.UnusedInputError):
@@ -478,7 +478,7 @@ def test_unused_input():
 
 
 def test_complex_numbers():
-    """PyTorch's convention: the gradient is the direction of steepest ascent."""
+    """The gradient is the direction of steepest ascent, as in PyTorch."""
 
     def f(z):
         return np.sum(np.real(z * np.conj(z)))
@@ -488,7 +488,7 @@ def test_complex_numbers():
 
 
 def test_low_precision():
-    """``float16``: cotangents and sums are in ``float32``."""
+    """Cotangents and sums of ``float16`` values have the type ``float32``."""
 
     def f(x):
         return np.sum(x * x)
@@ -498,13 +498,13 @@ def test_low_precision():
 
 
 def test_integer_inputs():
-    """An error that names the argument."""
+    """A gradient by an integer argument is an error. The error names the argument."""
     with pytest.raises(sdgrad.errors.ArgumentError, match="argument 'x' is int64"):
         sdgrad.grad(power)(I)
 
 
 def test_the_branch_not_taken():
-    """It contributes nothing, even where its derivative is infinite."""
+    """This branch contributes nothing, even if its derivative is infinite."""
 
     def f(x):
         return np.sum(np.where(x > 0.0, np.sqrt(x), 0.0))
@@ -513,7 +513,7 @@ def test_the_branch_not_taken():
 
 
 def test_ties():
-    """Equal extremes share."""
+    """Equal extremes share the cotangent equally."""
 
     def f(x):
         return np.max(x)
@@ -522,7 +522,7 @@ def test_ties():
 
 
 def test_deterministic_accumulation():
-    """No atomics: the same bits every time."""
+    """Sums use no atomics. Every call returns the same bits."""
 
     def f(a, idx):
         y = np.zeros(4)
@@ -537,12 +537,12 @@ def test_deterministic_accumulation():
 
 
 def test_gradient_checker():
-    """``sdgrad.testing``: differences, both modes, any order; wrong gradients are found."""
+    """``sdgrad.testing`` compares both modes with differences, to second order. It finds wrong gradients."""
     check_grads(power, (X,), order=2)
 
 
 def test_misuse_of_a_tape_is_found():
-    """Checked mode: arrays changed between forward and backward."""
+    """Checked mode finds arrays that change between a forward call and its backward call."""
     x = X.copy()
     with sdgrad.config.override(checked=True):
         forward, backward = sdgrad.grad(power, requires=["x"])
@@ -553,7 +553,7 @@ def test_misuse_of_a_tape_is_found():
 
 
 def test_refusals_name_every_problem():
-    """All at once, with the source line and a hint, before anything is changed."""
+    """One error names all problems, each with source line and hint. The program stays unchanged."""
     sdfg = dace.SDFG("refused")
     for name in "AB":
         sdfg.add_array(name, [4], dace.float64)
@@ -566,13 +566,13 @@ def test_refusals_name_every_problem():
 
 
 def test_save_and_load(tmp_path):
-    """``compile_gradient``, ``save``, ``load``; ``export_c`` for C."""
+    """``compile_gradient`` compiles a program. ``save`` and ``load`` use files. ``export_c`` writes a C library."""
     path = sdgrad.compile_gradient(power, X).save(tmp_path / "power")
     assert np.allclose(sdgrad.load(path)(X)[1], 5 * X**4)
 
 
 def test_functions_of_tensors():
-    """``sdgrad.torch.function``: part of torch's graph, to any order."""
+    """``sdgrad.torch.function`` makes a function a part of torch's graph, with derivatives of any order."""
     import torch
 
     import sdgrad.torch
@@ -583,7 +583,7 @@ def test_functions_of_tensors():
 
 
 def test_threads():
-    """Compiled gradients may be called from several threads."""
+    """Several threads may call a compiled gradient at the same time."""
     from concurrent.futures import ThreadPoolExecutor
 
     gradient = sdgrad.grad(power)
@@ -603,11 +603,11 @@ def page() -> str:
             words = name.removeprefix("test_").replace("_", " ")
             rows.append((inspect.getsourcelines(test)[1], f"| {words} | {' '.join(test.__doc__.split())} |"))
     head = "# Features\n\nEach row is a test of that name in `tests/test_features.py`.\n\n"
-    return head + "| feature | here |\n|---|---|\n" + "\n".join(text for _, text in sorted(rows)) + "\n"
+    return head + "| feature | behaviour |\n|---|---|\n" + "\n".join(text for _, text in sorted(rows)) + "\n"
 
 
 def test_the_page_is_made_of_these_tests():
-    """``docs/features.md`` is up to date."""
+    """Check that ``docs/features.md`` is up to date."""
     assert PAGE.read_text() == page(), "run: python tests/test_features.py"
 
 

@@ -46,7 +46,8 @@ def test_terms_of_a_product_that_is_summed_have_leaves_of_their_own():
         """,
         inputs=("A", "B"),
     )
-    assert block("""
+    assert (
+        block("""
         map i=0:4, j=0:6, k=0:5:
           d_a = tangent_A[i, k]
           b = B[k, j]
@@ -57,7 +58,9 @@ def test_terms_of_a_product_that_is_summed_have_leaves_of_their_own():
           d_b = tangent_B[k, j]
           d_c_part_0 = a * d_b
           tangent_y[i, j] += d_c_part_0
-    """) in found
+    """)
+        in found
+    )
 
 
 def test_products_run_in_order():

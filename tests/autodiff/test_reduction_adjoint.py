@@ -43,7 +43,8 @@ def test_factors_get_the_product_of_the_others():
     """Products from the left are kept, those from the right multiplied to them; nothing is divided."""
     found = backward("*=")
     assert "/" not in found
-    assert block("""
+    assert (
+        block("""
         loop i_0 = 0 .. 7 step 1:
           do:
             v = x[i_0]
@@ -51,8 +52,11 @@ def test_factors_get_the_product_of_the_others():
             before_y[i_0] = r
             r_0 = r * v
             running_y[0] = r_0
-    """) in found
-    assert block("""
+    """)
+        in found
+    )
+    assert (
+        block("""
         loop i_1 = 0 .. 7 step 1:
           do:
             v = x[7 - i_1]
@@ -60,7 +64,9 @@ def test_factors_get_the_product_of_the_others():
             b = before_y[7 - i_1]
             others = b * r_1
             others_y[7 - i_1] = others
-    """) in found
+    """)
+        in found
+    )
     assert found.endswith("g = g_y * others\n  gradient_x[i] += g")
 
 

@@ -102,7 +102,8 @@ def test_scope_replays_its_local_values():
               b = t[0]
               y[i] = b
     """)
-    assert block("""
+    assert (
+        block("""
         map i=0:8:
           local t: float64[1]
           local gradient_t: float64[1]
@@ -115,7 +116,9 @@ def test_scope_replays_its_local_values():
             do:
               u = t[0]
               tape_t[k] = u
-    """) in found
+    """)
+        in found
+    )
     assert found.endswith("    g_t_0 = gradient_t[0]\n    g_1 = w * g_t_0\n    gradient_x[i] += g_1")
 
 

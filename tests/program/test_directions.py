@@ -71,8 +71,11 @@ def test_given_directions():
 def test_written_arguments_start_anew_for_each_direction():
     found = str(in_every_direction(program(SOURCE.replace("r[i] = w", "x[i] = w")), ["x"], "s", ["x"], last=True))
     assert "local work_x: float64[3]" in found
-    assert block("""
+    assert (
+        block("""
         map i0_0=0:3:
           v_0 = x[i0_0]
           work_x[i0_0] = v_0
-    """).replace("\n", "\n      ") in found
+    """).replace("\n", "\n      ")
+        in found
+    )

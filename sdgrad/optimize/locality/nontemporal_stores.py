@@ -45,7 +45,7 @@ def _only_written(name: str, program: Program) -> bool:
     if {c for c in program.containers if program.root(c) == name} != {name}:
         return False
     nodes = list(walk(program.body))
-    if any(isinstance(n, NodeCall) and any(r.container == name for r in n.regions.values()) for n in nodes):
+    if any(r.container == name for n in nodes if isinstance(n, NodeCall) for r in n.regions.values()):
         return False
     accesses = [x for n in nodes if isinstance(n, Leaf) for x in _accesses(name, n)]
     others = [leaf for leaf, access in accesses if not _overwrites(access)]

@@ -3,9 +3,9 @@
 Packed storage as LAPACK has it for triangular matrices (Anderson et al. 1999), for parts bounded by affine functions of
 the row. A loop that saves ``y[:k]`` in iteration ``k`` fills a triangle of its tape, and a rectangle wastes half::
 
-    local tape: float64[100, 100]                local tape: float64[4950]
+    local tape: float64[100, 100]                local tape: float64[5050]
     loop k = 1 .. 99:                            loop k = 1 .. 99:
-      map i=0:k: tape[k, i] = y[i]                 map i=0:k: tape[k * (k - 1) / 2 + i] = y[i]
+      map i=0:k: tape[k, i] = y[i]                 map i=0:k: tape[k * (k + 1) / 2 + i + 1] = y[i]
 
 The set of used elements is a union of the images of affine accesses (isl, Verdoolaege 2010). Declines if an access is
 not affine, if some access covers the whole array, or if packing saves too little.
@@ -231,19 +231,29 @@ def pack_triangles(program: Program) -> Program:
     containers: dict[str, Container] = {}
     operands = {n for node in walk(program.body) if isinstance(node, NodeCall) for n in reads(node) | writes(node)}
     for name, uses in Uses.of(program).found.items():
-        container = program.containers[name]
-        packing = _packing(container, uses)
         views = [program.containers[n] for n in sorted(operands) if program.containers[n].view_of == name]
-        moved = [packing.view(v, container) for v in views] if packing is not None else []
-        if packing is None or None in moved:
-            continue
-        packings[name] = packing
-        desc = dt.Array(container.dtype, [packing.total], storage=container.desc.storage, transient=True)
-        containers |= {c.name: c for c in (replace(container, desc=desc), *moved) if c is not None}
+        found = _packed(program.containers[name], uses, views)
+        if found is not None:
+            packings[name], packed = found
+            containers |= {c.name: c for c in packed}
     if not packings:
         return program
     body = rewritten(program.body, lambda node: (_linearized(node, packings),))
     return replace(program, body=body, containers={**program.containers, **containers})
+
+
+def _packed(
+    container: Container, uses: Sequence[Use], views: Sequence[Container]
+) -> tuple[Packing, list[Container]] | None:
+    """Pack an array and its views; None if there is no packed layout, or a view spans several rows."""
+    packing = _packing(container, uses)
+    if packing is None:
+        return None
+    moved = [m for v in views if (m := packing.view(v, container)) is not None]
+    if len(moved) < len(views):
+        return None
+    desc = dt.Array(container.dtype, [packing.total], storage=container.desc.storage, transient=True)
+    return packing, [replace(container, desc=desc), *moved]
 
 
 def _linearized(node: Node, packings: Mapping[str, Packing]) -> Node:

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from treetext import program as tree
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
+from sdgrad.optimize.locality.data_layout import arrange_temporaries
 from sdgrad.program.tree import Leaf, walk
 from tests.optimize.reductions.test_scatter_to_gather import by_complex_step
 
@@ -119,3 +121,36 @@ def test_what_is_apart_shares_a_nest():
     with config.override(without=("loop-distribution",)):
         leaves = [n for n in walk(program_of(rows).body) if isinstance(n, Leaf)]
     assert any({"p"} <= {s.container for s in n.stores} & {x.container for x in n.loads} for n in leaves)
+
+
+# Programs in, programs out ----------------------------------------------------------------------------
+
+
+def arranged(source):
+    return {n: list(c.desc.strides) for n, c in arrange_temporaries(tree(source)).containers.items()}
+
+
+COLUMNS = """
+    argument x: float64[9]
+    {kind} p: float64[9, 7]
+    body
+      loop j = 1 .. 6 step 1:
+        map i=0:9:
+          u = p[i, j - 1]
+          v = x[i]
+          w = u * v
+          p[i, j] = w
+"""
+
+
+def test_a_temporary_follows_the_innermost_loop():
+    assert arranged(COLUMNS.format(kind="local"))["p"] == [1, 9]
+
+
+def test_arguments_stay():
+    assert arranged(COLUMNS.format(kind="argument"))["p"] == [7, 1]
+
+
+def test_temporaries_without_gain_stay():
+    source = COLUMNS.format(kind="local").replace("i=0:9", "i=0:9, k=0:1").replace("p[i,", "p[j,")
+    assert arranged(source)["p"] == [7, 1]

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from treetext import block, text
+from treetext import program as tree
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
+from sdgrad.optimize.locality.nontemporal_stores import stream_results
 from sdgrad.program.tree import Leaf, walk
 from sdgrad.runtime.compile.nontemporal_stores import around_caches
 
@@ -152,3 +155,55 @@ def test_generated_code():
 def test_other_loops_stay(old, new):
     code = LOOP.replace(old, new)
     assert code != LOOP and around_caches(code) == code
+
+
+# Programs in, programs out ----------------------------------------------------------------------------
+
+DOUBLED = """
+    argument x: float64[1000]
+    argument y: float64[1000]
+    body
+      map i=0:1000:
+        v = x[i]
+        w = 2.0 * v
+        y[i] = w
+"""
+
+
+def marked(source):
+    return text(stream_results(tree(source)))
+
+
+@pytest.fixture
+def tiny_caches(monkeypatch):
+    machine = replace(config.machine, last_level_cache=8000, streamed_bytes=8000, streamed_row=256)
+    monkeypatch.setattr(config, "machine", machine)
+
+
+def test_stores_of_a_large_result_are_marked(tiny_caches):
+    assert marked(DOUBLED) == block("""
+        map i=0:1000:
+          v = x[i]
+          w = 2.0 * v
+          y[i] = w (streamed)
+    """)
+
+
+def test_results_that_fit_into_the_cache_are_not(monkeypatch):
+    monkeypatch.setattr(config, "machine", replace(config.machine, last_level_cache=16001))
+    assert marked(DOUBLED) == text(tree(DOUBLED))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x[i]", "y[i]"),  # reads what it writes
+        ("y[i] =", "y[i] +="),
+        ("y[i]", "y[2*i - i % 2]"),
+        ("i=0:1000", "i=0:100"),  # a short row
+        ("map i", "for i"),
+    ],
+)
+def test_other_stores_are_not(old, new, tiny_caches):
+    source = DOUBLED.replace(old, new)
+    assert marked(source) == text(tree(source))

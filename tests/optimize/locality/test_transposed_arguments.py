@@ -4,11 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from treetext import program as tree
+from treetext import text
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
+from sdgrad.optimize.locality.transposed_arguments import turn_arguments
+from sdgrad.program.naming import all_names
 
 
 @pytest.fixture(autouse=True)
@@ -90,3 +94,37 @@ def test_what_is_not(monkeypatch):
     assert not copies(known)
     monkeypatch.setattr(config, "machine", replace(config.machine, transposed_bytes=1 << 17))
     assert not copies(swept)
+
+
+# Programs in, programs out ----------------------------------------------------------------------------
+
+COLUMNS = """
+    argument c: float64[100, 100]
+    body
+      loop t = 0 .. 99 step 1:
+        loop k = 1 .. 99 step 1:
+          map i=0:100:
+            u = c[i, k - 1]
+            v = {value}
+            c[i, k] = v
+"""
+
+
+def turned(source):
+    given = tree(source)
+    found = turn_arguments(given, all_names(given))
+    return found, text(found)
+
+
+def test_a_strided_argument_is_copied_in_and_out(monkeypatch):
+    monkeypatch.setattr(config, "machine", replace(config.machine, transposed_bytes=1))
+    found, printed = turned(COLUMNS.format(value="2.0 * u"))
+    lines = [line.strip() for line in printed.splitlines() if "[" in line]
+    assert lines[1].startswith("turned_c[") and lines[2:4] == ["u = turned_c[i, k - 1]", "turned_c[i, k] = v"]
+    assert lines[-1].startswith("c[")
+    assert list(found.containers["turned_c"].desc.strides) == [1, 100]
+
+
+def test_small_arguments_are_not_copied(monkeypatch):
+    monkeypatch.setattr(config, "machine", replace(config.machine, transposed_bytes=80001))
+    assert turned(COLUMNS.format(value="2.0 * u"))[1] == text(tree(COLUMNS.format(value="2.0 * u")))

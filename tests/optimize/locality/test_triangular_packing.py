@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from treetext import program as tree
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
+from sdgrad.optimize.locality.triangular_packing import pack_triangles
+from sdgrad.program.tree import Leaf, walk
 
 N = 100
 
@@ -161,3 +164,35 @@ def test_gradients(name):
         step = [r.standard_normal(a.shape) for a in given]
         wanted = np.imag(f(*(a + 1e-30j * d for a, d in zip(given, step, strict=True)))) / 1e-30
         assert sum(np.sum(g * d) for g, d in zip(found, step, strict=True)) == pytest.approx(wanted, rel=1e-10)
+
+
+# Programs in, programs out ----------------------------------------------------------------------------
+
+TRIANGLE = """
+    argument y: float64[100]
+    local kept: float64[100, 100]
+    body
+      loop k = 1 .. 99 step 1:
+        map i=0:{stop}:
+          v = y[i]
+          kept[k, i] = v
+      loop k = 99 .. 1 step -1:
+        map i=0:{stop}:
+          w = kept[k, i]
+          y[i] = w
+"""
+
+
+def test_a_triangle_is_packed():
+    found = pack_triangles(tree(TRIANGLE.format(stop="k")))
+    (store,) = [s for n in walk(found.body) if isinstance(n, Leaf) for s in n.stores if s.container == "kept"]
+    (place,) = store.index
+    names = {s.name: s for s in place.free_symbols}
+    at = [int(place.subs({names["k"]: k, names["i"]: i})) for k in (1, 2, 3) for i in range(k)]
+    assert at == [2, 4, 5, 7, 8, 9]  # row after row; each has one element more than is used, for the empty row 0
+    assert found.containers["kept"].shape == (5050,)
+
+
+def test_a_rectangle_is_not_packed():
+    given = tree(TRIANGLE.format(stop="90"))
+    assert pack_triangles(given) is given
