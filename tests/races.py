@@ -67,8 +67,10 @@ def undefined(program) -> list[str]:
     """A line for each container that is used and not declared, and each value that no load or let before it defines."""
     known = set(program.containers) | {name for n in walk(program.body) for name in local_names(n)}
     found = [f"no container {c}" for n in program.body for c in sorted((reads(n) | writes(n)) - known)]
+    symbols = set(program.symbols) | {n.symbol for n in walk(program.body) if isinstance(n, (Loop, SymbolAssign))}
+    symbols |= {p.name for n in walk(program.body) if isinstance(n, (Leaf, Scope)) for p in n.params}
     for leaf in (n for n in walk(program.body) if isinstance(n, Leaf)):
-        seen: set[str] = set()
+        seen = set(symbols)
         for instr in leaf.body:
             if isinstance(instr, Store) and instr.value not in seen:
                 found.append(f"no value {instr.value} in {instr}")

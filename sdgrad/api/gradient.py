@@ -129,12 +129,17 @@ def grad(
         backward; or the names of variables: these, and everything else is computed again. Loops whose number of trips
         is known only afterwards keep nothing.
     """
-    if requires is None:
-        if provides is not None or attach_backward or tapes != "least":
-            raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
-        return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device)
-    if device is not None:
-        raise ArgumentError("forward and backward apart run where sdgrad.config.device says")
+    if requires is not None:
+        if device is not None:
+            raise ArgumentError("forward and backward apart run where sdgrad.config.device says")
+        return _halves(f, requires, provides, attach_backward, tapes, strong_zero)
+    if provides is not None or attach_backward or tapes != "least":
+        raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
+    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device)
+
+
+def _halves(f, requires, provides, attach_backward, tapes, strong_zero) -> tuple[Forward, Backward] | Attached:
+    """Return forward and backward as two functions, or as one with the other attached."""
     names = tuple([requires] if isinstance(requires, str) else requires)
     known = list(inspect.signature(python_function(checked(f))).parameters)
     if unknown := [n for n in names if n not in known]:

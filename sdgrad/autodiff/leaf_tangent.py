@@ -181,41 +181,47 @@ class LeafTangent:
         return [*before, *as_loops(self.leaf.params, (one,), self.leaf.source)]
 
     def update(self, store: Store) -> tuple[list[Node], list[Instr]]:
-        """``y <op>= v`` with its tangent. Equal extremes share: the tangent is the mean of theirs."""
-        names, program = self.tangents.names, self.tangents.program
-        target, tangent = program.containers[store.container], self.tangents.container(store.container)
-        fresh = names.fresh
-        old, dold, new, dnew = (fresh(n) for n in ("before", "d_before", "updated", "d_updated"))
-        v, zero = store.value, code.constant(0)
-        dv = code.name(self.dots[v]) if v in self.dots else zero
-        body: list[Instr] = [
+        """Return ``y <op>= v`` with its tangent: nodes before the loops, and the instructions of an instance."""
+        program, tangent = self.tangents.program, self.tangents.container(store.container)
+        old, dold, new, dnew = (self.tangents.names.fresh(n) for n in ("before", "d_before", "updated", "d_updated"))
+        zero = code.constant(0)
+        dv = code.name(self.dots[store.value]) if store.value in self.dots else zero
+        loads = [
             Load(old, store.container, store.index, store.guard),
             Load(dold, tangent.name, store.index, store.guard),
         ]
         before: list[Node] = []
         if store.fresh:
-            before += [self.start(store, store.container, identity(store.mode, target.dtype))]
-            before += [self.start(store, tangent.name, zero)]
+            initial = identity(store.mode, program.containers[store.container].dtype)
+            before += [self.start(store, store.container, initial), self.start(store, tangent.name, zero)]
         plain = replace(store, mode="set", fresh=False)
+        stores = [replace(plain, value=new), replace(plain, container=tangent.name, value=dnew)]
         if store.mode == "prod":
-            body += [
-                Let(new, code.parse(f"{old} * {v}")),
-                Let(dnew, code.binary(ast.Add, code.parse(f"{dold} * {v}"), code.binary(ast.Mult, code.name(old), dv))),
-            ]
-            return before, [*body, replace(plain, value=new), replace(plain, container=tangent.name, value=dnew)]
-        desc = dt.Array(dace.float64, target.shape, transient=True)
-        count = Container(fresh(f"ties_{store.container}"), desc)
+            first, second = code.parse(f"{dold} * {store.value}"), code.binary(ast.Mult, code.name(old), dv)
+            product = [Let(new, code.parse(f"{old} * {store.value}")), Let(dnew, code.binary(ast.Add, first, second))]
+            return before, [*loads, *product, *stores]
+        count, ties, chosen = self.extreme(store, dv, (old, dold, new, dnew))
+        before += [self.start(store, count, code.constant(0 if store.fresh else 1))]
+        return before, [*loads, *chosen, *stores, replace(plain, container=count, value=ties)]
+
+    def extreme(self, store: Store, dv: ast.expr, names: tuple[str, str, str, str]) -> tuple[str, str, list[Instr]]:
+        """Return a container that counts ties, its new value, and the instructions that update an extreme.
+
+        Equal extremes share: the tangent is the mean of theirs.
+
+        :param names: the value so far and its tangent, then both updated.
+        """
+        old, dold, new, dnew = names
+        v, fresh = store.value, self.tangents.names.fresh
+        shape = self.tangents.program.containers[store.container].shape
+        count = Container(fresh(f"ties_{store.container}"), dt.Array(dace.float64, shape, transient=True))
         self.tangents.made[count.name] = count
         self.tangents.helpers[count.name] = store.container
-        before += [self.start(store, count.name, code.constant(0 if store.fresh else 1))]
         ties, dties, beyond, equal = (fresh(n) for n in ("ties", "ties_now", "beyond", "equal"))
         comparison = ">" if store.mode == "max" else "<"
-        mean = code.binary(
-            ast.Add,
-            code.name(dold),
-            code.binary(ast.Div, code.binary(ast.Sub, dv, code.name(dold)), code.parse(f"({ties} + 1)")),
-        )
-        body += [
+        difference = code.binary(ast.Sub, dv, code.name(dold))
+        mean = code.binary(ast.Add, code.name(dold), code.binary(ast.Div, difference, code.parse(f"({ties} + 1)")))
+        chosen: list[Instr] = [
             Load(ties, count.name, store.index, store.guard),
             Let(beyond, code.parse(f"{v} {comparison} {old}")),
             Let(equal, code.parse(f"{v} == {old}")),
@@ -223,8 +229,7 @@ class LeafTangent:
             Let(dnew, code.choose(code.name(beyond), dv, code.choose(code.name(equal), mean, code.name(dold)))),
             Let(dties, code.parse(f"1 if {beyond} else ({ties} + 1 if {equal} else {ties})")),
         ]
-        stores = [(store.container, new), (tangent.name, dnew), (count.name, dties)]
-        return before, [*body, *(replace(plain, container=c, value=n) for c, n in stores)]
+        return count.name, dties, chosen
 
     def start(self, store: Store, container: str, value: ast.expr) -> Leaf:
         """Return the leaf that gives the elements of a reduction an initial value."""

@@ -121,7 +121,7 @@ LIFTED: tuple[Pass, ...] = (
         "python-arithmetic",
         Plain(as_python_computes),
         UNORDERED,
-        "Round quotients of subscripts down, and make powers with negative exponents real, as Python does.",
+        "Round quotients of subscripts down, and make powers with a real exponent real, as Python does.",
         when=is_python,
         optional=False,
     ),
@@ -157,7 +157,7 @@ NORMAL_FORM: tuple[Pass, ...] = (
         "compound-updates",
         Plain(spell_out_updates),
         UNORDERED,
-        "Write updates other than sums, products and extremes as a load and a store.",
+        "Write products, maxima and minima in place as a load and a store where no two instances meet.",
         optional=False,
     ),
     Pass(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dace
@@ -12,34 +12,27 @@ from dace.frontend.common import op_repository
 from onnx import defs
 
 from sdgrad.errors import ParseError
-from sdgrad.onnx_ops.nodes import NODES, ONNXOp, connectors, described, newest_opsets
+from sdgrad.onnx_ops.nodes import NODES, ONNXOp, Operands, connectors, described, newest_opsets
 from sdgrad.record.elements import Declined, typeclass
 
 
 def _callable(kind: type[ONNXOp]) -> Callable:
+    """Return the function by which DaCe's frontend makes a node of this kind."""
+
     def call(visitor: Any, sdfg: dace.SDFG, state: dace.SDFGState, *args: Any, **kwargs: Any) -> Any:
-        """Operands by position or by the schema's names; attributes by name.
+        """Add the node: operands by position or by the schema's names, attributes by name.
 
         Results come back, in arrays of their own; those that are given by the schema's names are written instead.
         """
         schema = defs.get_schema(kind.kind, kind.domain)
-        attributes = {k: kwargs.pop(k) for k in list(kwargs) if k in schema.attributes}
-        formal = [p.name for p in schema.inputs]
-        named = {n: kwargs.pop(n) for n in formal if n in kwargs}
-        targets = {p.name: kwargs.pop(p.name) for p in schema.outputs if p.name in kwargs}
-        if kwargs:
-            raise ParseError(f"{kind.__name__} has no operand or attribute {', '.join(kwargs)}")
-        given = [*args, *(named.get(n) for n in formal[len(args) :])]
-        while given and given[-1] is None:
-            given.pop()
+        given, attributes, targets = _sorted_out(kind, schema, args, kwargs)
         made = [p.name if k == 0 or p.name in targets else "" for k, p in enumerate(schema.outputs)]
         inputs = [f"operand_{k}" if value is not None else "" for k, value in enumerate(given)]
         node = onnx.helper.make_node(kind.kind, inputs, made, domain=kind.domain, **attributes)
-        opsets = newest_opsets(kind.domain, schema)
         takes, gives = connectors(node, schema)
         arrays = {c: v for c, v in zip(takes, given, strict=True) if isinstance(v, str) and v in sdfg.arrays}
         known = {c: np.asarray(v) for c, v in zip(takes, given, strict=True) if c and c not in arrays}
-        call_node = ONNXOp.of(node, opsets, known, list(arrays))
+        call_node = ONNXOp.of(node, newest_opsets(kind.domain, schema), known, list(arrays))
         try:
             found = call_node.recorded({c: described(sdfg.arrays[n]) for c, n in arrays.items()})
         except Declined as reason:
@@ -48,20 +41,42 @@ def _callable(kind: type[ONNXOp]) -> Callable:
         for connector, name in arrays.items():
             memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
             state.add_edge(state.add_read(name), None, call_node, connector, memlet)
-        results: list[str] = []
-        for connector, output in zip(gives, made, strict=True):
-            if not connector:
-                continue
-            shape, dtype = found.results[connector]
-            name = targets.get(output, "")
-            if not name:
-                name, _ = sdfg.add_temp_transient(list(shape) or [1], typeclass(dtype))
-                results.append(name)
-            memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
-            state.add_edge(call_node, connector, state.add_write(name), None, memlet)
+        into = {c: targets.get(output, "") for c, output in zip(gives, made, strict=True) if c}
+        results = _written(sdfg, state, call_node, into, found.results)
         return results[0] if len(results) == 1 else tuple(results)
 
     return call
+
+
+def _sorted_out(
+    kind: type[ONNXOp], schema: defs.OpSchema, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any], dict[str, str]]:
+    """Return the arguments of a call as operands in order, attributes, and arrays for results."""
+    attributes = {k: kwargs.pop(k) for k in list(kwargs) if k in schema.attributes}
+    formal = [p.name for p in schema.inputs]
+    named = {n: kwargs.pop(n) for n in formal if n in kwargs}
+    targets = {p.name: kwargs.pop(p.name) for p in schema.outputs if p.name in kwargs}
+    if kwargs:
+        raise ParseError(f"{kind.__name__} has no operand or attribute {', '.join(kwargs)}")
+    given = [*args, *(named.get(n) for n in formal[len(args) :])]
+    while given and given[-1] is None:
+        given.pop()
+    return given, attributes, targets
+
+
+def _written(
+    sdfg: dace.SDFG, state: dace.SDFGState, node: ONNXOp, into: Mapping[str, str], results: Operands
+) -> list[str]:
+    """Connect the results of a node to arrays, and return the names of those that are new."""
+    new: list[str] = []
+    for connector, name in into.items():
+        shape, dtype = results[connector]
+        if not name:
+            name, _ = sdfg.add_temp_transient(list(shape) or [1], typeclass(dtype))
+            new.append(name)
+        memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
+        state.add_edge(node, connector, state.add_write(name), None, memlet)
+    return new
 
 
 for _kind in NODES.values():

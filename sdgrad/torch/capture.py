@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
 import operator
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -33,27 +27,12 @@ from sdgrad.torch.marks import mark
 from sdgrad.torch.reach import reached
 from sdgrad.torch.sizes import NONE, Open, Sizes, shape_of, size_of, value
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
+from sdgrad.torch.tracing import tracing
 from sdgrad.torch.translate import FALLBACK, Translated, Translator
 from sdgrad.torch.verify import Holder
 from sdgrad.torch.watch import has_backward_hooks
 
 COPIES = (torch.ops.aten.clone.default, torch.ops.aten.alias.default, torch.ops.aten.detach.default)
-_local = threading.local()
-
-
-def capturing() -> bool:
-    """Whether a module is being traced in this thread: wrapped ones inside it run as they are."""
-    return getattr(_local, "depth", 0) > 0
-
-
-@contextlib.contextmanager
-def uncompiled() -> Iterator[None]:
-    """Wrapped modules run as they are, in this thread."""
-    _local.depth = getattr(_local, "depth", 0) + 1
-    try:
-        yield
-    finally:
-        _local.depth -= 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +189,7 @@ def _exported(
 ) -> torch.export.ExportedProgram:
     """Return what ``torch.export`` traces of a module, decomposed; ``draws`` receives its random numbers."""
     fixed = [None] * (len(call.parameters) + len(call.buffers))
-    with _tracing(label):
+    with tracing(label):
         leaves = (*call.parameters.values(), *call.buffers.values(), *call.inputs)
         told = ((*fixed, *(dict(d) or None for d in dynamic)),) if dynamic is not None else None
         program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
@@ -358,64 +337,3 @@ def refuse_writes(program: torch.export.ExportedProgram, label: str) -> None:
             f"a write of {', '.join(map(str, written))}", "arguments and weights are not written in place"
         )
         raise CaptureError(label, [problem])
-
-
-@contextlib.contextmanager
-def _tracing(label: str) -> Iterator[None]:
-    """Tracing as it has to be: quiet, with gradients, without what hides operations; its errors become ours."""
-    fast = torch.backends.mha.get_fastpath_enabled()
-    apply = vars(torch.autograd.Function)["apply"]
-    disabled = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    torch.backends.mha.set_fastpath_enabled(False)
-    torch.autograd.Function.apply = classmethod(_refuse_function)  # type: ignore[assignment,method-assign]
-    try:
-        text = io.StringIO()  # torch.export prints graphs when it fails
-        with uncompiled(), warnings.catch_warnings(), torch.enable_grad(), redirect_stdout(text), redirect_stderr(text):
-            warnings.simplefilter("ignore")
-            yield
-    except CaptureError:
-        raise
-    except Exception as error:  # noqa: BLE001 (torch.export has errors of many kinds)
-        raise CaptureError(label, [_explained(error)]) from error
-    finally:
-        torch.autograd.Function.apply = apply  # type: ignore[method-assign]
-        torch.backends.mha.set_fastpath_enabled(fast)
-        logging.disable(disabled)
-
-
-def _refuse_function(cls: type, *args: Any, **kwargs: Any) -> Any:
-    problem = Problem(
-        f"torch.autograd.Function '{cls.__name__}'",
-        "it has a backward of its own, which tracing does not see",
-        "",
-        FALLBACK,
-    )
-    raise CaptureError(cls.__name__, [problem])
-
-
-def _explained(error: Exception) -> Problem:
-    """An error of ``torch.export``, shortened to what it says."""
-    text = str(error).strip().splitlines() or [type(error).__name__]
-    message = next((line.strip() for line in text if line.strip()), "")
-    data = any(word in str(error) for word in ("data-dependent", "GuardOnDataDependent", "unbacked", "DynamicValue"))
-    what = "control flow, or a size, that depends on the content of a tensor" if data else type(error).__name__
-    if "Constraints violated" in message:
-        said = next((line.strip(" -") for line in text if line.lstrip().startswith("- ")), message)
-        hint = "leave it out of dynamic_shapes, or give a torch.export.Dim with a range that the module allows"
-        return Problem("a size that is said to change", said.split(". ")[0], "", hint)
-    if "is not equal to" in message and "size()" in message:
-        return Problem("dimensions of one name", message, "", "give dimensions that differ names of their own")
-    return Problem(what, message[:300], _line_of(error), FALLBACK)
-
-
-def _line_of(error: BaseException) -> str:
-    """The innermost line outside of PyTorch where an error came up."""
-    found = ""
-    trace = error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if "/torch/" not in name and "<" not in name:
-            found = f"{name}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return found

@@ -18,11 +18,12 @@ from sdgrad.config import on_device
 from sdgrad.errors import ArgumentError, CaptureError
 from sdgrad.runtime.compile.progress import working
 from sdgrad.torch.call import Call
-from sdgrad.torch.capture import Captured, capture, capturing, refuse, uncompiled
+from sdgrad.torch.capture import Captured, capture, refuse
 from sdgrad.torch.embedded import Embedded, embed
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.made import SURFACE, Made
 from sdgrad.torch.sizes import LEAST, Sizes, open_dimensions
+from sdgrad.torch.tracing import capturing, uncompiled
 from sdgrad.torch.verify import compare, expected
 from sdgrad.torch.watch import STATE
 
@@ -307,36 +308,38 @@ def module(
     """
     options = Options(backward, fallback, verify, dynamic_shapes, cuda)
 
-    def wrap(cls: C) -> C:
-        if not (isinstance(cls, type) and issubclass(cls, nn.Module)):
-            raise ArgumentError(f"@sdgrad.module decorates a class derived from torch.nn.Module, not {cls!r}")
-        original = cls.forward
+    return (lambda c: _wrapped(c, options)) if cls is None else _wrapped(cls, options)
 
-        def dispatcher(self: nn.Module) -> Dispatcher:
-            return self.__dict__.setdefault(STATE, Dispatchers()).of(original, options)
 
-        @functools.wraps(original)
-        def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            return dispatcher(self)(self, args, kwargs)
+def _wrapped(cls: C, options: Options) -> C:
+    """Let a class's instances run on generated code, and show what :class:`Module` shows."""
+    if not (isinstance(cls, type) and issubclass(cls, nn.Module)):
+        raise ArgumentError(f"@sdgrad.module decorates a class derived from torch.nn.Module, not {cls!r}")
+    original = cls.forward
 
-        cls.forward = forward
-        embed(cls, lambda self: dispatcher(self).embedded(self))
-        inherited = cls.__getattr__
+    def dispatcher(self: nn.Module) -> Dispatcher:
+        return self.__dict__.setdefault(STATE, Dispatchers()).of(original, options)
 
-        def lookup(self: nn.Module, name: str) -> Any:
-            try:
-                return inherited(self, name)
-            except AttributeError:
-                if name == "model":
-                    return self
-                if name in SURFACE:
-                    return getattr(dispatcher(self).made(), name)
-                raise
+    @functools.wraps(original)
+    def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        return dispatcher(self)(self, args, kwargs)
 
-        cls.__getattr__ = lookup  # type: ignore[method-assign]
-        return cls
+    cls.forward = forward
+    embed(cls, lambda self: dispatcher(self).embedded(self))
+    inherited = cls.__getattr__
 
-    return wrap if cls is None else wrap(cls)
+    def lookup(self: nn.Module, name: str) -> Any:
+        try:
+            return inherited(self, name)
+        except AttributeError:
+            if name == "model":
+                return self
+            if name in SURFACE:
+                return getattr(dispatcher(self).made(), name)
+            raise
+
+    cls.__getattr__ = lookup  # type: ignore[method-assign]
+    return cls
 
 
 class Dispatchers:

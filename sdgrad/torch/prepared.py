@@ -201,12 +201,11 @@ class Prepared:
         reaches: Mapping[str, frozenset[int]],
         sizes: Mapping[str, int],
     ) -> Prepared | None:
-        """None where calls need more than tensors: these go the general way.
+        """Return the prepared calls; None if they need more than tensors: these go the general way.
 
         :param sizes: of the program's open dimensions.
         """
-        resident = any(t.device.type == "cuda" for t in arguments.values())
-        signature = Signature.of(function, arguments, resident)
+        signature = Signature.of(function, arguments, any(t.device.type == "cuda" for t in arguments.values()))
         device = next((t.device for t in arguments.values()), CPU)
         outputs = tuple(output_names(signature).values())
         order = tuple(arguments)

@@ -190,33 +190,33 @@ def lstm(
     if input_forget:
         raise Declined("coupled gates")
     layer = Backwards(b, form, reversal)
-    n, holes = layer.hidden, reversal.operand(7) if reversal.has(7) else None
-
-    def peephole(k: int, d: int) -> Tensor:
-        assert holes is not None
-        return holes.select(0, d).slice(0, k * n, n)
-
-    def step(d: int, t: sympy.Expr, given: list[Tensor]) -> list[Tensor]:
-        h, c = given
-        i, o, f, g = (layer.at(k, d, t) for k in range(4))
-        earlier, later = (layer.states(1, d, at, t) for at in (before, after))
-        squashed = later.map(lambda v: call("tanh", v))
-        to_o = layer.put(layer.own, 1, d, t, o.map(lambda o, h, s: through_sigmoid(h * s, o), h, squashed))
-        to_c = c.map(lambda c, h, o, s: c + through_tanh(h * o, s), h, o, squashed)
-        if holes is not None:
-            to_c = to_c.map(lambda c, o, p: c + o * p, to_o, peephole(1, d))
-        to_i = layer.put(layer.own, 0, d, t, to_c.map(lambda c, g, i: through_sigmoid(c * g, i), g, i))
-        to_f = layer.put(layer.own, 2, d, t, to_c.map(lambda c, e, f: through_sigmoid(c * e, f), earlier, f))
-        layer.put(layer.own, 3, d, t, to_c.map(lambda c, i, g: through_tanh(c * i, g), i, g))
-        before_it = to_c * f
-        if holes is not None:
-            before_it = before_it.map(
-                lambda c, i, p, f, q: c + i * p + f * q, to_i, peephole(0, d), to_f, peephole(2, d)
-            )
-        return [layer.by_state(d, t, 0, 4), before_it]
-
-    layer.run(step)
+    holes = reversal.operand(7) if reversal.has(7) else None
+    layer.run(lambda d, t, given: lstm_step(layer, holes, d, t, given))
     return [*layer.gradients(), to_peepholes(layer) if holes is not None else None]
+
+
+def lstm_step(layer: Backwards, holes: Tensor | None, d: int, t: sympy.Expr, given: list[Tensor]) -> list[Tensor]:
+    """Return the cotangents of the state and the cell that step ``t`` starts from, and collect those of its gates."""
+
+    def peephole(k: int) -> Tensor:
+        assert holes is not None
+        return holes.select(0, d).slice(0, k * layer.hidden, layer.hidden)
+
+    h, c = given
+    i, o, f, g = (layer.at(k, d, t) for k in range(4))
+    earlier, later = (layer.states(1, d, at, t) for at in (before, after))
+    squashed = later.map(lambda v: call("tanh", v))
+    to_o = layer.put(layer.own, 1, d, t, o.map(lambda o, h, s: through_sigmoid(h * s, o), h, squashed))
+    to_c = c.map(lambda c, h, o, s: c + through_tanh(h * o, s), h, o, squashed)
+    if holes is not None:
+        to_c = to_c.map(lambda c, o, p: c + o * p, to_o, peephole(1))
+    to_i = layer.put(layer.own, 0, d, t, to_c.map(lambda c, g, i: through_sigmoid(c * g, i), g, i))
+    to_f = layer.put(layer.own, 2, d, t, to_c.map(lambda c, e, f: through_sigmoid(c * e, f), earlier, f))
+    layer.put(layer.own, 3, d, t, to_c.map(lambda c, i, g: through_tanh(c * i, g), i, g))
+    before_it = to_c * f
+    if holes is not None:
+        before_it = before_it.map(lambda c, i, p, f, q: c + i * p + f * q, to_i, peephole(0), to_f, peephole(2))
+    return [layer.by_state(d, t, 0, 4), before_it]
 
 
 def to_peepholes(layer: Backwards) -> Tensor:
@@ -252,33 +252,37 @@ def gru(
     if linear_before_reset:
         layer.again = [b.declare("g", own.shape, own.dtype) for own in layer.own]
 
-    def both(k: int, d: int, t: sympy.Expr, value: Tensor) -> Tensor:
+    layer.run(lambda d, t, given: gru_step(layer, linear_before_reset, d, t, given))
+    return layer.gradients(None if linear_before_reset else lambda d: gru_by_states(layer, d))
+
+
+def gru_step(layer: Backwards, linear: int, d: int, t: sympy.Expr, given: list[Tensor]) -> list[Tensor]:
+    """Return the cotangent of the state that step ``t`` starts from, and collect those of its gates."""
+
+    def both(k: int, value: Tensor) -> Tensor:
         if layer.again is not layer.own:
             layer.put(layer.again, k, d, t, value)
         return layer.put(layer.own, k, d, t, value)
 
-    def step(d: int, t: sympy.Expr, given: list[Tensor]) -> list[Tensor]:
-        (h,) = given
-        z, r, n = (layer.at(k, d, t) for k in range(3))
-        earlier = layer.states(0, d, before, t)
-        both(0, d, t, h.map(lambda h, e, n, z: through_sigmoid(h * (e - n), z), earlier, n, z))
-        to_n = layer.put(layer.own, 2, d, t, h.map(lambda h, z, n: through_tanh(h * (1 - z), n), z, n))
-        if linear_before_reset:
-            layer.put(layer.again, 2, d, t, to_n * r)
-            both(1, d, t, to_n.map(lambda d, inner, r: through_sigmoid(d * inner, r), layer.at(3, d, t), r))
-            return [h.map(lambda h, z, by: h * z + by, z, layer.by_state(d, t, 0, 3))]
-        inner = layer.by_state(d, t, 2, 1)
-        both(1, d, t, inner.map(lambda d, e, r: through_sigmoid(d * e, r), earlier, r))
-        return [h.map(lambda h, z, m, r, by: h * z + m * r + by, z, inner, r, layer.by_state(d, t, 0, 2))]
+    (h,) = given
+    z, r, n = (layer.at(k, d, t) for k in range(3))
+    earlier = layer.states(0, d, before, t)
+    both(0, h.map(lambda h, e, n, z: through_sigmoid(h * (e - n), z), earlier, n, z))
+    to_n = layer.put(layer.own, 2, d, t, h.map(lambda h, z, n: through_tanh(h * (1 - z), n), z, n))
+    if linear:
+        layer.put(layer.again, 2, d, t, to_n * r)
+        both(1, to_n.map(lambda d, inner, r: through_sigmoid(d * inner, r), layer.at(3, d, t), r))
+        return [h.map(lambda h, z, by: h * z + by, z, layer.by_state(d, t, 0, 3))]
+    inner = layer.by_state(d, t, 2, 1)
+    both(1, inner.map(lambda d, e, r: through_sigmoid(d * e, r), earlier, r))
+    return [h.map(lambda h, z, m, r, by: h * z + m * r + by, z, inner, r, layer.by_state(d, t, 0, 2))]
 
-    def by_states(d: int) -> Tensor:
-        """The last gate's weights see the state behind the reset gate."""
-        n, result = layer.hidden, b.declare("t", layer.r.shape[1:], layer.x.dtype)
-        own, earlier = layer.own[d], layer.rows(0, d)
-        reset = layer.kept[1].select(0, d) * earlier
-        b.copy(layer.over_time(own.slice(FEATURES, 0, 2 * n), earlier), result.slice(0, 0, 2 * n))
-        b.copy(layer.over_time(own.slice(FEATURES, 2 * n, n), reset), result.slice(0, 2 * n, n))
-        return result
 
-    layer.run(step)
-    return layer.gradients(None if linear_before_reset else by_states)
+def gru_by_states(layer: Backwards, d: int) -> Tensor:
+    """Return the gradient of the state's weights; those of the last gate see the state behind the reset gate."""
+    n, result = layer.hidden, layer.b.declare("t", layer.r.shape[1:], layer.x.dtype)
+    own, earlier = layer.own[d], layer.rows(0, d)
+    reset = layer.kept[1].select(0, d) * earlier
+    layer.b.copy(layer.over_time(own.slice(FEATURES, 0, 2 * n), earlier), result.slice(0, 0, 2 * n))
+    layer.b.copy(layer.over_time(own.slice(FEATURES, 2 * n, n), reset), result.slice(0, 2 * n, n))
+    return result

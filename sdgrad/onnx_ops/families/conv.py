@@ -163,7 +163,7 @@ def convolution(
         weights, matrix = as_product(b, x, w, over, group)
         found = b.matmul(weights, matrix)
         result = found.reshape([x.shape[0], w.shape[0], *over.counts(x.shape[2:])])
-    return _with_bias(result, bias)
+    return with_bias(result, bias)
 
 
 @lowering("ConvTranspose")
@@ -201,11 +201,11 @@ def transposed_convolution(
     over = Windows(tuple(kernel), strides, dilations, tuple(before), tuple(after))
     node = library_node(x, w, over, group, wanted, IMAGE) if over.counts(wanted) == x.shape[2:] else None
     if node is not None:
-        return _with_bias(b.call(node, {RESULT: x, WEIGHTS: w}, IMAGE, node.shape(IMAGE), x.dtype), bias)
+        return with_bias(b.call(node, {RESULT: x, WEIGHTS: w}, IMAGE, node.shape(IMAGE), x.dtype), bias)
     result = _scattered_products(b, x, w, over, group, full)
     for axis, (low, n) in enumerate(zip(before, wanted, strict=True), start=2):
         result = _window(b, result, axis, low, n)
-    return _with_bias(result, bias)
+    return with_bias(result, bias)
 
 
 def _without_pads(full: Sequence[Dim], pads: Sequence[int]) -> tuple[list[Dim], list[Dim]]:
@@ -222,7 +222,7 @@ def _centred(full: Sequence[Dim], wanted: Sequence[Dim], auto_pad: str) -> list[
     return [t // 2 if auto_pad != "SAME_LOWER" else t - t // 2 for t in total]
 
 
-def _with_bias(result: Tensor, bias: Tensor | None) -> Tensor:
+def with_bias(result: Tensor, bias: Tensor | None) -> Tensor:
     """Add the bias of each channel."""
     if bias is None:
         return result

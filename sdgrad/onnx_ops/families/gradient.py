@@ -36,8 +36,7 @@ def gradient(
     """The gradients of the sum of ``y`` by ``xs``; the values of the operands are where they are taken."""
     if sdgrad_body is None:
         raise Declined("outside of a model there is no graph to differentiate")
-    if wrong := [n for n, x in zip(xs, values, strict=False) if x.dtype.kind != "f"]:
-        raise Declined(f"no derivative by {', '.join(wrong)}, which {'is' if len(wrong) == 1 else 'are'} integer")
+    _check_real(xs, values)
     inner = Builder("differentiated", b.source)
     bound: dict[str, str] = {}
 
@@ -58,14 +57,19 @@ def gradient(
     program = normal_form(inner.program([*bound, target]))
     active = tuple(x.container for x in given[: len(xs)])
     request = Request(active, (target,), accumulate=False)
-    seed, found = (
-        b.full(result.shape, 1, result.dtype),
-        [b.declare("gradient", x.shape, x.dtype) for x in given[: len(xs)]],
-    )
-    bound |= {
-        target: b.declare("y", result.shape, result.dtype).container,
-        seed_name(target, program, request): seed.container,
-    }
+    seed = b.full(result.shape, 1, result.dtype)
+    found = [b.declare("gradient", x.shape, x.dtype) for x in given[: len(xs)]]
+    bound[target] = b.declare("y", result.shape, result.dtype).container
+    bound[seed_name(target, program, request)] = seed.container
     bound |= {gradient_name(n, program): t.container for n, t in zip(active, found, strict=True)}
     b.splice(differentiate_program(program, request).program, bound)
     return found
+
+
+def _check_real(xs: Sequence[str], values: Sequence[Tensor]) -> None:
+    """Decline derivatives by integers.
+
+    :raises Declined: an operand among ``xs`` is not of a floating-point type.
+    """
+    if wrong := [n for n, x in zip(xs, values, strict=False) if x.dtype.kind != "f"]:
+        raise Declined(f"no derivative by {', '.join(wrong)}, which {'is' if len(wrong) == 1 else 'are'} integer")

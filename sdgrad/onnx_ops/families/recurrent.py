@@ -258,28 +258,32 @@ def lstm(
     """``c = f c0 + i g``, ``h = o tanh(c)``; with peepholes, the gates ``i``, ``o`` and ``f`` see the cell, too."""
     form = Form("LSTM", direction, layout, clip, activations, activation_alpha, activation_beta)
     layer = Layer(b, form, x, w, r, bias)
+    starts = [layer.start(start), layer.start(cell)]
+    return layer.run(lengths, starts, lambda d, t, states: lstm_step(layer, peepholes, input_forget, d, t, states))
 
-    def step(d: int, t: sympy.Expr, states: list[Tensor]) -> list[Tensor]:
-        f, g, h = layer.functions[d]
-        own, again = layer.given[d].select(0, t), layer.again(states[0], d, 0, 4)
 
-        def gate(k: int, c: Tensor) -> Tensor:
-            if peepholes is None:
-                return layer.activated(f, own, again, k)
-            p, q, weight = layer.gate(own, k), layer.gate(again, k), layer.gate(peepholes.select(0, d), k)
-            return p.map(lambda p, q, m, v: f(layer.limited(p + q + m * v)), q, weight, c)
+def lstm_step(
+    layer: Layer, peepholes: Tensor | None, coupled: int, d: int, t: sympy.Expr, states: list[Tensor]
+) -> list[Tensor]:
+    """Return the state and the cell after step ``t``; ``coupled``: the forget gate is one less the input gate."""
+    f, g, h = layer.functions[d]
+    own, again = layer.given[d].select(0, t), layer.again(states[0], d, 0, 4)
 
-        def kept(k: int, value: Tensor) -> Tensor:
-            return layer.keep(k, value, d, t)
+    def gate(k: int, c: Tensor) -> Tensor:
+        if peepholes is None:
+            return layer.activated(f, own, again, k)
+        p, q, weight = layer.gate(own, k), layer.gate(again, k), layer.gate(peepholes.select(0, d), k)
+        return p.map(lambda p, q, m, v: f(layer.limited(p + q + m * v)), q, weight, c)
 
-        i = kept(0, gate(0, states[1]))
-        forget = kept(2, i.map(lambda v: 1 - v) if input_forget else gate(2, states[1]))
-        new = kept(3, layer.activated(g, own, again, 3))
-        later = forget.map(lambda a, c, p, q: a * c + p * q, states[1], i, new)
-        o = kept(1, gate(1, later))
-        return [o.map(lambda p, c: p * h(c), later), later]
+    def kept(k: int, value: Tensor) -> Tensor:
+        return layer.keep(k, value, d, t)
 
-    return layer.run(lengths, [layer.start(start), layer.start(cell)], step)
+    i = kept(0, gate(0, states[1]))
+    forget = kept(2, i.map(lambda v: 1 - v) if coupled else gate(2, states[1]))
+    new = kept(3, layer.activated(g, own, again, 3))
+    later = forget.map(lambda a, c, p, q: a * c + p * q, states[1], i, new)
+    o = kept(1, gate(1, later))
+    return [o.map(lambda p, c: p * h(c), later), later]
 
 
 @lowering("GRU", since=7)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.families.conv import windows
+from sdgrad.onnx_ops.families.conv import windows, with_bias
 from sdgrad.onnx_ops.registry import lowering
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined, Dim, Element, Index, call, element, every, where
@@ -137,7 +137,6 @@ def deformable_convolution(
     over = windows(x.shape[2:], kernel, strides, dilations, pads, "NOTSET")
     counts = over.counts(x.shape[2:])
     batch, channels = x.shape[0], int(x.shape[1])
-    taps = int(np.prod(kernel))
     shares = channels // offset_group  # channels that move together
     places = offset.reshape([batch, offset_group, *kernel, rank, *counts])
     factors = mask.reshape([batch, offset_group, *kernel, *counts]) if mask is not None else None
@@ -145,21 +144,28 @@ def deformable_convolution(
     def gathered(*i: sympy.Expr) -> Element:
         n, g, c, tap, window = i[0], i[1], i[2], i[3 : 3 + rank], i[3 + rank :]
         base = over.positions(window, tap)
-        at = [
-            element(base[d] - over.before[d], np.int64).astype(x.dtype)
-            + places[(n, g, *tap, sympy.Integer(d), *window)]
-            for d in range(rank)
-        ]
+        moved = [places[(n, g, *tap, sympy.Integer(d), *window)] for d in range(rank)]
+        at = [element(base[d] - over.before[d], np.int64).astype(x.dtype) + moved[d] for d in range(rank)]
         value = sampled(x, (n, g * shares + c), at)
         return value if factors is None else value * factors[(n, g, *tap, *window)]
 
     wide = b.compute([batch, offset_group, shares, *kernel, *counts], x.dtype, gathered)
-    own = channels // group
-    columns = wide.reshape([batch, group, own * taps, int(np.prod([int(c) for c in counts]))])
-    outputs = int(w.shape[0]) // group
-    found = b.matmul(w.reshape([group, outputs, own * taps]), columns)
-    result = found.reshape([batch, group * outputs, *counts])
-    return result if bias is None else result.map(lambda v, c: v + c, bias.unsqueeze(*range(1, 1 + rank)))
+    rows, outputs = channels // group * int(np.prod(kernel)), int(w.shape[0]) // group
+    columns = wide.reshape([batch, group, rows, int(np.prod([int(c) for c in counts]))])
+    found = b.matmul(w.reshape([group, outputs, rows]), columns)
+    return with_bias(found.reshape([batch, group * outputs, *counts]), bias)
+
+
+def largest_share(x: Tensor, lead: tuple, at: list[Element], extents: Sequence[int]) -> Element:
+    """Return the largest of the four neighbours' shares in an interpolated value."""
+    best: Element | None = None
+    for corner in itertools.product(*(neighbours(p, "linear") for p in at)):
+        index = [whole(where(place > n - 1, n - 1, place)) for (place, _), n in zip(corner, extents, strict=True)]
+        weight = corner[0][1] * corner[1][1]  # type: ignore[operator]
+        part = x[(*lead, *index)] * weight
+        best = part if best is None else call("max", best, part)
+    assert best is not None
+    return best
 
 
 @lowering("RoiAlign", since=10)
@@ -179,21 +185,16 @@ def roi_align(
     """He et al. 2017: means (or maxima) of samples in the cells of a box."""
     if sampling_ratio == 0:
         raise Declined("a number of samples that depends on the boxes")
-    height, width = int(x.shape[2]), int(x.shape[3])
     shift = 0.5 if coordinate_transformation_mode == "half_pixel" else 0.0
-    cells, extents, samples = (output_height, output_width), (height, width), sampling_ratio
+    cells, extents = (output_height, output_width), [int(n) for n in x.shape[2:]]
+    samples = sampling_ratio
 
     def coordinate(r: sympy.Expr, d: int, cell: sympy.Expr, sample: sympy.Expr) -> Element:
         low, high = (rois[r, sympy.Integer(k)] * spatial_scale - shift for k in (1 - d, 3 - d))
-        size = high - low
-        if not shift:
-            size = where(size < 1, 1, size)
+        size = high - low if shift else where(high - low < 1, 1, high - low)
         step = size / cells[d]
-        return (
-            low
-            + (element(cell, np.int64).astype(x.dtype) + (element(sample, np.int64).astype(x.dtype) + 0.5) / samples)
-            * step
-        )
+        position, inner = (element(k, np.int64).astype(x.dtype) for k in (cell, sample))
+        return low + (position + (inner + 0.5) / samples) * step
 
     def value(out: tuple, k: tuple) -> Element:
         r, c = out[:2]
@@ -201,22 +202,9 @@ def roi_align(
         outside = [(p < -1) | (p > n) for p, n in zip(at, extents, strict=True)]
         kept = [clamped(p, 0, n - 1.0) for p, n in zip(at, extents, strict=True)]
         lead = (batches[r], c)
-        if mode == "avg":
-            return where(outside[0] | outside[1], 0, sampled(x, lead, kept))
-        return where(outside[0] | outside[1], 0, largest_share(lead, kept))
-
-    def largest_share(lead: tuple, at: list[Element]) -> Element:
-        best: Element | None = None
-        for corner in itertools.product(*(neighbours(p, "linear") for p in at)):
-            index = [whole(where(place > n - 1, n - 1, place)) for (place, _), n in zip(corner, extents, strict=True)]
-            weight = corner[0][1] * corner[1][1]  # type: ignore[operator]
-            part = x[(*lead, *index)] * weight
-            best = part if best is None else call("max", best, part)
-        assert best is not None
-        return best
+        inside = sampled(x, lead, kept) if mode == "avg" else largest_share(x, lead, kept, extents)
+        return where(outside[0] | outside[1], 0, inside)
 
     shape: list[Dim] = [rois.shape[0], x.shape[1], output_height, output_width]
-    if mode == "avg":
-        total = b.reduction(shape, [samples, samples], value, "sum", x.dtype)
-        return total.map(lambda v: v / samples**2)
-    return b.reduction(shape, [samples, samples], value, "max", x.dtype)
+    found = b.reduction(shape, [samples, samples], value, "sum" if mode == "avg" else "max", x.dtype)
+    return found.map(lambda v: v / samples**2) if mode == "avg" else found

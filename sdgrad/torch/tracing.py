@@ -1,0 +1,95 @@
+"""Trace a module with ``torch.export``: quietly, with gradients, with errors that say what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+
+import torch
+
+from sdgrad.errors import CaptureError, Problem
+from sdgrad.torch.translate import FALLBACK
+
+_local = threading.local()
+
+
+def capturing() -> bool:
+    """Whether a module is being traced in this thread: wrapped ones inside it run as they are."""
+    return getattr(_local, "depth", 0) > 0
+
+
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """Wrapped modules run as they are, in this thread."""
+    _local.depth = getattr(_local, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _local.depth -= 1
+
+
+@contextlib.contextmanager
+def tracing(label: str) -> Iterator[None]:
+    """Tracing as it has to be: quiet, with gradients, without what hides operations; its errors become ours."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    apply = vars(torch.autograd.Function)["apply"]
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    torch.backends.mha.set_fastpath_enabled(False)
+    torch.autograd.Function.apply = classmethod(_refuse_function)  # type: ignore[assignment,method-assign]
+    try:
+        text = io.StringIO()  # torch.export prints graphs when it fails
+        with uncompiled(), warnings.catch_warnings(), torch.enable_grad(), redirect_stdout(text), redirect_stderr(text):
+            warnings.simplefilter("ignore")
+            yield
+    except CaptureError:
+        raise
+    except Exception as error:  # noqa: BLE001 (torch.export has errors of many kinds)
+        raise CaptureError(label, [_explained(error)]) from error
+    finally:
+        torch.autograd.Function.apply = apply  # type: ignore[method-assign]
+        torch.backends.mha.set_fastpath_enabled(fast)
+        logging.disable(disabled)
+
+
+def _refuse_function(cls: type, *args: Any, **kwargs: Any) -> Any:
+    problem = Problem(
+        f"torch.autograd.Function '{cls.__name__}'",
+        "it has a backward of its own, which tracing does not see",
+        "",
+        FALLBACK,
+    )
+    raise CaptureError(cls.__name__, [problem])
+
+
+def _explained(error: Exception) -> Problem:
+    """An error of ``torch.export``, shortened to what it says."""
+    text = str(error).strip().splitlines() or [type(error).__name__]
+    message = next((line.strip() for line in text if line.strip()), "")
+    data = any(word in str(error) for word in ("data-dependent", "GuardOnDataDependent", "unbacked", "DynamicValue"))
+    what = "control flow, or a size, that depends on the content of a tensor" if data else type(error).__name__
+    if "Constraints violated" in message:
+        said = next((line.strip(" -") for line in text if line.lstrip().startswith("- ")), message)
+        hint = "leave it out of dynamic_shapes, or give a torch.export.Dim with a range that the module allows"
+        return Problem("a size that is said to change", said.split(". ")[0], "", hint)
+    if "is not equal to" in message and "size()" in message:
+        return Problem("dimensions of one name", message, "", "give dimensions that differ names of their own")
+    return Problem(what, message[:300], _line_of(error), FALLBACK)
+
+
+def _line_of(error: BaseException) -> str:
+    """The innermost line outside of PyTorch where an error came up."""
+    found = ""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if "/torch/" not in name and "<" not in name:
+            found = f"{name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
