@@ -18,6 +18,7 @@ from sdgrad.program.tree import (
     Leaf,
     Let,
     Load,
+    Loop,
     NodeCall,
     Param,
     Scope,

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import islpy as isl
 
 from sdgrad.analysis.access_relations import all_elements, leaf_relation, loop_param
-from sdgrad.analysis.loop_private import used
-from sdgrad.program.tree import Block, Leaf, Loop, Node, Param, Program, Store, walk
+from sdgrad.analysis.uses import users
+from sdgrad.program.tree import Leaf, Loop, Node, Param, Program, Store
 
 
 def filled_in_parts(program: Program, names: Iterable[str]) -> frozenset[str]:
@@ -61,22 +61,17 @@ def _stores(
             yield None
         else:
             yield from ((s, node, outer) for s in mine)
-    elif isinstance(node, Loop) and _uses(node.body, name, program):
+    elif isinstance(node, Loop) and name in users(node.body, program):
         variable = _counted(node)
         if variable is None:
             yield None
             return
         for inner in node.body:
             yield from _stores(inner, name, (*outer, variable), program)
-    elif _uses((node,), name, program):
+    elif name in users((node,), program):
         yield None
 
 
 def _counted(loop: Loop) -> Param | None:
     """Return the variable of a loop that runs all its iterations; None if it may stop early."""
     return loop_param(loop) if loop.also is None and loop.last is None else None
-
-
-def _uses(block: Block, name: str, program: Program) -> bool:
-    """True if a node of a block uses a container."""
-    return any(name in used(node, program) for node in walk(block))

@@ -12,12 +12,13 @@ writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import islpy as isl
 
 from sdgrad.analysis.access_relations import Relation, access_relation
+from sdgrad.analysis.definitions import Definitions
 from sdgrad.program.tree import Leaf, Load, Param, Program, Store
 from sdgrad.symbolic.expr import free_names
 
@@ -73,25 +74,16 @@ def _meet(first: Relation, second: Relation, order: str) -> bool:
 def defined_first(container: str, body: Sequence[Leaf], trips: Param, program: Program) -> bool:
     """True if each iteration writes all elements of a container before it reads them: the container is privatizable."""
     rank = len(program.containers[container].shape)
-    written: isl.Map | None = None
-    for leaf in body:
-        for access in _reads(leaf, container):
-            if written is None or not _touch(access, leaf, trips, rank).map.is_subset(written):
-                return False
-        for store in leaf.stores:
-            if store.container == container and (store.mode == "set" or store.fresh):
-                found = _touch(store, _started(leaf, store) if store.fresh else leaf, trips, rank)
-                if found.exact:
-                    written = found.map if written is None else written.union(found.map)
-    return True
+
+    def touched(access: Load | Store, leaf: Leaf) -> tuple[isl.Map, bool]:
+        starts = isinstance(access, Store) and access.fresh
+        found = _touch(access, _started(leaf, access) if starts else leaf, trips, rank)
+        return found.map, found.exact
+
+    definitions = Definitions(container, touched)
+    return all(definitions.enter(leaf) for leaf in body)
 
 
-def _started(leaf: Leaf, store: Store) -> Leaf:
+def _started(leaf: Leaf, store: Load | Store) -> Leaf:
     """Drop the reduced parameters: a fresh reduction starts its elements even with nothing to reduce."""
     return replace(leaf, params=tuple(p for p in leaf.params if p.name in free_names(*store.index)))
-
-
-def _reads(leaf: Leaf, container: str) -> Iterator[Load | Store]:
-    """Yield the accesses that read a container: loads, and accumulations that are not fresh."""
-    yield from (x for x in leaf.loads if x.container == container)
-    yield from (s for s in leaf.stores if s.container == container and s.mode != "set" and not s.fresh)

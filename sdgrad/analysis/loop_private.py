@@ -16,14 +16,15 @@ from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
-from sdgrad.analysis.access_relations import Relation, covers, leaf_relation, partition
+from sdgrad.analysis.access_relations import covers, leaf_relation, partition
+from sdgrad.analysis.definitions import Definitions
+from sdgrad.analysis.uses import used, users
 from sdgrad.program.leaves import params_of
 from sdgrad.program.tree import (
     Block,
     Branch,
     Container,
     Leaf,
-    Let,
     Load,
     Loop,
     Node,
@@ -33,23 +34,10 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     children,
-    own_reads,
     reads,
     walk,
     whole_region,
-    writes,
 )
-
-
-def users(block: Block, program: Program) -> Counter[str]:
-    """Count for each container with memory of its own the nodes that use it themselves."""
-    return Counter(name for node in walk(block) for name in used(node, program))
-
-
-def used(node: Node, program: Program) -> set[str]:
-    """Collect the containers with memory of their own that a node itself uses."""
-    by_itself = own_reads(node) if children(node) else reads(node) | writes(node) | own_reads(node)
-    return {program.root(name) for name in by_itself}
 
 
 def region_locals(node: Loop | Branch, everywhere: Counter[str], program: Program) -> frozenset[str]:
@@ -136,23 +124,21 @@ def _viewed(program: Program) -> set[str]:
 
 def _defined_before_read(block: Sequence[Node], program: Program, name: str) -> bool:
     """True if the leaves of a block set a container's elements before they read them; False if they set none."""
-    elements = _Defined(name, len(program.containers[name].shape))
+    elements = _Elements(len(program.containers[name].shape))
+    definitions = Definitions(name, elements.of)
     for node in block:
-        if isinstance(node, Leaf):
-            if not elements.enter_leaf(node):
-                return False
-        else:
+        if not isinstance(node, Leaf):
             elements.enter_control(node)
-    return elements.known is not None
+        elif not definitions.enter(node):
+            return False
+    return definitions.known is not None
 
 
 @dataclass
-class _Defined:
-    """Collect the elements of a container that the leaves of a block have set so far."""
+class _Elements:
+    """Find the elements of accesses to one container, as long as no symbol among them is assigned."""
 
-    name: str
     rank: int
-    known: isl.Set | None = None  # None: no element yet
     begun: bool = False  # True: a leaf has used the container
     changed: set[str] = field(default_factory=set)  # symbols assigned since the first use
 
@@ -161,31 +147,10 @@ class _Defined:
         if self.begun:
             self.changed |= {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))}
 
-    def enter_leaf(self, leaf: Leaf) -> bool:
-        """Add the elements that a leaf sets; return False if it reads one that no earlier leaf has set."""
-        made: isl.Set | None = None
-        for access in leaf.body:
-            if isinstance(access, Let) or access.container != self.name:
-                continue
-            self.begun = True
-            found = self.relation(access, leaf)
-            if {f"v_{s}" for s in self.changed} & set(found.map.get_var_names(isl.dim_type.param)):
-                return False
-            if isinstance(access, Store) and (access.mode == "set" or access.fresh):
-                if found.exact and access.guard is None:
-                    made = _union(made, found.elements)
-            elif self.known is None or not found.elements.is_subset(self.known):
-                return False
-        if made is not None:
-            self.known = _union(self.known, made)
-        return True
-
-    def relation(self, access: Load | Store, leaf: Leaf) -> Relation:
-        """Return the access relation; a fresh reduction starts its elements even with nothing to reduce."""
+    def of(self, access: Load | Store, leaf: Leaf) -> tuple[isl.Set, bool] | None:
+        """Return the elements; a fresh reduction starts its elements even with nothing to reduce."""
+        self.begun = True
         starts = isinstance(access, Store) and access.fresh
-        return leaf_relation(access, replace(leaf, params=params_of(access, leaf)) if starts else leaf, self.rank)
-
-
-def _union(known: isl.Set | None, more: isl.Set) -> isl.Set:
-    """Add elements to a set; None stands for the empty set."""
-    return more if known is None else known.union(more)
+        found = leaf_relation(access, replace(leaf, params=params_of(access, leaf)) if starts else leaf, self.rank)
+        mentioned = set(found.map.get_var_names(isl.dim_type.param))
+        return None if {f"v_{s}" for s in self.changed} & mentioned else (found.elements, found.exact)

@@ -30,10 +30,9 @@ from sdgrad.program.tree import (
     Source,
     Store,
     SymbolAssign,
-    children,
     lines,
+    map_blocks,
     walk,
-    with_children,
 )
 from sdgrad.specialize.argnums import Wrt
 from sdgrad.tape.plan import Kept
@@ -156,7 +155,7 @@ def _source(node: Node) -> Source:
 def _statement(path: Path, node: Node, result: Differentiated, adjoints: dict[Source, list[Node]]) -> Statement:
     """Return a node of the primal program with its adjoint."""
     if isinstance(node, (Branch, Loop)):
-        head = tuple(lines(with_children(node, tuple(() for _ in children(node)))))
+        head = tuple(lines(map_blocks(node, lambda _: ())))
         active = any(p[: len(path)] == path and names for p, names in result.activity.names.items())
         return Statement(path, node.source, head, (), active, _control(path, node, result), _turned(node))
     mine = adjoints.get(node.source, []) if _is_active(path, result) else []

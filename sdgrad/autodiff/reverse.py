@@ -19,9 +19,10 @@ from dace import data as dt
 
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.conflicts import scope_overwrites_itself
-from sdgrad.analysis.loop_private import region_locals, users
+from sdgrad.analysis.loop_private import region_locals
 from sdgrad.analysis.needs import active_loads
 from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.analysis.uses import users
 from sdgrad.autodiff.adjoints import Adjoints
 from sdgrad.autodiff.contexts import CallContext
 from sdgrad.autodiff.leaf_adjoint import LeafAdjoint

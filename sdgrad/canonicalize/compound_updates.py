@@ -26,8 +26,7 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
-    children,
-    with_children,
+    map_blocks,
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, substitute, sym
@@ -55,7 +54,7 @@ def _node(node: Node, names: Names, outer: tuple[Param, ...], symbols: dict[str,
     """
     if not isinstance(node, Leaf):
         inner = outer + (node.params if isinstance(node, Scope) else ())
-        return with_children(node, tuple(_block(b, names, inner, symbols) for b in children(node)))
+        return map_blocks(node, lambda b: _block(b, names, inner, symbols))
     if node.params and any(_is_scattered(s, node) for s in node.stores):
         return _in_order(node, names, outer, symbols)
     body: list[Instr] = []

@@ -42,6 +42,7 @@ from sdgrad.program.tree import (
     SymbolAssign,
     Value,
     children,
+    map_blocks,
     values,
     walk,
     with_children,
@@ -103,7 +104,7 @@ def drop_unused_symbols(block: Block, program: Program) -> Block:
 def _without(block: Block, symbols: Set[str]) -> Block:
     """Remove the assignments of some symbols."""
     return tuple(
-        with_children(n, tuple(_without(b, symbols) for b in children(n))) if children(n) else n
+        map_blocks(n, lambda b: _without(b, symbols)) if children(n) else n
         for n in block
         if not (isinstance(n, SymbolAssign) and n.symbol in symbols)
     )

@@ -14,7 +14,7 @@ from dace import data as dt
 from sdgrad.program.leaves import set_scalar
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
-from sdgrad.program.tree import Block, Container, Loop, Program, Value, children, with_children
+from sdgrad.program.tree import Block, Container, Loop, Program, Value, map_blocks
 from sdgrad.symbolic import code
 
 
@@ -29,7 +29,7 @@ def _block(block: Block, names: Names, made: dict[str, Container]) -> Block:
     """Record the last iterations of the loops in a block."""
     out: list = []
     for node in block:
-        node = with_children(node, tuple(_block(b, names, made) for b in children(node)))
+        node = map_blocks(node, lambda b: _block(b, names, made))
         if isinstance(node, Loop) and node.also is not None and node.last is None:
             last = Container(names.fresh(f"last_{node.symbol}"), dt.Scalar(dace.int64, transient=True))
             made[last.name] = last

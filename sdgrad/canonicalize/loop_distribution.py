@@ -45,10 +45,9 @@ from sdgrad.program.tree import (
     Scope,
     Store,
     SymbolAssign,
-    children,
+    map_blocks,
     reads,
     walk,
-    with_children,
     writes,
 )
 from sdgrad.rewrite.fusion import drop_stores, fuse_block
@@ -99,7 +98,7 @@ class LoopDistribution:
             changed = inside != node.body  # this loop has its turn in the next round, after fusion
             return (not changed and self.distributed(node, inside)) or (replace(node, body=inside),)
         if isinstance(node, Branch):
-            return (with_children(node, tuple(self.block(b) for b in children(node))),)
+            return (map_blocks(node, self.block),)
         return (node,)
 
     def distributed(self, loop: Loop, inside: Block) -> Block | None:
@@ -197,7 +196,7 @@ def _uses(block: Block) -> Counter:
     """Return the number of nodes that mention each container or symbol directly."""
     found: Counter = Counter()
     for node in walk(block):
-        bare = with_children(node, tuple(() for _ in children(node)))
+        bare = map_blocks(node, lambda _: ())
         symbols = used_symbols(bare, _NOTHING) if not isinstance(node, Scope) else set()
         found.update(reads(bare) | writes(bare) | symbols)
     return found
@@ -205,7 +204,7 @@ def _uses(block: Block) -> Counter:
 
 def _reads(block: Block) -> Counter:
     """Return the number of nodes that read each container directly."""
-    bare = (with_children(node, tuple(() for _ in children(node))) for node in walk(block))
+    bare = (map_blocks(node, lambda _: ()) for node in walk(block))
     return Counter(c for node in bare for c in reads(node))
 
 

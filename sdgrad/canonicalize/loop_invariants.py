@@ -23,7 +23,7 @@ from functools import cached_property
 import sympy
 from dace import data as dt
 
-from sdgrad.analysis.loop_private import users
+from sdgrad.analysis.uses import users
 from sdgrad.canonicalize.reduction_nest import Part, ReductionNest, levels
 from sdgrad.config import config
 from sdgrad.program.arrays import fill
@@ -42,7 +42,7 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     children,
-    with_children,
+    map_blocks,
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
@@ -66,7 +66,7 @@ def hoist_common(program: Program, names: Names) -> Program:
             if found is not None:
                 made.update({found.total.name: found.total})
                 return found.block(names)
-        return (with_children(n, tuple(block(b) for b in children(n))),)
+        return (map_blocks(n, block),)
 
     body = block(program.body)
     return replace(program, body=body, containers={**program.containers, **made}) if made else program

@@ -31,10 +31,10 @@ from sdgrad.program.tree import (
     Program,
     Store,
     children,
+    map_blocks,
     own_reads,
     reads,
     walk,
-    with_children,
     writes,
 )
 from sdgrad.rewrite.fusion import drop_dead
@@ -89,7 +89,7 @@ def _set_once(program: Program) -> set[str]:
 
 def _block(block: Block, program: Program, own: set[str], names: Names) -> Block:
     """Rematerialize the shadows that leaves of a block define for later ones."""
-    nodes = [with_children(n, tuple(_block(b, program, own, names) for b in children(n))) for n in block]
+    nodes = [map_blocks(n, lambda b: _block(b, program, own, names)) for n in block]
     for k, node in enumerate(nodes):
         for shadow in _shadows(node, program, own) if isinstance(node, Leaf) else ():
             users = [j for j, n in enumerate(nodes) if shadow.name in reads(n)]

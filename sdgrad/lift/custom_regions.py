@@ -36,12 +36,12 @@ from sdgrad.program.tree import (
     children,
     lasting,
     local_names,
+    map_blocks,
     own_reads,
     reads,
     rewritten,
     walk,
     whole_region,
-    with_children,
     writes,
 )
 from sdgrad.symbolic.expr import Expr, sym
@@ -217,7 +217,7 @@ def _symbols_outside(node: Node, call: CustomCall, program: Program) -> set[str]
     if node is call:
         return set()
     inner = {s for b in children(node) for n in b for s in _symbols_outside(n, call, program)}
-    return inner | used_symbols(with_children(node, tuple(() for _ in children(node))), program)
+    return inner | used_symbols(map_blocks(node, lambda _: ()), program)
 
 
 def _defined_first(name: str, program: Program) -> bool:

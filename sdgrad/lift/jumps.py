@@ -26,8 +26,8 @@ from sdgrad.program.tree import (
     Source,
     Value,
     children,
+    map_blocks,
     walk,
-    with_children,
 )
 from sdgrad.symbolic import code
 
@@ -132,7 +132,7 @@ def _node(node: Node, loop: Flags, returns: Flags) -> Block:
         inner = Flags(returns.env)
         body = _block(node.body, inner, inner)
         return (replace(node, body=tuple(set_flag(f, 0) for f in inner.names.values()) + body),)
-    return (with_children(node, tuple(_block(b, loop, returns) for b in children(node))),)
+    return (map_blocks(node, lambda b: _block(b, loop, returns)),)
 
 
 def _loop(node: Loop, returns: Flags) -> Block:

@@ -1,4 +1,4 @@
-"""The interface by which ONNX's own tests run a backend (``onnx.backend.base``)."""
+"""Run ONNX's own backend tests (``onnx.backend.base``)."""
 
 from __future__ import annotations
 

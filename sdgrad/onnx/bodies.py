@@ -1,4 +1,4 @@
-"""What a ``Gradient`` node differentiates, as a graph of its own that the node holds."""
+"""Give each ``Gradient`` node the part of the graph that it differentiates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdgrad.onnx_ops.registry import attribute_value
 
 
 def with_bodies(proto: onnx.ModelProto, label: str) -> onnx.ModelProto:
-    """The model with the part of its graph between ``xs``, ``zs`` and ``y`` in each ``Gradient`` node.
+    """Return the model with the part between ``xs``, ``zs`` and ``y`` as a graph in each ``Gradient`` node.
 
     :raises InvalidModel: a node names a tensor that the graph does not have.
     """
@@ -30,7 +30,7 @@ def with_bodies(proto: onnx.ModelProto, label: str) -> onnx.ModelProto:
 
 
 def body(node: onnx.NodeProto, before: list[onnx.NodeProto], known: set[str], label: str) -> onnx.GraphProto:
-    """The nodes that lead from a node's ``xs`` and ``zs`` to its ``y``; what else they use stays outside."""
+    """Return the nodes that lead from a node's ``xs`` and ``zs`` to its ``y``; all else they use stays outside."""
     given = {a.name: attribute_value(a) for a in node.attribute}
     entering, y = [*given.get("xs", ()), *given.get("zs", ())], given["y"]
     what = f"{label}: Gradient '{node.name}'"

@@ -1,4 +1,4 @@
-"""What ``sdgrad onnx`` says of a model: its operators, and whether values and gradients are right."""
+"""Check a model for ``sdgrad onnx``: its operators, and whether values and gradients are right."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OperatorUse:
 
 
 def example_inputs(model: Model, extent: int = 2, seed: int = 0) -> list[np.ndarray]:
-    """Random inputs as the file declares them; open dimensions get ``extent``."""
+    """Return random inputs as the file declares them; open dimensions get ``extent``."""
     rng = np.random.default_rng(seed)
     found = []
     for info in model.reading.inputs:
@@ -42,7 +42,7 @@ def example_inputs(model: Model, extent: int = 2, seed: int = 0) -> list[np.ndar
 
 
 def operators(model: Model, extent: int = 2) -> list[OperatorUse]:
-    """The operators of a model, those it needs for generated code only."""
+    """Return the operators of a model, only those it needs for generated code."""
     sdfg = model.sdfg_for(*example_inputs(model, extent))
     nodes = [n for n, _ in sdfg.all_nodes_recursive() if isinstance(n, ONNXOp)]
     counts = Counter((n.kind, n.implementation) for n in nodes)
@@ -67,7 +67,7 @@ class Check:
 
 
 def check(model: str | onnx.ModelProto, extent: int = 2, seed: int = 0) -> Check:
-    """Outputs against onnxruntime; the derivative of all outputs in a random direction against differences."""
+    """Compare outputs to onnxruntime's, and the derivative in a random direction to finite differences."""
     own = load(model)
     inputs = example_inputs(own, extent, seed)
     feed = dict(zip(own.inputs, inputs, strict=True))
@@ -88,7 +88,7 @@ def relative(found: np.ndarray, wanted: np.ndarray) -> float:
 
 
 def directional(proto: onnx.ModelProto, inputs: list[np.ndarray], seed: int) -> tuple[float | None, str]:
-    """The relative error of the gradient by the inputs."""
+    """Return the relative error of the gradient by the inputs."""
     model = load(proto)
     wide = [x.astype(np.float64) if x.dtype.kind == "f" else x for x in inputs]
     rng = np.random.default_rng(seed + 1)

@@ -1,4 +1,4 @@
-"""A model's graph as a function of its inputs and weights, in the form that the engine takes functions."""
+"""Make a model's graph a function of its inputs and weights, in the form that the engine takes functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sdgrad.specialize.signature import Signature
 
 
 def alike(results: Iterable[np.ndarray], arguments: Mapping[str, Any]) -> Any:
-    """Results as the arguments are: torch tensors where these came in; one array for one, else a tuple."""
+    """Return results as the arguments are: torch tensors if these were; one array for one result, else a tuple."""
     kind = next((v for v in arguments.values() if is_tensor(v)), None)
     found = tuple(r if kind is None else like(r, kind) for r in results)
     return found[0] if len(found) == 1 else found
@@ -75,11 +75,11 @@ class ModelFunction:
         return self._function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The outputs, as :meth:`Model.__call__` gives them."""
+        """Return the outputs, as :meth:`Model.__call__` does."""
         return self.run(bind_arguments(self, args, kwargs))
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
-        """The outputs: one array for one, else a tuple."""
+        """Return the outputs: one array for one, else a tuple."""
         signature = Signature.of(self, arguments)
         found = signature.primal()(signature.arguments(arguments))
         if error := failure():
@@ -91,11 +91,11 @@ class ModelFunction:
         return ("onnx", id(self))
 
     def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
-        """The content of what decides shapes."""
+        """Return the contents that decide shapes."""
         return self._import(arguments)[0]
 
     def extents(self) -> Mapping[str, Hashable]:
-        """Shapes that one program has for all sizes, by argument."""
+        """Return shapes that one program has for all sizes, by argument."""
         return self.open
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
@@ -108,10 +108,11 @@ class ModelFunction:
             self.watch.differentiated(forward, backward)
 
     def graph(self, arguments: Mapping[str, Any]) -> Imported:
-        """The model as a graph, for arguments of these shapes."""
+        """Return the model as a graph, for arguments of these shapes."""
         return self._import(arguments)[1]
 
     def _import(self, arguments: Mapping[str, Any]) -> tuple[Hashable, Imported]:
+        """Import the model, and again with each content that turns out to decide shapes."""
         own = {v: k for k, v in self.arguments.items()}
         given = {own[n]: np.asarray(as_array(v)) for n, v in arguments.items()}
         extents = {own[n]: shape for n, shape in self.open.items()}

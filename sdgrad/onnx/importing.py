@@ -1,4 +1,4 @@
-"""From a model to a graph of operator nodes, for operands of given shapes."""
+"""Import a model as a graph of operator nodes, for operands of given shapes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Shape = tuple[Dim, ...]
 
 @dataclass(frozen=True)
 class Imported:
-    """A model as a graph."""
+    """Hold a model as a graph."""
 
     sdfg: dace.SDFG
     results: tuple[tuple[Shape, np.dtype], ...]
@@ -44,7 +44,7 @@ class Imported:
 
 @dataclass
 class Importer:
-    """A graph being made. ``known`` has the content of tensors that do not depend on what is open."""
+    """Build the graph of a model; ``known`` has the content of tensors that do not depend on open inputs."""
 
     reading: Reading
     operands: Mapping[str, tuple[Shape, np.dtype]]  # inputs and weights
@@ -57,6 +57,7 @@ class Importer:
     access: dict[str, dace.nodes.AccessNode] = field(default_factory=dict)
 
     def run(self, name: str) -> Imported:
+        """Import all nodes, and return the graph with its results."""
         decided = {n: v.dtype.kind for n, v in self.known.items() if n not in self.reading.constants}
         self.sdfg = dace.SDFG(name)
         self.state = self.sdfg.add_state("model")
@@ -73,6 +74,7 @@ class Importer:
 
     # -- tensors
     def declare(self, tensor: str, shape: Shape, dtype: np.dtype, transient: bool = True) -> None:
+        """Declare the container of a tensor, and the symbols of its shape."""
         if dtype not in NUMBERS and dtype.kind != "c":
             raise UnsupportedOperator("tensor", tensor, f"numbers of type {dtype} are not computed with")
         name = self.arguments[tensor] if tensor in self.operands else self.names.fresh(identifier(tensor))
@@ -85,13 +87,14 @@ class Importer:
         self.containers[tensor], self.types[tensor] = name, (shape, dtype)
 
     def read(self, tensor: str) -> dace.nodes.AccessNode:
+        """Return the access node that a tensor is read from."""
         name = self.containers[tensor]
         if name not in self.access:
             self.access[name] = self.state.add_read(name)
         return self.access[name]
 
     def is_open(self, tensor: str) -> bool:
-        """Whether an operand comes in by a connector: it has memory."""
+        """True if an operand comes in by a connector: it has memory."""
         if tensor not in self.known:
             return True
         if self.known[tensor].size <= WRITTEN_OUT:
@@ -108,6 +111,7 @@ class Importer:
 
     # -- nodes
     def node(self, node: onnx.NodeProto) -> None:
+        """Import a node: fold it, or add it to the graph."""
         if all(n in self.known for n in node.output if n):
             return
         op = Operation(node, self.reading.opsets)
@@ -177,7 +181,7 @@ class Importer:
                 self.state.add_edge(made, connector, access, None, self.whole(name))
 
     def has_to_be_computed(self, name: str, content: np.ndarray) -> bool:
-        """Whether something of known content is no constant: sizes of open dimensions that are a result, or many."""
+        """True if known content cannot be a constant: open sizes that are a result, or many."""
         return content.dtype == object and (name in self.reading.outputs or content.size > WRITTEN_OUT)
 
     def by_onnxruntime(
@@ -188,7 +192,7 @@ class Importer:
         entering: Mapping[str, str],
         reason: str,
     ) -> dict[str, tuple[Shape, np.dtype]]:
-        """What onnxruntime gives for an operator without a lowering, by connector."""
+        """Return the results that onnxruntime gives for an operator without a lowering, by connector."""
         types = {n: self.types[n] for n in entering.values()}
         if any(not isinstance(m, int) for shape, _ in types.values() for m in shape):
             raise UnsupportedOperator(op.kind, op.node.name, f"{reason}; onnxruntime is not called on open dimensions")
@@ -205,7 +209,7 @@ class Importer:
         return {connector[n]: (s, d) for n, s, d in found}
 
     def _deciding(self, op: Operation, reason: Unknown, entering: Mapping[str, str]) -> str:
-        """The operand whose content decides shapes: that of the connector, or the first integers."""
+        """Return the operand whose content decides shapes: the connector's, or the first integers."""
         asked = entering.get(reason.container)
         if asked is not None and asked not in self.known:
             return asked
@@ -217,7 +221,7 @@ class Importer:
         return (whole or few)[0]
 
     def tensor(self, name: str, b: Builder) -> Tensor:
-        """What is known of an operand beforehand."""
+        """Return what is known of an operand beforehand."""
         if name in self.known:
             return b.constant(self.known[name])
         shape, dtype = self.types[name]
@@ -241,7 +245,7 @@ class Importer:
 
 
 def identifier(name: str) -> str:
-    """A container's name for a tensor's."""
+    """Return the name of a container for a tensor."""
     text = re.sub(r"\W", "_", name) or "tensor"
     plain = text[0].isalpha() and not text.startswith("__") and not keyword.iskeyword(text)
     return text if plain else f"t_{text.lstrip('_')}"

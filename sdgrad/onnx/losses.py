@@ -1,4 +1,4 @@
-"""A model followed by a loss in NumPy style, as one function."""
+"""Join a model and a loss in NumPy style to one function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sdgrad.specialize.signature import identity
 
 @dataclass(eq=False)
 class WithLoss:
-    """``loss(*model(inputs), *more)``; the arguments are the model's, and then the loss's own.
+    """Compute ``loss(*model(inputs), *more)``; the arguments are the model's, then the loss's own.
 
     :param loss: a NumPy-style function of the model's outputs, in order, and of more arguments; it returns a scalar.
     """
@@ -49,7 +49,7 @@ class WithLoss:
         return self._function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The value of the loss."""
+        """Return the value of the loss."""
         return compile_forward(self)(*args, **kwargs)
 
     def identity(self) -> Hashable:
@@ -62,7 +62,7 @@ class WithLoss:
         return self.model.fixed(self._of_model(arguments))
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        """Both programs, one after the other; what the model returns becomes local."""
+        """Return both programs, one after the other; the model's results become local."""
         first, closure = self.model.derive(self._of_model(arguments))
         shapes = self.model.graph(self._of_model(arguments)).results
         parameters = list(inspect.signature(python_function(self.loss)).parameters)

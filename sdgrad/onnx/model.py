@@ -1,4 +1,4 @@
-"""A model as a function that can be called and differentiated."""
+"""Call and differentiate a model as a function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sdgrad.specialize.forward_backward import Backward, Forward
 
 
 class Model:
-    """An ONNX model, run and differentiated as generated code. Made by :func:`load`."""
+    """Run and differentiate an ONNX model as generated code; made by :func:`load`."""
 
     def __init__(self, reading: Reading, name: str) -> None:
         names = Names(())
@@ -42,7 +42,7 @@ class Model:
         return f"<{self.function.name}: {', '.join(self.inputs)} -> {', '.join(self.outputs)}>"
 
     def bound(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """All arguments of the function, by name.
+        """Return all arguments of the function, by name.
 
         :raises ArgumentError: an input is missing, or there is none of that name.
         """
@@ -80,7 +80,7 @@ class Model:
                     raise ArgumentError(f"input '{info.name}' has shape {value.shape}; the model takes ({expected})")
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """The outputs: one array for one, else a tuple; torch tensors where these came in."""
+        """Return the outputs: one array for one, else a tuple; torch tensors if the arguments were."""
         arguments = self.bound(inputs, named)
         try:
             return self.function.run(arguments)
@@ -89,7 +89,7 @@ class Model:
             return alike(evaluate(self.reading, self.outputs, given).values(), arguments)
 
     def vjp(self, *inputs: Any, **named: Any) -> tuple[Any, Callable]:
-        """The outputs, and the function from their cotangents to gradients by name, of inputs and weights.
+        """Return the outputs, and the function from their cotangents to gradients by name, of inputs and weights.
 
         ``pullback(*cotangents)`` takes one for each output (None for integers, and where it is zero). What is no real
         number has the gradient None, and so has an input whose content decides shapes: the program is made for it.
@@ -124,7 +124,7 @@ class Model:
         return outputs, pullback
 
     def decided_by(self, imported: Imported) -> set[str]:
-        """Tensors whose content a graph is made for: they decide shapes.
+        """Return the tensors whose content a graph is made for: they decide shapes.
 
         :raises DifferentiationError: real numbers that the model computes do.
         """
@@ -194,7 +194,7 @@ class Model:
 
 
 def declared(info: onnx.ValueInfoProto) -> tuple[tuple[Any, ...], np.dtype]:
-    """Shape and type of an input; dimensions without a number are symbols."""
+    """Return shape and type of an input; dimensions without a number are symbols."""
     kind = info.type.tensor_type
     dims = [
         d.dim_value if d.HasField("dim_value") else dace.symbol(identifier(d.dim_param or f"{info.name}_{k}"))
@@ -204,7 +204,7 @@ def declared(info: onnx.ValueInfoProto) -> tuple[tuple[Any, ...], np.dtype]:
 
 
 def load(model: str | os.PathLike | bytes | onnx.ModelProto, name: str = "") -> Model:
-    """A model from a file, its content, or as ``onnx`` has it.
+    """Load a model from a file, from its content, or from ``onnx``'s object.
 
     :raises InvalidModel: it is corrupt, incomplete, or of a version that is not known.
     """

@@ -1,4 +1,4 @@
-"""A model with all its real numbers in double precision, for differences that mean something."""
+"""Bring a model to double precision, so that finite differences mean something."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPES = ("to", "dtype", "softmax_precision", "stash_type")  # attributes that na
 
 
 def in_double(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy in which inputs, constants and casts to real numbers are double."""
+    """Return a copy in which inputs, constants and casts to real numbers are double."""
     wide = copy.deepcopy(model)
     _widen(wide.graph)
     return wide

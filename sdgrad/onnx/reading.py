@@ -1,4 +1,4 @@
-"""A model from a file: checked, functions inlined, weights told from constants."""
+"""Read a model from a file: check it, inline functions, tell weights from constants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHAPING = {
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a model's file says."""
+    """Hold what a model's file says."""
 
     proto: onnx.ModelProto
     folder: str
@@ -38,7 +38,7 @@ class Reading:
 
     @property
     def inputs(self) -> list[onnx.ValueInfoProto]:
-        """What a caller gives."""
+        """Return the names of what a caller gives."""
         held = {*self.weights, *self.constants}
         return [i for i in self.graph.input if i.name not in held]
 
@@ -48,7 +48,7 @@ class Reading:
 
 
 def read(model: str | os.PathLike | bytes | onnx.ModelProto) -> Reading:
-    """A model from a path, from the content of a file, or as ``onnx`` has it.
+    """Read a model from a path, from the content of a file, or from ``onnx``'s object.
 
     :raises InvalidModel: it is corrupt, or names operators or operator sets that the installed ``onnx`` does not know.
     """
@@ -83,7 +83,7 @@ def read(model: str | os.PathLike | bytes | onnx.ModelProto) -> Reading:
 
 
 def check_operators(proto: onnx.ModelProto, label: str) -> None:
-    """Every node is an operator of a known set, or one of the model's functions."""
+    """Raise an error unless every node is an operator of a known set, or one of the model's functions."""
     own = {(plain_domain(f.domain), f.name) for f in proto.functions}
     opsets = {plain_domain(o.domain): o.version for o in proto.opset_import}
     newest = defs.onnx_opset_version()
@@ -108,7 +108,7 @@ def check_operators(proto: onnx.ModelProto, label: str) -> None:
 def initializers(
     graph: onnx.GraphProto, folder: str, label: str
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Weights, and constants that are no weights."""
+    """Return weights, and constants that are no weights."""
     shaping = {n for node in graph.node for k, n in enumerate(node.input) if (node.op_type, k) in SHAPING}
     data = {n for node in graph.node for k, n in enumerate(node.input) if (node.op_type, k) not in SHAPING}
     weights: dict[str, np.ndarray] = {}
@@ -123,7 +123,7 @@ def initializers(
 
 
 def content(tensor: onnx.TensorProto, folder: str, label: str) -> np.ndarray:
-    """An initializer's numbers; those in a file of their own stay there until they are read."""
+    """Return an initializer's numbers; those in a file of their own stay there until they are read."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         try:
             return onnx.numpy_helper.to_array(tensor)

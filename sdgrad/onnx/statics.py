@@ -1,4 +1,4 @@
-"""Tensors whose content decides shapes: computed before the program, which is made for this content."""
+"""Compute tensors whose content decides shapes, before the program is made for this content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sdgrad.onnx_ops.session import session_of
 
 
 def evaluate(reading: Reading, names: Sequence[str], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The content of some tensors of a model.
+    """Return the content of some tensors of a model.
 
     :param given: the model's inputs and weights.
     """
@@ -31,7 +31,7 @@ def evaluate(reading: Reading, names: Sequence[str], given: Mapping[str, np.ndar
 
 
 def _runner(reading: Reading, names: tuple[str, ...], known: Mapping[str, np.ndarray]) -> tuple[Callable, list[str]]:
-    """Runs a part of a model: by onnxruntime, or where that lacks an operator or type, by ONNX's reference."""
+    """Return a function that runs a part of a model: by onnxruntime, or else by ONNX's reference implementation."""
     known_ones = _runners.setdefault(reading, {})
     if names not in known_ones:
         model, inputs = part(reading, names, known)
@@ -51,7 +51,7 @@ def _run_of(model: onnx.ModelProto) -> Callable:
 
 
 def part(reading: Reading, names: Sequence[str], known: Mapping[str, np.ndarray]) -> tuple[onnx.ModelProto, list[str]]:
-    """The part of a model that computes some tensors, and what it takes."""
+    """Return the part of a model that computes some tensors, and its inputs."""
     nodes = list(reading.graph.node)
     makers = {o: k for k, node in enumerate(nodes) for o in node.output if o}
     needed: set[int] = set()
@@ -77,7 +77,7 @@ def part(reading: Reading, names: Sequence[str], known: Mapping[str, np.ndarray]
 
 
 def used(node: onnx.NodeProto) -> list[str]:
-    """What a node reads, its subgraphs included."""
+    """Return the names that a node reads, its subgraphs included."""
     return [*(n for n in node.input if n), *captures(node)]
 
 

@@ -1,4 +1,4 @@
-"""Calls of onnxruntime as nodes of a graph, and as what a lowering may record."""
+"""Call onnxruntime from a node of a graph, and from what a lowering records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DRAWS_SINCE = 13
 
 @dace.library.expansion
 class ExpandSession(ExpandTransformation):
-    """The tasklet that calls."""
+    """Expand to the tasklet that calls."""
 
     environments: ClassVar[list] = []
 
@@ -54,7 +54,7 @@ class Session(nd.LibraryNode):
 
 
 def calling(label: str, text: str, inputs: Mapping[str, dt.Data], outputs: Mapping[str, dt.Data]) -> dace.SDFG:
-    """A graph of one tasklet, whose connectors are called as no array is: C++ would take one for the other."""
+    """Return a graph of one tasklet; its connectors have no array's name, which C++ would confuse."""
     inner = dace.SDFG(label if label.isidentifier() else "by_onnxruntime")
     inner.append_global_code(session.DECLARED)
     state = inner.add_state("call")
@@ -77,7 +77,7 @@ def calling(label: str, text: str, inputs: Mapping[str, dt.Data], outputs: Mappi
 
 
 def drawn(b: Builder, op: Operation, kind: str, operands: Mapping[str, Tensor], **attributes: Any) -> Tensor:
-    """The first result of another operator, run by onnxruntime: random numbers, which have no derivative.
+    """Return the first result of another operator, run by onnxruntime: random numbers without derivative.
 
     :raises Declined: sizes are not known yet.
     """

@@ -1,4 +1,4 @@
-"""Operators whose adjoint is written down: nodes that count as one, with the adjoint as a program."""
+"""Record operators with a handwritten adjoint: as nodes that count as one, with the adjoint as a program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Results: TypeAlias = "list[Tensor | None]"
 def with_adjoint(
     b: Builder, op: Operation, inputs: Sequence[Tensor | None], lower: Callable[..., Results], adjoint: Adjoint
 ) -> Results:
-    """Record an operator as one node with the adjoint; with that of its lowering where the adjoint declines."""
+    """Record an operator as one node with the adjoint; if the adjoint declines, as its lowering alone."""
     if not adjoint.copies and not all(x is None or b.is_whole(x) for x in inputs):
         return lower(b, op, inputs)
     given = [b.whole(x) if x is not None else None for x in inputs]
@@ -57,7 +57,7 @@ def _operand(x: Tensor) -> Operand:
 def recorded_adjoint(
     b: Builder, op: Operation, adjoint: Adjoint, inputs: Sequence[Tensor | None], results: Sequence[Tensor | None]
 ) -> AdjointProgram:
-    """The adjoint as a program of its own.
+    """Record the adjoint as a program of its own.
 
     :raises Declined: it does not cover this case.
     """
@@ -94,7 +94,7 @@ def _is_float(x: Tensor) -> bool:
 
 
 def _closed(program: Program, results: set[str]) -> Program:
-    """The program with what it uses only; everything that it does not make, and its results, are its arguments."""
+    """Return the program with only what it uses; what it does not make, and its results, are its arguments."""
     used = {c for node in program.body for c in reads(node) | writes(node)}
     used |= {program.root(c) for c in used}
     containers = {

@@ -1,4 +1,4 @@
-"""Operators of operands that are known: evaluated while the model is read, by ONNX's reference implementation."""
+"""Fold operators of known operands while the model is read, by ONNX's reference implementation."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ OPEN: dict[str, Callable[..., Any]] = {
 
 
 def with_open(op: Operation, arrays: Sequence[Any]) -> list[np.ndarray] | None:
-    """The result of an operator of sizes; None where that is not known beforehand."""
+    """Return the result of an operator on sizes; None if it is not known beforehand."""
     rule = OPEN.get(op.kind)
     if rule is None or any(np.ndim(a) > 1 for a in arrays):
         return None
@@ -86,7 +86,7 @@ def with_open(op: Operation, arrays: Sequence[Any]) -> list[np.ndarray] | None:
 
 
 def open_extents(op: Operation) -> np.ndarray:
-    """Its content: numbers, and expressions over the symbols of open dimensions."""
+    """Return the node's content: numbers, and expressions over the symbols of open dimensions."""
     return np.array([dim(to_expr(text)) for text in op.attributes["extents"]], object)
 
 

@@ -1,4 +1,4 @@
-"""A node of a model, or a graph of them, as a program: by its lowering, or by the standard's definition of it."""
+"""Lower a node of a model, or a graph of them, to a program: by its lowering, or by the standard's definition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sdgrad.record.tensors import Tensor
 
 
 def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """Record an operator; its results, None for those that are not asked for.
+    """Record an operator, and return its results; None for those that are not asked for.
 
     :raises Declined: it has no lowering, or none for this case.
     """
@@ -37,7 +37,7 @@ def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Te
 
 
 def _as_precise(op: Operation, inputs: Sequence[Tensor | None]) -> Operation:
-    """Double precision stays double: the attribute that says what moments are computed in is made for less."""
+    """Keep double precision: the attribute for the type of moments is made for lower precisions."""
     first = inputs[0] if inputs else None
     if first is None or first.dtype != np.float64 or "stash_type" not in op.schema.attributes:
         return op
@@ -50,7 +50,7 @@ def _as_precise(op: Operation, inputs: Sequence[Tensor | None]) -> Operation:
 
 
 def standard_definition(op: Operation, inputs: Sequence[Tensor | None]) -> onnx.FunctionProto:
-    """What the standard says an operator is, in terms of others."""
+    """Return the standard's definition of an operator in terms of others."""
     schema: Any = op.schema  # whose stubs lack what is asked of it here
     if schema.has_function:
         versions = [v for v in schema.function_opset_versions if v <= op.version]
@@ -74,7 +74,7 @@ def _parsed(text: bytes | onnx.FunctionProto) -> onnx.FunctionProto:
 
 
 def type_of(tensor: Tensor) -> onnx.TypeProto:
-    """The ONNX type of a tensor; dimensions that are no numbers are left open."""
+    """Return the ONNX type of a tensor; dimensions that are no numbers are left open."""
     shape = [n if isinstance(n, int) else str(n) for n in tensor.shape]
     return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(tensor.dtype), shape)
 
@@ -82,7 +82,7 @@ def type_of(tensor: Tensor) -> onnx.TypeProto:
 def lower_function(
     b: Builder, op: Operation, inputs: Sequence[Tensor | None], function: onnx.FunctionProto
 ) -> list[Tensor | None]:
-    """A call of a function: its nodes, with the call's attributes."""
+    """Record a call of a function: its nodes, with the call's attributes."""
     attributes = {a.name: a for a in function.attribute_proto}
     if (op.domain, op.kind) not in op.functions:
         attributes |= {n: a.default_value for n, a in op.schema.attributes.items() if a.default_value.type}
@@ -97,7 +97,7 @@ def lower_function(
 
 
 def with_attributes(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """A node of a function's body: attributes that refer to those of the call have their values."""
+    """Return a node of a function's body with the call's attributes in place of references."""
     result = onnx.NodeProto()
     result.CopyFrom(node)
     del result.attribute[:]
@@ -142,7 +142,7 @@ def lower_nodes(
 def lower_graph(
     b: Builder, graph: onnx.GraphProto, op: Operation, inputs: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """Record a subgraph; it sees what the node that holds it sees."""
+    """Record a subgraph; it sees everything that the node that holds it sees."""
     env: dict[str, Tensor | None] = dict(op.outside)
     env |= {t.name: b.constant(onnx.numpy_helper.to_array(t)) for t in graph.initializer}
     env |= dict(zip((i.name for i in graph.input), inputs, strict=True))

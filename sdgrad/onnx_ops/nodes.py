@@ -1,4 +1,4 @@
-"""Every operator of the standard as a DaCe library node, ``ONNX<Operator>``, generated from its schema.
+"""Generate a DaCe library node ``ONNX<Operator>`` for every operator of the standard, from its schema.
 
 ``ONNXSoftmax("softmax", axis=1)`` has the connectors that the schema names: its inputs ``input``, its output
 ``output``. Connectors of variadic operands are numbered, ``data_0__0``, ``data_0__1``; an output that is called like an
@@ -47,7 +47,7 @@ Operands = Mapping[str, tuple[tuple[Any, ...], np.dtype]]
 
 @dace.library.expansion
 class ExpandPure(ExpandTransformation):
-    """The node as maps and tasklets, by its lowering."""
+    """Expand the node to maps and tasklets, by its lowering."""
 
     environments: ClassVar[list] = []
 
@@ -62,7 +62,7 @@ class ExpandPure(ExpandTransformation):
 
 @dace.library.expansion
 class ExpandOnnxruntime(ExpandTransformation):
-    """The node as a call of onnxruntime."""
+    """Expand the node to a call of onnxruntime."""
 
     environments: ClassVar[list] = []
 
@@ -130,7 +130,7 @@ class ONNXOp(nd.LibraryNode):
     def of(
         node: onnx.NodeProto, opsets: Mapping[str, int], known: Mapping[str, np.ndarray], entering: Collection[str]
     ) -> ONNXOp:
-        """A node of a model.
+        """Return the library node for a node of a model.
 
         :param known: operands of fixed content, by connector.
         :param entering: the connectors of those operands that have memory.
@@ -147,6 +147,7 @@ class ONNXOp(nd.LibraryNode):
         known: Mapping[str, np.ndarray] | None = None,
         entering: Collection[str] | None = None,
     ) -> None:
+        """Set the node's properties and connectors."""
         self.proto = text_format.MessageToString(node)
         self.opsets = json.dumps(dict(opsets))
         self.known = json.dumps({c: _written(a) for c, a in (known or {}).items()})
@@ -160,16 +161,16 @@ class ONNXOp(nd.LibraryNode):
 
     @property
     def node(self) -> onnx.NodeProto:
-        """The node as ONNX has it."""
+        """Return the node as ONNX has it."""
         return text_format.Parse(self.proto, onnx.NodeProto())
 
     def constants(self) -> dict[str, np.ndarray]:
-        """Operands of fixed content, by connector."""
+        """Return operands of fixed content, by connector."""
         return _contents(self.known)
 
     @property
     def declined(self) -> str:
-        """Why the last call of :meth:`lowered` found no program."""
+        """Return why the last call of :meth:`lowered` found no program."""
         return self._declined
 
     @property
@@ -177,7 +178,7 @@ class ONNXOp(nd.LibraryNode):
         return defs.get_schema(self.kind, json.loads(self.opsets)[self.domain], self.domain)
 
     def lowered(self, operands: Mapping[str, dt.Data]) -> Program | None:
-        """The node's program for operands like these; None, with the reason in ``declined``, if it has none."""
+        """Return the node's program for operands like these; None, with the reason in ``declined``, if it has none."""
         if (self.implementation or type(self).default_implementation) == "onnxruntime":
             self._declined = "it is run by onnxruntime, which has no derivative"
             return None
@@ -188,7 +189,7 @@ class ONNXOp(nd.LibraryNode):
             return None
 
     def recorded(self, operands: Operands) -> Recorded:
-        """The node's program, and what its results are; recorded once for operands like these.
+        """Return the node's program, and what its results are; recorded once for operands like these.
 
         :raises Declined: there is no lowering for them.
         """
@@ -202,7 +203,7 @@ class ONNXOp(nd.LibraryNode):
 
 @dataclass(frozen=True)
 class Recorded:
-    """The program of a node, and what its results are."""
+    """Hold the program of a node, and what its results are."""
 
     program: Program
     results: Operands
@@ -220,7 +221,7 @@ def _recorded(proto: str, opsets: str, known: str, operands: tuple) -> Recorded 
 def record(
     node: onnx.NodeProto, opsets: Mapping[str, int], operands: Operands, known: Mapping[str, np.ndarray]
 ) -> Recorded:
-    """A node of a model as a program whose arguments are its connectors.
+    """Record a node of a model as a program whose arguments are its connectors.
 
     :raises Declined: it has no lowering for operands like these.
     """
@@ -288,13 +289,13 @@ def _with_arguments(program: Program, renaming: Mapping[str, str]) -> Program:
 
 
 def _written(array: np.ndarray) -> list[Any]:
-    """The content of an operand for JSON; expressions over open dimensions as text."""
+    """Return the content of an operand for JSON; expressions over open dimensions as text."""
     values = array.ravel().tolist()
     return [str(array.dtype), list(array.shape), list(map(str, values)) if array.dtype == object else values]
 
 
 def _contents(known: str) -> dict[str, np.ndarray]:
-    """Operands of fixed content, by connector, from JSON."""
+    """Return operands of fixed content, by connector, from JSON."""
     found = {}
     for connector, (dtype, shape, values) in json.loads(known).items():
         content = [dim(to_expr(v)) for v in values] if dtype == "object" else values
@@ -303,18 +304,18 @@ def _contents(known: str) -> dict[str, np.ndarray]:
 
 
 def newest_opsets(domain: str, schema: defs.OpSchema) -> dict[str, int]:
-    """The newest operator sets that are known, for an operator's newest schema."""
+    """Return the newest operator sets that are known, for an operator's newest schema."""
     newest = defs.onnx_opset_version()
     return {"": newest, domain: schema.since_version if domain else newest}
 
 
 def described(desc: dt.Data) -> tuple[tuple[Any, ...], np.dtype]:
-    """Shape and type of what a connector carries; a scalar has no axes."""
+    """Return shape and type of a connector's data; a scalar has no axes."""
     return () if isinstance(desc, dt.Scalar) else tuple(desc.shape), np.dtype(desc.dtype.type)
 
 
 def connectors(node: onnx.NodeProto, schema: defs.OpSchema) -> tuple[list[str], list[str]]:
-    """Connectors of a node's inputs and outputs, in order; blank where one is left out.
+    """Return the connectors of a node's inputs and outputs, in order; blank if one is left out.
 
     Behind the inputs come those of what its subgraphs see of the graph around.
     """
@@ -333,7 +334,7 @@ def _named(formal: Sequence[defs.OpSchema.FormalParameter], k: int) -> str:
 
 
 def captures(node: onnx.NodeProto) -> dict[str, str]:
-    """What subgraphs see of the graph around: names in the model, and the connectors they come in by."""
+    """Return the names that subgraphs take from the graph around, and the connectors they come in by."""
     found: dict[str, str] = {}
     for attribute in node.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
@@ -343,7 +344,7 @@ def captures(node: onnx.NodeProto) -> dict[str, str]:
 
 
 def free_names(graph: onnx.GraphProto) -> list[str]:
-    """Names that a subgraph uses and does not define, in order."""
+    """Return the names that a subgraph uses and does not define, in order."""
     defined = {i.name for i in graph.input} | {t.name for t in graph.initializer}
     found: dict[str, None] = {}
     for node in graph.node:
@@ -358,6 +359,7 @@ def free_names(graph: onnx.GraphProto) -> list[str]:
 
 
 def _generated(schema: defs.OpSchema) -> type[ONNXOp]:
+    """Return the node class of an operator."""
     name = f"ONNX{schema.name}"
     body = {
         "kind": schema.name,

@@ -1,4 +1,4 @@
-"""Operators called in programs: ``y = onnx_ops.ONNXSoftmax(x, axis=1)`` in a function that DaCe's frontend reads."""
+"""Call operators in programs: ``y = onnx_ops.ONNXSoftmax(x, axis=1)`` in a function that DaCe's frontend reads."""
 
 from __future__ import annotations
 

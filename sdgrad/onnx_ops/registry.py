@@ -1,4 +1,4 @@
-"""How operators are lowered: each a Python function of tensors, found by domain, name and version."""
+"""Register how operators are lowered: each by a Python function of tensors, found by domain, name and version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONNX = ""
 
 @dataclass(frozen=True)
 class Operation:
-    """One node of a model, as lowerings see it.
+    """Show one node of a model to lowerings.
 
     :param opsets: the version of each operator set that the model imports.
     :param functions: the model's own functions, by domain and name.
@@ -58,12 +58,12 @@ class Operation:
 
     @property
     def outputs(self) -> tuple[bool, ...]:
-        """Which results are asked for."""
+        """Return the names of the results; blank if one is not asked for."""
         return tuple(bool(name) for name in self.node.output)
 
 
 def plain_domain(domain: str) -> str:
-    """The name of an operator set; the standard's own has two."""
+    """Return the name of an operator set; the standard's own has two."""
     return ONNX if domain == "ai.onnx" else domain
 
 
@@ -88,7 +88,7 @@ class Lowering:
 
 
 def covered(function: Callable[..., Any], op: Operation) -> dict[str, Any]:
-    """The keyword arguments of a function about an operator: its attributes.
+    """Return the keyword arguments of a function about an operator: its attributes.
 
     :raises Declined: an attribute has a value, and the function does not ask for it.
     """
@@ -114,7 +114,7 @@ def _several(found: Any) -> list[Tensor | None]:
 
 @dataclass(frozen=True)
 class Reversed:
-    """What the adjoint of an operator may use.
+    """Show the adjoint of an operator its operands, results and cotangents.
 
     :param inputs: operands, None where one is left out.
     :param results: all that the lowering returned, also what the model does not ask for.
@@ -127,13 +127,13 @@ class Reversed:
 
     @property
     def seed(self) -> Tensor:
-        """The cotangent of the first result."""
+        """Return the cotangent of the first result."""
         if self.cotangents[0] is None:
             raise Declined("no cotangent")
         return self.cotangents[0]
 
     def has(self, k: int) -> bool:
-        """Whether an operand that may be left out is there."""
+        """True if an operand that may be left out is given."""
         return k < len(self.inputs) and self.inputs[k] is not None
 
     def operand(self, k: int) -> Tensor:
@@ -194,12 +194,12 @@ def adjoint(*names: str, since: int = 1, domain: str = ONNX, copies: bool = True
 
 
 def find_lowering(op: Operation) -> Lowering | None:
-    """The newest lowering that is not newer than the operator."""
+    """Return the newest lowering that is not newer than the operator; None if there is none."""
     return _newest(LOWERINGS.get((op.domain, op.kind), ()), op)
 
 
 def find_adjoint(op: Operation) -> Adjoint | None:
-    """The newest adjoint that is not newer than the operator."""
+    """Return the newest adjoint that is not newer than the operator; None if there is none."""
     return _newest(ADJOINTS.get((op.domain, op.kind), ()), op)
 
 
@@ -209,12 +209,12 @@ def _newest(found: Iterable[F], op: Operation) -> F | None:
 
 
 def attribute_defaults(schema: defs.OpSchema) -> dict[str, Any]:
-    """Attributes that have a value when they are left out."""
+    """Return the attributes that have a value when they are left out."""
     return {n: attribute_value(a.default_value) for n, a in schema.attributes.items() if a.default_value.type}
 
 
 def attribute_value(attribute: onnx.AttributeProto) -> Any:
-    """An attribute as a Python value: text for strings, arrays for tensors."""
+    """Return an attribute as a Python value: text for strings, arrays for tensors."""
     value = onnx.helper.get_attribute_value(attribute)
     if attribute.type == onnx.AttributeProto.STRING:
         return value.decode()
@@ -226,7 +226,7 @@ def attribute_value(attribute: onnx.AttributeProto) -> Any:
 
 
 def constant_of(tensor: Tensor | None, what: str) -> np.ndarray:
-    """The content of an operand that decides shapes, which must be known beforehand."""
+    """Return the content of an operand that decides shapes, which must be known beforehand."""
     if tensor is None:
         raise Declined(f"no {what}")
     if tensor.known is None:
@@ -235,12 +235,12 @@ def constant_of(tensor: Tensor | None, what: str) -> np.ndarray:
 
 
 def extents(tensor: Tensor | None, what: str) -> list[Dim]:
-    """The content of a one-dimensional operand that decides shapes; open dimensions are expressions."""
+    """Return the content of a one-dimensional operand that decides shapes; open dimensions are expressions."""
     return [dim(v) for v in np.atleast_1d(constant_of(tensor, what)).tolist()]
 
 
 def integers(tensor: Tensor | None, what: str) -> list[int]:
-    """The same where numbers are needed.
+    """Return such a content as numbers.
 
     :raises Declined: it depends on open dimensions.
     """

@@ -1,4 +1,4 @@
-"""Operators run by onnxruntime from inside a compiled program: one session for each node.
+"""Run operators by onnxruntime from inside a compiled program: one session for each node.
 
 The generated code calls :func:`run` through Python's C interface, with the addresses of the operands. The node, with
 types and shapes, is part of the code, so that a compiled program needs nothing but this module.
@@ -51,21 +51,21 @@ Described = Sequence[tuple[str, tuple[int, ...], str]]  # name in the model, sha
 
 
 def failure() -> Exception | None:
-    """What went wrong in this thread's last call of a program, once."""
+    """Return what went wrong in this thread's last call of a program, once."""
     found = getattr(_failure, "error", None)
     _failure.error = None
     return found
 
 
 def described(model: onnx.ModelProto, types: Types, results: Results) -> str:
-    """A node for :func:`run`, as text without quotes: what :func:`one_node` took and found."""
+    """Return a node for :func:`run` as text without quotes: what :func:`one_node` took and found."""
     takes = [(n, s, str(d)) for n, (s, d) in types.items()]
     parts = [base64.b64encode(model.SerializeToString()).decode(), takes, [(n, s, str(d)) for n, s, d in results]]
     return base64.b64encode(json.dumps(parts).encode()).decode()
 
 
 def names_of(text: str) -> tuple[list[str], list[str]]:
-    """What a node for :func:`run` takes and gives, in order."""
+    """Return the names of a node's operands and results, in order."""
     _, takes, gives = _parsed(text)
     return [n for n, _, _ in takes], [n for n, _, _ in gives]
 
@@ -99,7 +99,7 @@ def _session(text: str) -> onnxruntime.InferenceSession:
 
 
 def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    """A quiet session on the CPU, of any file version."""
+    """Return a quiet session on the CPU, of any file version."""
     if model.ir_version > NEWEST_IR:
         newer, model = model, onnx.ModelProto()
         model.CopyFrom(newer)
@@ -117,7 +117,7 @@ def _array(address: int, shape: Sequence[int], dtype: str) -> np.ndarray:
 
 
 def one_node(op: Operation, types: Types, known: Mapping[str, np.ndarray]) -> tuple[onnx.ModelProto, Results]:
-    """A model of one node, and what it gives: names, shapes, dtypes.
+    """Return a model of one node, and its results: names, shapes, dtypes.
 
     :param types: operands that come in, by their names in the model.
     :param known: operands of fixed content.

@@ -29,8 +29,7 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
-    children,
-    with_children,
+    map_blocks,
     with_values,
 )
 from sdgrad.program.window import Axis, Window
@@ -79,7 +78,7 @@ def sized(desc: dt.Data, symbols: Symbols) -> dt.Data:
 
 def _node(node: Node, places: Places, symbols: Symbols) -> Node:
     """Return a node, and the nodes in it, over other containers and symbols."""
-    node = with_children(node, tuple(renamed(b, places, symbols) for b in children(node)))
+    node = map_blocks(node, lambda b: renamed(b, places, symbols))
     node = with_values(node, partial(_value, places, symbols))
     if isinstance(node, (Leaf, Scope)):
         node = replace(node, params=tuple(_param(p, symbols) for p in node.params))

@@ -281,6 +281,11 @@ def with_children(node: Node, blocks: tuple[Block, ...]) -> Node:
     return node
 
 
+def map_blocks(node: Node, change: Callable[[Block], Block]) -> Node:
+    """Return the node with each block that it holds changed; a node without blocks stays as it is."""
+    return with_children(node, tuple(change(block) for block in children(node)))
+
+
 def walk(block: Block) -> Iterator[Node]:
     """Yield every node of a block, parents first."""
     for node in block:

@@ -1,4 +1,4 @@
-"""The program that tensor expressions record."""
+"""Record the program of tensor expressions."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ LARGEST_CONSTANT = 256  # elements that are written one by one; larger ones are 
 
 
 def is_uniform(array: np.ndarray) -> bool:
-    """Whether all elements are the same."""
+    """True if all elements are the same."""
     return array.size > 0 and bool(np.all(array == array.flat[0]))
 
 
 @dataclass
 class Builder:
-    """A program being recorded: containers, and nodes in order."""
+    """Record a program: containers, and nodes in order."""
 
     name: str
     source: Source = Source()
@@ -70,7 +70,7 @@ class Builder:
 
     # -- containers
     def declare(self, stem: str, shape: Sequence[Dim], dtype: Any, argument: bool = False) -> Tensor:
-        """A new array; a scalar is an array of one element."""
+        """Declare a new array; a scalar is an array of one element."""
         extents = [sympy.sympify(n) for n in shape] or [ONE]
         name = stem if argument else self.names.fresh(stem)
         self.names.add([name])
@@ -79,13 +79,13 @@ class Builder:
         return Tensor(self, name, tuple(map(dim, shape)), np.dtype(dtype))
 
     def constant(self, value: Any, dtype: Any = None) -> Tensor:
-        """A tensor of known content. Memory for it is made, and written first of all, where it is read."""
+        """Return a tensor of known content; it gets memory, written first of all, where it is read."""
         array = np.asarray(value, dtype)
         own = np.dtype(np.int64) if array.dtype == object else array.dtype  # expressions over open dimensions
         return Tensor(self, "", array.shape, own, known=array)
 
     def placed(self, tensor: Tensor) -> Tensor:
-        """The tensor with memory, if its content was known without."""
+        """Return the tensor with memory, if its content was known without."""
         if tensor.container or tensor.known is None:
             return tensor
         array = tensor.known
@@ -106,14 +106,14 @@ class Builder:
 
     @contextlib.contextmanager
     def _apart(self) -> Iterator[None]:
-        """Nodes recorded inside come before all others."""
+        """Put the nodes recorded inside before all others."""
         body, loaded, blocks = self.body, self.loaded, self.blocks
         self.body, self.loaded, self.blocks = [], {}, [self.first]
         yield
         self.body, self.loaded, self.blocks = body, loaded, blocks
 
     def view(self, tensor: Tensor, shape: Sequence[Dim]) -> Tensor:
-        """The same memory under another shape; what is not an array of its own is copied first."""
+        """Return the same memory under another shape; what is not an array of its own is copied first."""
         tensor = self.placed(tensor)
         base = tensor if tensor.place is None else self.copy(tensor)
         under = self.containers[base.container]
@@ -124,11 +124,11 @@ class Builder:
         return Tensor(self, name, tuple(map(dim, shape)), tensor.dtype)
 
     def whole(self, tensor: Tensor, own: bool = False) -> Tensor:
-        """The tensor as all of an array (``own``: and one that is made here); constants as they are."""
+        """Return the tensor as all of an array (``own``: and one that is made here); constants stay as they are."""
         return tensor if self.is_whole(tensor, own) else self.copy(tensor)
 
     def is_whole(self, tensor: Tensor, own: bool = False) -> bool:
-        """Whether :meth:`whole` makes no copy."""
+        """True if :meth:`whole` makes no copy."""
         if not tensor.container and not own:
             return True
         container = self.containers.get(tensor.container)
@@ -145,7 +145,7 @@ class Builder:
     def call(
         self, node: nd.CodeNode, operands: Mapping[str, Tensor], result: str, shape: Sequence[Dim], dtype: Any
     ) -> Tensor:
-        """Record a node that the engine does not look into; what it leaves at the connector ``result``.
+        """Record a node that the engine does not look into, and return what it leaves at the connector ``result``.
 
         :param operands: what it reads, by connector; contiguous copies are made where they are needed.
         """
@@ -162,6 +162,7 @@ class Builder:
     # -- leaves
     @contextlib.contextmanager
     def _leaf(self, params: Sequence[Param], sequential: bool = False) -> Iterator[None]:
+        """Record a leaf around the instructions of ``body``."""
         assert not self.body, "a computation inside a computation: compute the inner one first"
         yield
         body, self.body, self.loaded = tuple(self.body), [], {}
@@ -173,7 +174,7 @@ class Builder:
         return list(params), index
 
     def let(self, value: Element, stem: str = "v") -> str:
-        """A name for a number of the leaf being recorded."""
+        """Name a number of the leaf being recorded."""
         if isinstance(value.code, ast.Name) and value.code.id in self.names:
             return value.code.id
         name = self.names.fresh(stem)
@@ -181,10 +182,11 @@ class Builder:
         return name
 
     def index(self, index: Sequence[Index]) -> tuple[sympy.Expr, ...]:
-        """Indices as expressions over names."""
+        """Return subscripts as expressions over names."""
         return tuple(sym(self.let(i, "at")) if isinstance(i, Element) else sympy.sympify(i) for i in index)
 
     def load(self, tensor: Tensor, index: Sequence[Index], when: Element | None) -> Element:
+        """Load an element in the leaf being recorded, once for each subscript and guard."""
         if not tensor.container and tensor.known is not None:
             array = tensor.known
             if when is None and array.size and np.all(array == array.flat[0]):
@@ -203,6 +205,7 @@ class Builder:
     def _store(
         self, target: Tensor, index: Sequence[Index], value: Element, mode: str, when: Element | None, fresh: bool
     ) -> None:
+        """Store a number in the leaf being recorded."""
         placed = tuple(index) if target.place is None else target.place(tuple(index))
         where_ = self.index(placed) or SCALAR
         guard = self.let(when, "c") if when is not None else None
@@ -210,13 +213,13 @@ class Builder:
         self.body.append(Store(target.container, where_, name, mode, guard, fresh))
 
     def compute(self, shape: Sequence[Dim], dtype: Any, function: Callable[..., Element]) -> Tensor:
-        """``result[i, j, ..] = function(i, j, ..)``."""
+        """Record ``result[i, j, ..] = function(i, j, ..)``."""
         result = self.declare("t", shape, dtype)
         self.assign(result, function)
         return result
 
     def assign(self, target: Tensor, function: Callable[..., Element], mode: str = "set") -> None:
-        """``target[i, j, ..] = function(i, j, ..)`` for all of a tensor or of a slice of it (or ``+=``, ..)."""
+        """Record ``target[i, j, ..] = function(i, j, ..)`` (or ``+=``, ..) for all of a tensor or of a slice."""
         params, index = self._params(target.shape)
         with self._leaf(params):
             self._store(target, index, function(*index), mode, None, False)
@@ -228,14 +231,14 @@ class Builder:
         return self.compute(shape, dtype, lambda *i: element(value, dtype))
 
     def copy(self, tensor: Tensor, to: Tensor | None = None) -> Tensor:
-        """The content in an array of its own (or ``to``)."""
+        """Copy the content to an array of its own, or to ``to``."""
         if to is None:
             return self.compute(tensor.shape, tensor.dtype, lambda *i: tensor[i])
         self.assign(to, lambda *i: tensor[i])
         return to
 
     def elementwise(self, function: Callable[..., Element], *operands: Any, dtype: Any = None) -> Tensor:
-        """A function of tensors (or numbers) element by element, broadcast as NumPy does."""
+        """Apply a function to tensors or numbers element by element, broadcast as NumPy does."""
         given = [x for x in operands if isinstance(x, Tensor)]
         shape = broadcast_shape(*(x.shape for x in given))
         wide = [x.broadcast(shape) if isinstance(x, Tensor) else x for x in operands]
@@ -254,7 +257,7 @@ class Builder:
         mode: str,
         dtype: Any,
     ) -> Tensor:
-        """``result[i, ..] = sum over k, .. of function((i, ..), (k, ..))``, or ``prod``, ``max``, ``min``."""
+        """Record ``result[i, ..] = sum over k, .. of function((i, ..), (k, ..))``, or another reduction."""
         result = self.declare("t", shape, dtype)
         if 0 in over:
             least, largest = bounds(dtype)
@@ -273,7 +276,7 @@ class Builder:
         function: Callable[..., tuple[Sequence[Index], Element, Element | None]],
         mode: str = "set",
     ) -> None:
-        """For all of a domain: ``target[index] = value`` (or ``+=``, ..) where the condition holds, in order.
+        """For all of a domain in order, store ``target[index] = value`` (or ``+=``, ..) if the condition holds.
 
         ``function`` gives index, value and condition from a position of the domain.
         """
@@ -285,14 +288,14 @@ class Builder:
     def accumulate(
         self, target: Tensor, domain: Sequence[Dim], function: Callable[..., tuple[Sequence[Index], Element]]
     ) -> None:
-        """For all of a domain, in any order: ``target[index] += value``."""
+        """For all of a domain in any order, add ``target[index] += value``."""
         params, position = self._params(domain)
         with self._leaf(params):
             index, value = function(*position)
             self._store(target, index, value, "sum", None, False)
 
     def matmul(self, a: Tensor, b: Tensor) -> Tensor:
-        """NumPy's ``@``; becomes a call of BLAS where that pays."""
+        """Return NumPy's ``@``; it becomes a call of BLAS if that pays."""
         left, right = a.rank == 1, b.rank == 1
         a, b = (a.unsqueeze(0) if left else a), (b.unsqueeze(1) if right else b)
         batch = broadcast_shape(a.shape[:-2], b.shape[:-2])
@@ -308,7 +311,7 @@ class Builder:
     # -- control flow
     @contextlib.contextmanager
     def loop(self, count: Dim, reverse: bool = False) -> Iterator[sympy.Symbol]:
-        """The nodes recorded inside run once for each of ``0 .. count - 1``, in order."""
+        """Run the nodes recorded inside once for each of ``0 .. count - 1``, in order."""
         symbol = self.names.fresh("k")
         self.symbols[symbol] = dace.int64
         self.blocks.append([])
@@ -320,7 +323,7 @@ class Builder:
 
     @contextlib.contextmanager
     def loop_while(self, going: Tensor, count: Tensor | None) -> Iterator[sympy.Symbol]:
-        """The nodes recorded inside run while the element of ``going`` holds, at most ``count`` times."""
+        """Run the nodes recorded inside while the element of ``going`` holds, at most ``count`` times."""
         symbol, stop = self.names.fresh("k"), None
         self.symbols[symbol] = dace.int64
         if count is not None:
@@ -335,25 +338,25 @@ class Builder:
         self.blocks[-1].append(Loop(symbol, first, stop, step, body, self.source, also=self._number(going)))
 
     def _number(self, tensor: Tensor) -> Value:
-        """The one element of an array of its own."""
+        """Return the only element of an array of its own."""
         name = self.names.fresh("c")
         return Value((Load(name, tensor.container, SCALAR),), code.name(name))
 
     @contextlib.contextmanager
     def arm(self) -> Iterator[list[Node]]:
-        """Records nodes apart, for a branch."""
+        """Record nodes apart, for a branch."""
         self.blocks.append([])
         recorded: list[Node] = []
         yield recorded
         recorded += self.blocks.pop()
 
     def branch(self, condition: Tensor, then: Sequence[Node], otherwise: Sequence[Node]) -> None:
-        """The first nodes where the (one) element of ``condition`` holds, else the others."""
+        """Run the first nodes if the only element of ``condition`` holds, else the others."""
         self.blocks[-1].append(Branch(((self._number(condition), tuple(then)), (None, tuple(otherwise))), self.source))
 
     # -- the result
     def program(self, arguments: Sequence[str]) -> Program:
-        """What was recorded, in the form that is differentiated."""
+        """Return what was recorded, in the form that is differentiated."""
         symbols: Mapping[str, dace.typeclass] = {
             str(s): dace.int64 for c in self.containers.values() for s in c.desc.free_symbols
         }

@@ -1,4 +1,4 @@
-"""Scalars of tensor expressions: code with a type, and the extents and indices around it."""
+"""Represent scalars of tensor expressions: code with a type, and the extents and subscripts around it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Index: TypeAlias = "int | sympy.Expr | Element"
 
 
 class Declined(Exception):
-    """A lowering does not cover this case; the text says which."""
+    """Say that a lowering does not cover a case, and which."""
 
 
 class Unknown(Declined):
-    """The content of an operand has to be known beforehand, and is not."""
+    """Say that the content of an operand has to be known beforehand, and is not."""
 
     def __init__(self, container: str, what: str) -> None:
         super().__init__(f"{what} is computed by the model")
@@ -32,13 +32,13 @@ class Unknown(Declined):
 
 
 def dim(value: Any) -> Dim:
-    """An extent: a Python number where it is one."""
+    """Return an extent, as a Python number if it is one."""
     value = sympy.sympify(value)
     return int(value) if value.is_Integer else value
 
 
 def product(extents: Sequence[Dim]) -> Dim:
-    """The number of elements of a shape."""
+    """Return the number of elements of a shape."""
     result: Dim = 1
     for n in extents:
         result = result * n
@@ -46,12 +46,12 @@ def product(extents: Sequence[Dim]) -> Dim:
 
 
 def divided(n: Dim, by: Dim) -> Dim:
-    """``n // by``."""
+    """Return ``n // by``."""
     return dim(symbolic.int_floor(sympy.sympify(n), sympy.sympify(by)))
 
 
 def bounds(dtype: Any) -> tuple[Any, Any]:
-    """The least and the largest number of a type, infinities included."""
+    """Return the least and the largest number of a type, infinities included."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         return np.iinfo(dtype).min, np.iinfo(dtype).max
@@ -64,7 +64,7 @@ def typeclass(dtype: Any) -> dace.typeclass:
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """One number of a computation: its code, and its type."""
+    """Hold one number of a computation: its code, and its type."""
 
     code: ast.expr
     dtype: np.dtype
@@ -132,6 +132,7 @@ class Element:
         return Element(ast.UnaryOp(op=ast.Not(), operand=self.code), np.dtype(bool))
 
     def astype(self, dtype: Any) -> Element:
+        """Return the number in another type."""
         dtype = np.dtype(dtype)
         if dtype == self.dtype:
             return self
@@ -141,7 +142,7 @@ class Element:
 
 
 def element(value: Any, dtype: Any = np.float64) -> Element:
-    """A number, or an index, as code; Python's numbers take the type of what they meet."""
+    """Return a number, or a subscript, as code; Python's numbers take the type of their partner."""
     if isinstance(value, Element):
         return value
     if isinstance(value, sympy.Basic) and not value.is_number:
@@ -165,7 +166,7 @@ def _number(value: Any, own: np.dtype) -> Element:
 
 
 def call(function: str, *args: Any, dtype: Any = None) -> Element:
-    """A function of generated code; its result has the type of the first argument unless told."""
+    """Call a function of generated code; its result has the type of the first argument unless told."""
     first = next((a for a in args if isinstance(a, Element)), None)
     own = first.dtype if first is not None else np.dtype(np.float64)
     values = [element(a, own) for a in args]
@@ -173,14 +174,14 @@ def call(function: str, *args: Any, dtype: Any = None) -> Element:
 
 
 def where(condition: Element, then: Any, otherwise: Any) -> Element:
-    """A choice; only the value that is chosen has a derivative."""
+    """Return a choice; only the chosen value has a derivative."""
     known = next((v.dtype for v in (then, otherwise) if isinstance(v, Element)), np.dtype(np.float64))
     a, b = element(then, known), element(otherwise, known)
     return Element(code.choose(condition.code, a.code, b.code), np.result_type(a.dtype, b.dtype))
 
 
 def every(*conditions: Element | None) -> Element | None:
-    """The conjunction of conditions; None where there is none."""
+    """Return the conjunction of conditions; None if there is none."""
     given = [c for c in conditions if c is not None]
     if not given:
         return None

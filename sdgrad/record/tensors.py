@@ -65,16 +65,16 @@ class Tensor:
         return product(self.shape)
 
     def __getitem__(self, index: Any) -> Element:
-        """The element at an index, read where this is computed."""
+        """Return the element at a subscript, read where this is computed."""
         return self.at(*(index if isinstance(index, tuple) else (index,)))
 
     def at(self, *index: Index, when: Element | None = None) -> Element:
-        """The element at an index; zero where ``when`` does not hold, and nothing is read there."""
+        """Return the element at a subscript; zero, without a read, if ``when`` does not hold."""
         assert len(index) == self.rank, f"{len(index)} indices for a tensor of rank {self.rank}"
         return self.builder.load(self, index, when)
 
     def moved(self, shape: Sequence[Dim], place: Callable[[tuple], tuple]) -> Tensor:
-        """The same content under another shape: ``place`` gives this tensor's index from the new one's."""
+        """Return the same content under another shape: ``place`` maps the new subscript to this tensor's."""
         own = self.place
         inner = place if own is None else lambda index: own(place(index))
         return replace(self.builder.placed(self), shape=tuple(shape), place=inner, known=None)
@@ -86,7 +86,7 @@ class Tensor:
         return self.moved([self.shape[d] for d in order], lambda i: tuple(i[b] for b in back))
 
     def unsqueeze(self, *axes: int) -> Tensor:
-        """Axes of one element at these positions of the result."""
+        """Insert axes of one element at these positions of the result."""
         rank = self.rank + len(axes)
         new = {a % rank for a in axes}
         old = iter(self.shape)
@@ -94,6 +94,7 @@ class Tensor:
         return self.moved(shape, lambda i: tuple(i[d] for d in range(rank) if d not in new))
 
     def squeeze(self, *axes: int) -> Tensor:
+        """Remove axes of one element."""
         gone = {a % self.rank for a in axes}
         kept = [d for d in range(self.rank) if d not in gone]
 
@@ -104,30 +105,30 @@ class Tensor:
         return self.moved([self.shape[d] for d in kept], place)
 
     def broadcast(self, shape: Sequence[Dim]) -> Tensor:
-        """NumPy's broadcast to a shape."""
+        """Broadcast to a shape, as NumPy does."""
         lead = len(shape) - self.rank
         one = [own == 1 for own in self.shape]
         return self.moved(shape, lambda i: tuple(ZERO if o else k for o, k in zip(one, i[lead:], strict=True)))
 
     def unbroadcast(self, shape: Sequence[Dim]) -> Tensor:
-        """The adjoint of a broadcast from a shape: sums over what it added."""
+        """Return the adjoint of a broadcast from a shape: sums over the added axes."""
         lead = self.rank - len(shape)
         over = [d for d, n in enumerate(self.shape) if d < lead or (shape[d - lead] == 1 and n != 1)]
         found = self.sum(over, keepdims=True) if over else self
         return found.squeeze(*range(lead)) if lead else found
 
     def slice(self, axis: int, start: Dim, count: Dim, step: int = 1) -> Tensor:
-        """``count`` elements along an axis."""
+        """Return ``count`` elements along an axis."""
         axis %= self.rank
         shape = [count if d == axis else n for d, n in enumerate(self.shape)]
         return self.moved(shape, lambda i: tuple(start + k * step if d == axis else k for d, k in enumerate(i)))
 
     def select(self, axis: int, at: Dim) -> Tensor:
-        """One position along an axis, which goes."""
+        """Return one position along an axis, without that axis."""
         return self.slice(axis, at, 1).squeeze(axis)
 
     def reshape(self, shape: Sequence[Dim]) -> Tensor:
-        """The same elements, in row-major order, under another shape."""
+        """Return the same elements, in row-major order, under another shape."""
         shape = tuple(map(dim, shape))
         if self.known is not None and not self.container:
             return self.builder.constant(self.known.reshape(shape))
@@ -138,7 +139,7 @@ class Tensor:
 
     # -- arithmetic
     def map(self, function: Callable[..., Element], *others: Any, dtype: Any = None) -> Tensor:
-        """A function of this and other tensors, element by element, broadcast."""
+        """Apply a function to this and other tensors, element by element, with broadcast."""
         return self.builder.elementwise(function, self, *others, dtype=dtype)
 
     def __add__(self, other: Any) -> Tensor:
@@ -157,7 +158,7 @@ class Tensor:
         return self if np.dtype(dtype) == self.dtype else self.map(lambda x: x.astype(dtype), dtype=dtype)
 
     def reduce(self, mode: str, axes: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """``sum``, ``prod``, ``max`` or ``min`` over axes (None: all)."""
+        """Reduce over axes (None: all) by ``sum``, ``prod``, ``max`` or ``min``."""
         gone = set(range(self.rank)) if axes is None else {a % self.rank for a in axes}
         kept = [d for d in range(self.rank) if d not in gone]
         over = [d for d in range(self.rank) if d in gone]
@@ -182,7 +183,7 @@ def _ones(shape: Sequence[Dim]) -> list[int]:
 
 
 def broadcast_shape(*shapes: Sequence[Dim]) -> tuple[Dim, ...]:
-    """NumPy's rule. Of two unequal extents that are not numbers, the caller promises that they are equal or one."""
+    """Return NumPy's broadcast of shapes; the caller promises that unknown extents are equal or one."""
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
     result: list[Dim] = []

@@ -36,6 +36,7 @@ from sdgrad.program.tree import (
     SymbolAssign,
     children,
     local_names,
+    map_blocks,
     own_reads,
     reads,
     walk,
@@ -62,7 +63,7 @@ def fuse(program: Program) -> Program:
 # --- nests -------------------------------------------------------------------------------------------------------
 def collapse(node: Node) -> Node:
     """Merge a map that holds a single map or leaf with it (loop coalescing of perfect nests)."""
-    node = with_children(node, tuple(tuple(collapse(n) for n in b) for b in children(node)))
+    node = map_blocks(node, lambda b: tuple(collapse(n) for n in b))
     if not isinstance(node, Scope) or node.sequential or len(node.body) != 1 or node.locals:
         return node
     inner = node.body[0]
@@ -77,7 +78,7 @@ def fuse_block(block: Block, program: Program) -> Block:
     """Fuse the leaves of a block with their nearest partner."""
     out: list[Node] = []
     for node in block:
-        node = with_children(node, tuple(fuse_block(b, program) for b in children(node)))
+        node = map_blocks(node, lambda b: fuse_block(b, program))
         node = collapse_fused(node, program)
         partner = find_partner(out, node, program) if isinstance(node, Leaf) else None
         if partner is not None:

@@ -16,7 +16,7 @@ import islpy as isl
 import sympy
 
 from sdgrad.analysis.access_relations import covers, injective, leaf_relation, loop_param, partition
-from sdgrad.analysis.loop_private import users
+from sdgrad.analysis.uses import users
 from sdgrad.program.reductions import is_identity
 from sdgrad.program.tree import (
     Block,
@@ -29,11 +29,10 @@ from sdgrad.program.tree import (
     Program,
     Store,
     SymbolAssign,
-    children,
+    map_blocks,
     reads,
     rewritten,
     walk,
-    with_children,
     writes,
 )
 from sdgrad.rewrite.fusion import drop_stores, injective_by_position
@@ -50,7 +49,7 @@ def fold(block: Block, program: Program, everywhere: Counter[str]) -> Block:
 
     :param everywhere: the number of users of each container in the whole program.
     """
-    out: list[Node | None] = [with_children(n, tuple(fold(b, program, everywhere) for b in children(n))) for n in block]
+    out: list[Node | None] = [map_blocks(n, lambda b: fold(b, program, everywhere)) for n in block]
     inside = users(block, program)
     own = {n for n, count in inside.items() if count == everywhere[n] and program.containers[n].transient}
     for k, node in enumerate(out):

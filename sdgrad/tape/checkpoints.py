@@ -25,9 +25,10 @@ from dace import data as dt
 
 from sdgrad.analysis.cost_model import instructions
 from sdgrad.analysis.enclosing import dims_of
-from sdgrad.analysis.loop_private import region_locals, users
+from sdgrad.analysis.loop_private import region_locals
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.survival import Access, Memory
+from sdgrad.analysis.uses import users
 from sdgrad.config import config
 from sdgrad.program.arrays import over
 from sdgrad.program.names import Names

@@ -1,4 +1,4 @@
-"""One call of a module: its tensors, and what decides which program it needs."""
+"""Describe one call of a module: its tensors, and what decides which program it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdgrad.torch.watch import stamp
 
 @dataclass(frozen=True)
 class Call:
-    """Parameters and buffers by name, and the leaves of the arguments."""
+    """Hold parameters and buffers by name, and the leaves of the arguments."""
 
     parameters: Mapping[str, torch.Tensor]
     buffers: Mapping[str, torch.Tensor]
@@ -31,16 +31,16 @@ class Call:
 
     @property
     def inputs(self) -> list[torch.Tensor]:
-        """The tensors among the arguments."""
+        """Return the tensors among the arguments."""
         return [x for x in self.leaves if isinstance(x, torch.Tensor)]
 
     @functools.cached_property
     def key(self) -> Hashable:
-        """Equal for calls that the same program is right for."""
+        """Return a value that is equal for calls of the same program."""
         return self.keyed({})
 
     def keyed(self, shapes: Mapping[int, Hashable]) -> Hashable:
-        """The same with something else in place of the shapes of some inputs, by their numbers."""
+        """Return such a key with something else in place of the shapes of some inputs, by their numbers."""
         own = tuple((n, t.dtype, t.shape) for n, t in (*self.parameters.items(), *self.buffers.items()))
         numbers = iter(range(len(self.leaves)))
         kinds = tuple(
@@ -50,7 +50,7 @@ class Call:
         return (self.structure, kinds, own, self.stamp)
 
     def rebuild(self, tensors: Sequence[torch.Tensor]) -> tuple[tuple, dict]:
-        """The arguments with other tensors in place."""
+        """Return the arguments with other tensors in place."""
         remaining = iter(tensors)
         leaves = [next(remaining) if isinstance(x, torch.Tensor) else x for x in self.leaves]
         return pytree.tree_unflatten(leaves, self.structure)

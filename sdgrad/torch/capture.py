@@ -1,4 +1,4 @@
-"""A module as a function of tensors: what it computes for arguments of given types and shapes."""
+"""Capture a module as a function of tensors: what it computes for arguments of given types and shapes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COPIES = (torch.ops.aten.clone.default, torch.ops.aten.alias.default, torch.ops.
 
 @dataclass(frozen=True, eq=False)
 class Captured:
-    """What a module computes.
+    """Hold what a module computes.
 
     :param inputs: what the steps call parameters, buffers and inputs, in this order.
     :param constants: tensors that the module holds besides these, for steps that are left to PyTorch.
@@ -59,18 +59,18 @@ class Captured:
 
     @property
     def segments(self) -> list[Segment]:
-        """The steps that are generated code."""
+        """Return the steps that are generated code."""
         return [s for s in self.steps if isinstance(s, Segment)]
 
     def values(self, call: Call, sizes: Sizes) -> dict[str, Any]:
-        """What the steps start from, by the names that they have for it."""
+        """Return what the steps start from, by their names for it."""
         buffers = (t.clone() if n in self.updated else t for n, t in call.buffers.items())  # a tape may refer to them
         entering = (*call.parameters.values(), *buffers, *call.inputs)
         counts = {n: value(c, sizes) for n, c in self.counts.items()}
         return {**dict(zip(self.inputs, entering, strict=True)), **self.constants, **counts}
 
     def run(self, call: Call, sizes: Sizes = ()) -> Any:
-        """The module's results; its buffers are updated."""
+        """Return the module's results, and update its buffers."""
         values = self.values(call, sizes)
         for step in self.steps:
             step.run(values, sizes)
@@ -82,7 +82,7 @@ class Captured:
 
 
 class Returned:
-    """What a traced function returned: whether each leaf is a tensor, leaves that are none, and their structure."""
+    """Hold what a traced function returned: whether each leaf is a tensor, other leaves, and their structure."""
 
     leaves: Sequence[tuple[bool, Any]]
     structure: pytree.TreeSpec
@@ -94,7 +94,7 @@ class Returned:
 
 
 class _Pure(nn.Module):
-    """A module as a function of its parameters, buffers and the tensors among its arguments."""
+    """Call a module as a function of its parameters, buffers and the tensors among its arguments."""
 
     holder: nn.Module
     names: tuple[str, ...]
@@ -119,7 +119,7 @@ class _Pure(nn.Module):
 
 
 def refuse(module: nn.Module, call: Call, cuda: bool = False) -> None:
-    """Raise where generated code would not do what the module does.
+    """Raise an error if generated code would differ from the module.
 
     :param cuda: it runs on a GPU.
     """
@@ -153,7 +153,7 @@ def capture(
     hooks: Hooks | None = None,
     dynamic: Sequence[Mapping[int, Any]] | None = None,
 ) -> Captured:
-    """What ``forward(module, ...)`` computes.
+    """Return what ``forward(module, ...)`` computes.
 
     :param fallback: leave operations that there is no rule for to PyTorch.
     :param hooks: what sees the graphs and programs that are made of it.
@@ -200,7 +200,7 @@ def _exported(
 
 
 def is_size(node: fx.Node) -> bool:
-    """Whether a node of a program computes with sizes."""
+    """True if a node of a program computes with sizes."""
     value = node.meta.get("val")
     return node.op == "call_function" and isinstance(value, torch.SymInt) and not free_unbacked_symbols(value)
 
@@ -212,7 +212,7 @@ def sizes_in(program: torch.export.ExportedProgram) -> dict[fx.Node, Dim]:
 
 @dataclass(frozen=True)
 class Translation:
-    """What the segments of a program share."""
+    """Hold what the segments of a program share."""
 
     label: str
     draws: Sequence[Make]
@@ -247,7 +247,8 @@ class Translation:
     def segment(
         self, found: Translated, body: Sequence[fx.Node], entering: Sequence[fx.Node], leaving: Sequence[fx.Node]
     ) -> Segment:
-        """
+        """Return a segment of generated code.
+
         :raises CaptureError: there are nodes without a rule.
         """
         reading = self.check(found, entering)
@@ -278,7 +279,7 @@ def steps_of(
     translation: Translation,
     fallback: bool,
 ) -> tuple[Step, ...]:
-    """One segment where everything can be translated; else segments around what is left to PyTorch."""
+    """Return one segment if everything can be translated; else segments around what is left to PyTorch."""
     own = [n for n in leaving if n.op == "call_function"]
     if not own:
         return ()
@@ -306,7 +307,7 @@ def steps_of(
 
 
 def held(program: torch.export.ExportedProgram) -> dict[fx.Node, torch.Tensor]:
-    """Tensors of the program that are no arguments, by the nodes that stand for them."""
+    """Return tensors of the program that are no arguments, by their nodes."""
     kinds = (InputKind.CONSTANT_TENSOR, InputKind.BUFFER, InputKind.PARAMETER)
     targets = {s.arg.name: s.target for s in program.graph_signature.input_specs if s.kind in kinds}
     found: dict[fx.Node, torch.Tensor] = {}
@@ -322,14 +323,14 @@ def held(program: torch.export.ExportedProgram) -> dict[fx.Node, torch.Tensor]:
 
 
 def is_changed(node: fx.Node) -> bool:
-    """Whether an output is more than a copy of an input."""
+    """True if an output is more than a copy of an input."""
     while node.op == "call_function" and node.target in COPIES:
         node = cast(fx.Node, node.args[0])
     return node.op != "placeholder"
 
 
 def refuse_writes(program: torch.export.ExportedProgram, label: str) -> None:
-    """A module must not write what is given to it; buffers are copies."""
+    """Raise an error if a module writes its arguments or weights; buffers are copies."""
     kinds = (OutputKind.USER_INPUT_MUTATION, OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
     written = [s.target for s in program.graph_signature.output_specs if s.kind in kinds]
     if written:

@@ -1,4 +1,4 @@
-"""What operations of PyTorch are made of, before they are translated: PyTorch's own tables, and a few of ours."""
+"""Decompose operations of PyTorch before they are translated: PyTorch's own tables, and a few of ours."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """``scaled_dot_product_attention`` as its documentation defines it; a row without any key gives zeros."""
+    """Compute ``scaled_dot_product_attention`` by its documented definition; a row without keys gives zeros."""
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
@@ -103,7 +103,7 @@ OURS: dict[Any, Callable] = {aten.scaled_dot_product_attention.default: attentio
 
 
 def table() -> dict[Any, Callable]:
-    """What is taken apart, and into what."""
+    """Return what is taken apart, and into what."""
     known: Any = torch.export.default_decompositions()
     for op in KEPT:
         known.pop(op, None)

@@ -1,4 +1,4 @@
-"""Random numbers: PyTorch draws them, in the module's order, from its own generator, and a program takes them in."""
+"""Hand random numbers to programs: PyTorch draws them, in the module's order, from its own generator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Make = Callable[[Sizes], torch.Tensor]
 
 @dataclass(frozen=True)
 class Draw:
-    """Numbers that are drawn anew for each call."""
+    """Describe numbers that are drawn anew for each call."""
 
     name: str
     shape: Shape
@@ -28,13 +28,13 @@ class Draw:
 
 
 def dropout_mask(shape: Shape, strides: Shape, dtype: torch.dtype, p: float, sizes: Sizes) -> torch.Tensor:
-    """What ``dropout`` multiplies with: as PyTorch draws it on a CPU, in the order of memory."""
+    """Draw the factors of ``dropout`` as PyTorch does on a CPU, in the order of memory."""
     mask = torch.empty_strided(evaluated(shape, sizes), evaluated(strides, sizes), dtype=dtype)
     return mask.zero_() if p == 1 else mask.bernoulli_(1 - p).div_(1 - p)
 
 
 def contiguous(shape: Shape) -> Shape:
-    """The strides of an array without gaps."""
+    """Return the strides of an array without gaps."""
     return tuple(
         product([n if isinstance(n, sympy.Expr) else max(n, 1) for n in shape[k + 1 :]]) for k in range(len(shape))
     )
@@ -49,14 +49,14 @@ class StandIn:
 
 
 def stand_in(given: Any) -> Any:
-    """An operand of a traced random operation."""
+    """Return an operand of a traced random operation."""
     if isinstance(given, torch.Tensor):
         return StandIn(shape_of(given.shape), given.dtype)
     return size_of(given)
 
 
 def drawn_by(target: Callable, args: Sequence[Any], kwargs: Mapping[str, Any], sizes: Sizes) -> torch.Tensor:
-    """The result of a random operation."""
+    """Return the result of a random operation."""
 
     def present(x: Any) -> Any:
         if isinstance(x, StandIn):

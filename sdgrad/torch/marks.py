@@ -1,4 +1,4 @@
-"""What PyTorch's decompositions would lose of a traced module, marked before by operations of our own.
+"""Mark what PyTorch's decompositions would lose of a traced module, by operations of our own.
 
 That is where gradients stop (``detach``, regions under ``torch.no_grad()``), and in which layout dropout draws numbers.
 """
@@ -68,7 +68,7 @@ def mark(module: fx.GraphModule, draws: list[Make]) -> None:
 
 
 def _stop(graph: fx.Graph, node: fx.Node) -> None:
-    """Everything that uses a result uses it as a constant."""
+    """Let everything that uses a result use it as a constant."""
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return
@@ -79,7 +79,7 @@ def _stop(graph: fx.Graph, node: fx.Node) -> None:
 
 
 def _dropout(graph: fx.Graph, node: Any, draws: list[Make]) -> None:
-    """A product with a mask, which is drawn in the order in which the operand is in memory."""
+    """Replace dropout by a product with a mask, drawn in the order in which the operand lies in memory."""
     given: list[Any] = [*node.args, *node.kwargs.values()]
     x, p, train = given
     if not train or p == 0:

@@ -1,4 +1,4 @@
-"""Calls of compiled halves by the addresses of tensors, prepared once for all calls of a kind."""
+"""Call compiled halves by the addresses of tensors, prepared once for all calls of a kind."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _left_by(first: Half, second: Half, arguments: Container[str], restarted: Co
 
 @dataclass(frozen=True)
 class Half:
-    """A compiled program that takes tensors by name; those that nobody gives are made, and returned.
+    """Run a compiled program on tensors by name; those that nobody gives are made, and returned.
 
     :param initial: the sizes that the program's state is made for.
     """
@@ -100,7 +100,7 @@ class Half:
 
     @property
     def arrays(self) -> list[Entry]:
-        """The entries that are arrays or numbers of a call."""
+        """Return the entries that are arrays or numbers of a call."""
         return [e for e in self.entries if isinstance(e, Entry)]
 
     def __call__(self, given: Mapping[str, torch.Tensor], memory: Mapping[str, torch.Tensor]) -> Tensors:
@@ -148,7 +148,7 @@ class Seed:
         return Seed(output, seed_name(output, program, request), shape, TENSOR_TYPES[np.dtype(container.dtype.type)])
 
     def tensor(self, cotangent: torch.Tensor | None, device: torch.device) -> torch.Tensor:
-        """What is given, and zeros where nothing is."""
+        """Return the given cotangent, or zeros."""
         return cotangent if cotangent is not None else torch.zeros(self.shape, dtype=self.dtype, device=device)
 
 
@@ -235,16 +235,16 @@ class Prepared:
         )
 
     def depending(self) -> set[int]:
-        """Results, by number, that have a derivative by what is wanted."""
+        """Return the numbers of results that have a derivative by what is wanted."""
         return {k for n in self.wanted for k in self.reaches[n]}
 
     def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
-        """Results for arguments in the order of ``order``; nothing is recorded."""
+        """Return results for arguments in the order of ``order``; nothing is recorded."""
         with torch.no_grad():
             return self.run(tensors)[0]
 
     def run(self, tensors: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], Kept]:
-        """Results, and what backward takes."""
+        """Return results, and what backward takes."""
         assert self.forward is not None
         try:
             memory = self.spare.pop()
@@ -258,7 +258,7 @@ class Prepared:
     def pull(
         self, tensors: Sequence[torch.Tensor], kept: Tensors, cotangents: Mapping[str, torch.Tensor | None]
     ) -> Tensors:
-        """Gradients by argument."""
+        """Return gradients by argument."""
         assert self.backward is not None
         given: Tensors = {**dict(zip(self.order, tensors, strict=True)), **kept}
         device = next((t.device for t in tensors), CPU)

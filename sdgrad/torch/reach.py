@@ -1,4 +1,4 @@
-"""Which arguments a result has a derivative with respect to: the others get no gradient, as in PyTorch's own graph."""
+"""Find the arguments that a result has a derivative by: others get no gradient, as in PyTorch's own graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STOPS |= {"randn_like", "new_zeros", "new_ones", "new_full", "new_empty"}
 
 
 def reached(body: Sequence[Node], entering: Sequence[Node], leaving: Sequence[Node]) -> list[frozenset[int]]:
-    """For each value that enters a graph: the results, by number, that have a path of derivatives to it."""
+    """Return for each value that enters a graph the numbers of results with a path of derivatives to it."""
     sources: dict[Node, frozenset[Node]] = {n: frozenset([n]) for n in entering}
     for node in body:
         stopped = name_of(node) in STOPS or not is_real(node.meta.get("val"))
@@ -27,12 +27,12 @@ def reached(body: Sequence[Node], entering: Sequence[Node], leaving: Sequence[No
 
 
 def name_of(node: Node) -> str:
-    """An operation without its namespace and overload."""
+    """Return the name of an operation without namespace and overload."""
     return str(node.target).partition(".")[2].partition(".")[0] if node.op == "call_function" else ""
 
 
 def is_real(value: object) -> bool:
-    """Whether a value, or a part of it, can have a derivative."""
+    """True if a value, or a part of it, can have a derivative."""
     if isinstance(value, (tuple, list)):
         return any(map(is_real, value))
     return isinstance(value, torch.Tensor) and value.dtype.is_floating_point

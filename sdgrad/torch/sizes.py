@@ -1,4 +1,4 @@
-"""Sizes that change from call to call: which ones, and what they are called in one program for all of them."""
+"""Handle sizes that change from call to call: which ones, and their symbols in one program for all of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Spec = Any
 
 # -- what the user says
 def open_dimensions(spec: Spec, forward: Callable, call: Call) -> list[dict[int, Any]]:
-    """For each tensor among the arguments: its open dimensions, and what ``torch.export`` is told of them.
+    """Return for each tensor argument its open dimensions, and their description for ``torch.export``.
 
     :param spec: by parameter of ``forward``, or in order.
     :raises ArgumentError: it does not fit the arguments.
@@ -49,7 +49,7 @@ def open_dimensions(spec: Spec, forward: Callable, call: Call) -> list[dict[int,
 
 
 def _named(forward: Callable, args: Sequence[Any]) -> dict[str, Any]:
-    """Positional arguments by name; ``*args`` is one, a tuple."""
+    """Return positional arguments by name; ``*args`` is one, a tuple."""
     kinds = [p for p in inspect.signature(forward).parameters.values() if p.kind != p.KEYWORD_ONLY]
     named: dict[str, Any] = {}
     remaining = list(args)
@@ -62,6 +62,7 @@ def _named(forward: Callable, args: Sequence[Any]) -> dict[str, Any]:
 
 
 def _by_name(spec: Spec, forward: Callable) -> dict[str, Any]:
+    """Return the description of the dimensions by argument."""
     if isinstance(spec, Mapping):
         return dict(spec)
     if isinstance(spec, (tuple, list)):
@@ -107,7 +108,7 @@ def _parts(spec: Spec, value: Any, inner: Sequence[Any], where: str) -> list[Spe
 
 
 def _as_export(what: Any) -> Any:
-    """A dimension as ``torch.export`` has it; a name is a dimension of that name."""
+    """Return a dimension for ``torch.export``; a name is a dimension of that name."""
     return _named_dim(what) if isinstance(what, str) else what
 
 
@@ -129,7 +130,7 @@ PLAIN = {
 
 
 def size_of(value: Any) -> Dim:
-    """A size that PyTorch traced, as the engine has sizes.
+    """Return a size that PyTorch traced, as the engine has sizes.
 
     :raises Unsupported: it depends on data, or is made by a function that there are no integers for.
     """
@@ -141,6 +142,7 @@ def size_of(value: Any) -> Dim:
 
 
 def _translated(expr: sympy.Basic) -> sympy.Expr:
+    """Return PyTorch's expression for a size over the engine's symbols."""
     if isinstance(expr, sympy.Symbol):
         return sym(_name(expr))
     if not expr.args:
@@ -154,18 +156,18 @@ def _translated(expr: sympy.Basic) -> sympy.Expr:
 
 
 def _name(symbol: sympy.Basic) -> str:
-    """What a symbol of PyTorch's is called here."""
+    """Return the engine's name for one of PyTorch's symbols."""
     return f"size_{symbol}"
 
 
 def shape_of(shape: Sequence[Any]) -> tuple[Dim, ...]:
-    """A shape that PyTorch traced."""
+    """Return a shape that PyTorch traced, as the engine has shapes."""
     return tuple(map(size_of, shape))
 
 
 @dataclass(frozen=True)
 class Open:
-    """The symbols of a captured module.
+    """Hold the symbols of a captured module.
 
     :param places: for each symbol, where it is read: input and dimension.
     :param shapes: what the inputs' shapes are then.
@@ -196,7 +198,7 @@ class Open:
         return Open(places, shapes, tuple(c for c in conditions if c is not sympy.true))
 
     def sizes(self, inputs: Sequence[torch.Tensor]) -> Sizes | None:
-        """The values of the symbols in a call; None for sizes that the module was not captured for."""
+        """Return the values of the symbols in a call; None for sizes that the module was not captured for."""
         found = tuple((s, inputs[k].shape[d]) for s, (k, d) in self.places.items())
         fits = all(evaluated(s, found) == tuple(x.shape) for s, x in zip(self.shapes, inputs, strict=True))
         return found if fits and holds(self.conditions, found) else None
@@ -210,7 +212,7 @@ def _environment(x: torch.Tensor) -> Any:
 
 @lru_cache(MANY)
 def holds(conditions: tuple[sympy.Basic, ...], sizes: Sizes) -> bool:
-    """Whether conditions on PyTorch's symbols are met in one call; those on anything else are not."""
+    """True if conditions on PyTorch's symbols are met in one call; all others are taken not to be."""
     known = dict(sizes)
     for condition in conditions:
         symbols = condition.free_symbols
@@ -226,12 +228,12 @@ NONE = Open({}, (), ())
 
 @lru_cache(MANY)
 def evaluated(shape: tuple[Dim, ...], sizes: Sizes) -> tuple[int, ...]:
-    """A shape in one call."""
+    """Return a shape in one call."""
     return tuple(n if isinstance(n, int) else value(n, sizes) for n in shape)
 
 
 def value(size: Dim, sizes: Sizes) -> int:
-    """A size in one call."""
+    """Return a size in one call."""
     known = {n: sympy.Integer(v) for n, v in sizes}
     found = substitute(sympy.sympify(size), known)
     if left := free_names(found):

@@ -1,4 +1,4 @@
-"""What a captured module does, step by step: mostly one step, which is generated code."""
+"""Run what a captured module does, step by step: mostly one step, which is generated code."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Segment:
         return PreparedCall.apply(prepared, *arguments.values())
 
     def prepare(self, arguments: Mapping[str, torch.Tensor], wanted: tuple[str, ...], sizes: Sizes) -> Prepared | None:
-        """Calls for these gradients and sizes; the oldest of many are forgotten, which are soon made again."""
+        """Return calls for these gradients and sizes; the oldest of many are dropped."""
         detached = {n: t.detach() for n, t in arguments.items()}
         with working(f"{'differentiating' if wanted else 'generating'} {self.function.name}"):
             prepared = Prepared.of(self.function, detached, wanted, self.provides, self.reaches, dict(sizes))
@@ -104,19 +104,19 @@ class Group:
     body: list[fx.Node]
 
     def entering(self, known: Collection[fx.Node]) -> list[fx.Node]:
-        """Values from before that the nodes use, but for constants and sizes."""
+        """Return values from before that the nodes use, except for constants and sizes."""
         inside = set(self.body)
         used = (n for node in self.body for n in node.all_input_nodes)
         return [n for n in dict.fromkeys(used) if n not in inside and n not in known]
 
     def leaving(self, results: Sequence[fx.Node]) -> list[fx.Node]:
-        """Values that are used afterwards."""
+        """Return values that are used afterwards."""
         inside, wanted = set(self.body), set(results)
         return [n for n in self.body if n in wanted or any(u not in inside and u.op != "output" for u in n.users)]
 
 
 def grouped(body: Sequence[fx.Node], left: set[fx.Node]) -> list[Group | fx.Node]:
-    """Nodes in order: in groups, with those of ``left`` for themselves between them."""
+    """Group nodes in order; those of ``left`` stand alone between groups."""
     found: list[Group | fx.Node] = []
     place: dict[fx.Node, Group] = {}
     for node in body:

@@ -20,13 +20,13 @@ _local = threading.local()
 
 
 def capturing() -> bool:
-    """Whether a module is being traced in this thread: wrapped ones inside it run as they are."""
+    """True if a module is being traced in this thread: wrapped modules inside it run as they are."""
     return getattr(_local, "depth", 0) > 0
 
 
 @contextlib.contextmanager
 def uncompiled() -> Iterator[None]:
-    """Wrapped modules run as they are, in this thread."""
+    """Let wrapped modules run as they are, in this thread."""
     _local.depth = getattr(_local, "depth", 0) + 1
     try:
         yield
@@ -36,7 +36,7 @@ def uncompiled() -> Iterator[None]:
 
 @contextlib.contextmanager
 def tracing(label: str) -> Iterator[None]:
-    """Tracing as it has to be: quiet, with gradients, without what hides operations; its errors become ours."""
+    """Trace quietly, with gradients, without fast paths that hide operations; turn errors into ours."""
     fast = torch.backends.mha.get_fastpath_enabled()
     apply = vars(torch.autograd.Function)["apply"]
     disabled = logging.root.manager.disable
@@ -59,6 +59,7 @@ def tracing(label: str) -> Iterator[None]:
 
 
 def _refuse_function(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """Raise an error for a ``torch.autograd.Function``: tracing does not see its backward."""
     problem = Problem(
         f"torch.autograd.Function '{cls.__name__}'",
         "it has a backward of its own, which tracing does not see",
@@ -69,7 +70,7 @@ def _refuse_function(cls: type, *args: Any, **kwargs: Any) -> Any:
 
 
 def _explained(error: Exception) -> Problem:
-    """An error of ``torch.export``, shortened to what it says."""
+    """Return an error of ``torch.export``, shortened to its statement."""
     text = str(error).strip().splitlines() or [type(error).__name__]
     message = next((line.strip() for line in text if line.strip()), "")
     data = any(word in str(error) for word in ("data-dependent", "GuardOnDataDependent", "unbacked", "DynamicValue"))
@@ -84,7 +85,7 @@ def _explained(error: Exception) -> Problem:
 
 
 def _line_of(error: BaseException) -> str:
-    """The innermost line outside of PyTorch where an error came up."""
+    """Return the innermost line outside of PyTorch where an error came up."""
     found = ""
     trace = error.__traceback__
     while trace is not None:

@@ -1,4 +1,4 @@
-"""From an exported program of PyTorch to a graph of ONNX operators."""
+"""Translate an exported program of PyTorch to a graph of ONNX operators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHECKS = ("_assert", "sym_constrain")
 
 @dataclass(frozen=True)
 class Translated:
-    """A graph, the types of its outputs, and what is drawn for it; or why there is none, by node."""
+    """Hold a graph, the types of its outputs, and what is drawn for it; or why there is none, by node."""
 
     reading: Reading | None
     inputs: tuple[str, ...]
@@ -40,7 +40,7 @@ class Translated:
 
 @dataclass
 class Translator:
-    """Goes through nodes of an exported program in order.
+    """Translate nodes of an exported program in order.
 
     :param marked: what draws the numbers of marks.
     :param constants: tensors that the program holds, by the nodes that stand for them.
@@ -57,7 +57,7 @@ class Translator:
     problems: dict[Node, Problem] = field(default_factory=dict)
 
     def run(self, body: Sequence[Node], entering: Sequence[Node], leaving: Sequence[Node]) -> Translated:
-        """The graph that computes some nodes.
+        """Return the graph that computes some nodes.
 
         :param entering: values that come from outside: the graph's inputs.
         :param leaving: the graph's outputs.
@@ -138,7 +138,7 @@ class Translator:
         return self.graph.op("Mul", input, mask, like=input)
 
     def masks_between(self, out: Type, given: Mapping[str, Any]) -> list[Value]:
-        """Dropout between recurrent layers, on the result of each but the last one, time first."""
+        """Return masks of dropout between recurrent layers, on each result but the last, time first."""
         batch_first, p = given["batch_first"], given["dropout"]
         shape = (out.shape[1], out.shape[0], *out.shape[2:]) if batch_first else out.shape
         kind = Type(shape, out.dtype)
@@ -153,7 +153,7 @@ class Translator:
 
     # -- the model
     def result(self, x: Any) -> Value:
-        """An output: a node's own result, also where it is an input or a constant."""
+        """Return an output: a node's own result, also if it is an input or a constant."""
         return self.graph.op("Identity", x, like=x)
 
     def reading(self, inputs: Sequence[tuple[str, Type]], outputs: Sequence[Value]) -> Reading:
@@ -181,14 +181,14 @@ def _element(dtype: torch.dtype) -> int:
 
 
 def _missing(value: Any) -> Any:
-    """In place of a result that could not be translated, so that all problems are found."""
+    """Stand in for a result that could not be translated, so that all problems are found."""
     if isinstance(value, torch.Tensor):
         return Value("missing", tuple(n if isinstance(n, int) else 1 for n in value.shape), value.dtype)
     return tuple(map(_missing, value)) if isinstance(value, (tuple, list)) else None
 
 
 def _overload(target: Any) -> str | None:
-    """The name of an operation of ATen with its overload."""
+    """Return the name of an operation of ATen with its overload."""
     if isinstance(target, torch._ops.OpOverload):
         if target.namespace != "aten":
             return f"{target.namespace}::{target._opname}.{target._overloadname}"
@@ -197,7 +197,7 @@ def _overload(target: Any) -> str | None:
 
 
 def described(value: Any) -> Any:
-    """The type of a traced value: of a tensor, or of each of several; None of what is neither."""
+    """Return the type of a traced value: of a tensor, or of each of several; None for anything else."""
     if isinstance(value, torch.Tensor):
         if value.dtype not in DTYPES:
             raise Unsupported(f"numbers of type {value.dtype}")
@@ -208,7 +208,7 @@ def described(value: Any) -> Any:
 
 
 def bound(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by the names of the operation's schema, those that are left out with their defaults."""
+    """Return arguments by the names of the operation's schema, with defaults for those left out."""
     found: dict[str, Any] = {}
     for k, formal in enumerate(op._schema.arguments):
         if k < len(args) and not formal.kwarg_only:
@@ -221,7 +221,7 @@ def bound(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, A
 
 
 def typed(found: Any, out: Any) -> Any:
-    """Results with the types that PyTorch gives them."""
+    """Return results with the types that PyTorch gives them."""
     if isinstance(out, Type):
         return Value(found.name, out.shape, out.dtype)
     if isinstance(out, tuple):
@@ -230,7 +230,7 @@ def typed(found: Any, out: Any) -> Any:
 
 
 def where(node: Node) -> str:
-    """The line of the module that calls an operation: the innermost one that is not PyTorch's own."""
+    """Return the line of the module that calls an operation: the innermost one outside of PyTorch."""
     trace = node.meta.get("stack_trace") or ""
     lines = re.findall(r'File "([^"]+)", line (\d+)', trace)
     own = [(f, n) for f, n in lines if "/torch/" not in f] or lines

@@ -1,4 +1,4 @@
-"""A captured module is compared with the module itself, once for each program."""
+"""Compare a captured module with the module itself, once for each program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Holder(nn.Module):
 
 @dataclass(frozen=True)
 class Expected:
-    """What the module itself gives, and the state of PyTorch's generator afterwards."""
+    """Hold what the module itself gives, and the state of PyTorch's generator afterwards."""
 
     leaves: Sequence[Any]
     generator: torch.Tensor
@@ -66,7 +66,7 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
 
 
 def compare(label: str, wanted: Expected, found: Any) -> None:
-    """Raise where a captured module gives something else than the module itself.
+    """Raise an error if a captured module gives something else than the module itself.
 
     :raises CaptureError: which result, and by how much.
     """

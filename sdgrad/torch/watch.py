@@ -1,4 +1,4 @@
-"""What of a module decides what it computes, besides its tensors: a stamp that changes when one of these does."""
+"""Stamp a module: the stamp changes with anything but tensors that decides what the module computes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IGNORED = OF_EVERY_MODULE | {STATE, "_flat_weights", "_flat_weight_refs"}  # the
 
 
 def stamp(module: nn.Module) -> Hashable:
-    """Equal for two calls between which no submodule, attribute, hook or mode of the module was changed.
+    """Return a value that is equal for two calls if no submodule, attribute, hook or mode was changed between.
 
     Content of attributes that are neither plain values nor lists, tuples or dicts of such is not looked at.
     """
@@ -45,5 +45,5 @@ def _plain(value: Any) -> Hashable:
 
 
 def has_backward_hooks(module: nn.Module) -> nn.Module | None:
-    """A submodule with hooks that eager's backward pass calls between its operations."""
+    """Return a submodule with hooks that eager's backward pass calls between its operations; else None."""
     return next((m for m in module.modules() if any(m.__dict__[name] for name in BACKWARD_HOOKS)), None)

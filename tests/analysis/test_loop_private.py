@@ -3,7 +3,8 @@
 import pytest
 from treetext import program
 
-from sdgrad.analysis.loop_private import region_locals, users, within_blocks
+from sdgrad.analysis.loop_private import region_locals, within_blocks
+from sdgrad.analysis.uses import users
 
 DECLARATIONS = """
     argument x: float64[8, 8]

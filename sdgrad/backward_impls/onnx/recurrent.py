@@ -1,4 +1,4 @@
-"""Recurrent layers: backwards through time over the gates, and one product for each matrix behind it.
+"""Reverse recurrent layers: backwards through time over the gates, then one product for each matrix.
 
 The adjoint of a step, taken as it is, adds the outer product of the gates' cotangents and the state to the gradient of
 the weights: ``steps`` small products. Here the cotangents of all steps are collected, and the weights' gradients are
@@ -23,7 +23,7 @@ STATES = {"LSTM": 2, "GRU": 1}  # that a step hands to the next
 
 
 def stacked(b: Builder, parts: Sequence[Tensor]) -> Tensor:
-    """The tensors of the directions as one."""
+    """Return the tensors of the directions as one."""
     if len(parts) == 1:
         return parts[0].unsqueeze(0)
     result = b.declare("t", [len(parts), *parts[0].shape], parts[0].dtype)
@@ -82,18 +82,18 @@ class Backwards:
         return x.transpose([1, 0, 2]) if self.layout else x
 
     def at(self, k: int, d: int, t: sympy.Expr) -> Tensor:
-        """What step ``t`` kept."""
+        """Return a value that step ``t`` kept."""
         return self.kept[k].select(0, d).select(0, t)
 
     def states(self, k: int, d: int, at: Callable[[sympy.Expr, bool], sympy.Expr], t: sympy.Expr) -> Tensor:
         return self.history[k].select(0, d).select(0, at(t, self.backwards[d]))
 
     def rows(self, k: int, d: int) -> Tensor:
-        """The states that the steps of a direction start from: time, batch, hidden."""
+        """Return the states that the steps of a direction start from: time, batch, hidden."""
         return self.history[k].select(0, d).slice(0, before(sympy.Integer(0), self.backwards[d]), self.steps)
 
     def inside(self, t: sympy.Expr, row: sympy.Expr) -> Element | None:
-        """Whether a sequence is as long; None where all are."""
+        """Return the condition that a sequence is long enough; None if all are."""
         return element(t, np.int64) < self.lengths[row] if self.lengths is not None else None
 
     def put(self, into: list[Tensor], k: int, d: int, t: sympy.Expr, value: Tensor) -> Tensor:
@@ -107,13 +107,13 @@ class Backwards:
         return value
 
     def by_state(self, d: int, t: sympy.Expr, first: int, count: int) -> Tensor:
-        """What some of the gates hand to the state that they were computed from."""
+        """Return what some of the gates hand to the state that they were computed from."""
         first, count = first * self.hidden, count * self.hidden
         gates = self.again[d].select(0, t).slice(FEATURES, first, count)
         return self.b.matmul(gates, self.r.select(0, d).slice(0, first, count))
 
     def run(self, step: Callable[[int, sympy.Expr, list[Tensor]], list[Tensor]]) -> None:
-        """All directions: ``step(direction, t, cotangents)`` gives those of the states that step ``t`` starts from."""
+        """Run all directions; ``step(direction, t, cotangents)`` returns those of the states before step ``t``."""
         b = self.b
         for d, backwards in enumerate(self.backwards):
             shape = [self.batch, self.hidden]
@@ -128,6 +128,8 @@ class Backwards:
                 start.append(state)
 
     def _hand_on(self, state: Tensor, new: Tensor, t: sympy.Expr) -> None:
+        """Pass a state's cotangent to the step before, unless the sequence had ended."""
+
         def given(*i: sympy.Expr) -> Element:
             inside = self.inside(t, i[0])
             return new[i] if inside is None else where(inside, new[i], state[i])
@@ -135,7 +137,7 @@ class Backwards:
         self.b.assign(state, given)
 
     def over_time(self, left: Tensor, right: Tensor) -> Tensor:
-        """``sum over time and batch of left' right``."""
+        """Return ``sum over time and batch of left' right``."""
         return self.b.reduction(
             [left.shape[2], right.shape[2]],
             left.shape[:2],
@@ -145,7 +147,7 @@ class Backwards:
         )
 
     def gradients(self, by_states: Callable[[int], Tensor] | None = None) -> list[Tensor | None]:
-        """Of the operands up to the initial states.
+        """Return the gradients of the operands up to the initial states.
 
         :param by_states: the gradient of a direction's weights of the state, if it is not ``again' h``.
         """
@@ -160,6 +162,7 @@ class Backwards:
         return [self.time_first(to_input), to_w, to_r, self._to_bias(), None, *starts]
 
     def _to_bias(self) -> Tensor | None:
+        """Return the gradient of the biases; None if there are none."""
         if not self.reversal.has(3):
             return None
         count = self.gates * self.hidden
@@ -220,7 +223,7 @@ def lstm_step(layer: Backwards, holes: Tensor | None, d: int, t: sympy.Expr, giv
 
 
 def to_peepholes(layer: Backwards) -> Tensor:
-    """Those of ``i`` and ``f`` look at the cell before a step, that of ``o`` at the cell after it."""
+    """Return the gradient of peepholes: ``i`` and ``f`` see the cell before a step, ``o`` the cell after it."""
     result = layer.b.declare("t", [len(layer.backwards), 3 * layer.hidden], layer.x.dtype)
     for d, backwards in enumerate(layer.backwards):
         cells = layer.history[1].select(0, d)

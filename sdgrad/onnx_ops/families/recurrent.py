@@ -1,4 +1,4 @@
-"""Recurrent networks: a loop over time around products and gates.
+"""Lower recurrent networks: a loop over time around products and gates.
 
 Elman 1990 (RNN), Hochreiter and Schmidhuber 1997 (LSTM), Cho et al. 2014 (GRU), in the standard's layout.
 """
@@ -45,7 +45,7 @@ DEFAULTS |= {"thresholdedrelu": (1.0, 0.0), "scaledtanh": (1.0, 1.0)}
 
 
 def chosen(names: Sequence[str], alpha: Sequence[float], beta: Sequence[float]) -> list[Activation]:
-    """Activations with their parameters, which are consumed in order."""
+    """Return activations with their parameters, which are consumed in order."""
     first, second = list(alpha), list(beta)
     found = []
     for name in names:
@@ -62,18 +62,18 @@ def chosen(names: Sequence[str], alpha: Sequence[float], beta: Sequence[float]) 
 
 
 def before(t: sympy.Expr, backwards: bool) -> sympy.Expr:
-    """Where a history has the state that step ``t`` starts from."""
+    """Return where a history has the state that step ``t`` starts from."""
     return t + 1 if backwards else t
 
 
 def after(t: sympy.Expr, backwards: bool) -> sympy.Expr:
-    """Where a history has the state that step ``t`` leaves."""
+    """Return where a history has the state that step ``t`` leaves."""
     return t if backwards else t + 1
 
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a layer, by the operator's attributes."""
+    """Describe a layer, by the operator's attributes."""
 
     kind: str
     direction: str
@@ -119,30 +119,30 @@ class Layer:
         self.given = [self.products(w.select(0, d), d) for d in range(count)]
 
     def start(self, given: Tensor | None) -> Tensor:
-        """The initial state: direction, batch, hidden."""
+        """Return the initial state: direction, batch, hidden."""
         if given is None:
             return self.b.full([len(self.directions), self.batch, self.hidden], 0, self.x.dtype)
         return given.transpose([1, 0, 2]) if self.layout else given
 
     def products(self, w: Tensor, d: int) -> Tensor:
-        """``x @ W.T + bias`` for all steps at once: time, batch, gates."""
+        """Return ``x @ W.T + bias`` for all steps at once: time, batch, gates."""
         flat = self.x.reshape([self.steps * self.batch, self.x.shape[2]])
         found = self.biased(self.b.matmul(flat, w.transpose()), d, 0, self.gates)
         return found.reshape([self.steps, self.batch, self.gates * self.hidden])
 
     def again(self, h: Tensor, d: int, first: int, count: int) -> Tensor:
-        """``h @ R.T + bias`` for some of the gates."""
+        """Return ``h @ R.T + bias`` for some of the gates."""
         rows = self.r.select(0, d).slice(0, first * self.hidden, count * self.hidden)
         return self.biased(self.b.matmul(h, rows.transpose()), d, self.gates + first, count)
 
     def biased(self, product: Tensor, d: int, first: int, count: int) -> Tensor:
-        """With the biases of some gates: those for the input come first, then those for the state."""
+        """Add the biases of some gates: those for the input come first, then those for the state."""
         if self.bias is None:
             return product
         return product + self.bias.select(0, d).slice(0, first * self.hidden, count * self.hidden)
 
     def gate(self, tensor: Tensor, k: int) -> Tensor:
-        """One gate's share along the last axis."""
+        """Return one gate's share along the last axis."""
         return tensor.slice(-1, k * self.hidden, self.hidden)
 
     def activated(self, function: Activation, own: Tensor, again: Tensor, k: int) -> Tensor:
@@ -153,7 +153,7 @@ class Layer:
         return x if self.clip is None else clipped(x, -self.clip, self.clip)
 
     def keep(self, k: int, value: Tensor, d: int, t: sympy.Expr) -> Tensor:
-        """What a step computes, kept for an adjoint: direction, time, batch, hidden."""
+        """Keep a value of a step for an adjoint: direction, time, batch, hidden."""
         if k not in self.kept:
             self.kept[k] = self.b.declare("g", [len(self.directions), self.steps, self.batch, self.hidden], value.dtype)
         self.b.copy(value, self.kept[k].select(0, d).select(0, t))
@@ -165,7 +165,7 @@ class Layer:
         starts: Sequence[Tensor],
         step: Callable[[int, sympy.Expr, list[Tensor]], list[Tensor]],
     ) -> list[Tensor]:
-        """All directions: ``step(direction, t, states)`` gives the states after step ``t``.
+        """Run all directions: ``step(direction, t, states)`` gives the states after step ``t``.
 
         Sequences shorter than the longest keep their states, and give zeros. Behind what the standard says come, for
         adjoints, the states from the first to the last (:func:`before`, :func:`after`), and what the steps kept.
@@ -192,6 +192,7 @@ class Layer:
         return [self.y, *self.final, *own]
 
     def _advance(self, states: list[Tensor], new: list[Tensor], inside, d: int, t: sympy.Expr) -> None:
+        """Take the new states, and put the output of the step; both only for sequences that are long enough."""
         into = self.y.select(0, t).select(0, d)
         if inside is None:
             self.b.copy(new[0], into)

@@ -1,4 +1,4 @@
-"""Resampling: Resize, Upsample."""
+"""Lower Resize and Upsample: separable resampling by small matrices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdgrad.record.tensors import Tensor
 
 
 def coordinates(n: int, m: int, scale: float, mode: str, roi: tuple[float, float]) -> np.ndarray:
-    """Where the ``m`` results along an axis are, in the coordinates of its ``n`` inputs."""
+    """Return where the ``m`` results along an axis are, in the coordinates of its ``n`` inputs."""
     k = np.arange(m, dtype=np.float64)
     if mode == "align_corners":
         return k * (n - 1) / (n * scale - 1) if m > 1 else np.zeros(1)
@@ -44,7 +44,7 @@ NEAREST: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def cubic(distance: np.ndarray, a: float) -> np.ndarray:
-    """Keys 1981."""
+    """Return the cubic convolution kernel (Keys 1981)."""
     t = np.abs(distance)
     near = ((a + 2) * t - (a + 3)) * t * t + 1
     far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
@@ -58,7 +58,7 @@ def triangle(distance: np.ndarray) -> np.ndarray:
 def weights(
     at: np.ndarray, n: int, scale: float, mode: str, rounding: str, a: float, antialias: bool, exclude: bool
 ) -> np.ndarray:
-    """The matrix that resamples along one axis: results by inputs."""
+    """Return the matrix that resamples along one axis: results by inputs."""
     matrix = np.zeros((len(at), n))
     if mode == "nearest":
         taken = np.clip(NEAREST[rounding](at), 0, n - 1).astype(int)
@@ -80,7 +80,7 @@ def weights(
 
 
 def applied(b: Builder, x: Tensor, axis: int, matrix: np.ndarray) -> Tensor:
-    """A sparse matrix along one axis: each result is a sum of a few elements, the same number for all."""
+    """Multiply by a sparse matrix along one axis: each result is a sum of equally many elements."""
     rows = [np.flatnonzero(r) for r in matrix]
     width = max(map(len, rows), default=1)
     taken = np.zeros((len(rows), width), np.int64)
@@ -180,6 +180,7 @@ def _filled(x: Tensor, flags: Tensor, axis: int, value: float):
 
 @lowering("Upsample", since=9)
 def upsample(b: Builder, x: Tensor, scales: Tensor, *, mode: str) -> Tensor:
+    """Enlarge by factors, as an older version of Resize."""
     factors = [float(s) for s in constant_of(scales, "scales")]
     for axis, s in enumerate(factors):
         n = x.shape[axis]

@@ -58,8 +58,7 @@ from sdgrad.program.tree import (
     Region,
     Scope,
     Store,
-    children,
-    with_children,
+    map_blocks,
 )
 from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
@@ -97,7 +96,7 @@ class Matcher:
             return [node]
         if isinstance(node, Leaf):
             return list(split_stores(node, self.program, self.calls))
-        return [with_children(node, tuple(self.block(b) for b in children(node)))]
+        return [map_blocks(node, self.block)]
 
     def calls(self, leaf: Leaf) -> list[Node] | None:
         """Return the calls that compute a leaf of one store; None if it is no contraction for BLAS."""

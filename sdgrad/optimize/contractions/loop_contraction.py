@@ -20,7 +20,8 @@ from dataclasses import dataclass, field, replace
 import sympy
 
 from sdgrad.analysis.access_relations import covers, loop_param
-from sdgrad.analysis.loop_private import region_locals, used, users
+from sdgrad.analysis.loop_private import region_locals
+from sdgrad.analysis.uses import used, users
 from sdgrad.optimize.contractions.recognition import Contraction, recognise, terms
 from sdgrad.program.leaves import live
 from sdgrad.program.names import Names
@@ -38,10 +39,9 @@ from sdgrad.program.tree import (
     Scope,
     Store,
     SymbolAssign,
-    children,
+    map_blocks,
     rewritten,
     walk,
-    with_children,
     writes,
 )
 from sdgrad.rewrite.scalar_expansion import indexed, over_trips, share_of, wider
@@ -81,7 +81,7 @@ class Mover:
         """Return the nodes that replace one node; parallel maps stay as they are."""
         if isinstance(node, (Leaf, Scope)):
             return (node,)
-        changed = with_children(node, tuple(self.block(b) for b in children(node)))
+        changed = map_blocks(node, self.block)
         if not isinstance(node, Loop) or not isinstance(changed, Loop):
             return (changed,)
         private = region_locals(node, self.users, self.program) - self.viewed

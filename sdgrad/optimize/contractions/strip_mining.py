@@ -28,7 +28,8 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.access_relations import loop_param, value_expr
-from sdgrad.analysis.loop_private import used, within_blocks
+from sdgrad.analysis.loop_private import within_blocks
+from sdgrad.analysis.uses import used
 from sdgrad.config import config
 from sdgrad.optimize.contractions.independent_iterations import independent_but_for_sums, symbols_first
 from sdgrad.optimize.contractions.sliding_windows import Product, Trips, Window
@@ -50,9 +51,8 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
-    children,
+    map_blocks,
     reads,
-    with_children,
 )
 from sdgrad.rewrite.fusion import drop_stores, fuse_block
 from sdgrad.rewrite.scalar_expansion import indexed, wider
@@ -108,7 +108,7 @@ class Stripper:
             done = body.in_strips() if body is not None else None
             if done is not None:
                 return done
-        return (with_children(node, tuple(self.block(b) for b in children(node))),)
+        return (map_blocks(node, self.block),)
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,7 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
-    children,
-    with_children,
+    map_blocks,
 )
 from sdgrad.rewrite.fusion import depends, fusable, fuse_block, merge
 from sdgrad.rewrite.identity_leaf import begin
@@ -93,7 +92,7 @@ class Sweeper:
         sweep = Sweep()
         for node in block:
             if not isinstance(node, (Leaf, Scope)):
-                node = with_children(node, tuple(self.block(b) for b in children(node)))
+                node = map_blocks(node, self.block)
             parts = separated(node, self.program) if isinstance(node, Leaf) else None
             trial = self.extended(sweep, node, parts)
             if trial is None:

@@ -45,8 +45,7 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
-    children,
-    with_children,
+    map_blocks,
 )
 from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
@@ -135,7 +134,7 @@ class Splitter:
             return (node,)
         if isinstance(node, Leaf):
             return split_stores(node, self.program, self.split) if Triangle.of(node) is not None else (node,)
-        return (with_children(node, tuple(self.block(b) for b in children(node))),)
+        return (map_blocks(node, self.block),)
 
     def split(self, leaf: Leaf) -> Block | None:
         """Return the tiles of a contraction over a triangle; None if it is none, or too small to pay."""

@@ -57,11 +57,10 @@ from sdgrad.program.tree import (
     Program,
     Store,
     SymbolAssign,
-    children,
+    map_blocks,
     reads,
     rewritten,
     walk,
-    with_children,
     writes,
 )
 from sdgrad.program.window import Window
@@ -147,7 +146,7 @@ class BroadcastElimination:
 
     def inside(self, node: Node) -> Node:
         """Do the same in the blocks of a node."""
-        return with_children(node, tuple(self.block(b) for b in children(node)))
+        return map_blocks(node, self.block)
 
     def container(self, name: str) -> Container:
         return self.made[name] if name in self.made else self.program.containers[name]

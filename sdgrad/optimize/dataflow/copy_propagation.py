@@ -25,11 +25,11 @@ from sdgrad.program.tree import (
     Program,
     Store,
     children,
+    map_blocks,
     own_reads,
     reads,
     rewritten,
     walk,
-    with_children,
     writes,
 )
 from sdgrad.rewrite.fusion import drop_stores
@@ -83,7 +83,7 @@ def _block(block: Block, program: Program, copies: set[str], whole: set[str]) ->
     :param copies: temporaries that are written once.
     :param whole: containers with memory of their own and without views.
     """
-    nodes = [with_children(n, tuple(_block(b, program, copies, whole) for b in children(n))) for n in block]
+    nodes = [map_blocks(n, lambda b: _block(b, program, copies, whole)) for n in block]
     for k, node in enumerate(nodes):
         found = [Copy(*pair, is_twin=False) for pair in _copied(node, program, copies, whole)]
         found += [Copy(*pair, is_twin=True) for pair in _twins(node, program, copies, whole)]

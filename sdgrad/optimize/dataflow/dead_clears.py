@@ -24,7 +24,8 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from sdgrad.analysis.access_relations import access_relation, injective, loop_param
-from sdgrad.analysis.loop_private import region_locals, users
+from sdgrad.analysis.loop_private import region_locals
+from sdgrad.analysis.uses import users
 from sdgrad.program.tree import (
     Block,
     Leaf,
@@ -37,10 +38,10 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     children,
+    map_blocks,
     own_reads,
     reads,
     walk,
-    with_children,
 )
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.symbolic.expr import sym
@@ -113,7 +114,7 @@ def _without(block: Block, dead: set[tuple[int, int]], count: list[int]) -> Bloc
             left = drop_stores(node, lambda s, position=position: (position, id(s)) in dead)
             out += [left] if left.stores else []
         else:
-            out.append(with_children(node, tuple(_without(b, dead, count) for b in children(node))))
+            out.append(map_blocks(node, lambda b: _without(b, dead, count)))
     return tuple(out)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sdgrad.analysis.loop_private import within_blocks
-from sdgrad.program.tree import Block, Leaf, Node, Program, children, reads, with_children
+from sdgrad.program.tree import Block, Leaf, Node, Program, map_blocks, reads
 from sdgrad.rewrite.fusion import drop_stores
 
 
@@ -31,7 +31,7 @@ def _block(block: Block, temporary: frozenset[str]) -> Block:
     out: list[Node] = []
     later: set[str] = set()  # live after the node
     for node in reversed(block):
-        node = with_children(node, tuple(_block(b, temporary) for b in children(node)))
+        node = map_blocks(node, lambda b: _block(b, temporary))
         if isinstance(node, Leaf) and (unread := _unread(node, temporary - later)):
             node = drop_stores(node, lambda s, unread=unread: s.container in unread)
             if not node.stores:

@@ -18,10 +18,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sdgrad.analysis.access_relations import covers
-from sdgrad.analysis.loop_private import used, users
+from sdgrad.analysis.uses import used, users
 from sdgrad.optimize.dataflow.copy_propagation import same_element
 from sdgrad.program.rename import renamed
-from sdgrad.program.tree import Block, Leaf, Load, Node, Program, Store, children, reads, walk, with_children
+from sdgrad.program.tree import (
+    Block,
+    Leaf,
+    Load,
+    Node,
+    Program,
+    Store,
+    map_blocks,
+    reads,
+    walk,
+)
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.rewrite.reduction_init import number, starts
 
@@ -43,7 +53,7 @@ def _block(block: Block, program: Program, everywhere: Counter[str], once: bool,
     :param once: True if the block runs once.
     :param moved: gets the destinations by their sources.
     """
-    nodes = [with_children(n, tuple(_block(b, program, everywhere, False, moved) for b in children(n))) for n in block]
+    nodes = [map_blocks(n, lambda b: _block(b, program, everywhere, False, moved)) for n in block]
     k = 0
     while k < len(nodes):
         for copy in _copies(nodes[k], program):

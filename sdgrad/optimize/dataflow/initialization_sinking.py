@@ -25,7 +25,7 @@ import islpy as isl
 import sympy
 
 from sdgrad.analysis.access_relations import access_relation, injective, leaf_relation, loop_param
-from sdgrad.analysis.loop_private import used
+from sdgrad.analysis.uses import used
 from sdgrad.config import config
 from sdgrad.optimize.locality.strides import known_bytes
 from sdgrad.program.leaves import rename_instr
@@ -41,9 +41,8 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
-    children,
+    map_blocks,
     walk,
-    with_children,
 )
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.rewrite.index_loads import assigned_symbols
@@ -65,9 +64,7 @@ def _block(block: Block, program: Program, around: tuple[Param, ...]) -> Block:
     for k, node in enumerate(block):
         for store in node.stores if isinstance(node, Leaf) else ():
             sinking.sink(k, store)
-    return tuple(
-        with_children(n, tuple(_block(b, program, _with(around, n)) for b in children(n))) for n in sinking.block()
-    )
+    return tuple(map_blocks(n, lambda b: _block(b, program, _with(around, n))) for n in sinking.block())
 
 
 @dataclass

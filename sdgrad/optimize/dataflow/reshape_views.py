@@ -20,7 +20,7 @@ import dace
 from dace import data as dt
 
 from sdgrad.analysis.access_relations import covers
-from sdgrad.analysis.loop_private import used
+from sdgrad.analysis.uses import used
 from sdgrad.program.tree import Block, Container, Leaf, Load, Node, Program, Store, walk, writes
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.symbolic.expr import same

@@ -48,6 +48,7 @@ from sdgrad.program.tree import (
     Value,
     children,
     local_names,
+    map_blocks,
     reads,
     walk,
     whole_region,
@@ -303,5 +304,5 @@ def within(block: Block) -> Block:
     """Schedule the maps of a block sequentially, inside of one thread."""
     return tuple(
         replace(n, schedule=INSIDE, sequential=n.sequential) if isinstance(n, (Leaf, Scope)) else n
-        for n in (with_children(n, tuple(within(b) for b in children(n))) for n in block)
+        for n in (map_blocks(n, within) for n in block)
     )

@@ -18,7 +18,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.cost_model import trips
-from sdgrad.analysis.loop_private import used
+from sdgrad.analysis.uses import used
 from sdgrad.config import config
 from sdgrad.program.tree import Block, Container, Expr, Leaf, Load, Loop, Program, Store, children, local_names, walk
 from sdgrad.symbolic.expr import free_names, sym

@@ -16,7 +16,7 @@ import sympy
 
 from sdgrad.config import config
 from sdgrad.optimize.locality.strides import known_trips, steps
-from sdgrad.program.tree import Block, Leaf, Let, Node, Param, Program, children, with_children
+from sdgrad.program.tree import Block, Leaf, Let, Node, Param, Program, map_blocks
 from sdgrad.symbolic.expr import free_names, sym
 
 
@@ -29,7 +29,7 @@ def walk_memory(program: Program) -> Program:
     def node(n: Node) -> Node:
         if isinstance(n, Leaf):
             return _ordered(n, program)
-        return with_children(n, tuple(block(b) for b in children(n)))
+        return map_blocks(n, block)
 
     return replace(program, body=block(program.body))
 

@@ -19,7 +19,17 @@ import sympy
 from sdgrad.analysis.cost_model import Middle, counted, entered
 from sdgrad.config import config
 from sdgrad.optimize.locality.strides import known_bytes, known_trips, steps
-from sdgrad.program.tree import Block, Leaf, Load, Node, NodeCall, Program, Store, children, walk, with_children
+from sdgrad.program.tree import (
+    Block,
+    Leaf,
+    Load,
+    Node,
+    NodeCall,
+    Program,
+    Store,
+    map_blocks,
+    walk,
+)
 from sdgrad.symbolic.expr import free_names
 
 TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
@@ -82,7 +92,7 @@ def _block(block: Block, around: Middle, targets: set[str], program: Program) ->
             out.append(_streamed(node, around, targets, program))
             continue
         _, inner = entered(node, around)
-        out.append(with_children(node, tuple(_block(b, inner, targets, program) for b in children(node))))
+        out.append(map_blocks(node, lambda b: _block(b, inner, targets, program)))
     return tuple(out)
 
 

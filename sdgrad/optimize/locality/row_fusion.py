@@ -40,10 +40,9 @@ from sdgrad.program.tree import (
     Program,
     Scope,
     Store,
-    children,
+    map_blocks,
     own_reads,
     walk,
-    with_children,
 )
 from sdgrad.rewrite.fusion import depends
 from sdgrad.symbolic import code
@@ -88,7 +87,7 @@ class Fusion:
         """Fuse the leaves of a block, inner blocks first."""
         out: list[Node | Rows] = []
         for node in block:
-            node = with_children(node, tuple(self.block(b) for b in children(node)))
+            node = map_blocks(node, self.block)
             place, joined = self.partner(out, node) if isinstance(node, Leaf) else (0, None)
             if joined is None:
                 out.append(node)

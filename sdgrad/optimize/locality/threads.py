@@ -33,8 +33,8 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     children,
+    map_blocks,
     walk,
-    with_children,
 )
 from sdgrad.symbolic.expr import free_names, sym
 
@@ -64,7 +64,7 @@ def _node(node: Node, ranges: Ranges, program: Program) -> Node:
         return _scheduled(node, ranges, program)
     if isinstance(node, Loop):
         ranges = _facts_inside(node, ranges, program)
-    return with_children(node, tuple(_block(b, ranges, program) for b in children(node)))
+    return map_blocks(node, lambda b: _block(b, ranges, program))
 
 
 def _scheduled(node: Leaf | Scope, ranges: Ranges, program: Program) -> Node:

@@ -29,7 +29,7 @@ from dace.symbolic import int_floor
 
 from sdgrad.analysis.access_relations import access_relation
 from sdgrad.analysis.enclosing import places
-from sdgrad.analysis.loop_private import used
+from sdgrad.analysis.uses import used
 from sdgrad.config import config
 from sdgrad.program.tree import (
     Container,

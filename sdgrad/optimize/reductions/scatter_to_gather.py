@@ -52,8 +52,7 @@ from sdgrad.program.tree import (
     Node,
     Program,
     Store,
-    children,
-    with_children,
+    map_blocks,
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
@@ -86,7 +85,7 @@ class Gatherer:
             if isinstance(node, Leaf):
                 self.leaf(node, out)
             elif isinstance(node, (Loop, Branch)):
-                out.append(with_children(node, tuple(self.block(b) for b in children(node))))
+                out.append(map_blocks(node, self.block))
             else:
                 out.append(node)
         return tuple(out)

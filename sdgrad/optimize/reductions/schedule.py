@@ -41,6 +41,7 @@ from sdgrad.program.tree import (
     SymbolAssign,
     children,
     local_names,
+    map_blocks,
     walk,
     with_children,
 )
@@ -72,7 +73,7 @@ class Scheduler:
             return self.leaf(node, outer)
         if isinstance(node, Scope):
             return [self.scope(node, outer)]
-        return [with_children(node, tuple(self.block(b, outer) for b in children(node)))]
+        return [map_blocks(node, lambda b: self.block(b, outer))]
 
     def scope(self, node: Scope, outer: tuple[Param, ...]) -> Node:
         """Order the body of a structured map; the map is sequential if its iterations may store to one element."""

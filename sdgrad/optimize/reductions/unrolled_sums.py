@@ -32,7 +32,18 @@ from sdgrad.config import config
 from sdgrad.program.leaves import live, params_of, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
-from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Param, Program, Scope, Store, children, with_children
+from sdgrad.program.tree import (
+    Block,
+    Instr,
+    Leaf,
+    Let,
+    Node,
+    Param,
+    Program,
+    Scope,
+    Store,
+    map_blocks,
+)
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 
@@ -55,7 +66,7 @@ def _node(node: Node, names: Names) -> Node:
         return _unrolled(node, summed, names) if summed and _is_short(summed) else node
     if isinstance(node, Scope):
         return node  # inside a map the loops stay
-    return with_children(node, tuple(_block(b, names) for b in children(node)))
+    return map_blocks(node, lambda b: _block(b, names))
 
 
 def _is_candidate(leaf: Leaf) -> bool:
