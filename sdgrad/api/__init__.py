@@ -1,1 +1,1 @@
-"""The public functions."""
+"""The public functions, by which users differentiate functions and graphs."""

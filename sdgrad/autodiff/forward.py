@@ -129,7 +129,7 @@ class Forward:
 
 
 def zeroed_before_use(containers: list[Container], body: Block, tangents: Tangents) -> Block:
-    """The body with every container zero before its first use, under any name, unless that defines all of it."""
+    """Return the body with every tangent set to zero before its first use, unless that use defines all of it."""
     assigned = {n.symbol for n in walk(body) if isinstance(n, SymbolAssign)}
     out = list(body)
     for container in containers:

@@ -61,7 +61,7 @@ class LeafTangent:
 
     # -- one body for both
     def together(self, skip: list[Store] | None = None) -> list[Node]:
-        """The leaf with its tangent; that of stores in ``skip`` is computed elsewhere."""
+        """Return the leaf with its tangent; the tangent of stores in ``skip`` is computed elsewhere."""
         body: list[Instr] = []
         before: list[Node] = []
         for instr in self.leaf.body:
@@ -143,7 +143,7 @@ class LeafTangent:
         return False
 
     def apart(self, store: Store) -> list[Node]:
-        """One leaf for each summand of a store's tangent, before the primal one."""
+        """Return one leaf for each term of a store's tangent, to run before the primal leaf."""
         body = [x for i in self.leaf.body if not isinstance(i, Store) for x in self.with_tangent(i)]
         if store.value not in self.dots:
             return []

@@ -117,7 +117,7 @@ class Builder:
 
 
 def clear_cotangent(build: Builder, context: CallContext, connector: str) -> None:
-    """The result was overwritten by the call: what it held before has no cotangent."""
+    """Clear the cotangent of a result: the call overwrote what the result held before."""
     region = context.call.outputs[connector]
     root = context.program.root(region.container)
     whole = list(region.subset.size()) == list(context.program.containers[root].shape)

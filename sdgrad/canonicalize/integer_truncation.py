@@ -15,8 +15,10 @@ from sdgrad.program.tree import Leaf, Program, walk
 INTEGERS = ("int", "bool")
 
 
-def refuse_truncation(program: Program) -> None:
-    """Check all assignments to scalars. Elements of arrays are exempt: NumPy truncates these, too.
+def refuse_truncation(program: Program) -> Program:
+    """Check all assignments to scalars, and return the program as it is.
+
+    Elements of arrays are exempt: NumPy truncates these, too.
 
     :raises ParseError: an assignment gives an integer scalar a real number, or a real one a complex number.
     """
@@ -33,3 +35,4 @@ def refuse_truncation(program: Program) -> None:
                     f"{node.source}: '{store.container}' holds {own} numbers from its first value on, and gets a "
                     f"{given} one here. Write the first one as {first} or the like, or use another name"
                 )
+    return program

@@ -29,6 +29,7 @@ from sdgrad.config import config
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.leaves import live, mentioned, rename_instr, same_values
 from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
 from sdgrad.program.symbols import used_symbols, view_symbols
 from sdgrad.program.tree import (
     Block,
@@ -50,8 +51,9 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_stores, fuse_block
+from sdgrad.rewrite.fusion import drop_stores, fuse, fuse_block
 from sdgrad.rewrite.index_loads import assigned_symbols, with_local_indices
+from sdgrad.rewrite.reduction_init import start_fresh
 from sdgrad.rewrite.scalar_expansion import indexed, over_trips, share_of, wider
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
@@ -295,3 +297,13 @@ def _without(expr: ast.expr, name: str) -> ast.expr | None:
         return code.binary(ast.Mult, code.constant(-1), other) if isinstance(expr.op, ast.Sub) else other
     rest = _without(inner, name)
     return ast.BinOp(left=rest, op=expr.op, right=other) if rest is not None else None
+
+
+def distribute_loops(program: Program) -> Program:
+    """Distribute loops until nothing changes, one level of loops a round, and fuse after each round."""
+    for _ in range(config.machine.distribution_rounds):
+        nested = loops_as_nests(program, all_names(program))
+        if nested.body == program.body:
+            break
+        program = fuse(start_fresh(fuse(nested)))
+    return program

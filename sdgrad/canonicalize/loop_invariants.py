@@ -28,6 +28,7 @@ from sdgrad.canonicalize.reduction_nest import Part, ReductionNest, levels
 from sdgrad.config import config
 from sdgrad.program.arrays import fill
 from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
 from sdgrad.program.rename import renamed
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
@@ -44,6 +45,7 @@ from sdgrad.program.tree import (
     children,
     map_blocks,
 )
+from sdgrad.rewrite.fusion import fuse
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 
@@ -204,3 +206,9 @@ def _product(counts: Iterable[Expr]) -> float:
     """Return the product of trip counts, with 64 for every symbol."""
     size = sympy.Mul(*counts)
     return float(size.subs({s: 64 for s in size.free_symbols}))
+
+
+def hoist_invariants(program: Program) -> Program:
+    """Hoist loop invariants, and fuse again; the program itself if there are none."""
+    hoisted = hoist_common(program, all_names(program))
+    return program if hoisted is program else fuse(hoisted)

@@ -13,19 +13,18 @@ from sdgrad.canonicalize.constant_propagation import known_integers
 from sdgrad.canonicalize.integer_truncation import refuse_truncation
 from sdgrad.canonicalize.last_trip import remember_trips
 from sdgrad.canonicalize.loop_bounds import read_bounds_once
-from sdgrad.canonicalize.loop_distribution import loops_as_nests
-from sdgrad.canonicalize.loop_invariants import hoist_common
+from sdgrad.canonicalize.loop_distribution import distribute_loops
+from sdgrad.canonicalize.loop_invariants import hoist_invariants
 from sdgrad.canonicalize.negative_indices import within_arrays
 from sdgrad.canonicalize.negative_indices_in_views import within_parts
 from sdgrad.canonicalize.python_arithmetic import as_python_computes, divide_truly
-from sdgrad.canonicalize.rematerialize import sink_shadows
-from sdgrad.canonicalize.stop_gradient import stop_at
+from sdgrad.canonicalize.rematerialize import rematerialize
+from sdgrad.canonicalize.stop_gradient import stop_at_target
 from sdgrad.config import config
 from sdgrad.lift.control_flow import lift_sdfg
 from sdgrad.lift.custom_regions import close_calls
 from sdgrad.lift.elementary import elementary
 from sdgrad.lift.prepare import prepare
-from sdgrad.program.naming import all_names
 from sdgrad.program.passes import Pass, Phase, Plain, Target, run_passes
 from sdgrad.program.tree import Program
 from sdgrad.rewrite.fusion import fuse
@@ -39,42 +38,9 @@ def is_python(target: Target) -> bool:
     return target.python
 
 
-def truncation(program: Program, target: Target) -> Program:
-    """Refuse names whose type cannot hold a number that is bound to them."""
-    refuse_truncation(program)
-    return program
-
-
 def custom_calls(program: Program, target: Target) -> Program:
     """Bring the statements of custom calls into normal form, each call for itself."""
     return close_calls(program, lambda inner: in_normal_form(inner, replace(target, stop=())))
-
-
-def stopped(program: Program, target: Target) -> Program:
-    """Detach every read of the containers that the target names."""
-    return stop_at(program, target.stop)
-
-
-def loop_invariants(program: Program, target: Target) -> Program:
-    """Hoist common computations out of loops, and fuse again if any was found."""
-    hoisted = hoist_common(program, all_names(program))
-    return program if hoisted is program else fuse(hoisted)
-
-
-def loop_distribution(program: Program, target: Target) -> Program:
-    """Turn loops into parallel nests, one level of loops a round, and fuse after each round."""
-    for _ in range(config.machine.distribution_rounds):
-        nested = loops_as_nests(program, all_names(program))
-        if nested.body == program.body:
-            break
-        program = fuse(start_fresh(fuse(nested)))
-    return program
-
-
-def rematerialized(program: Program, target: Target) -> Program:
-    """Recompute cheap temporaries where they are read, and fuse again if any was found."""
-    sunk = sink_shadows(program, all_names(program))
-    return program if sunk is program else fuse(sunk)
 
 
 CUSTOM_CALLS = Pass(
@@ -111,7 +77,7 @@ REDUCTION_INIT = Pass(
 LIFTED: tuple[Pass, ...] = (
     Pass(
         "integer-truncation",
-        truncation,
+        Plain(refuse_truncation),
         UNORDERED,
         "Refuse a name whose type cannot hold a number that is bound to it: Python would rebind it.",
         when=is_python,
@@ -128,7 +94,7 @@ LIFTED: tuple[Pass, ...] = (
     CUSTOM_CALLS,
     Pass(
         "stop-gradient",
-        stopped,
+        stop_at_target,
         UNORDERED,
         "Read the containers in ``stop`` as constants, before fusion does away with them.",
         optional=False,
@@ -198,21 +164,21 @@ NORMAL_FORM: tuple[Pass, ...] = (
     ),
     Pass(
         "loop-invariants",
-        loop_invariants,
+        Plain(hoist_invariants),
         UNORDERED,
         "Compute common factors of several iterations once, before them.",
         after=("negative-indices",),
     ),
     Pass(
         "loop-distribution",
-        loop_distribution,
+        Plain(distribute_loops),
         UNORDERED,
         "Turn loops without dependences between iterations into parallel nests (Allen & Kennedy 2001, 2.3).",
         after=("loop-invariants",),
     ),
     Pass(
         "rematerialization",
-        rematerialized,
+        Plain(rematerialize),
         UNORDERED,
         "Compute a temporary where it is read if that is cheaper than a load (Briggs et al. 1992).",
         after=("loop-distribution",),

@@ -20,6 +20,7 @@ import dace
 from sdgrad.config import config
 from sdgrad.program.leaves import rename_instr, slice_for
 from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
     Expr,
@@ -37,7 +38,7 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_dead
+from sdgrad.rewrite.fusion import drop_dead, fuse
 from sdgrad.symbolic.expr import free_names, substitute, sym
 
 WHOLE = (
@@ -197,3 +198,9 @@ def _computed(leaf: Leaf, shadow: Shadow, names: Names) -> Leaf:
         index = tuple(substitute(e, params) for e in shadow.index)
         body += [Load(v, shadow.original, index, i.guard), *(rename_instr(s, own, params) for s in shadow.steps)]
     return replace(leaf, body=tuple(body))
+
+
+def rematerialize(program: Program) -> Program:
+    """Rematerialize cheap temporaries, and fuse again; the program itself if there are none."""
+    sunk = sink_shadows(program, all_names(program))
+    return program if sunk is program else fuse(sunk)

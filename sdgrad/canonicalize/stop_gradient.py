@@ -12,6 +12,7 @@ from sdgrad.errors import NameNotFound
 from sdgrad.program.arrays import over
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
+from sdgrad.program.passes import Target
 from sdgrad.program.tree import Block, Container, Instr, Leaf, Let, Load, Node, NodeCall, Program, Store, rewritten
 from sdgrad.symbolic import code
 
@@ -67,3 +68,8 @@ def _with_copies(
         before.append(Leaf(params, body, call.source))
         inputs[connector] = replace(region, container=copied.name)
     return (*before, replace(call, inputs=inputs))
+
+
+def stop_at_target(program: Program, target: Target) -> Program:
+    """Detach every read of the containers that a target names."""
+    return stop_at(program, target.stop)

@@ -50,6 +50,7 @@ class SdgradBackend(Backend):
         outputs_info: Any = None,
         **kwargs: Any,
     ) -> tuple[Any, ...]:
+        """Run one node on arrays."""
         arrays = [as_input(x) for x in inputs]
         described = [
             onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)

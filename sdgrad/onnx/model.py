@@ -63,6 +63,7 @@ class Model:
         }
 
     def _check(self, given: Mapping[str, Any]) -> None:
+        """Raise an error unless the inputs have the types and shapes that the model declares."""
         for info in self.reading.inputs:
             kind = info.type.tensor_type
             value = np.asarray(as_array(given[info.name]))

@@ -20,6 +20,7 @@ def in_double(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _widen(graph: onnx.GraphProto) -> None:
+    """Bring the tensors and types of a graph to double precision, in place."""
     for value in [*graph.input, *graph.output, *graph.value_info]:
         if value.type.HasField("tensor_type") and value.type.tensor_type.elem_type in REAL:
             value.type.tensor_type.elem_type = T.DOUBLE

@@ -144,6 +144,7 @@ def content(tensor: onnx.TensorProto, folder: str, label: str) -> np.ndarray:
 
 
 def dense(sparse: onnx.SparseTensorProto) -> np.ndarray:
+    """Return a sparse initializer as a dense array."""
     values, indices = onnx.numpy_helper.to_array(sparse.values), onnx.numpy_helper.to_array(sparse.indices)
     result = np.zeros(tuple(sparse.dims), values.dtype)
     if indices.ndim == 1:

@@ -41,6 +41,7 @@ def _runner(reading: Reading, names: tuple[str, ...], known: Mapping[str, np.nda
 
 
 def _run_of(model: onnx.ModelProto) -> Callable:
+    """Return the function that runs a model: by onnxruntime, else by ONNX's reference implementation."""
     try:
         return session_of(model).run
     except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)

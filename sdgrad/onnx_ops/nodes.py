@@ -68,6 +68,7 @@ class ExpandOnnxruntime(ExpandTransformation):
 
     @staticmethod
     def expansion(node: ONNXOp, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> dace.SDFG:
+        """Return the graph that calls onnxruntime for this node alone."""
         proto, known = node.node, node.constants()
         takes, gives = connectors(proto, node.schema)
         names = dict(zip(takes, [*proto.input, *captures(proto)], strict=True))

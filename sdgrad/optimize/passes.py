@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sdgrad.canonicalize.normal_form import FUSION, REDUCTION_INIT
 from sdgrad.config import config, device
-from sdgrad.optimize.contractions.blas_calls import use_blas
+from sdgrad.optimize.contractions.blas_calls import use_blas_calls
 from sdgrad.optimize.contractions.loop_contraction import sums_behind_loops
 from sdgrad.optimize.contractions.strip_mining import strips_of_products
 from sdgrad.optimize.contractions.sweep_fusion import sweep_matrices
@@ -19,7 +19,7 @@ from sdgrad.optimize.dataflow.dead_stores import drop_unread
 from sdgrad.optimize.dataflow.destination_forwarding import write_results
 from sdgrad.optimize.dataflow.initialization_sinking import fill_late
 from sdgrad.optimize.dataflow.reshape_views import view_reshaped
-from sdgrad.optimize.gpu.kernels import run_on_device
+from sdgrad.optimize.gpu.kernels import place_on_device
 from sdgrad.optimize.gpu.partial_sums import share_sums
 from sdgrad.optimize.locality.data_layout import arrange_temporaries
 from sdgrad.optimize.locality.loop_interchange import walk_memory
@@ -36,23 +36,12 @@ from sdgrad.optimize.scalars.complex_pairs import complex_as_pairs
 from sdgrad.optimize.scalars.half_precision import compute_in_single
 from sdgrad.optimize.scalars.strength_reduction import part_sines, take_roots
 from sdgrad.program.custom_call import expanded
-from sdgrad.program.naming import all_names
 from sdgrad.program.passes import CPU, GPU, Named, Pass, Phase, Plain, Target, run_passes
 from sdgrad.program.tree import Program
 from sdgrad.rewrite.solve_factorization import factor_first
 from sdgrad.runtime.libraries import cublas
 
 UNORDERED, SCHEDULED, PLACED = Phase
-
-
-def products_as_calls(program: Program, target: Target) -> Program:
-    """Replace contractions by calls of BLAS; dot products stay loops on a GPU."""
-    return use_blas(program, all_names(program), dots=target.device == "cpu")
-
-
-def kernels(program: Program, target: Target) -> Program:
-    """Place a program on a GPU: kernels, and copies of arguments that are not resident."""
-    return run_on_device(program, all_names(program), target.resident)
 
 
 def calls_blas(target: Target) -> bool:
@@ -180,7 +169,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "blas-calls",
-        products_as_calls,
+        use_blas_calls,
         UNORDERED,
         "Call BLAS for a sum over a product of two elements, however it was written (Goto & van de Geijn 2008).",
         after=("loop-contraction", "strip-mining", "triangular-tiling", "sweep-fusion", "unrolled-sums"),
@@ -306,7 +295,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "gpu-kernels",
-        kernels,
+        place_on_device,
         PLACED,
         "Turn parallel maps into kernels, and move arrays to the memory of the GPU.",
         on=GPU,

@@ -24,7 +24,7 @@ SCALAR: Index = (sympy.Integer(0),)  # the index of a scalar's only element
 
 @dataclass(frozen=True)
 class Source:
-    """Where a node comes from in the user's file."""
+    """Say where a node comes from in the user's file."""
 
     file: str | None = None
     line: int | None = None
@@ -150,7 +150,7 @@ def whole_region(container: str, shape: Iterable[Expr]) -> Region:
 
 @dataclass(frozen=True)
 class NodeCall:
-    """A node the engine does not look into: library node, C++ tasklet, nested SDFG without a lifting."""
+    """A node the engine does not look into: a library node, a C++ tasklet, or a nested SDFG that is not lifted."""
 
     node: dace.nodes.CodeNode
     inputs: Mapping[str, Region]
@@ -179,7 +179,7 @@ class NodeCall:
 
 @dataclass(frozen=True)
 class Scope:
-    """A parallel map whose body is structured; ``locals`` live for one instance. Without params: a plain scope."""
+    """A parallel map with a structured body; ``locals`` live for one instance. Without params: a plain scope."""
 
     params: tuple[Param, ...]
     body: tuple[Node, ...]
@@ -191,7 +191,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Value:
-    """An expression over symbols and elements of containers, as conditions and symbol assignments have it."""
+    """An expression over symbols and elements of containers, for conditions and symbol assignments."""
 
     loads: tuple[Load, ...]
     expr: ast.expr
@@ -213,7 +213,7 @@ class SymbolAssign:
 
 @dataclass(frozen=True)
 class Branch:
-    """The first arm whose condition holds; a condition of None always holds."""
+    """Run the first arm whose condition holds; a condition of None always holds."""
 
     arms: tuple[tuple[Value | None, tuple[Node, ...]], ...]
     source: Source = Source()

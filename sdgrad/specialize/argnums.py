@@ -27,7 +27,8 @@ def key(wrt: Wrt) -> Hashable:
 def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
     """Return ``wrt`` as names of floating-point arguments of ``f``.
 
-    :raises ArgumentError: an argument is missing, or is not floating point.
+    :raises ArgumentError: there is no argument at a position, or one is not floating point.
+    :raises NameNotFound: there is no argument of a name.
     """
     known = list(arguments)
     found = []

@@ -18,7 +18,7 @@ STRONG = "sdgrad_strong"  # (value, g): the value; zero where g is zero and the 
 
 
 class NoDerivative(Exception):
-    """A function has no row in the table; ``args[0]`` is its name."""
+    """Say that a function has no row in the table; ``args[0]`` is its name."""
 
 
 GIVEN = {"g": "__cotangent", "dx": "__tangent"}

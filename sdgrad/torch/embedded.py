@@ -1,4 +1,4 @@
-"""Wrapped modules that NumPy-style programs call: DaCe's protocol for objects that become a nested graph."""
+"""Let NumPy-style programs call wrapped modules, by DaCe's protocol for objects that become a nested graph."""
 
 from __future__ import annotations
 
@@ -116,6 +116,7 @@ class Embedded:
         return torch.from_numpy(argument) if isinstance(argument, np.ndarray) else argument
 
     def only(self, captured: Captured) -> Segment:
+        """Return the only segment of the captured module; raise an error if programs cannot call it."""
         problems = []
         segments = captured.segments
         if len(segments) != 1 or len(captured.steps) != 1:

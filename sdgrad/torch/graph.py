@@ -1,4 +1,4 @@
-"""An ONNX graph being written, node by node, from operations of PyTorch."""
+"""Build a graph of ONNX operators for what PyTorch computes, with casts and constants."""
 
 from __future__ import annotations
 

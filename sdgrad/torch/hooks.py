@@ -1,4 +1,4 @@
-"""Functions of a user's that see, and may change, what is made of a module on its way to a compiled program."""
+"""Let functions of the user see, and change, what is made of a module on its way to a compiled program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of a module on its way to compiled programs, for people who want to look at it or change it."""
+"""Show what is made of a module on its way to compiled programs, to look at it or change it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sdgrad.torch.steps import Segment
 
 @dataclass(frozen=True)
 class Made:
-    """Graphs and programs of a module's last call, and hooks that run whenever such are made.
+    """Hold graphs and programs of a module's last call, and hooks that run whenever such are made.
 
     A hook that is added later than a call makes the module start anew.
     """
@@ -91,6 +91,7 @@ class Made:
 
     # -- what these are read from
     def _segment(self) -> Segment:
+        """Return the only segment of the last call; raise an error if there are several or none."""
         captured = self.latest()
         if captured is None:
             raise ArgumentError("nothing was compiled yet: call the module, or give it example_inputs")

@@ -1,4 +1,4 @@
-"""Modules of PyTorch that run on generated code, forward and backward."""
+"""Run modules of PyTorch on generated code, forward and backward."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MANY = 16  # captures of one module, after which its user is told
 
 @dataclass(frozen=True)
 class Options:
-    """How a module is compiled; see :class:`Module`."""
+    """Say how a module is compiled; see :class:`Module`."""
 
     backward: bool = True
     fallback: bool = False
@@ -89,18 +89,18 @@ class Dispatcher:
             return captured.run(call)
 
     def device(self) -> contextlib.AbstractContextManager:
-        """Where programs run that a call makes."""
+        """Return where programs run that a call makes."""
         return on_device("gpu") if self.options.cuda else contextlib.nullcontext()
 
     def dynamic(self, module: nn.Module, call: Call) -> Dynamic:
-        """The open dimensions of a call's inputs."""
+        """Return the open dimensions of a call's inputs."""
         kind = (call.structure, tuple(x.ndim for x in call.inputs))
         if kind not in self.told:
             self.told[kind] = open_dimensions(self.options.dynamic_shapes, module.forward, call)
         return self.told[kind]
 
     def run(self, module: nn.Module, captured: Captured, call: Call, sizes: Sizes) -> Any:
-        """A call of a program for all sizes, compared with the module for the first two of them."""
+        """Call a program for all sizes, and compare its first two sizes with the module."""
         self.latest = captured
         seen = self.checked.setdefault(captured, set())
         if not self.options.verify or sizes in seen or len(seen) >= ENOUGH:
@@ -113,16 +113,16 @@ class Dispatcher:
         return found
 
     def eagerly(self, module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The module as it is, on submodules that run on generated code."""
+        """Run the module as it is, on submodules that run on generated code."""
         with children_wrapped(module, replace(self.options, dynamic_shapes=None)):
             return self.forward(module, *args, **kwargs)
 
     def made(self) -> Made:
-        """Graphs and programs, and what may be hung in their making."""
+        """Return graphs and programs, and the hooks in their making."""
         return Made(self.hooks, lambda: self.latest, self.reset)
 
     def embedded(self, module: nn.Module) -> Embedded:
-        """The module as programs call it: another object when the module was changed."""
+        """Return the module as programs call it: another object after a change of the module."""
         found = Embedded(module, self.forward)
         if self.inside is None or self.inside.stamp != found.stamp:
             self.inside = found
@@ -144,7 +144,7 @@ class Dispatcher:
         key: Hashable,
         dynamic: Dynamic | None,
     ) -> Any:
-        """The first call of its kind: the module is captured, and compared with itself."""
+        """Make the first call of its kind: capture the module, and compare it with itself."""
         with self.making:
             if key in self.captures:  # by another thread, meanwhile
                 return self(module, args, kwargs)
@@ -159,6 +159,7 @@ class Dispatcher:
         key: Hashable,
         dynamic: Dynamic | None,
     ) -> Any:
+        """Capture the module for the arguments of a call."""
         label = type(module).__name__
         try:
             refuse(module, call, self.options.cuda)
@@ -188,7 +189,7 @@ class Dispatcher:
 
 
 def open_key(call: Call, dynamic: Dynamic) -> Hashable | None:
-    """The key of a call's program for all sizes; None where there is none: a size is too small for one."""
+    """Return the key of a call's program for all sizes; None if a size is too small for one."""
     shapes: dict[int, Hashable] = {}
     for k, (x, dims) in enumerate(zip(call.inputs, dynamic, strict=True)):
         if any(x.shape[d] < LEAST for d in dims):
@@ -216,7 +217,7 @@ def _dispatched(dispatch: Dispatcher, module: nn.Module, *args: Any, **kwargs: A
 
 
 class Module(nn.Module):
-    """A module that runs on generated code.
+    """Run a module on generated code.
 
     ``sdgrad.Module(net)`` computes what ``net`` computes, and its backward pass, as compiled programs that are made at
     the first call (for each kind of arguments, and again when the module was changed). Parameters stay where they are:
@@ -343,7 +344,7 @@ def _wrapped(cls: C, options: Options) -> C:
 
 
 class Dispatchers:
-    """What was made for an instance, by the function that a class defines; copies and pickles start empty."""
+    """Hold what was made for an instance, by its class's function; copies and pickles start empty."""
 
     def __init__(self) -> None:
         self.known: dict[Callable, Dispatcher] = {}

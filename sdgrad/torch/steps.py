@@ -58,6 +58,7 @@ class Segment:
             values[name] = result if result.shape == shape else result.reshape(shape)
 
     def results(self, arguments: Mapping[str, torch.Tensor], sizes: Sizes) -> Sequence[torch.Tensor]:
+        """Return the segment's results, recorded by autograd if gradients are wanted."""
         recorded = torch.is_grad_enabled()
         wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad and self.reaches[n])
         prepared = self.prepared.get((wanted, sizes), UNKNOWN)

@@ -93,6 +93,10 @@ class Translator:
         return self.graph.constant(tensor.detach().cpu().contiguous().numpy(), tensor.dtype)
 
     def call(self, node: Any, env: Mapping[Node, Any]) -> Any:
+        """Translate one operation by its rule.
+
+        :raises Unsupported: there is no rule for it, or none for this form of it.
+        """
         args: Any = torch.fx.node.map_arg(node.args, lambda n: env[n])
         kwargs = torch.fx.node.map_arg(node.kwargs, lambda n: env[n])
         if node.target is operator.getitem:
@@ -157,6 +161,7 @@ class Translator:
         return self.graph.op("Identity", x, like=x)
 
     def reading(self, inputs: Sequence[tuple[str, Type]], outputs: Sequence[Value]) -> Reading:
+        """Return the graph as a model."""
         g = self.graph
         infos = [_info(n, t.shape, t.dtype) for n, t in inputs]
         results = [_info(o.name, o.shape, o.dtype) for o in outputs]

@@ -84,6 +84,7 @@ def compare(label: str, wanted: Expected, found: Any) -> None:
 
 
 def _difference(mine: Any, own: Any) -> str:
+    """Say how a result differs from the module's own; empty if it does not."""
     if not isinstance(own, torch.Tensor) or not isinstance(mine, torch.Tensor):
         return "" if type(mine) is type(own) else f"it is {mine!r}, and {own!r} from the module itself"
     if mine.dtype != own.dtype or mine.shape != own.shape:

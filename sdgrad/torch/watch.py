@@ -33,6 +33,7 @@ def _own(module: nn.Module) -> Hashable:
 
 
 def _plain(value: Any) -> Hashable:
+    """Return a value as a hashable one: plain values as they are, all others by identity."""
     if isinstance(value, PLAIN):
         return value
     if isinstance(value, (tuple, list)):

@@ -1,4 +1,4 @@
-"""Attention: the probabilities are computed again, head by head, in memory for one head (Dao et al. 2022)."""
+"""Reverse attention: recompute the probabilities head by head, in memory for one head (Dao et al. 2022)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MASK, CACHES = 3, (4, 5, 6)
 
 
 def by_head(x: Tensor, heads: int | None) -> Tensor:
-    """Batch, head, position, feature; ``heads`` are all in the last dimension of a tensor of rank 3."""
+    """Return a tensor by batch, head, position, feature; a tensor of rank 3 has all heads in its last dimension."""
     if x.rank == 4:
         return x
     if heads is None:
@@ -27,13 +27,13 @@ def by_head(x: Tensor, heads: int | None) -> Tensor:
 
 
 def one(x: Tensor, n: sympy.Expr, head: sympy.Expr) -> Tensor:
-    """A head of one element of the batch."""
+    """Return one head of one element of the batch."""
     return x.select(0, n).select(0, head)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What stands between a product ``q k`` and the probability: a factor, a mask, and what lies in the future."""
+    """Map a product ``q k`` to a score: a factor, a mask, and minus infinity for the future."""
 
     scale: float
     causal: bool
@@ -48,7 +48,7 @@ class Scores:
 
 
 def probabilities(scores: Tensor) -> Tensor:
-    """The softmax of rows; zero where a row is masked everywhere."""
+    """Return the softmax of rows; zero where a row is masked everywhere."""
     largest = scores.max([1], keepdims=True)
     powers = scores.map(lambda s, m: where(m > -np.inf, call("exp", s - m), 0), largest)
     total = powers.sum([1], keepdims=True).map(lambda t: where(t > 0, 1 / t, 0))
@@ -110,7 +110,7 @@ def _decline(reversal: Reversed, softcap: float, softmax_precision: int | None) 
 
 
 def factor(scale: float | None, width: Dim) -> float:
-    """What products are multiplied by, rounded as in the standard's definition: both operands, in single precision."""
+    """Return the factor of products, rounded as in the standard's definition: both operands, in single precision."""
     if not isinstance(width, int):
         raise Declined("an open width of heads")
     whole = np.float32(scale) if scale is not None else 1 / np.sqrt(np.float32(width))
@@ -118,19 +118,19 @@ def factor(scale: float | None, width: Dim) -> float:
 
 
 def groups(heads: Dim, shared: Dim) -> int:
-    """How many heads of queries look at one of keys."""
+    """Return how many heads of queries share one head of keys."""
     if not isinstance(heads, int) or not isinstance(shared, int):
         raise Declined("an open number of heads")
     return heads // shared
 
 
 def repeated(b: Builder, count: int) -> contextlib.AbstractContextManager[sympy.Expr]:
-    """A loop, where there is more than one trip."""
+    """Return a loop if there is more than one iteration, else a context of index zero."""
     return b.loop(count) if count > 1 else contextlib.nullcontext(sympy.Integer(0))
 
 
 def over_heads(mask: Tensor | None, q: Tensor, positions: Dim) -> Tensor | None:
-    """The mask for every batch, head, query and key."""
+    """Return the mask for every batch, head, query and key."""
     if mask is None:
         return None
     if mask.shape[-1] not in (1, positions):
@@ -139,7 +139,7 @@ def over_heads(mask: Tensor | None, q: Tensor, positions: Dim) -> Tensor | None:
 
 
 def add_to(b: Builder, mask: Tensor, found: Tensor, n: sympy.Expr, head: sympy.Expr) -> None:
-    """A head's share of the gradient of the mask, which may be the same for several."""
+    """Add a head's share to the gradient of the mask, which several heads may share."""
 
     def place(i: sympy.Expr, j: sympy.Expr) -> tuple:
         index = (n, head, i, j)[4 - mask.rank :]

@@ -1,4 +1,4 @@
-"""Convolutions: windows are gathered again rather than kept, which would be a copy for each element of the kernel."""
+"""Reverse convolutions: gather the windows again rather than keep a copy for each element of the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathering and scattering are each other's adjoints."""
+"""Reverse gathering and scattering, which are each other's adjoints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Place = Callable[..., "tuple[Index, ...]"]
 
 
 def added_up(b: Builder, reversal: Reversed, place: Place) -> Tensor:
-    """The adjoint of ``y[i] = x[place(i)]``."""
+    """Return the adjoint of ``y[i] = x[place(i)]``."""
     x, seed = reversal.operand(0), reversal.seed
     result = b.full(x.shape, 0, x.dtype)
     b.accumulate(result, seed.shape, lambda *i: (place(*i), seed[i]))
@@ -24,7 +24,7 @@ def added_up(b: Builder, reversal: Reversed, place: Place) -> Tensor:
 
 
 def taken(b: Builder, reversal: Reversed, reduction: str, place: Place) -> list[Tensor | None]:
-    """The adjoint of ``y = x; y[place(i)] += u[i]``."""
+    """Return the adjoint of ``y = x; y[place(i)] += u[i]``."""
     if reduction != "add":
         raise Declined("which element counts is known while it is computed")
     updates, seed = reversal.operand(2), reversal.seed
@@ -33,6 +33,7 @@ def taken(b: Builder, reversal: Reversed, reduction: str, place: Place) -> list[
 
 @adjoint("Gather", copies=False)
 def gather(b: Builder, reversal: Reversed, *, axis: int) -> Tensor:
+    """Reverse Gather: add each cotangent to the element that was read."""
     x, indices = reversal.operand(0), reversal.operand(1)
     axis, r = axis % x.rank, indices.rank
 
@@ -53,7 +54,7 @@ def scatter_elements(b: Builder, reversal: Reversed, *, axis: int, reduction: st
 
 
 def along(reversal: Reversed, axis: int) -> Place:
-    """Of the operators that have an index for each element."""
+    """Return where operators with one subscript for each element read."""
     x, indices = reversal.operand(0), reversal.operand(1)
     axis %= x.rank
     return lambda *i: (*i[:axis], wrapped(indices[i], x.shape[axis]), *i[axis + 1 :])

@@ -1,4 +1,4 @@
-"""Normalizations: of what they compute, the moments are all that is needed besides the operands.
+"""Reverse normalizations, from their operands and moments alone.
 
 With ``u = (x - mean) / deviation`` and ``d`` the cotangent of ``u``: ``x' = (d - mean(d) - u mean(u d)) / deviation``
 (Ioffe and Szegedy 2015, section 3; Ba, Kiros and Hinton 2016).
@@ -19,7 +19,7 @@ from sdgrad.record.tensors import Tensor
 
 
 def through_moments(seed: Tensor, unit: Tensor, inverse: Tensor, axes: Sequence[int]) -> Tensor:
-    """The cotangent of what was brought to mean zero and variance one over axes, from that of the result."""
+    """Return the cotangent of values before they were brought to mean zero and variance one."""
     level = mean(seed, axes, True)
     slope = mean(seed * unit, axes, True)
     return seed.map(lambda d, u, i, m, s: (d - m - u * s) * i, unit, inverse, level, slope)
@@ -29,6 +29,7 @@ def through_moments(seed: Tensor, unit: Tensor, inverse: Tensor, axes: Sequence[
 def layer_normalization(
     b: Builder, reversal: Reversed, *, axis: int, epsilon: float, stash_type: int
 ) -> list[Tensor | None]:
+    """Reverse layer normalization, by the moments that it returns."""
     if any(c is not None for c in reversal.cotangents[1:]):
         raise Declined("derivatives of the mean and of the deviation")
     x, scale = reversal.operand(0), reversal.operand(1)
@@ -45,7 +46,7 @@ def layer_normalization(
 def rms_normalization(
     b: Builder, reversal: Reversed, *, axis: int, epsilon: float, stash_type: int
 ) -> list[Tensor | None]:
-    """Zhang and Sennrich 2019: ``u = x / r``, ``x' = (d - u mean(u d)) / r``."""
+    """Reverse ``u = x / r``: ``x' = (d - u mean(u d)) / r`` (Zhang and Sennrich 2019)."""
     x, scale, seed = (widened(t) for t in (reversal.operand(0), reversal.operand(1), reversal.seed))
     axes = range(axis % x.rank, x.rank)
     inverse = mean(x.map(lambda v: v * v), axes, True).map(lambda v: 1 / call("sqrt", v + epsilon))
@@ -58,6 +59,7 @@ def rms_normalization(
 
 @adjoint("InstanceNormalization")
 def instance_normalization(b: Builder, reversal: Reversed, *, epsilon: float) -> list[Tensor | None]:
+    """Reverse instance normalization, with the moments over each image's axes."""
     x, scale, seed = reversal.operand(0), reversal.operand(1), reversal.seed
     unit = standardized(x, reversal.result(1), reversal.result(2))
     space = range(2, x.rank)
@@ -70,7 +72,7 @@ def instance_normalization(b: Builder, reversal: Reversed, *, epsilon: float) ->
 def group_normalization(
     b: Builder, reversal: Reversed, *, epsilon: float, num_groups: int, stash_type: int
 ) -> list[Tensor | None]:
-    """Wu and He 2018: channels are normalized in groups."""
+    """Reverse the normalization of channels in groups (Wu and He 2018)."""
     x, scale, seed = (widened(t) for t in (reversal.operand(0), reversal.operand(1), reversal.seed))
     grouped = [x.shape[0], num_groups, dim(sympy.sympify(product(x.shape[1:])) / num_groups)]
     groups = x.reshape(grouped)
@@ -86,7 +88,7 @@ def group_normalization(
 def batch_normalization(
     b: Builder, reversal: Reversed, *, epsilon: float, momentum: float, training_mode: int = 0
 ) -> list[Tensor | None]:
-    """In training; the running moments depend on the batch as well."""
+    """Reverse batch normalization in training; the running moments depend on the batch as well."""
     if not training_mode:
         raise Declined("with given moments it is a function of each element")
     x, scale, seed = reversal.operand(0), reversal.operand(1), reversal.seed

@@ -1,4 +1,4 @@
-"""Max-pooling: the cotangent goes to the first largest element of each window, as in PyTorch and XLA."""
+"""Reverse max-pooling: the cotangent goes to the first largest element of each window, as in PyTorch and XLA."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def max_pool(
     storage_order: int = 0,
     strides: Sequence[int] = (),
 ) -> Tensor:
+    """Reverse MaxPool: find each window's first largest element again, and add the cotangent there."""
     x, values, seed = reversal.operand(0), reversal.result(0), reversal.seed
     _, _, over = placed(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     image = surrounded(b, x, over, bounds(x.dtype)[0])

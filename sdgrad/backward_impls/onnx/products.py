@@ -1,4 +1,4 @@
-"""Products of matrices: products with the other operand, summed over what was broadcast in the same pass."""
+"""Reverse products of matrices: by products with the other operand, summed over broadcast axes in the same pass."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def matmul(b: Builder, reversal: Reversed) -> list[Tensor | None]:
 
 
 def over(b: Builder, x: Tensor, batch: Sequence[Dim], last: Dim, term: Term) -> Tensor:
-    """Sums of ``term(batch, i, j, k)`` over ``k``, and over those dimensions of the batch that ``x`` lacks."""
+    """Sum ``term(batch, i, j, k)`` over ``k``, and over those dimensions of the batch that ``x`` lacks."""
     lead = len(batch) - (x.rank - 2)
     lacks = [d for d, n in enumerate(batch) if d < lead or (x.shape[d - lead] == 1 and n != 1)]
 

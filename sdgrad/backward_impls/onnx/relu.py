@@ -1,4 +1,4 @@
-"""The family of Relu, from results alone: a layer keeps its output for the next one anyway, and need not keep more."""
+"""Reverse the family of Relu from results alone: a layer keeps its output for the next one anyway."""
 
 from __future__ import annotations
 

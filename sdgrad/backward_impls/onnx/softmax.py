@@ -1,4 +1,4 @@
-"""Softmax and its logarithm, from their results alone.
+"""Reverse softmax and its logarithm, from their results alone.
 
 The softmax of a row that is masked everywhere is NaN, and models put something else in its place: no derivative passes
 through it. The guard asks for the result, not for a cotangent of zero, so that the adjoints are linear.
@@ -31,5 +31,5 @@ def log_softmax(b: Builder, reversal: Reversed, *, axis: int) -> Tensor:
 
 
 def defined(y: Element) -> Element:
-    """A probability; zero in the place of NaN."""
+    """Return a probability; zero in place of NaN."""
     return where(call("abs", y) < np.inf, y, 0)

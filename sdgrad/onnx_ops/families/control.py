@@ -1,4 +1,4 @@
-"""Subgraphs: branches, loops and scans."""
+"""Lower operators with subgraphs: branches, loops and scans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdgrad.record.tensors import Tensor
 
 
 def graph_of(b: Builder, graph: onnx.GraphProto, operation: Any, *inputs: Tensor | None) -> list[Tensor]:
-    """Record a subgraph of an operator; its results."""
+    """Record a subgraph of an operator, and return its results."""
     return operation.record_graph(b, graph, operation, inputs)
 
 
@@ -24,6 +24,7 @@ def graph_of(b: Builder, graph: onnx.GraphProto, operation: Any, *inputs: Tensor
 def branch(
     b: Builder, condition: Tensor, *, then_branch: onnx.GraphProto, else_branch: onnx.GraphProto, operation: Any
 ) -> list[Tensor]:
+    """Run one of two subgraphs, by a condition."""
     if condition.known is not None:
         return graph_of(b, then_branch if bool(condition.known.item()) else else_branch, operation)
     with b.arm() as then:
@@ -47,7 +48,7 @@ def branch(
 def loop(
     b: Builder, count: Tensor | None, condition: Tensor | None, *carried: Tensor, body: onnx.GraphProto, operation: Any
 ) -> list[Tensor]:
-    """A loop that collects results, whose number decides shapes, has a number of trips that is known."""
+    """Run a body a number of times; if it collects results, their number decides shapes and must be known."""
     steady = always_goes_on(body)
     n = len(carried)
     if len(body.output) == 1 + n and not (steady and count is not None and count.known is not None):
@@ -78,7 +79,7 @@ def open_loop(
     body: onnx.GraphProto,
     operation: Any,
 ) -> list[Tensor]:
-    """A loop that ends when the values say so: after a number of trips, or when its condition fails."""
+    """Run a body until the values say so: after a number of iterations, or when its condition fails."""
     if count is None and steady and (condition is None or condition.known is not None and condition.known.item()):
         raise UnsupportedOperator("Loop", operation.node.name, "it has no end: no count or condition stops it")
     going = b.full((), True, bool) if condition is None else b.copy(condition)
@@ -90,7 +91,7 @@ def open_loop(
 
 
 def carry(b: Builder, states: Sequence[Tensor], results: Sequence[Tensor]) -> None:
-    """What a trip hands to the next: all are read before any is written."""
+    """Hand values to the next iteration: all are read before any is written."""
     for state, value in zip(states, [b.copy(r) for r in results], strict=True):
         if state.shape != value.shape:
             raise Declined("a carried value changes its shape")
@@ -98,7 +99,7 @@ def carry(b: Builder, states: Sequence[Tensor], results: Sequence[Tensor]) -> No
 
 
 def always_goes_on(body: onnx.GraphProto) -> bool:
-    """Whether the condition that the body returns is the one it was given, or true."""
+    """True if the condition that the body returns is the one it was given, or true."""
     name, given = body.output[0].name, body.input[1].name
     makers = {o: node for node in body.node for o in node.output}
     while name != given and name in makers and makers[name].op_type == "Identity":
@@ -123,6 +124,7 @@ def scan(
     scan_output_directions: list[int] | None = None,
     operation: Any,
 ) -> list[Tensor]:
+    """Run a body over slices of the operands in order; collect slices of results."""
     m = num_scan_inputs
     n = len(inputs) - m
     sequences = inputs[n:]

@@ -21,7 +21,7 @@ from sdgrad.runtime.libraries.onednn import IMAGE, RESULT, WEIGHTS, Convolution,
 
 @dataclass(frozen=True)
 class Windows:
-    """Where the windows over the spatial axes of an image are."""
+    """Hold where the windows over the spatial axes of an image are."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -31,11 +31,11 @@ class Windows:
 
     @property
     def reach(self) -> tuple[int, ...]:
-        """Extent of a window, holes included."""
+        """Return the extent of a window, holes included."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
     def counts(self, extents: Sequence[Dim], ceil: bool = False) -> tuple[Dim, ...]:
-        """Windows along each axis. With ``ceil`` the last one may begin in the image and end behind the padding."""
+        """Return the number of windows along each axis; with ``ceil`` the last one may end behind the padding."""
         found: list[Dim] = []
         for n, p, q, r, s in zip(extents, self.before, self.after, self.reach, self.strides, strict=True):
             room = n + p + q - r
@@ -46,7 +46,7 @@ class Windows:
         return tuple(found)
 
     def positions(self, window: Sequence[Dim], inside: Sequence[Dim]) -> tuple[sympy.Expr, ...]:
-        """Coordinates in the padded image."""
+        """Return coordinates in the padded image."""
         return tuple(o * s + k * d for o, k, s, d in zip(window, inside, self.strides, self.dilations, strict=True))
 
 
@@ -58,7 +58,7 @@ def windows(
     pads: Sequence[int],
     auto_pad: str,
 ) -> Windows:
-    """Windows as attributes say it; those left out are ones and zeros."""
+    """Return windows by the operator's attributes; those left out are ones and zeros."""
     rank = len(kernel)
     strides, dilations = tuple(strides) or (1,) * rank, tuple(dilations) or (1,) * rank
     if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
@@ -77,19 +77,19 @@ def windows(
 
 
 def surrounded(b: Builder, x: Tensor, over: Windows, value: object = 0) -> Tensor:
-    """An image (batch, channels, ..) with its padding."""
+    """Return an image (batch, channels, ..) with its padding."""
     return padded(b, x, (0, 0, *over.before), (0, 0, *over.after), "constant", value)
 
 
 def gathered(b: Builder, image: Tensor, over: Windows, counts: Sequence[Dim]) -> Tensor:
-    """Every window's content, im2col: (batch, channels, kernel .., windows ..) of a padded image."""
+    """Gather every window's content (im2col): (batch, channels, kernel .., windows ..) of a padded image."""
     rank = len(over.kernel)
     shape = [*image.shape[:2], *over.kernel, *counts]
     return b.compute(shape, image.dtype, lambda *i: image[(*i[:2], *over.positions(i[2 + rank :], i[2 : 2 + rank]))])
 
 
 def scattered(b: Builder, columns: Tensor, over: Windows, extents: Sequence[Dim]) -> Tensor:
-    """The transpose of :func:`gathered`, col2im: windows, added up where they overlap, in a padded image."""
+    """Add windows up where they overlap, in a padded image (col2im): the transpose of :func:`gathered`."""
     rank = len(over.kernel)
     image = b.full([*columns.shape[:2], *extents], 0, columns.dtype)
     b.accumulate(
@@ -111,12 +111,12 @@ def padded_extents(extents: Sequence[Dim], over: Windows) -> list[Dim]:
 
 
 def is_product(over: Windows) -> bool:
-    """Whether each window is one pixel, and each pixel a window."""
+    """True if each window is one pixel, and each pixel a window."""
     return all(k == 1 for k in over.kernel) and all(s == 1 for s in over.strides)
 
 
 def as_product(b: Builder, x: Tensor, w: Tensor, over: Windows, group: int) -> tuple[Tensor, Tensor]:
-    """A convolution's weights (group, outputs, rows) and windows (batch, group, rows, windows), to be multiplied."""
+    """Return a convolution's weights and windows as matrices by group, to be multiplied."""
     counts, rows = over.counts(x.shape[2:]), int(w.shape[1]) * product(over.kernel)
     image = surrounded(b, x, over)
     wide = image if is_product(over) else gathered(b, image, over, counts)
@@ -127,7 +127,7 @@ def as_product(b: Builder, x: Tensor, w: Tensor, over: Windows, group: int) -> t
 def library_node(
     x: Tensor, w: Tensor, over: Windows, group: int, image: Sequence[Dim], computed: str = RESULT
 ) -> Convolution | None:
-    """The node of oneDNN for a convolution of an image of these extents; None where it does not apply.
+    """Return the node of oneDNN for a convolution of an image of these extents; None if it does not apply.
 
     :param x: what gives batch and type: the image, or (for the product that computes the image) the result.
     """
@@ -155,6 +155,7 @@ def convolution(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
+    """Convolve: by a node of oneDNN, or as a product of the weights with the gathered windows."""
     over = windows(x.shape[2:], [int(n) for n in w.shape[2:]], strides, dilations, pads, auto_pad)
     node = library_node(x, w, over, group, x.shape[2:])
     if node is not None:
@@ -238,7 +239,7 @@ def _excess(full: Dim, *parts: Dim) -> Dim:
 
 
 def _scattered_products(b: Builder, x: Tensor, w: Tensor, over: Windows, group: int, extents: Sequence[Dim]) -> Tensor:
-    """Every window that a pixel of ``x`` is spread over by the weights, added up in an image with its padding."""
+    """Spread each pixel of ``x`` over its window by the weights, and add up in a padded image."""
     batch, channels, outputs = x.shape[0], int(w.shape[0]) // group, int(w.shape[1])
     columns = b.matmul(
         w.reshape([group, channels, outputs * product(over.kernel)]).transpose([0, 2, 1]),
@@ -248,7 +249,7 @@ def _scattered_products(b: Builder, x: Tensor, w: Tensor, over: Windows, group: 
 
 
 def _window(b: Builder, x: Tensor, axis: int, low: Dim, count: Dim) -> Tensor:
-    """``count`` elements from ``low`` on; zeros where the tensor ends before."""
+    """Return ``count`` elements from ``low`` on; zeros where the tensor ends before."""
     missing = low + count - x.shape[axis]
     if isinstance(missing, int) and missing > 0:
         after = [missing if d == axis else 0 for d in range(x.rank)]
@@ -267,7 +268,7 @@ def col2im(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
-    """Windows, added up where they overlap."""
+    """Add windows up where they overlap."""
     extents, kernel = integers(image_shape, "image_shape"), integers(block_shape, "block_shape")
     over = windows(extents, kernel, strides, dilations, pads, "NOTSET")
     counts = over.counts(extents)

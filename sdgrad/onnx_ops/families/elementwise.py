@@ -1,4 +1,4 @@
-"""Operators that act on each element for itself: tables of one line an operator."""
+"""Lower operators that act on each element for itself: tables of one line an operator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def softplus(x: Element) -> Element:
 
 
 def named(function: str) -> Callable[[Element], Element]:
-    """A function that generated code has."""
+    """Return a function of generated code."""
     return lambda x: call(function, x)
 
 
@@ -62,7 +62,7 @@ for _name, _function in UNARY.items():
 
 
 def divided(a: Element, b: Element) -> Element:
-    """Of integers, what C++ does: towards zero."""
+    """Divide; integers as in C++, towards zero."""
     return call("sdgrad_quotient", a, b) if a.dtype.kind in "iu" else a / b
 
 
@@ -99,7 +99,7 @@ for _name, _operator in BINARY.items():
 
 @lowering("Pow")
 def power(b: Builder, base: Tensor, exponent: Tensor) -> Tensor:
-    """Of integers, in double precision."""
+    """Raise to a power; integers in double precision."""
     if exponent.known is not None and exponent.known.size == 1 and base.dtype.kind == "f":
         value = exponent.known.item()
         if value == 2:
@@ -113,7 +113,7 @@ def power(b: Builder, base: Tensor, exponent: Tensor) -> Tensor:
 
 @lowering("Mod")
 def modulo(b: Builder, left: Tensor, right: Tensor, *, fmod: int) -> Tensor:
-    """With ``fmod`` the sign of the first operand, else that of the second."""
+    """Return the remainder: with ``fmod`` the sign of the first operand, else that of the second."""
     return left.map(
         lambda x, y: call(
             "c_mod" if fmod and left.dtype.kind != "f" else "fmod" if fmod else "sdgrad_mod", x, y
@@ -177,7 +177,7 @@ def is_infinite(b: Builder, x: Tensor, *, detect_negative: int, detect_positive:
 
 @lowering("Clip")
 def clip(b: Builder, x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
-    """``min(max(x, low), high)``; where the bounds are out of order, the higher one."""
+    """Return ``min(max(x, low), high)``; of bounds out of order, the higher one."""
     result = x
     if low is not None:
         result = result.map(lambda v, m: where(v < m, m, v), low)
@@ -223,7 +223,7 @@ def thresholded_relu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
 
 @lowering("Gelu")
 def gelu(b: Builder, x: Tensor, *, approximate: str) -> Tensor:
-    """Hendrycks and Gimpel 2016."""
+    """Return Gelu (Hendrycks and Gimpel 2016)."""
     if approximate == "tanh":
         return x.map(lambda v: 0.5 * v * (1 + call("tanh", np.sqrt(2 / np.pi) * (v + 0.044715 * v * v * v))))
     return x.map(lambda v: 0.5 * v * (1 + call("erf", v * np.sqrt(0.5))))
@@ -234,7 +234,7 @@ NUMBERS = {np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1",
 
 @lowering("Cast")
 def cast(b: Builder, x: Tensor, *, to: int) -> Tensor:
-    """Between the types that C++ has."""
+    """Convert between the types that C++ has."""
     wanted = onnx.helper.tensor_dtype_to_np_dtype(to)
     if to not in PLAIN_TYPES or x.dtype not in NUMBERS:
         raise Declined(f"from {x.dtype} to {onnx.TensorProto.DataType.Name(to)}")

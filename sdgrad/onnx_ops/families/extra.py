@@ -1,4 +1,4 @@
-"""What ONNX has no operators for, as operators of a domain of our own, ``sdgrad``."""
+"""Define operators that ONNX lacks, in a domain of our own, ``sdgrad``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``Gradient`` of the standard's training domain: a model that asks for its own derivative."""
+"""Lower ``Gradient`` of the standard's training domain: a model that asks for its own derivative."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def gradient(
     sdgrad_body: onnx.GraphProto | None = None,
     operation: Any = None,
 ) -> list[Tensor]:
-    """The gradients of the sum of ``y`` by ``xs``; the values of the operands are where they are taken."""
+    """Return the gradients of the sum of ``y`` by ``xs``, at the values of the operands."""
     if sdgrad_body is None:
         raise Declined("outside of a model there is no graph to differentiate")
     _check_real(xs, values)

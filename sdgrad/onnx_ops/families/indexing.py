@@ -1,4 +1,4 @@
-"""Operators that read and write at places which are computed."""
+"""Lower operators that read and write at computed subscripts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ MODES = {"none": "set", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
 
 
 def wrapped(index: Element, extent: Dim) -> Element:
-    """Negative indices count from the end."""
+    """Count negative subscripts from the end."""
     return where(index < 0, index + element(extent, np.int64), index)
 
 
 @lowering("Gather")
 def gather(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    """Read whole slices along an axis."""
     axis %= x.rank
     extent, r = x.shape[axis], indices.rank
     if indices.known is not None and indices.known.ndim == 0 and isinstance(extent, int):
@@ -36,6 +37,7 @@ def gather(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
 
 @lowering("GatherElements")
 def gather_elements(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    """Read one element along an axis for each subscript."""
     axis %= x.rank
 
     def value(*i: sympy.Expr) -> Element:
@@ -51,6 +53,7 @@ def deep_index(indices: Tensor, extents: Sequence[Dim], at: tuple) -> list[Eleme
 
 @lowering("GatherND")
 def gather_nd(b: Builder, x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
+    """Read slices whose leading subscripts are the rows of ``indices``."""
     depth, lead = indices.shape[-1], indices.rank - 1
     if not isinstance(depth, int):
         raise Declined("an open number of indices")
@@ -67,6 +70,7 @@ def gather_nd(b: Builder, x: Tensor, indices: Tensor, *, batch_dims: int = 0) ->
 def scatter_elements(
     b: Builder, x: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str = "none"
 ) -> Tensor:
+    """Write or add one element along an axis for each subscript."""
     axis %= x.rank
     out = b.copy(x)
 
@@ -79,6 +83,7 @@ def scatter_elements(
 
 @lowering("ScatterND")
 def scatter_nd(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "none") -> Tensor:
+    """Write or add slices whose leading subscripts are the rows of ``indices``."""
     depth, lead = indices.shape[-1], indices.rank - 1
     if not isinstance(depth, int):
         raise Declined("an open number of indices")
@@ -95,7 +100,7 @@ def scatter_nd(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, *, reduc
 def tensor_scatter(
     b: Builder, past: Tensor, update: Tensor, start: Tensor | None, *, axis: int, mode: str = "linear"
 ) -> Tensor:
-    """Writes a stretch of a cache; ``circular`` starts again at the end."""
+    """Write a stretch of a cache; ``circular`` starts again at the end."""
     axis %= past.rank
     out = b.copy(past)
 
@@ -114,6 +119,7 @@ def tensor_scatter(
 
 @lowering("OneHot", since=9)
 def one_hot(b: Builder, indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Tensor:
+    """Return ``on`` at each subscript along a new axis, and ``off`` elsewhere."""
     count = int(constant_of(depth, "depth").item())
     axis %= indices.rank + 1
     shape = [*indices.shape[:axis], count, *indices.shape[axis:]]
@@ -135,7 +141,7 @@ def compress(b: Builder, x: Tensor, condition: Tensor, *, axis: int | None = Non
 
 
 def gather_at(b: Builder, x: Tensor, taken: np.ndarray, axis: int) -> Tensor:
-    """Known positions along an axis."""
+    """Gather known positions along an axis."""
     out = b.declare("t", [len(taken) if d == axis else n for d, n in enumerate(x.shape)], x.dtype)
     for k, at in enumerate(taken):
         b.copy(x.slice(axis, int(at), 1), out.slice(axis, k, 1))

@@ -1,4 +1,4 @@
-"""Products of matrices and of tensors."""
+"""Lower products of matrices and of tensors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def gemm(
     transa: int,
     transb: int,
 ) -> Tensor:
-    """``alpha * A @ B + beta * C``."""
+    """Return ``alpha * A @ B + beta * C``."""
     product = b.matmul(left.transpose() if transa else left, right.transpose() if transb else right)
     if added is None:
         return product.map(lambda p: p * alpha) if alpha != 1 else product
@@ -79,7 +79,7 @@ def _extents(terms: Sequence[str], operands: Sequence[Tensor]) -> dict[str, obje
 
 
 def expanded(term: str, rank: int) -> str:
-    """A term with digits, the last one last, in the place of its dots."""
+    """Return a term with digits in place of its dots, the last axis last."""
     if "..." not in term:
         return term
     missing = rank - len(term.replace("...", ""))

@@ -1,4 +1,4 @@
-"""Normalizations that the standard does not define by other operators."""
+"""Lower normalizations that the standard does not define by other operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdgrad.record.tensors import Tensor
 
 
 def per_channel(x: Tensor, rank: int) -> Tensor:
-    """A vector along the second axis."""
+    """Return a vector along the second axis."""
     return x.unsqueeze(*range(1, rank - 1))
 
 
@@ -33,7 +33,7 @@ def batch_normalization(
     momentum: float,
     training_mode: int = 0,
 ) -> list[Tensor]:
-    """Ioffe and Szegedy 2015; in training by the batch's own moments, which also go into the running ones.
+    """Normalize batches (Ioffe and Szegedy 2015); in training by the batch's own moments.
 
     The adjoint takes them.
     """
@@ -55,7 +55,7 @@ def batch_normalization(
 
 
 def moments(x: Tensor, axes: Sequence[int], epsilon: float) -> tuple[Tensor, Tensor]:
-    """Mean and inverse deviation over axes, which stay as one element."""
+    """Return mean and inverse deviation over axes, which stay as one element."""
     average = mean(x, axes, True)
     variance = mean(x.map(lambda v, m: (v - m) * (v - m), average), axes, True)
     return average, variance.map(lambda v: 1 / call("sqrt", v + epsilon))
@@ -66,13 +66,13 @@ def standardized(x: Tensor, average: Tensor, inverse: Tensor) -> Tensor:
 
 
 def widened(x: Tensor) -> Tensor:
-    """Half precision is for memory: moments are computed in at least single precision."""
+    """Return half precision as single precision, in which moments are computed at least."""
     return x.astype(np.float32) if x.dtype.itemsize < 4 else x
 
 
 @lowering("InstanceNormalization")
 def instance_normalization(b: Builder, x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float) -> list[Tensor]:
-    """Ulyanov, Vedaldi and Lempitsky 2016; the adjoint takes the moments."""
+    """Normalize instances (Ulyanov, Vedaldi and Lempitsky 2016); the adjoint takes the moments."""
     average, inverse = moments(x, range(2, x.rank), epsilon)
     columns = per_channel(scale, x.rank), per_channel(bias, x.rank)
     result = x.map(lambda v, m, i, s, c: (v - m) * i * s + c, average, inverse, *columns)
@@ -83,7 +83,7 @@ def instance_normalization(b: Builder, x: Tensor, scale: Tensor, bias: Tensor, *
 def layer_normalization(
     b: Builder, x: Tensor, scale: Tensor, bias: Tensor | None, *, axis: int, epsilon: float, stash_type: int
 ) -> list[Tensor]:
-    """Ba, Kiros and Hinton 2016; returns the mean and the inverse deviation as well."""
+    """Normalize layers (Ba, Kiros and Hinton 2016); also return the mean and the inverse deviation."""
     axes = range(axis % x.rank, x.rank)
     wide = widened(x) if stash_type == 1 else x
     average, inverse = moments(wide, axes, epsilon)
@@ -93,7 +93,7 @@ def layer_normalization(
 
 @lowering("LRN")
 def local_response_normalization(b: Builder, x: Tensor, *, alpha: float, beta: float, bias: float, size: int) -> Tensor:
-    """Krizhevsky, Sutskever and Hinton 2012: by the squares of neighbouring channels."""
+    """Divide by the squares of neighbouring channels (Krizhevsky, Sutskever and Hinton 2012)."""
     before, after = (size - 1) // 2, size // 2
     channels = x.shape[1]
 
@@ -111,6 +111,6 @@ def local_response_normalization(b: Builder, x: Tensor, *, alpha: float, beta: f
 
 @lowering("LpNormalization")
 def lp_normalization(b: Builder, x: Tensor, *, axis: int, p: int) -> Tensor:
-    """Zero where the norm is zero."""
+    """Divide by a norm; the result is zero where the norm is zero."""
     norm = norm_of(power_of(x, p).sum([axis], keepdims=True), p)
     return x.map(lambda v, n: where(n.equals(0), 0, v / n), norm)

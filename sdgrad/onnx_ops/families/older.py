@@ -1,4 +1,4 @@
-"""Operators as they were before opset 13, where that differs: what became an operand was an attribute."""
+"""Lower operators of opsets before 13, in which some operands were attributes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def first_dropout(b: Builder, x: Tensor, *, is_test: int = 0, ratio: float, oper
 
 
 def _over_the_rest(name: str, function: Any) -> None:
-    """Over all axes from one on, as one."""
+    """Reduce over all axes from one on, as one."""
 
     @lowering(name)
     def lower(b: Builder, x: Tensor, *, axis: int) -> Tensor:
@@ -99,6 +99,7 @@ def batch_normalization(
     momentum: float,
     spatial: int = 1,
 ) -> list[Tensor]:
+    """Normalize batches as the operator did in older opsets."""
     return normalization.batch_normalization(b, x, scale, bias, average, variance, epsilon=epsilon, momentum=momentum)
 
 

@@ -1,4 +1,4 @@
-"""Pooling over windows."""
+"""Lower pooling over windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdgrad.record.tensors import Tensor
 
 
 def enlarged(over: Windows, extents: Sequence[Dim], counts: Sequence[Dim]) -> Windows:
-    """Windows with the padding that the last of them needs (``ceil_mode``)."""
+    """Return windows with the padding that the last of them needs (``ceil_mode``)."""
     after = []
     for n, p, q, r, s, count in zip(extents, over.before, over.after, over.reach, over.strides, counts, strict=True):
         needed = (sympy.sympify(count) - 1) * s + r - n - p
@@ -33,7 +33,7 @@ def placed(
     auto_pad: str,
     ceil_mode: int,
 ) -> tuple[tuple[Dim, ...], Windows, Windows]:
-    """How many windows there are, the windows as the attributes say, and with the padding that the last ones need."""
+    """Return the number of windows, and the windows as given and with the padding that the last ones need."""
     extents = x.shape[2:]
     over = windows(extents, kernel, strides, dilations, pads, auto_pad)
     counts = over.counts(extents, bool(ceil_mode))
@@ -41,7 +41,7 @@ def placed(
 
 
 def pooled(b: Builder, x: Tensor, over: Windows, counts: Sequence[Dim], mode: str, outside: object) -> Tensor:
-    """A reduction over each window."""
+    """Reduce each window."""
     image = surrounded(b, x, over, outside)
 
     def value(out: tuple, inside: tuple) -> Element:
@@ -64,6 +64,7 @@ def max_pool(
     strides: Sequence[int] = (),
     operation=None,
 ) -> tuple[Tensor, Tensor | None]:
+    """Return the largest element of each window and, if asked for, its position."""
     counts, _, over = placed(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     values = pooled(b, x, over, counts, "max", bounds(x.dtype)[0])
     if len(operation.outputs) < 2:
@@ -72,7 +73,7 @@ def max_pool(
 
 
 def _positions(b: Builder, x: Tensor, over: Windows, values: Tensor, column_major: int) -> Tensor:
-    """Where the first extreme of each window is, counted through the whole tensor."""
+    """Return the position of each window's first extreme, counted through the whole tensor."""
     image = surrounded(b, x, over, bounds(x.dtype)[0])
     extents = x.shape[2:]
     axes = range(len(extents))
@@ -103,6 +104,7 @@ def average_pool(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
+    """Return the mean of each window."""
     counts, over, wide = placed(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     total = pooled(b, x, wide, counts, "sum", 0)
     if not any(wide.before) and not any(wide.after):
@@ -117,7 +119,7 @@ def average_pool(
 
 
 def _inside(over: Windows, window: Sequence[sympy.Expr], low: Sequence[Dim], high: Sequence[Dim]) -> Element:
-    """How many elements of a window are between two corners."""
+    """Return the number of a window's elements between two corners."""
     result = element(1, np.int64)
     for d, w in enumerate(window):
         first = element(w * over.strides[d] - over.before[d], np.int64)
@@ -143,6 +145,7 @@ def lp_pool(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
+    """Return the norm of each window."""
     counts, _, over = placed(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     return norm_of(pooled(b, power_of(x, p), over, counts, "sum", 0), p)
 
@@ -182,7 +185,7 @@ def max_unpool(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
-    """Values at the positions that MaxPool gave, zeros elsewhere."""
+    """Put values at the positions that MaxPool gave, zeros elsewhere."""
     rank = len(kernel_shape)
     strides, pads = tuple(strides) or (1,) * rank, tuple(pads) or (0,) * (2 * rank)
     inferred = [

@@ -1,4 +1,4 @@
-"""Random numbers, which onnxruntime draws, and dropout."""
+"""Lower random numbers, which onnxruntime draws, and dropout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLOAT, FLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16
 
 
 def numbers(b: Builder, op: Operation, kind: str, shape: Sequence[int], dtype: int, **attributes: Any) -> Tensor:
-    """Numbers of a distribution; in half precision, single ones rounded."""
+    """Draw numbers of a distribution; in half precision, round single ones."""
     single = dtype == FLOAT16
     found = drawn(b, op, kind, {}, shape=list(shape), dtype=FLOAT if single else dtype, **attributes)
     return found.astype(np.float16) if single else found
@@ -35,6 +35,7 @@ def uniform(
     seed: float | None = None,
     operation: Operation,
 ) -> Tensor:
+    """Draw numbers of a uniform distribution, for a given shape."""
     return numbers(b, operation, "RandomUniform", shape, dtype, low=low, high=high, seed=seed)
 
 
@@ -49,6 +50,7 @@ def normal(
     seed: float | None = None,
     operation: Operation,
 ) -> Tensor:
+    """Draw numbers of a normal distribution, for a given shape."""
     return numbers(b, operation, "RandomNormal", shape, dtype, mean=mean, scale=scale, seed=seed)
 
 
@@ -63,6 +65,7 @@ def uniform_like(
     seed: float | None = None,
     operation: Operation,
 ) -> Tensor:
+    """Draw numbers of a uniform distribution, for the shape of an operand."""
     return uniform(b, shape=x.shape, dtype=_type(dtype, x), low=low, high=high, seed=seed, operation=operation)
 
 
@@ -77,6 +80,7 @@ def normal_like(
     seed: float | None = None,
     operation: Operation,
 ) -> Tensor:
+    """Draw numbers of a normal distribution, for the shape of an operand."""
     return normal(b, shape=x.shape, dtype=_type(dtype, x), mean=mean, scale=scale, seed=seed, operation=operation)
 
 
@@ -94,7 +98,7 @@ def dropout(
     seed: int | None = None,
     operation: Operation,
 ) -> list[Tensor]:
-    """Outside of training nothing is dropped. In training onnxruntime drops ones: what it would drop of ``x``."""
+    """Drop nothing outside of training; in training multiply by what onnxruntime would drop of ones."""
     on = bool(constant_of(training, "training_mode").item()) if training is not None else False
     share = float(constant_of(ratio, "ratio").item()) if ratio is not None else 0.5
     if not on or share == 0:

@@ -1,4 +1,4 @@
-"""Sums, extremes and what is made of them; running sums; the largest elements."""
+"""Lower sums, extremes and functions of them, running sums, and the largest elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST_SORT = 4096  # elements along the axis; TopK compares every two of them
 
 
 def log_sum_exp(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
-    """Without overflow; no derivative passes through the shift, which does not matter."""
+    """Return the logarithm of a sum of exponentials without overflow; the shift carries no derivative."""
     top = finite(detached(x.max(axes, keepdims=True)))
     total = x.map(lambda v, m: call("exp", v - m), top).sum(axes, keepdims=True)
     result = total.map(lambda s, m: call("log", s) + m, top)
@@ -28,7 +28,7 @@ def detached(x: Tensor) -> Tensor:
 
 
 def finite(x: Tensor) -> Tensor:
-    """Zero in the place of infinities."""
+    """Return zero in place of infinities."""
     return x.map(lambda v: where(call("abs", v) < np.inf, v, 0))
 
 
@@ -58,7 +58,7 @@ REDUCTIONS: dict[str, Callable[[Tensor, Sequence[int], bool], Tensor]] = {
 
 
 def root(square: Element, x: Tensor) -> Element:
-    """The square root; its derivative is zero at zero, as that of a norm."""
+    """Return the square root; its derivative at zero is zero, as for a norm."""
     wide = square if x.dtype.kind == "f" else square.astype(np.float64)
     return call("hypot", call("sqrt", wide), 0).astype(x.dtype)
 
@@ -105,7 +105,7 @@ def log_softmax(b: Builder, x: Tensor, *, axis: int) -> Tensor:
 
 
 def extreme_at(x: Tensor, axis: int, largest_: bool, last: int) -> Tensor:
-    """The first (or last) position of the extreme along an axis, which stays as one element."""
+    """Return the first (or last) position of the extreme along an axis, which stays as one element."""
     axis %= x.rank
     count = x.shape[axis]
     extreme = x.reduce("max" if largest_ else "min", [axis], keepdims=True).broadcast(x.shape)
@@ -138,7 +138,7 @@ def hardmax(b: Builder, x: Tensor, *, axis: int) -> Tensor:
 
 
 def running(b: Builder, x: Tensor, axis: Tensor, exclusive: int, reverse: int, start: int, step: Callable) -> Tensor:
-    """``y[k] = step(y[k - 1], x[k])`` along an axis."""
+    """Compute ``y[k] = step(y[k - 1], x[k])`` along an axis."""
     at = integers(axis, "axis")[0] % x.rank
     count = x.shape[at]
     out = b.declare("t", x.shape, x.dtype)
@@ -169,7 +169,7 @@ def cumulative_product(b: Builder, x: Tensor, axis: Tensor, *, exclusive: int, r
 
 @lowering("TopK", since=11)
 def top_k(b: Builder, x: Tensor, k: Tensor, *, axis: int, largest: int, sorted: int) -> tuple[Tensor, Tensor]:
-    """Each element goes where its rank says: as many are before it as are larger (or equal, and earlier)."""
+    """Put each element where its rank says: as many are before it as are larger, or equal and earlier."""
     axis %= x.rank
     count, wanted = x.shape[axis], integers(k, "K")[0]
     if not isinstance(count, int) or count > LARGEST_SORT:

@@ -1,4 +1,4 @@
-"""Reading between the elements: GridSample, DeformConv, RoiAlign."""
+"""Lower reads between elements: GridSample, DeformConv, RoiAlign."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUBIC = -0.75  # Keys 1981
 
 
 def whole(x: Element) -> Element:
-    """A number without a fraction, as an index."""
+    """Return a number without fraction as a subscript."""
     return Element(call("sdgrad_detached", x).code, x.dtype).astype(np.int64)
 
 
@@ -27,7 +27,7 @@ def clamped(x: Element, low: float, high: float) -> Element:
 
 
 def reflected(x: Element, low: float, high: float) -> Element:
-    """Mirrored at both ends, as often as it takes."""
+    """Mirror a coordinate at both ends, as often as needed."""
     span = high - low
     if span == 0:
         return x * 0 + low
@@ -39,7 +39,7 @@ def reflected(x: Element, low: float, high: float) -> Element:
 
 
 def neighbours(x: Element, mode: str) -> list[tuple[Element, Element | None]]:
-    """Positions along an axis, and how much they count; None for all."""
+    """Return positions along an axis and their weights; None is a weight of one."""
     if mode == "nearest":
         return [(call("rint", x), None)]
     first = call("floor", x)
@@ -59,7 +59,7 @@ def sampled(
     padding: str = "zeros",
     edges: Sequence[tuple[float, float]] = (),
 ) -> Element:
-    """An image ``x[*lead, ..]`` between its elements.
+    """Interpolate an image ``x[*lead, ..]`` between its elements.
 
     :param at: coordinates, one for each of the last axes.
     :param padding: what is outside: ``zeros``, the ``border``, or the ``reflection`` at ``edges``.
@@ -91,7 +91,7 @@ def sampled(
 
 @lowering("GridSample", since=16)
 def grid_sample(b: Builder, x: Tensor, grid: Tensor, *, align_corners: int, mode: str, padding_mode: str) -> Tensor:
-    """Jaderberg et al. 2015: an image where a grid says, in coordinates from -1 to 1, the last axis first."""
+    """Sample an image at a grid of coordinates from -1 to 1, last axis first (Jaderberg et al. 2015)."""
     extents = [int(n) for n in x.shape[2:]]
     rank = len(extents)
     plain = {"bicubic": "cubic", "bilinear": "linear"}.get(mode, mode)
@@ -131,7 +131,7 @@ def deformable_convolution(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Tensor:
-    """Dai et al. 2017, Zhu et al. 2019 (with a mask): each window reads between the elements."""
+    """Convolve windows that read between the elements (Dai et al. 2017; Zhu et al. 2019 with a mask)."""
     kernel = [int(n) for n in w.shape[2:]]
     rank = len(kernel)
     over = windows(x.shape[2:], kernel, strides, dilations, pads, "NOTSET")
@@ -182,7 +182,7 @@ def roi_align(
     sampling_ratio: int,
     spatial_scale: float,
 ) -> Tensor:
-    """He et al. 2017: means (or maxima) of samples in the cells of a box."""
+    """Return means or maxima of samples in the cells of boxes (He et al. 2017)."""
     if sampling_ratio == 0:
         raise Declined("a number of samples that depends on the boxes")
     shift = 0.5 if coordinate_transformation_mode == "half_pixel" else 0.0

@@ -1,4 +1,4 @@
-"""Operators that move elements: reshape, slice, join, pad. Most only change how a tensor is indexed."""
+"""Lower operators that move elements: reshape, slice, join, pad. Most only change how a tensor is indexed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sdgrad.record.tensors import Tensor
 
 @lowering("Reshape", since=5)
 def reshape(b: Builder, x: Tensor, shape: Tensor, *, allowzero: int = 0) -> Tensor:
+    """Return the same elements under another shape."""
     wanted = extents(shape, "shape")
     if not allowzero:
         wanted = [x.shape[k] if n == 0 else n for k, n in enumerate(wanted)]
@@ -60,7 +61,7 @@ def expand(b: Builder, x: Tensor, shape: Tensor) -> Tensor:
 
 @lowering("Tile", since=6)
 def tile(b: Builder, x: Tensor, repeats: Tensor) -> Tensor:
-    """Through axes of their own: ``y[r, i] = x[i]``."""
+    """Repeat along axes of their own: ``y[r, i] = x[i]``."""
     times = extents(repeats, "repeats")
     pairs: list[Dim] = [v for r, n in zip(times, x.shape, strict=True) for v in (r, n)]
     wide = x.moved(pairs, lambda i: tuple(i[1::2]))
@@ -69,6 +70,7 @@ def tile(b: Builder, x: Tensor, repeats: Tensor) -> Tensor:
 
 @lowering("Concat", since=4)
 def concat(b: Builder, *inputs: Tensor, axis: int) -> Tensor:
+    """Join tensors along an axis."""
     axis %= inputs[0].rank
     total = dim(sum(sympy.sympify(x.shape[axis]) for x in inputs))
     out = b.declare("t", [total if d == axis else n for d, n in enumerate(inputs[0].shape)], inputs[0].dtype)
@@ -89,6 +91,7 @@ def pieces(x: Tensor, axis: int, counts: Sequence[Dim]) -> list[Tensor]:
 
 @lowering("Split", since=13)
 def split(b: Builder, x: Tensor, sizes: Tensor | None, *, axis: int, num_outputs: int | None = None, operation: Any):
+    """Split a tensor along an axis."""
     axis %= x.rank
     if sizes is not None:
         return pieces(x, axis, extents(sizes, "split"))
@@ -101,7 +104,7 @@ def split(b: Builder, x: Tensor, sizes: Tensor | None, *, axis: int, num_outputs
 
 @lowering("Slice", since=10)
 def slice_(b: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None) -> Tensor:
-    """NumPy's rules for negative and for large numbers."""
+    """Slice by NumPy's rules for negative and for large numbers."""
     first, last = extents(starts, "starts"), extents(ends, "ends")
     along = integers(axes, "axes") if axes is not None else list(range(len(first)))
     by = integers(steps, "steps") if steps is not None else [1] * len(first)
@@ -116,7 +119,7 @@ def slice_(b: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | N
 
 
 def _open_slice(x: Tensor, axis: int, start: Dim, end: Dim, step: int) -> Tensor:
-    """Of an extent that the model leaves open; it is promised to be at least as large as the numbers.
+    """Slice an open extent, which is promised to be at least as large as the numbers.
 
     Bounds that are expressions count from the front.
     """
@@ -132,13 +135,13 @@ def _open_slice(x: Tensor, axis: int, start: Dim, end: Dim, step: int) -> Tensor
 
 
 def _steps(length: Dim, step: int) -> Dim:
-    """How many elements are taken of so many."""
+    """Return how many elements a slice takes."""
     return divided(length + step - 1, step)
 
 
 @lowering("Pad", since=11)
 def pad(b: Builder, x: Tensor, pads: Tensor, value: Tensor | None, axes: Tensor | None, *, mode: str) -> Tensor:
-    """Negative numbers cut off."""
+    """Pad at both ends of axes; negative numbers cut off."""
     amounts = integers(pads, "pads")
     along = [a % x.rank for a in integers(axes, "axes")] if axes is not None else list(range(x.rank))
     half = len(amounts) // 2
@@ -151,7 +154,7 @@ def pad(b: Builder, x: Tensor, pads: Tensor, value: Tensor | None, axes: Tensor 
 def padded(
     b: Builder, x: Tensor, before: Sequence[Dim], after: Sequence[Dim], mode: str = "constant", value: Any = 0
 ) -> Tensor:
-    """A tensor with more (or, with negative numbers, less) of it at both ends of its axes."""
+    """Return a tensor with more elements at both ends of its axes; with negative numbers, less."""
     x = _cropped(x, before, after)
     before, after = [max(0, n) for n in before], [max(0, n) for n in after]
     if not any(before) and not any(after):
@@ -202,6 +205,7 @@ def _framed(b: Builder, x: Tensor, before: Sequence[Dim], after: Sequence[Dim], 
 
 
 def _along(b: Builder, x: Tensor, axis: int, count: Dim, low: int, source: Callable) -> Tensor:
+    """Read a tensor along an axis at the positions that ``source`` gives."""
     shape = [count if d == axis else n for d, n in enumerate(x.shape)]
 
     def value(*i: sympy.Expr) -> Element:
@@ -212,7 +216,7 @@ def _along(b: Builder, x: Tensor, axis: int, count: Dim, low: int, source: Calla
 
 @lowering("Shape")
 def shape_of(b: Builder, x: Tensor, *, start: int = 0, end: int | None = None) -> Tensor:
-    """Of a tensor with open dimensions."""
+    """Return the shape of a tensor with open dimensions."""
     extents = x.shape[start:end]
     out = b.declare("t", [len(extents)], np.int64)
     for k, n in enumerate(extents):
@@ -230,6 +234,7 @@ def constant(
     value_int: int | None = None,
     value_ints: Sequence[int] | None = None,
 ) -> Tensor:
+    """Return a constant of the model."""
     if value is not None:
         return b.constant(value)
     if value_float is not None or value_floats is not None:
@@ -239,6 +244,7 @@ def constant(
 
 @lowering("ConstantOfShape")
 def constant_of_shape(b: Builder, shape: Tensor, *, value: np.ndarray | None = None) -> Tensor:
+    """Return a tensor of one number."""
     content = value if value is not None else np.zeros(1, np.float32)
     wanted = extents(shape, "shape")
     numbers = [n for n in wanted if isinstance(n, int)]
@@ -256,6 +262,7 @@ def eye_like(b: Builder, x: Tensor, *, dtype: int | None = None, k: int) -> Tens
 
 @lowering("Trilu")
 def triangle(b: Builder, x: Tensor, k: Tensor | None, *, upper: int) -> Tensor:
+    """Keep the upper or the lower triangle of matrices."""
     diagonal = integers(k, "k")[0] if k is not None else 0
 
     def value(*i: sympy.Expr) -> Element:
@@ -271,6 +278,7 @@ def block_moved(b: Builder, x: Tensor, shape: Sequence[Dim], order: Sequence[int
 
 @lowering("DepthToSpace")
 def depth_to_space(b: Builder, x: Tensor, *, blocksize: int, mode: str = "DCR") -> Tensor:
+    """Move channels to blocks of the spatial axes."""
     n, c, h, w = x.shape
     s, rest = blocksize, dim(sympy.sympify(c) / blocksize**2)
     result = [n, rest, dim(sympy.sympify(h) * s), dim(sympy.sympify(w) * s)]
@@ -281,6 +289,7 @@ def depth_to_space(b: Builder, x: Tensor, *, blocksize: int, mode: str = "DCR") 
 
 @lowering("SpaceToDepth")
 def space_to_depth(b: Builder, x: Tensor, *, blocksize: int, mode: str = "DCR") -> Tensor:
+    """Move blocks of the spatial axes to channels."""
     n, c, h, w = x.shape
     s = blocksize
     rows, columns = dim(sympy.sympify(h) / s), dim(sympy.sympify(w) / s)
@@ -291,6 +300,8 @@ def space_to_depth(b: Builder, x: Tensor, *, blocksize: int, mode: str = "DCR") 
 
 @lowering("ReverseSequence")
 def reverse_sequence(b: Builder, x: Tensor, lengths: Tensor, *, batch_axis: int, time_axis: int) -> Tensor:
+    """Reverse the beginning of each sequence, up to its length."""
+
     def value(*i: sympy.Expr) -> Element:
         length, t = lengths[i[batch_axis]], element(i[time_axis], np.int64)
         at = where(t < length, length - 1 - t, t)

@@ -1,4 +1,4 @@
-"""Fourier transforms, weights of the mel scale, and determinants."""
+"""Lower Fourier transforms, weights of the mel scale, and determinants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_DETERMINANT = 5  # rows; by the sum over permutations
 
 
 def turned(x: Tensor, lead: tuple, tail: tuple, position: sympy.Expr, frequency: sympy.Expr, n: int, sign: float):
-    """``x[position] * exp(sign * 2 pi i position frequency / n)``: real and imaginary part."""
+    """Return ``x[position] * exp(sign * 2 pi i position frequency / n)``: real and imaginary part."""
     angle = element(sympy.Mod(position * frequency, n), np.int64).astype(np.float64) * (sign * 2 * np.pi / n)
     c, s = call("cos", angle), call("sin", angle)
     real = x[(*lead, position, *tail, sympy.Integer(0))]
@@ -29,7 +29,7 @@ def turned(x: Tensor, lead: tuple, tail: tuple, position: sympy.Expr, frequency:
 
 
 def transform(b: Builder, x: Tensor, axis: int, length: int, inverse: int, onesided: int) -> Tensor:
-    """Along an axis; the last one has real and imaginary part. As the sum that defines it."""
+    """Transform along an axis by the defining sum; the last axis has real and imaginary part."""
     extent = x.shape[axis]
     if not isinstance(extent, int):
         raise Declined("an open dimension")
@@ -82,7 +82,7 @@ def spectrum(x: Tensor, axis: int, inverse: int, onesided: int) -> int:
 def stft(
     b: Builder, signal: Tensor, step: Tensor, window: Tensor | None, length: Tensor | None, *, onesided: int
 ) -> Tensor:
-    """Frames of a signal, times a window, each transformed."""
+    """Cut a signal into frames, multiply by a window, and transform each."""
     hop = integers(step, "frame_step")[0]
     size = integers(length, "frame_length")[0] if length is not None else None
     size = int(window.shape[0]) if size is None and window is not None else size
@@ -104,7 +104,7 @@ def stft(
 def mel_weight_matrix(
     b: Builder, bins: Tensor, length: Tensor, rate: Tensor, low: Tensor, high: Tensor, *, output_datatype: int
 ) -> Tensor:
-    """A triangle for each bin. Its corners are rounded down: the edges, real numbers, have the derivative zero."""
+    """Return a triangle for each bin; its corners are rounded down and carry no derivative."""
     if output_datatype not in PLAIN_TYPES:
         raise Declined(f"numbers of type {onnx.TensorProto.DataType.Name(output_datatype)}")
     count, size = integers(bins, "num_mel_bins")[0], integers(length, "dft_length")[0]
@@ -128,7 +128,7 @@ def mel_weight_matrix(
 
 @lowering("Det")
 def determinant(b: Builder, x: Tensor) -> Tensor:
-    """By the sum over permutations, which is differentiable everywhere."""
+    """Return the determinant by the sum over permutations, which is differentiable everywhere."""
     n = x.shape[-1]
     if not isinstance(n, int) or n > LARGEST_DETERMINANT:
         raise Declined(f"a matrix of {n} rows")

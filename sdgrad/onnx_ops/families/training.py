@@ -1,4 +1,4 @@
-"""Steps of optimizers, from the preview of the standard's training operators."""
+"""Lower steps of optimizers, from the preview of the standard's training operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DOMAIN = "ai.onnx.preview.training"
 
 
 def groups(tensors: Sequence[Tensor], kinds: int) -> list[tuple[Tensor, ...]]:
-    """What belongs together: parameters come first, then their gradients, then each kind of state."""
+    """Group operands: parameters come first, then their gradients, then each kind of state."""
     count = len(tensors) // kinds
     return [tuple(tensors[k * count + i] for k in range(kinds)) for i in range(count)]
 
@@ -27,7 +27,7 @@ def adagrad(
     b: Builder, rate: Tensor, step: Tensor, *tensors: Tensor, decay_factor: float, epsilon: float,
     norm_coefficient: float,
 ) -> list[Tensor]:  # fmt: skip
-    """Duchi, Hazan and Singer 2011."""
+    """Take a step of Adagrad (Duchi, Hazan and Singer 2011)."""
     r = rate.map(lambda v, t: v / (1 + t.astype(v.dtype) * decay_factor), step)
     parameters, squares = [], []
     for x, gradient, h in groups(tensors, 3):
@@ -42,7 +42,7 @@ def adam(
     b: Builder, rate: Tensor, step: Tensor, *tensors: Tensor, alpha: float, beta: float, epsilon: float,
     norm_coefficient: float, norm_coefficient_post: float,
 ) -> list[Tensor]:  # fmt: skip
-    """Kingma and Ba 2015."""
+    """Take a step of Adam (Kingma and Ba 2015)."""
 
     def adjusted(v: Element, t: Element) -> Element:
         count = t.astype(v.dtype)
@@ -65,7 +65,7 @@ def momentum(
     b: Builder, rate: Tensor, step: Tensor, *tensors: Tensor, alpha: float, beta: float, mode: str,
     norm_coefficient: float,
 ) -> list[Tensor]:  # fmt: skip
-    """Polyak 1964; ``nesterov`` looks ahead (Sutskever et al. 2013)."""
+    """Take a step with momentum (Polyak 1964); ``nesterov`` looks ahead (Sutskever et al. 2013)."""
     weight = step.map(lambda t, r: where(t > 0, beta, 1.0).astype(r.dtype), rate, dtype=rate.dtype)
     parameters, speeds = [], []
     for x, gradient, v in groups(tensors, 3):

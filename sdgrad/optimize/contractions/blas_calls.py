@@ -42,6 +42,8 @@ from sdgrad.optimize.contractions.recognition import Contraction, known_scale, r
 from sdgrad.optimize.locality.strides import known_trips, steps
 from sdgrad.program.leaves import as_loops, live, params_of, rename_instr
 from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
+from sdgrad.program.passes import Target
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -344,3 +346,8 @@ def use_blas(program: Program, names: Names, dots: bool = True) -> Program:
     body = matcher.block(program.body)
     containers, symbols = {**program.containers, **matcher.made}, {**program.symbols, **matcher.symbols}
     return replace(program, body=body, containers=containers, symbols=symbols)
+
+
+def use_blas_calls(program: Program, target: Target) -> Program:
+    """Replace contractions by calls of BLAS; dot products stay loops on a GPU."""
+    return use_blas(program, all_names(program), dots=target.device == "cpu")

@@ -64,7 +64,12 @@ def _block(block: Block, program: Program, around: tuple[Param, ...]) -> Block:
     for k, node in enumerate(block):
         for store in node.stores if isinstance(node, Leaf) else ():
             sinking.sink(k, store)
-    return tuple(map_blocks(n, lambda b: _block(b, program, _with(around, n))) for n in sinking.block())
+
+    def inner(node: Node) -> Node:
+        deeper = _with(around, node)
+        return map_blocks(node, lambda b: _block(b, program, deeper))
+
+    return tuple(map(inner, sinking.block()))
 
 
 @dataclass

@@ -29,6 +29,8 @@ from sdgrad.config import config
 from sdgrad.program.arrays import assign
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
+from sdgrad.program.naming import all_names
+from sdgrad.program.passes import Target
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     Block,
@@ -306,3 +308,8 @@ def within(block: Block) -> Block:
         replace(n, schedule=INSIDE, sequential=n.sequential) if isinstance(n, (Leaf, Scope)) else n
         for n in (map_blocks(n, within) for n in block)
     )
+
+
+def place_on_device(program: Program, target: Target) -> Program:
+    """Place a program on a GPU: kernels, and copies of arguments that are not resident."""
+    return run_on_device(program, all_names(program), target.resident)

@@ -86,14 +86,14 @@ def _block(block: Block, around: Middle, targets: set[str], program: Program) ->
 
     :param around: the values of enclosing loop variables in the middle of their ranges.
     """
-    out: list[Node] = []
-    for node in block:
+
+    def marked(node: Node) -> Node:
         if isinstance(node, Leaf):
-            out.append(_streamed(node, around, targets, program))
-            continue
+            return _streamed(node, around, targets, program)
         _, inner = entered(node, around)
-        out.append(map_blocks(node, lambda b: _block(b, inner, targets, program)))
-    return tuple(out)
+        return map_blocks(node, lambda b: _block(b, inner, targets, program))
+
+    return tuple(map(marked, block))
 
 
 def _streamed(leaf: Leaf, around: Middle, targets: set[str], program: Program) -> Leaf:

@@ -1,4 +1,4 @@
-"""Functions of numbers, element by element, with PyTorch's promotion of types."""
+"""Translate functions of numbers, element by element, with PyTorch's promotion of types."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _is_whole(dtype: torch.dtype) -> bool:
 
 
 def promoted(x: Any, y: Any) -> torch.dtype:
-    """The type in which PyTorch computes with two operands."""
+    """Return the type in which PyTorch computes with two operands."""
 
     def example(v: Any) -> Any:
         return torch.empty((1,) * v.rank, dtype=v.dtype) if isinstance(v, Value) else v

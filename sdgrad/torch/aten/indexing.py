@@ -1,4 +1,4 @@
-"""Reading and writing at computed places."""
+"""Translate reads and writes at computed subscripts."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def _embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Value:
+    """Read rows of a table."""
     if scale_grad_by_freq or sparse:
         raise Unsupported("scale_grad_by_freq and sparse gradients")
     rows = g.op("Gather", weight, _whole(g, indices), axis=0)
@@ -70,6 +71,7 @@ def _front(
 
 @aten("index.Tensor")
 def _index(g: Graph, out: Type, self: Value, indices: Sequence[Value | None]) -> Value:
+    """Read at subscripts of one axis or of several."""
     some = [(k, i) for k, i in enumerate(indices) if i is not None]
     if len(some) == 1:
         axis, index = some[0]
@@ -85,6 +87,7 @@ def _index(g: Graph, out: Type, self: Value, indices: Sequence[Value | None]) ->
 def _index_put(
     g: Graph, out: Type, self: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False
 ) -> Value:
+    """Write or add at subscripts of one axis or of several."""
     mask = indices[0] if len(indices) == 1 else None
     if mask is not None and mask.dtype == torch.bool and values.size == 1 and not accumulate:
         wide = g.reshape(mask, [*mask.shape, *[1] * (len(out.shape) - mask.rank)])
@@ -176,7 +179,7 @@ def _index_copy(g: Graph, out: Type, self: Value, dim: int, index: Value, source
 def _topk(
     g: Graph, out: Sequence[Type], self: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Value, Value]:
-    """The derivative goes where the elements came from."""
+    """Return the largest elements and their positions; the derivative goes where the elements came from."""
     if not self.shape:
         return self, g.constant(0, torch.int64)
     axis = self.axis(dim)

@@ -1,4 +1,4 @@
-"""Convolutions, pooling, softmax, losses, and images of other sizes."""
+"""Translate convolutions, pooling, softmax, losses, and images of other sizes."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def _convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Value:
+    """Convolve, or transpose a convolution."""
     rank = weight.rank - 2
     pads = _each(padding, rank)
     shared: dict[str, Any] = {
@@ -67,6 +68,8 @@ def _pool(
 
 
 def _max_pool(rank: int, places: bool):
+    """Return the largest element of each window and its position."""
+
     def rule(
         g: Graph,
         out: Any,
@@ -91,6 +94,8 @@ for _rank in (1, 2, 3):
 
 
 def _average_pool(rank: int):
+    """Return the mean of each window."""
+
     def rule(
         g: Graph,
         out: Type,
@@ -116,6 +121,8 @@ for _rank in (1, 2, 3):
 
 
 def _adaptive_average(rank: int):
+    """Return means of windows that divide each axis into a given number of parts."""
+
     def rule(g: Graph, out: Type, self: Value, output_size: Sequence[int]) -> Value:
         """Windows ``floor(i n / m) .. ceil((i + 1) n / m)``: a product with a matrix of averages for each axis."""
         x = self
@@ -150,6 +157,8 @@ for _rank in (1, 2, 3):
 
 
 def _adaptive_max(rank: int):
+    """Return maxima of windows that divide each axis into a given number of parts."""
+
     def rule(g: Graph, out: Sequence[Type], self: Value, output_size: Sequence[int]) -> tuple[Value, Value]:
         """The windows of the average; those that are shorter repeat their last element."""
         x = self
@@ -190,6 +199,7 @@ def _nll_loss(
     reduction: int,
     ignore_index: int,
 ) -> tuple[Value, Value]:
+    """Return the negative log likelihood of classes."""
     x = self if self.rank > 1 else g.reshape(self, [1, *self.shape])
     at = g.cast(target, torch.int64) if self.rank > 1 else g.reshape(target, [1])
     named = {0: "none", 1: "mean", 2: "sum"}[reduction]
@@ -217,6 +227,8 @@ for _rank in (1, 2, 3):
 
 
 def _interpolated(mode: str):
+    """Resize an image by interpolation."""
+
     def rule(
         g: Graph,
         out: Type,

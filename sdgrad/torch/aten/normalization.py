@@ -1,4 +1,4 @@
-"""Normalizations over layers, groups and batches."""
+"""Translate normalizations over layers, groups and batches."""
 
 from __future__ import annotations
 

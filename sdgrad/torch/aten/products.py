@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Translate products of matrices."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def _addmm(g: Graph, out: Type, self: Value, mat1: Value, mat2: Value, beta: flo
 def _baddbmm(
     g: Graph, out: Type, self: Value, batch1: Value, batch2: Value, beta: float = 1, alpha: float = 1
 ) -> Value:
+    """Return ``beta * input + alpha * batch1 @ batch2``."""
     found = g.op("MatMul", batch1, batch2)
     if len(out.shape) == 2:
         found = g.reduce("ReduceSum", Value(found.name, (0, *out.shape)), [0], False)
@@ -53,7 +54,7 @@ def _addmv(g: Graph, out: Type, self: Value, mat: Value, vec: Value, beta: float
 
 @aten("linear.default")
 def _linear(g: Graph, out: Type, input: Value, weight: Value, bias: Value | None = None) -> Value:
-    """One product of matrices, whatever the dimensions of the operand are."""
+    """Return one product of matrices, whatever the dimensions of the operand are."""
     if weight.rank != 2 or input.rank < 2:
         found = g.op("MatMul", input, g.transpose(weight, range(weight.rank)[::-1]))
         return found if bias is None else g.op("Add", found, bias)

@@ -1,4 +1,4 @@
-"""LSTM, GRU and plain recurrent layers, each layer an operator for one or both directions."""
+"""Translate LSTM, GRU and plain recurrent layers: each layer is an operator for one or both directions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GATES = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 
 
 def _gates(g: Graph, kind: str, x: Value, hidden: int) -> Value:
-    """Rows in the order of ONNX's gates."""
+    """Return rows in the order of ONNX's gates."""
     order = GATES[kind]
     if order == tuple(range(len(order))):
         return x
@@ -38,7 +38,7 @@ def _recurrent(
     masks: Sequence[Value],
     **more: Any,
 ) -> tuple[Value, ...]:
-    """Layers one after another, each an operator for one or both directions."""
+    """Translate layers one after another, each to an operator for one or both directions."""
     directions = 2 if bidirectional else 1
     width = 4 if has_biases else 2
     hidden = params[1].shape[1]
@@ -72,6 +72,8 @@ def _time_and_batch(x: Value, batch_first: bool) -> tuple[int, int]:
 
 
 def _rule(kind: str, activation: str | None = None, **more: Any) -> Rule:
+    """Return the rule of a kind of recurrent layer."""
+
     def rule(
         g: Graph,
         out: Sequence[Type],

@@ -1,4 +1,4 @@
-"""Reductions over dimensions."""
+"""Translate reductions over dimensions."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ RULES["max.default"], RULES["min.default"] = _plain("ReduceMax"), _plain("Reduce
 
 
 def centred(g: Graph, x: Value, dim: Any) -> tuple[Value, Value]:
-    """A value without its mean, and the mean."""
+    """Return a value without its mean, and the mean."""
     level = g.reduce("ReduceMean", x, _axes(dim), True)
     return g.op("Sub", x, level, like=x), level
 
 
 def variance(g: Graph, x: Value, dim: Any, correction: float | None, keep: bool) -> tuple[Value, Value]:
-    """Variance and mean: ``correction`` is taken from the count, one unless given."""
+    """Return variance and mean: ``correction`` is taken from the count, one unless given."""
     apart, level = centred(g, x, dim)
     total = g.reduce("ReduceSum", g.op("Mul", apart, apart, like=x), _axes(dim), keep)
     axes = _axes(dim) or range(x.rank)
@@ -128,7 +128,7 @@ def _logsumexp(g: Graph, out: Type, self: Value, dim: Any, keepdim: bool = False
 
 
 def norm(g: Graph, x: Value, order: float, dim: Any, keep: bool) -> Value:
-    """``(sum |x|^p)^(1/p)``, and its limits; the derivative at zero is zero."""
+    """Return ``(sum |x|^p)^(1/p)``, and its limits; the derivative at zero is zero."""
     if order == 2:
         return g.reduce("ReduceL2", x, _axes(dim), keep)
     size = g.op("Abs", x, like=x)

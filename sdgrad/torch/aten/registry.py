@@ -1,4 +1,4 @@
-"""Rules by operation."""
+"""Register rules by operation."""
 
 from __future__ import annotations
 

@@ -54,6 +54,7 @@ def _repeat(g: Graph, out: Type, self: Value, repeats: Sequence[int]) -> Value:
 def _slice(
     g: Graph, out: Type, self: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Value:
+    """Slice along an axis."""
     if self.shape == out.shape:
         return self
     axis = self.axis(dim)
@@ -62,7 +63,7 @@ def _slice(
 
 
 def bounds(extent: Dim, start: Dim | None, end: Dim | None, count: Dim | None = None) -> tuple[Dim, Dim]:
-    """A slice's bounds, counted from the front and inside.
+    """Return a slice's bounds, counted from the front and clipped to the extent.
 
     :param count: how many elements it takes, where that is known; decides open ones.
     """
@@ -77,7 +78,7 @@ def bounds(extent: Dim, start: Dim | None, end: Dim | None, count: Dim | None = 
 
 
 def placed(index: int, extent: Dim) -> Dim:
-    """A position counted from the front."""
+    """Return a position counted from the front."""
     return index % extent if isinstance(extent, int) else index if index >= 0 else extent + index
 
 
@@ -99,6 +100,7 @@ def _slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Value:
+    """Put a tensor in the place of a slice."""
     axis = self.axis(dim)
     first, last = bounds(out.shape[axis], start, end, src.shape[axis] if step == 1 else None)
     src = g.cast(src, out.dtype)
@@ -114,7 +116,7 @@ def _slice_scatter(
 
 
 def _is_some(first: Dim, last: Dim) -> bool:
-    """Whether a range may have elements."""
+    """True if a range may have elements."""
     return first != last and not (isinstance(first, int) and isinstance(last, int) and first > last)
 
 
@@ -142,6 +144,7 @@ def _stack(g: Graph, out: Type, tensors: Sequence[Value], dim: int = 0) -> Value
 
 @aten("split_with_sizes.default", "split.Tensor", "chunk.default", "unbind.int", "split.sizes", "tensor_split.sections")
 def _split(g: Graph, out: Sequence[Type], self: Value, *sizes: Any, dim: int = 0, **more: Any) -> tuple[Value, ...]:
+    """Split along an axis."""
     axis = self.axis(dim)
     drops = bool(out) and len(out[0].shape) < self.rank  # unbind
     extents = [1 if drops else o.shape[axis] for o in out]
@@ -160,6 +163,7 @@ def _flip(g: Graph, out: Type, self: Value, dims: Sequence[int]) -> Value:
 
 @aten("roll.default")
 def _roll(g: Graph, out: Type, self: Value, shifts: Sequence[int], dims: Sequence[int] = ()) -> Value:
+    """Rotate along axes."""
     x = self if dims else g.reshape(self, [self.size])
     for shift, d in zip(shifts, dims or [0], strict=True):
         axis = self.axis(d) if dims else 0
@@ -173,7 +177,7 @@ def _roll(g: Graph, out: Type, self: Value, shifts: Sequence[int], dims: Sequenc
 
 
 def padded(g: Graph, x: Value, pad: Sequence[int], mode: str, value: Value | None = None) -> Value:
-    """Padding as PyTorch says it: pairs from the last dimension on; negative ones cut off."""
+    """Pad as PyTorch says it: pairs from the last dimension on; negative ones cut off."""
     pairs = [(0, 0)] * (x.rank - len(pad) // 2) + [(pad[k], pad[k + 1]) for k in range(0, len(pad), 2)][::-1]
     amounts = [low for low, _ in pairs] + [high for _, high in pairs]
     return g.op("Pad", x, g.integers(amounts), value, mode=mode)
@@ -196,6 +200,7 @@ def _replication_pad(g: Graph, out: Type, self: Value, padding: Sequence[int]) -
 
 @aten("diagonal.default")
 def _diagonal(g: Graph, out: Type, self: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    """Read the diagonal of two axes."""
     rows, columns = self.axis(dim1), self.axis(dim2)
     others = [k for k in range(self.rank) if k not in (rows, columns)]
     x = g.transpose(self, [*others, rows, columns])
@@ -235,13 +240,14 @@ def _ones(g: Graph, out: Type, *shape: Any, **more: Any) -> Value:
 
 
 def filled(g: Graph, out: Type, value: Any) -> Value:
-    """A tensor of one number."""
+    """Return a tensor of one number."""
     content = g.operand(value, out.dtype)
     return content if not out.shape else g.op("Expand", content, g.integers(out.shape))
 
 
 @aten("arange.start_step", "arange.default", "arange.start")
 def _arange(g: Graph, out: Type, *bounds: Any, **more: Any) -> Value:
+    """Return a range of numbers."""
     start, step = more.get("start", 0), more.get("step", 1)
     if isinstance(out.shape[0], int) and isinstance(start, (int, float)):
         return g.constant(start + step * np.arange(out.shape[0]), out.dtype)

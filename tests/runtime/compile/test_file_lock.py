@@ -32,16 +32,19 @@ def test_a_lock_is_released_after_an_error(tmp_path):
 
 def test_a_forked_process_does_not_hold_the_lock(tmp_path):
     """It lives on while the parent releases the lock."""
-    path, (read, write) = tmp_path / "program", os.pipe()
+    path, (ready, tell), (wait, end) = tmp_path / "program", os.pipe(), os.pipe()
     with locked(path):
         child = os.fork()
         if not child:
-            os.close(write)
-            os.read(read, 1)
+            os.close(end)
+            os.write(tell, b"x")
+            os.read(wait, 1)
             os._exit(0)
-    os.close(read)
+        os.read(ready, 1)
     try:
         assert is_free(path)
     finally:
-        os.close(write)
+        os.close(end)
         os.waitpid(child, 0)
+        for handle in (ready, tell, wait):
+            os.close(handle)
