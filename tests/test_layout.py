@@ -143,8 +143,11 @@ MOST_COMPLEX = 0.015
 
 LONGEST_FILE, LONGEST_FUNCTION = 400, 40
 LONG_FILES: set[str] = set()
-LONG_FUNCTIONS: set[str] = set()
-"""What is longer, for a reason that stands beside it."""
+LONG_FUNCTIONS = {
+    "sdgrad.testing._checks.check_grads",  # 17 lines of documentation, one parameter a line
+    "sdgrad.frontend.reading.rewriting",  # the patch of DaCe's parser, in one place
+}
+"""What is longer, and why."""
 
 
 def test_complexity():
