@@ -72,10 +72,10 @@ def test_integers_are_arguments(power):
 @pytest.fixture
 def compilations(monkeypatch):
     """The graphs that are compiled or loaded during a test."""
-    from sdgrad.specialize import signature
+    from sdgrad import pipeline
 
-    seen, original = [], signature.compile_together
-    monkeypatch.setattr(signature, "compile_together", lambda sdfgs: seen.extend(sdfgs) or original(sdfgs))
+    seen, original = [], pipeline.compile_together
+    monkeypatch.setattr(pipeline, "compile_together", lambda sdfgs: seen.extend(sdfgs) or original(sdfgs))
     return seen
 
 
