@@ -118,7 +118,8 @@ def page(rows: dict[str, dict[str, dict[str, float | None]]]) -> str:
     lines += ["| field | default | a quarter | four times |", "|---|---|---|---|"]
     for field in dataclasses.fields(Machine):
         cells = [
-            ", ".join(f"{k} {v[f]:.2f}" for k, v in rows.get(field.name, {}).items() if v.get(f)) for f in FACTOR_NAMES
+            ", ".join(f"{k} {v[f]:.2f}" for k, v in rows.get(field.name, {}).items() if v.get(f))
+            for f in map(str, FACTORS)
         ]
         lines.append(f"| {field.name} | {field.default} | {cells[0] or '-'} | {cells[1] or '-'} |")
     return "\n".join((*lines, "", f"Kernels: {', '.join(KERNELS)}. A dash: no kernel has another program.")) + "\n"

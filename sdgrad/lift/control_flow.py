@@ -72,7 +72,8 @@ def lift_sdfg(sdfg: dace.SDFG, read_once: bool = False) -> Program:
     """
     free = frozenset(str(s) for s in sdfg.free_symbols if not str(s).startswith(PROMOTED))
     names = Names({*sdfg.arrays, *sdfg.symbols, *free, *sdfg.constants_prop})
-    env = Env(names, {}, dict(sdfg.symbols), free, read_once)
+    symbols = dict(sorted(sdfg.symbols.items()))  # DaCe has them in the order of a set
+    env = Env(names, {}, symbols, free, read_once)
     for name, desc in sdfg.arrays.items():
         if not isinstance(desc, (dt.View, dt.Reference)):
             reserved = desc.transient and name in CPP_KEYWORDS

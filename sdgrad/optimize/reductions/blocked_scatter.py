@@ -95,7 +95,7 @@ def buffers_of(
     stores: Sequence[Store], leaf: Leaf, cheap: Collection[str], program: Program, names: Names
 ) -> dict[str, Container]:
     """Make a buffer of one block for each subscript and each value of some stores, except values that are cheap."""
-    kinds = {n: dace.int64 for s in stores for n in free_names(*s.index) & leaf.defined}
+    kinds = {n: dace.int64 for s in stores for n in sorted(free_names(*s.index) & leaf.defined)}
     kinds |= {s.value: program.containers[s.container].dtype for s in stores if s.value not in {*kinds, *cheap}}
     shape, on_stack = [config.machine.scatter_block], dace.StorageType.Register
     return {

@@ -152,7 +152,7 @@ def stacked_products(node: Any, state: Any, sdfg: Any) -> str | None:
 
 def name_addend(tasklet: nd.Tasklet, node: nd.LibraryNode, state: dace.SDFGState) -> nd.Tasklet:
     """Rename an input connector ``_c`` to ``_cin`` if there is an output ``_c``: C++ would declare the name twice."""
-    for name in set(tasklet.in_connectors) & set(tasklet.out_connectors):
+    for name in sorted(set(tasklet.in_connectors) & set(tasklet.out_connectors)):
         tasklet.in_connectors = {(f"{n}in" if n == name else n): t for n, t in tasklet.in_connectors.items()}
         for edge in state.in_edges_by_connector(node, name):
             edge.dst_conn = f"{name}in"

@@ -57,6 +57,25 @@ def test_blocks():
     assert [b.name for b in buffers] == ["block_0", "block_1"]
 
 
+def test_buffers_of_subscripts_are_in_the_order_of_names():
+    """The order of a set would be another one in every process, and the program another one in the cache."""
+    found = program("""
+        argument x: float64[8]
+        argument k: int64[8]
+        argument y: float64[20, 20]
+        body
+          map i=0:8:
+            berry = k[i]
+            apple = k[7 - i]
+            t = x[i]
+            u = sin(t)
+            y[berry, apple] += u
+    """)
+    scope, buffers = in_blocks(found.body[0], found, all_names(found))
+    text = "\n".join(lines(scope))
+    assert "block_0[trip] = apple" in text and "block_1[trip] = berry" in text
+
+
 def test_a_last_block_is_shorter():
     scope, _ = blocked(SCATTER.format(n=10))
     assert str(scope.params[0]) == "block=0:3"
