@@ -1,0 +1,66 @@
+"""The thresholds: documented, replaceable, and followed by what is differentiated afterwards."""
+
+import ast
+import dataclasses
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sdgrad
+from sdgrad.config import ConfigError, config
+from sdgrad.frontend.parse import bind_arguments
+from sdgrad.machine import Machine, model
+from sdgrad.optimize import optimize
+from sdgrad.program.tree import NodeCall, walk
+
+
+def test_every_threshold_says_what_it_is():
+    """A string follows each field."""
+    body = next(n for n in ast.parse(inspect.getsource(model)).body if isinstance(n, ast.ClassDef)).body
+    fields = [k for k, n in enumerate(body) if isinstance(n, ast.AnnAssign)]
+    assert len(fields) == len(dataclasses.fields(Machine))
+    assert all(isinstance(body[k + 1], ast.Expr) and len(body[k + 1].value.value) > 20 for k in fields)
+
+
+def test_every_threshold_is_used():
+    """By a module of the engine."""
+    package = "\n".join(p.read_text() for p in Path(sdgrad.__file__).parent.rglob("*.py"))
+    assert not [f.name for f in dataclasses.fields(Machine) if f"config.machine.{f.name}" not in package]
+
+
+def test_what_is_printed_is_what_differs():
+    assert repr(Machine()) == "Machine()"
+    assert repr(dataclasses.replace(Machine(), triangle_rows=3)) == "Machine(triangle_rows=3)"
+
+
+def test_equal_machines_have_one_hash():
+    assert hash(Machine(triangle_rows=3)) == hash(Machine(triangle_rows=3))
+    assert Machine(triangle_rows=3) != Machine()
+
+
+def test_only_a_machine_is_taken():
+    before = config.machine
+    with pytest.raises(ConfigError, match=r"dataclasses\.replace"):
+        config.machine = {"triangle_rows": 3}
+    assert config.machine is before
+
+
+def product(A, B):
+    return np.sum(np.sin(A @ B))
+
+
+def calls():
+    """Library calls in the gradient of a small product."""
+    args = np.ones((5, 6)), np.ones((6, 4))
+    function = sdgrad.value_and_grad(product, wrt=("A", "B"))
+    signature, _, _, request = function.question(bind_arguments(product, args, {}))
+    return [n for n in walk(optimize(signature.differentiated(request).program).body) if isinstance(n, NodeCall)]
+
+
+def test_programs_follow_the_machine():
+    assert not calls()
+    with config.override(machine=dataclasses.replace(config.machine, blas_multiplications=0)):
+        assert len(calls()) == 3
+    assert not calls()
