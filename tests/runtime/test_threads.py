@@ -151,7 +151,7 @@ PRODUCTS = """
 import numpy as np
 
 import sdgrad
-from sdgrad.signature import Signature
+from sdgrad.specialize.signature import Signature
 
 
 def plain(A, B):
@@ -207,7 +207,7 @@ FACTORS = """
 import numpy as np
 
 import sdgrad
-from sdgrad.runtime.blas import get_blas_threads
+from sdgrad.runtime.libraries.blas import get_blas_threads
 
 
 def factor(A):

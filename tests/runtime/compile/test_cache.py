@@ -79,10 +79,12 @@ def test_special_functions_are_there_for_those_who_call_them(commands):
 SAME = """
 import numpy as np
 from benchmarks.kernels import load
+from dace.config import Config
 from sdgrad import value_and_grad
 from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
 
+Config.set("progress", value=False)  # it is printed where the programs are, on a slow machine
 for name in ("durbin", "channel_flow", "longformer"):
     kernel = load(name)
     f, arguments = kernel.numpy_version, kernel.inputs(kernel.sizes["medium"], np.random.default_rng(0))
