@@ -109,6 +109,11 @@ def ratio(name: str, size: str, machine: Any) -> float:
     return statistics.median(pairs)
 
 
+def _shown(ratio: float | None) -> str:
+    """A measurement; a question mark where a program changes and nothing was measured yet."""
+    return "?" if ratio is None else f"{ratio:.2f}"
+
+
 def page(rows: dict[str, dict[str, dict[str, float | None]]]) -> str:
     """The results as Markdown, one line a field."""
     from sdgrad.machine import Machine
@@ -117,12 +122,15 @@ def page(rows: dict[str, dict[str, dict[str, float | None]]]) -> str:
     lines += ["one thread: above 1 the default is faster. `python -m benchmarks.thresholds` measures again.", ""]
     lines += ["| field | default | a quarter | four times |", "|---|---|---|---|"]
     for field in dataclasses.fields(Machine):
-        cells = [
-            ", ".join(f"{k} {v[f]:.2f}" for k, v in rows.get(field.name, {}).items() if v.get(f))
-            for f in map(str, FACTORS)
-        ]
+        found = rows.get(field.name, {}).items()
+        cells = [", ".join(f"{k} {_shown(v[f])}" for k, v in found if f in v) for f in map(str, FACTORS)]
         lines.append(f"| {field.name} | {field.default} | {cells[0] or '-'} | {cells[1] or '-'} |")
-    return "\n".join((*lines, "", f"Kernels: {', '.join(KERNELS)}. A dash: no kernel has another program.")) + "\n"
+    return (
+        "\n".join(
+            (*lines, "", f"Kernels: {', '.join(KERNELS)}. A dash: no kernel has another program. ?: not measured yet.")
+        )
+        + "\n"
+    )
 
 
 def main() -> None:

@@ -4,16 +4,18 @@ import inspect
 import json
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from benchmarks import growth, limits, run
+from benchmarks import growth, limits, run, thresholds
 from benchmarks.kernels import ALL, load
 from benchmarks.report import Row, measured, preparations, table
 from benchmarks.run import Refused, compare, options_of
+from sdgrad.machine import Machine
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -123,3 +125,16 @@ def test_limits(monkeypatch, tmp_path):
     assert all(seconds > 0 for times in rows.values() for seconds in times.values())
     rows = {"cholesky": {"sdgrad": 3e-3, "by hand": 2e-3}}
     assert limits.table(rows).splitlines()[-1] == "| cholesky | (9,) | 2.000 | 3.000 | 1.50 |"
+
+
+def test_thresholds_are_changed_one_at_a_time():
+    assert thresholds.machine_with("triangle_rows", 4.0) == Machine(triangle_rows=256)
+    assert thresholds.machine_with("broadcast_rounds", 0.25) == Machine(broadcast_rounds=1)
+    assert {f.name for f in fields(Machine)} >= thresholds.BEFORE_OPTIMIZATION
+
+
+def test_page_of_thresholds():
+    rows = {"triangle_rows": {"trmm": {"0.25": 1.5, "4.0": None}}, "kernels": ["trmm"]}
+    lines = thresholds.page(rows).splitlines()
+    assert "| triangle_rows | 64 | trmm 1.50 | trmm ? |" in lines
+    assert "| stack_row | 2048 | - | - |" in lines
