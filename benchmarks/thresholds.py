@@ -125,12 +125,8 @@ def page(rows: dict[str, dict[str, dict[str, float | None]]]) -> str:
         found = rows.get(field.name, {}).items()
         cells = [", ".join(f"{k} {_shown(v[f])}" for k, v in found if f in v) for f in map(str, FACTORS)]
         lines.append(f"| {field.name} | {field.default} | {cells[0] or '-'} | {cells[1] or '-'} |")
-    return (
-        "\n".join(
-            (*lines, "", f"Kernels: {', '.join(KERNELS)}. A dash: no kernel has another program. ?: not measured yet.")
-        )
-        + "\n"
-    )
+    lines += ["", f"Kernels: {', '.join(KERNELS)}. A dash: no kernel has another program. ?: not measured yet.", ""]
+    return "\n".join(lines)
 
 
 def main() -> None:
