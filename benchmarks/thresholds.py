@@ -12,7 +12,7 @@ import dataclasses
 import json
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ def machine_with(field: str, factor: float) -> Any:
     return None if value == default else dataclasses.replace(Machine(), **{field: value})
 
 
-def changed(name: str, size: str) -> Iterator[tuple[str, float]]:
-    """Yield the fields and factors that change the program of a kernel's gradient."""
+def changed(name: str, size: str, names: Container[str]) -> Iterator[tuple[str, float]]:
+    """Yield those of some fields, with factors, that change the program of a kernel's gradient."""
     import numpy as np
 
     import sdgrad
@@ -70,7 +70,7 @@ def changed(name: str, size: str) -> Iterator[tuple[str, float]]:
 
     own = differentiated()
     default = text(own)
-    for field in dataclasses.fields(config.machine):
+    for field in (f for f in dataclasses.fields(config.machine) if f.name in names):
         for factor in FACTORS:
             machine = machine_with(field.name, factor)
             if machine is None:
@@ -125,7 +125,8 @@ def page(rows: dict[str, dict[str, dict[str, float | None]]]) -> str:
         found = rows.get(field.name, {}).items()
         cells = [", ".join(f"{k} {_shown(v[f])}" for k, v in found if f in v) for f in map(str, FACTORS)]
         lines.append(f"| {field.name} | {field.default} | {cells[0] or '-'} | {cells[1] or '-'} |")
-    lines += ["", f"Kernels: {', '.join(KERNELS)}. A dash: no kernel has another program. ?: not measured yet.", ""]
+    known = ", ".join(rows.get("kernels", KERNELS))
+    lines += ["", f"Kernels: {known}. A dash: none of them has another program. ?: not measured yet.", ""]
     return "\n".join(lines)
 
 
@@ -134,8 +135,11 @@ def main() -> None:
     parser.add_argument("--kernels", default=",".join(KERNELS))
     parser.add_argument("--size", default="medium")
     parser.add_argument("--changes", action="store_true", help="only find the programs that change")
+    parser.add_argument("--missing", action="store_true", help="only fields that change no kernel so far")
     options = parser.parse_args()
     limit_threads(1)
+    from sdgrad.machine import Machine
+
     file = RESULTS / "thresholds.json"
     rows: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     known = rows.setdefault("kernels", [])
@@ -144,9 +148,10 @@ def main() -> None:
         file.write_text(json.dumps(rows, indent=1) + "\n")
         (RESULTS / "thresholds.md").write_text(page(rows))
 
+    names = {f.name for f in dataclasses.fields(Machine)} - (rows.keys() if options.missing else set())
     for name in (n for n in options.kernels.split(",") if n not in known):
         print(f"finding what changes {name}", flush=True)
-        for field, factor in changed(name, options.size):
+        for field, factor in changed(name, options.size, names):
             rows.setdefault(field, {}).setdefault(name, {})[str(factor)] = None
         known.append(name)
         write()
