@@ -83,7 +83,23 @@ def undefined(program) -> list[str]:
 
 def races(program) -> list[str]:
     """A line for each pair of accesses that may meet in two instances of a map that have no order."""
-    return [line for node, outer in _nodes(program.body, ()) for line in _of(node, outer, program)]
+    return [line for node, outer in _nodes(program.body, ()) for line in _known(node, outer, program)]
+
+
+_leaves: dict[tuple, tuple[Leaf, list[str]]] = {}  # passes hand most leaves on as they are
+MOST_LEAVES = 4096
+
+
+def _known(node, outer, program) -> list[str]:
+    """What :func:`_of` says of a node, once for each leaf and the loops around it."""
+    if not isinstance(node, Leaf):
+        return list(_of(node, outer, program))
+    key = (id(node), outer)
+    if key not in _leaves:
+        if len(_leaves) >= MOST_LEAVES:
+            _leaves.clear()
+        _leaves[key] = (node, list(_of(node, outer, program)))  # the node, so that its id stays its own
+    return _leaves[key][1]
 
 
 def _nodes(block, outer) -> Iterator:

@@ -13,8 +13,9 @@ class Machine:
     Replace single ones: ``sdgrad.config.machine = dataclasses.replace(sdgrad.config.machine, blas_multiplications=0)``.
     Programs that are differentiated afterwards follow the new numbers; only the rounding of sums depends on them.
 
-    ``python -m benchmarks.thresholds`` measures gradients with a quarter and with four times of each number. What a
-    pass is worth stands beside its threshold, where it was measured.
+    ``benchmarks/results/thresholds.md`` shows what gradients of 51 kernels take with a quarter and with four times of
+    each number (``python -m benchmarks.thresholds`` measures again). What a pass is worth stands beside its threshold,
+    where it was measured.
     """
 
     # -- cost model
