@@ -23,6 +23,7 @@ LAYERS = (
     ("symbolic",),
     ("program",),
     ("runtime.libraries", "runtime.compile", "runtime.call"),
+    ("convert",),
     ("frontend",),
     ("analysis",),
     ("rewrite",),

@@ -1,0 +1,392 @@
+"""Rewrite a lowered function: expressions and statements that a recorder has to see become calls of operators.
+
+The operators are methods of one object, which the function reaches as the free variable :data:`OPERATORS`. A loop, a
+``while`` and a branch become a ``for`` over a handler, which runs the body as often as it takes to record it::
+
+    if c: y = a                     b = operators.branch(c, ("y",), ("y",))
+                                    for arm in b:
+                                        with b:
+                                            if b.sets: (y,) = b.enter(locals())
+                                            if arm: y = a
+                                            b.leave(locals())
+                                    if b.recorded: (y,) = b.after(locals())
+
+Nothing moves into another scope, so that ``yield``, ``nonlocal``, ``del`` and ``locals()`` mean what they did.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sdgrad.convert.liveness import mark
+from sdgrad.convert.lowering import PREFIX, RESULT, lowered
+from sdgrad.convert.scopes import bound, captured, locals_of, own_nodes
+from sdgrad.convert.source import Definition
+
+OPERATORS = f"{PREFIX}operators"
+OF_A_FRAME = ("super", "locals", "vars", "dir", "eval", "exec", "globals")
+"""Functions that look at the frame that calls them."""
+
+COMPARISONS = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+def rewrite(definition: Definition, owner: str | None) -> Definition:
+    """Return the converted definition: a function of the same name and arguments, in place.
+
+    :param owner: the class in which it is written.
+    """
+    return Rewriter(owner, [locals_of(definition)]).function(definition)
+
+
+class Rewriter(ast.NodeTransformer):
+    """Rewrite one function and those inside of it."""
+
+    def __init__(self, owner: str | None, scopes: list[frozenset[str]]) -> None:
+        self.owner = owner.lstrip("_") if owner else ""
+        self.scopes = scopes
+        self.numbers = itertools.count()
+        self.generates = False  # the body stops and goes on, so that it cannot run twice
+        self.of_class = False
+
+    # -- functions
+    def function(self, node: Any) -> Any:
+        """Rewrite the body of a definition whose scope is on the stack."""
+        if isinstance(node, ast.Lambda):
+            node.body = self.visit(node.body)
+            return node
+        self.generates = any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(node.body))
+        body = node.body if self.generates else lowered(node.body)
+        always = frozenset(captured(body))
+        mark(body, frozenset(), always)
+        node.body = self.block(body)
+        return node
+
+    def _inner(self, node: Any) -> Any:
+        for field in ("decorator_list", "bases"):
+            if hasattr(node, field):
+                setattr(node, field, [self.visit(n) for n in getattr(node, field)])
+        node.args.defaults = [self.visit(d) for d in node.args.defaults]
+        node.args.kw_defaults = [self.visit(d) if d is not None else None for d in node.args.kw_defaults]
+        inner = Rewriter(None, [*self.scopes, locals_of(node)])
+        inner.owner, inner.numbers = self.owner, self.numbers
+        return inner.function(node)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _inner
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        node.bases = [self.visit(b) for b in node.bases]
+        inner = Rewriter(node.name, [*self.scopes, bound(node.body)])
+        inner.generates, inner.of_class, inner.numbers = True, True, self.numbers
+        mark(node.body, frozenset(), frozenset())
+        node.body = inner.block(node.body)
+        return node
+
+    # -- statements
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Rewrite the statements of a block."""
+        out: list[ast.stmt] = []
+        for statement in statements:
+            new = self.visit(statement)
+            out += new if isinstance(new, list) else [new]
+        return out or [ast.Pass()]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for field, held in ast.iter_fields(node):
+            if isinstance(held, list) and held and isinstance(held[0], ast.stmt):
+                setattr(node, field, self.block(held))
+            elif isinstance(held, list):
+                setattr(node, field, [self.visit(v) if isinstance(v, ast.AST) else v for v in held])
+            elif isinstance(held, ast.AST):
+                setattr(node, field, self.visit(held))
+        return node
+
+    def visit_If(self, node: ast.If) -> Any:
+        if self.generates:
+            node.test = self._operator("truth", node.test, at=node.test)
+            return self.generic_visit(node)
+        names = self._names(node, [*node.body, *node.orelse])
+        test = self.visit(node.test)
+        body, orelse = self.block(node.body), self.block(node.orelse)
+        arm = self._fresh("arm")
+        choice = ast.If(_name(arm), body, [] if len(orelse) == 1 and isinstance(orelse[0], ast.Pass) else orelse)
+        return self._handled(node, "branch", [test], names, arm, [choice])
+
+    def visit_While(self, node: Any) -> Any:
+        if self.generates:
+            node.test = self._operator("truth", node.test, at=node.test)
+            return self.generic_visit(node)
+        names = self._names(node, node.body)
+        handler = self._fresh("while")
+        test = ast.copy_location(_method(handler, "test", self.visit(node.test)), node.test)
+        choice = ast.If(test, self.block(node.body), [])
+        flags = _constants(getattr(node, "sdgrad_flags", ()))
+        head = _constants(node.sdgrad_head)
+        return self._handled(node, "while_", [flags, head], names, self._fresh("trip"), [choice], handler)
+
+    def visit_For(self, node: Any) -> Any:
+        if self.generates:
+            node.iter = self._operator("iterate", node.iter, at=node.iter)
+            return self.generic_visit(node)
+        iterable = self.visit(node.iter)
+        names = self._names(node, [*node.body, ast.Expr(node.target)])
+        flags = _constants(getattr(node, "sdgrad_flags", ()))
+        head = _constants(node.sdgrad_head)
+        item = self._fresh("item")
+        given = ast.copy_location(ast.Assign([node.target], _name(item)), node)
+        body = self.block([given, *node.body])
+        return self._handled(node, "for_", [iterable, flags, head], names, item, body)
+
+    def _names(self, node: Any, body: Sequence[ast.AST]) -> list[str]:
+        """Return the names that a statement binds and that are read afterwards, or where its body begins."""
+        return sorted(bound(body) & (node.sdgrad_after | node.sdgrad_head))
+
+    def _handled(
+        self,
+        node: Any,
+        kind: str,
+        given: list[ast.expr],
+        names: list[str],
+        item: str,
+        body: list[ast.stmt],
+        handler: str | None = None,
+    ) -> list[ast.stmt]:
+        """Return the loop over a handler that runs a body."""
+        handler = handler or self._fresh(kind.rstrip("_"))
+        later = [n for n in names if n in node.sdgrad_after]
+        targets = ast.Tuple([_name(n, ast.Store()) for n in names], ast.Store())
+        state = ast.Call(_name("locals"), [], [])
+        make = ast.Assign([_name(handler, ast.Store())], _call(kind, *given, _constants(names), _constants(later)))
+        enter = ast.If(_attribute(handler, "sets"), [ast.Assign([targets], _method(handler, "enter", state))], [])
+        leave = ast.Expr(_method(handler, "leave", state))
+        inside = [enter, *body, leave] if names else [ast.Expr(_method(handler, "enter", state)), *body, leave]
+        managed = ast.With([ast.withitem(_name(handler))], inside)
+        loop = ast.For(_name(item, ast.Store()), _name(handler), [managed], [])
+        after = ast.If(_attribute(handler, "recorded"), [ast.Assign([targets], _method(handler, "after", state))], [])
+        new = [make, loop, *([after] if names else [])]
+        return [_located(statement, node) for statement in new]
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        if getattr(node, "sdgrad_maybe", False):
+            node.value = _call("result", ast.Call(_name("locals"), [], []), ast.Constant(RESULT))
+            return _located(node, node)
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        if node.exc is None:
+            return node
+        given = [self.visit(n) for n in (node.exc, node.cause) if n is not None]
+        return _located(ast.Raise(_call("raised", *given), None), node)
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        message = _thunk(self.visit(node.msg)) if node.msg is not None else ast.Constant(None)
+        return _located(ast.Expr(_call("check", self.visit(node.test), message)), node)
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        node.value = self.visit(node.value)
+        if all(_plain(t) for t in node.targets):
+            return node
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+            return self._stored(node.targets[0], node.value, node)
+        value = self._fresh("value")
+        out: list[ast.stmt] = [_located(ast.Assign([_name(value, ast.Store())], node.value), node)]
+        for target in node.targets:
+            out += self._unpacked(target, _name(value), node)
+        return out
+
+    def _unpacked(self, target: ast.expr, value: ast.expr, at: ast.stmt) -> list[ast.stmt]:
+        """Return assignments of a value to a target that holds subscripts."""
+        if isinstance(target, ast.Subscript):
+            return [self._stored(target, value, at)]
+        if _plain(target):
+            return [_located(ast.Assign([target], value), at)]
+        if isinstance(target, ast.Starred):
+            return self._unpacked(target.value, value, at)
+        assert isinstance(target, (ast.Tuple, ast.List))
+        parts = [self._fresh("part") for _ in target.elts]
+        stars = [isinstance(t, ast.Starred) for t in target.elts]
+        heads: list[ast.expr] = [
+            ast.Starred(_name(p, ast.Store()), ast.Store()) if s else _name(p, ast.Store())
+            for p, s in zip(parts, stars, strict=True)
+        ]
+        out: list[ast.stmt] = [_located(ast.Assign([ast.Tuple(heads, ast.Store())], value), at)]
+        for inner, part in zip(target.elts, parts, strict=True):
+            out += self._unpacked(inner, _name(part), at)
+        return out
+
+    def _stored(self, target: ast.Subscript, value: ast.expr, at: ast.stmt) -> ast.stmt:
+        place = (self.visit(target.value), self.visit(target.slice))
+        return _located(ast.Expr(_call("store", *place, value)), at)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if self.of_class:  # its annotations are read
+            node.value = self.visit(node.value) if node.value is not None else None
+            return node
+        if node.value is None:
+            return _located(ast.Pass(), node)
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        value = self.visit(node.value)
+        operator = ast.Constant(type(node.op).__name__)
+        if isinstance(node.target, ast.Name):
+            new = _call("update", operator, _name(node.target.id), value)
+            return _located(ast.Assign([node.target], new), node)
+        if isinstance(node.target, ast.Subscript):
+            place = (self.visit(node.target.value), self.visit(node.target.slice))
+            return _located(ast.Expr(_call("update_item", operator, *place, _thunk(value))), node)
+        attribute = node.target
+        place = (self.visit(attribute.value), ast.Constant(self._mangled(attribute.attr)))
+        return _located(ast.Expr(_call("update_attribute", operator, *place, _thunk(value))), node)
+
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        return node
+
+    def visit_Global(self, node: ast.Global) -> Any:
+        return node
+
+    # -- expressions
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        node.id = self._mangled(node.id)
+        if not isinstance(node.ctx, ast.Load) or node.id.startswith(PREFIX) or node.id == "super":
+            return node
+        if any(node.id in scope for scope in self.scopes):
+            return node
+        return self._operator("free", ast.Constant(node.id), node, at=node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        node.attr = self._mangled(node.attr)
+        node.value = self.visit(node.value)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return self._operator("attribute", node.value, ast.Constant(node.attr), at=node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load):
+            return self.generic_visit(node)
+        return self._operator("item", self.visit(node.value), self.visit(node.slice), at=node)
+
+    def visit_Slice(self, node: ast.Slice) -> ast.expr:
+        parts = [self.visit(p) if p is not None else ast.Constant(None) for p in (node.lower, node.upper, node.step)]
+        return ast.copy_location(_call("slice", *parts), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id in OF_A_FRAME:
+            return node
+        node.args = [self.visit(a) for a in node.args]
+        node.keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]
+        new = _call("call", self.visit(node.func), *node.args)
+        new.keywords = node.keywords
+        return _located(new, node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        if _binds(*node.values):
+            return self.generic_visit(node)
+        parts = [_thunk(self.visit(v)) for v in node.values]
+        return self._operator("and_" if isinstance(node.op, ast.And) else "or_", *parts, at=node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        node.operand = self.visit(node.operand)
+        return self._operator("not_", node.operand, at=node) if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if len(node.ops) > 1 and _binds(node):
+            return self.generic_visit(node)
+        first = self.visit(node.left)
+        rest = [self.visit(c) for c in node.comparators]
+        words = [ast.Constant(COMPARISONS[type(o)]) for o in node.ops]
+        if len(rest) == 1:
+            return self._operator("compare", words[0], first, rest[0], at=node)
+        pairs: list[ast.expr] = [ast.Tuple([w, _thunk(r)], ast.Load()) for w, r in zip(words, rest, strict=True)]
+        return self._operator("chain", first, *pairs, at=node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        if _binds(node.body, node.orelse):
+            node.test = self._operator("truth", node.test, at=node.test)
+            return self.generic_visit(node)
+        arms = [_thunk(self.visit(a)) for a in (node.body, node.orelse)]
+        return self._operator("choose", self.visit(node.test), *arms, at=node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        node.iter = ast.copy_location(_call("iterate", self.visit(node.iter)), node.iter)
+        node.ifs = [ast.copy_location(_call("truth", self.visit(i)), i) for i in node.ifs]
+        return node
+
+    def _comprehension(self, node: Any) -> Any:
+        targets = [n for g in node.generators for n in ast.walk(g.target)]
+        self.scopes.append(frozenset(n.id for n in targets if isinstance(n, ast.Name)))
+        node.generators = [self.visit(g) for g in node.generators]
+        for field in ("elt", "key", "value"):
+            if hasattr(node, field):
+                setattr(node, field, self.visit(getattr(node, field)))
+        self.scopes.pop()
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        node.value = self.visit(node.value)
+        return node
+
+    def visit_match_case(self, node: ast.match_case) -> ast.match_case:
+        if node.guard is not None:
+            node.guard = ast.copy_location(_call("truth", self.visit(node.guard)), node.guard)
+        node.body = self.block(node.body)
+        return node
+
+    # -- small things
+    def _mangled(self, name: str) -> str:
+        private = self.owner and name.startswith("__") and not name.endswith("__")
+        return f"_{self.owner}{name}" if private else name
+
+    def _fresh(self, stem: str) -> str:
+        return f"{PREFIX}{stem}_{next(self.numbers)}"
+
+    def _operator(self, name: str, *args: ast.expr, at: ast.expr) -> ast.expr:
+        return _located(_call(name, *args), at)
+
+
+def _plain(target: ast.expr) -> bool:
+    """True if an assignment to a target is left to Python: names and attributes."""
+    return not any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(target))
+
+
+def _thunk(value: ast.expr) -> ast.expr:
+    """Return a function without arguments that computes a value; what binds a name is computed where it stands."""
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    return _located(_call("already", value) if _binds(value) else ast.Lambda(nothing, value), value)
+
+
+def _binds(*values: ast.expr) -> bool:
+    """True if expressions bind names or stop a generator: they cannot move into a function of their own."""
+    return any(isinstance(n, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(values))
+
+
+def _name(name: str, ctx: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(name, ctx or ast.Load())
+
+
+def _attribute(name: str, attribute: str) -> ast.Attribute:
+    return ast.Attribute(_name(name), attribute, ast.Load())
+
+
+def _method(name: str, method: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(_attribute(name, method), list(args), [])
+
+
+def _call(operator: str, *args: ast.expr) -> ast.Call:
+    return _method(OPERATORS, operator, *args)
+
+
+def _constants(names: Iterable[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
+
+
+def _located(node: Any, at: ast.AST) -> Any:
+    """Give a new node the place of an old one; what is new inside of it inherits that in the end."""
+    return ast.copy_location(node, at)
