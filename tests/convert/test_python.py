@@ -284,7 +284,11 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize(("f", "x"), [(f, x) for f, given in GIVEN.items() for x in given], ids=str)
+def named(value):
+    return getattr(value, "__name__", str(value))
+
+
+@pytest.mark.parametrize(("f", "x"), [(f, x) for f, given in GIVEN.items() for x in given], ids=named)
 def test_the_same_as_written(f, x):
     same(f, x)
 
