@@ -84,12 +84,17 @@ class PythonFor(Handler):
 
     def __init__(self, iterable: Iterable, flags: Sequence[str]) -> None:
         self.iterable, self.flags, self.stopped = iterable, flags, False
+        self.current: Any = None
 
-    def __iter__(self) -> Iterator[Any]:
-        for item in self.iterable:
-            yield item
+    def __iter__(self) -> Iterator[None]:
+        for self.current in self.iterable:
+            yield
             if self.stopped:
                 return
+
+    def item(self) -> Any:
+        """Return what the target of the loop is bound to in this trip."""
+        return self.current
 
     def leave(self, state: State) -> None:
         self.stopped = any(state.get(flag) for flag in self.flags)

@@ -137,10 +137,15 @@ class Rewriter(ast.NodeTransformer):
         names = self._names(node, [*node.body, ast.Expr(node.target)])
         flags = _constants(getattr(node, "sdgrad_flags", ()))
         head = _constants(node.sdgrad_head)
-        item = self._fresh("item")
-        given = ast.copy_location(ast.Assign([node.target], _name(item)), node)
-        body = self.block([given, *node.body])
-        return self._handled(node, "for_", [iterable, flags, head], names, item, body)
+        handler = self._fresh("for")
+        given = ast.copy_location(ast.Assign([node.target], _method(handler, "item")), node)
+        body = [*self._unconverted(given), *self.block(node.body)]
+        return self._handled(node, "for_", [iterable, flags, head], names, self._fresh("trip"), body, handler)
+
+    def _unconverted(self, given: ast.Assign) -> list[ast.stmt]:
+        """Return the assignment to the target of a loop; only subscripts in it become operators."""
+        target = given.targets[0]
+        return [given] if _plain(target) else self._unpacked(target, given.value, given)
 
     def _names(self, node: Any, body: Sequence[ast.AST]) -> list[str]:
         """Return the names that a statement binds and that are read afterwards, or where its body begins."""

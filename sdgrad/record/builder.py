@@ -68,6 +68,14 @@ class Builder:
     first: list[Node] = field(default_factory=list)  # what writes constants
     constants: dict[Any, str] = field(default_factory=dict)
 
+    def append(self, *nodes: Node) -> None:
+        """Record nodes after those of the block that is being recorded."""
+        self.blocks[-1] += nodes
+
+    def where(self) -> Source:
+        """Return the place in the user's file that nodes come from."""
+        return self.source
+
     # -- containers
     def declare(self, stem: str, shape: Sequence[Dim], dtype: Any, argument: bool = False) -> Tensor:
         """Declare a new array; a scalar is an array of one element."""
@@ -140,7 +148,7 @@ class Builder:
         nodes, brought = inline(program, bound, self.names)
         self.containers.update({c.name: c for c in brought.values()})
         self.symbols |= {n.symbol: dace.int64 for n in walk(nodes) if isinstance(n, (Loop, SymbolAssign))}
-        self.blocks[-1] += nodes
+        self.append(*nodes)
 
     def call(
         self, node: nd.CodeNode, operands: Mapping[str, Tensor], result: str, shape: Sequence[Dim], dtype: Any
@@ -156,7 +164,7 @@ class Builder:
             {c: whole_region(x.container, self.containers[x.container].shape) for c, x in at.items()}
             for at in (memory, {result: found})
         )
-        self.blocks[-1].append(NodeCall(node, inputs, outputs, self.source))
+        self.append(NodeCall(node, inputs, outputs, self.where()))
         return found
 
     # -- leaves
@@ -167,7 +175,7 @@ class Builder:
         yield
         body, self.body, self.loaded = tuple(self.body), [], {}
         if all(p.count != 0 for p in params):
-            self.blocks[-1].append(Leaf(tuple(params), body, self.source, sequential))
+            self.append(Leaf(tuple(params), body, self.where(), sequential))
 
     def _params(self, shape: Sequence[Dim]) -> tuple[list[Param], tuple[sympy.Expr, ...]]:
         params, index = over_shape([sympy.sympify(n) for n in shape], self.names)
@@ -319,7 +327,7 @@ class Builder:
         body = tuple(self.blocks.pop())
         last = sympy.sympify(count) - 1
         trips = Param(symbol, last, ZERO, -ONE) if reverse else Param(symbol, ZERO, last, ONE)
-        self.blocks[-1] += as_loops([trips], body, self.source)
+        self.append(*as_loops([trips], body, self.where()))
 
     @contextlib.contextmanager
     def loop_while(self, going: Tensor, count: Tensor | None) -> Iterator[sympy.Symbol]:
@@ -329,13 +337,13 @@ class Builder:
         if count is not None:
             trips = self.names.fresh("trips")
             self.symbols[trips] = dace.int64
-            self.blocks[-1].append(SymbolAssign(trips, self._number(count), dace.int64))
+            self.append(SymbolAssign(trips, self._number(count), dace.int64))
             stop = Value((), to_ast(sym(trips) - 1))
         self.blocks.append([])
         yield sym(symbol)
         body = tuple(self.blocks.pop())
         first, step = (Value((), to_ast(n)) for n in (ZERO, ONE))
-        self.blocks[-1].append(Loop(symbol, first, stop, step, body, self.source, also=self._number(going)))
+        self.append(Loop(symbol, first, stop, step, body, self.where(), also=self._number(going)))
 
     def _number(self, tensor: Tensor) -> Value:
         """Return the only element of an array of its own."""
@@ -352,7 +360,8 @@ class Builder:
 
     def branch(self, condition: Tensor, then: Sequence[Node], otherwise: Sequence[Node]) -> None:
         """Run the first nodes if the only element of ``condition`` holds, else the others."""
-        self.blocks[-1].append(Branch(((self._number(condition), tuple(then)), (None, tuple(otherwise))), self.source))
+        arms = ((self._number(condition), tuple(then)), (None, tuple(otherwise)))
+        self.append(Branch(arms, self.where()))
 
     # -- the result
     def program(self, arguments: Sequence[str]) -> Program:

@@ -1,0 +1,128 @@
+"""Record branches: both arms, and one memory for what they bind differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sdgrad.convert.lowering import RESULT
+from sdgrad.convert.operators import Handler, Names, State
+from sdgrad.program.tree import Branch, Node
+from sdgrad.record.carried import Cell, Unusable, is_array, is_number, leaves, rebuilt, same, structure
+from sdgrad.record.python_state import PythonState
+from sdgrad.record.recorder import ONLY_DATA, Recorder
+from sdgrad.record.restart import ArmEnds
+from sdgrad.record.values import Number
+
+MISSING = object()
+
+
+class RecordedBranch(Handler):
+    """Record both arms of an ``if``."""
+
+    recorded = sets = True
+
+    def __init__(self, recorder: Recorder, condition: Number, names: Names, later: Names) -> None:
+        self.recorder, self.names, self.later = recorder, names, later
+        self.condition, self.where = recorder.value(condition), recorder.where()
+        self.before: dict[str, Any] | None = None
+        self.ends: list[dict[str, Any] | None] = []
+        self.blocks: list[list[Node]] = []
+        self.values: dict[str, Any] = {}
+        self.python = PythonState.of(())
+
+    def __iter__(self) -> Iterator[bool]:
+        for arm in (True, False):
+            block: list[Node] = []
+            with self.recorder.inside(block):
+                yield arm
+            self.blocks.append(block)
+        self._merge()
+
+    def __exit__(self, *error: object) -> bool | None:
+        if error[0] is not None and issubclass(error[0], ArmEnds):  # type: ignore[arg-type]
+            self.ends.append(None)
+            return True
+        return None
+
+    def enter(self, state: State) -> tuple:
+        if self.before is None:
+            self.before = {n: state.get(n, MISSING) for n in self.names}
+            self.python = PythonState.of(state.values())
+        return tuple(unbound(n, self.before[n]) for n in self.names)
+
+    def leave(self, state: State) -> None:
+        if changed := self.python.changed():
+            raise TypeError(
+                f"a {changed} is changed in an arm of a condition that only a run knows: bind the name to a new one in "
+                "each arm, or use an array"
+            )
+        self.ends.append({n: state.get(n, MISSING) for n in self.names})
+
+    def after(self, state: State) -> tuple:
+        return tuple(self.values[n] for n in self.names)
+
+    def _merge(self) -> None:
+        """Bind each name to what both arms leave, or to memory that each of them writes."""
+        alive = [e for e in self.ends if e is not None]
+        if not alive:
+            self.recorder.append(self._node())
+            raise ArmEnds
+        for name in self.names:
+            ends = [e[name] for e in alive]
+            one = len(ends) == 1 or same(ends[0], ends[1])
+            if one or name not in self.later:
+                self.values[name] = unbound(name, ends[0]) if one else unbound(name, MISSING)
+            else:
+                self.values[name] = self._both(name, ends)
+        self.recorder.append(self._node())
+
+    def _node(self) -> Branch:
+        return Branch(((self.condition, tuple(self.blocks[0])), (None, tuple(self.blocks[1]))), self.where)
+
+    def _both(self, name: str, ends: list[Any]) -> Any:
+        """Return what a name is after the branch if its arms leave different values."""
+        given = [e for e in ends if e is not MISSING and not isinstance(e, Unusable)]
+        if len(given) < 2:
+            if name != RESULT or not given:
+                return Unusable(f"'{name}' is bound in one arm only of the condition in line {self.where.line}")
+            ends = [given[0] if e is MISSING or isinstance(e, Unusable) else e for e in ends]
+            return self._cells(name, ends, [e is given[0] and k == ends.index(given[0]) for k, e in enumerate(ends)])
+        return self._cells(name, ends, [True, True])
+
+    def _cells(self, name: str, ends: list[Any], written: list[bool]) -> Any:
+        if structure(ends[0]) != structure(ends[1]):
+            return Unusable(f"'{name}' has another form in each arm of the condition in line {self.where.line}")
+        parts = [self._cell(name, pair, written) for pair in zip(*map(leaves, ends), strict=True)]
+        return rebuilt(ends[0], iter(parts))
+
+    def _cell(self, name: str, pair: tuple, written: list[bool]) -> Any:
+        """Return memory for a number or an array, written at the end of each arm."""
+        if same(*pair):
+            return pair[0]
+        if not all(is_number(p) or is_array(p) for p in pair):
+            return Unusable(
+                f"'{name}' is {_told(pair[0])} or {_told(pair[1])}, depending on the condition in line {self.where.line}"
+            )
+        try:
+            cell = Cell.of(self.recorder, pair, ONLY_DATA)
+        except ValueError as error:
+            return Unusable(f"'{name}' has, depending on the condition in line {self.where.line}, the {error}")
+        alive = [k for k, e in enumerate(self.ends) if e is not None]
+        for k, value, own in zip(alive, pair, written, strict=True):
+            with self.recorder.inside(self.blocks[k]):
+                cell.put(value if own else np.zeros((), cell.value.dtype)[()])
+        return cell.value
+
+
+def unbound(name: str, value: Any) -> Any:
+    """Return a value, or what stands for a name without one."""
+    return Unusable(f"'{name}' has no value here") if value is MISSING else value
+
+
+def _told(value: Any) -> str:
+    if is_array(value) or is_number(value):
+        return "a number" if is_number(value) else "an array"
+    return repr(value) if isinstance(value, (str, type(None))) else f"a {type(value).__name__}"

@@ -1,0 +1,125 @@
+"""Carry values through control flow: nests of numbers and arrays get memory that arms and trips write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdgrad.record.elementwise import common
+from sdgrad.record.indexing import as_array, fill
+from sdgrad.record.recorder import WEAK, Recorder
+from sdgrad.record.values import Array, Number, Origin, Storage, is_recorded
+
+
+class Unusable:
+    """Stand for a name without a value that can be used: every use says why."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise UnboundLocalError(self._reason)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__array") or name == "_reason":
+            raise AttributeError(name)
+        return self._refuse()
+
+    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __array_ufunc__ = _refuse
+
+
+def is_number(value: Any) -> bool:
+    """True of what fits into memory for one number."""
+    return isinstance(value, (bool, int, float, complex, np.generic, Number)) and not isinstance(value, (str, bytes))
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, (Array, np.ndarray))
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield what a nest of lists, tuples and dicts holds, in order."""
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            yield from leaves(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from leaves(part)
+    else:
+        yield value
+
+
+def rebuilt(value: Any, parts: Iterator[Any]) -> Any:
+    """Return a nest like another one, with other parts."""
+    if isinstance(value, (list, tuple)):
+        inner = [rebuilt(v, parts) for v in value]
+        return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
+    if isinstance(value, dict):
+        return type(value)((k, rebuilt(v, parts)) for k, v in value.items())
+    return next(parts)
+
+
+def structure(value: Any) -> Any:
+    """Return a value that is equal for nests of the same form."""
+    if isinstance(value, (list, tuple)):
+        return (type(value), *map(structure, value))
+    return (type(value), *((k, structure(v)) for k, v in value.items())) if isinstance(value, dict) else None
+
+
+@dataclass
+class Cell:
+    """Hold memory for one number or array that arms or trips write.
+
+    :param value: what a reader of the memory gets.
+    """
+
+    recorder: Recorder
+    value: Number | Array
+
+    @staticmethod
+    def of(recorder: Recorder, examples: Sequence[Any], origin: Origin, dtype: Any = None) -> Cell:
+        """Declare memory for a value like each of some examples.
+
+        :raises ValueError: arrays have different shapes.
+        """
+        wide = np.dtype(dtype) if dtype is not None else common(examples)
+        if not any(is_array(x) for x in examples):
+            tensor = recorder.declare("carried", (), wide)
+            weak = all(x.weak if isinstance(x, Number) else type(x) in WEAK for x in examples)
+            return Cell(recorder, Number(recorder, wide, weak, origin, tensor=tensor))
+        shapes = {x.tensor.shape if isinstance(x, Array) else np.shape(x) for x in examples}
+        if len(shapes) > 1:
+            raise ValueError(f"shapes {' and '.join(map(str, shapes))}")
+        tensor = recorder.declare("carried", shapes.pop(), wide)
+        return Cell(recorder, Array(recorder, Storage(tensor.container, None, recorder.blocks[-1], None), tensor))
+
+    def put(self, value: Any) -> None:
+        """Write a value to the memory."""
+        if isinstance(self.value, Number):
+            assert self.value.tensor is not None
+            self.recorder.write(self.value.tensor, (), value)
+            return
+        fill(self.value, value if is_recorded(value) or np.ndim(value) == 0 else as_array(self.recorder, value))
+        if isinstance(value, Array) and value.known is None:
+            self.value.storage.partners.append(value.storage)
+            value.storage.partners.append(self.value.storage)
+
+
+def same(a: Any, b: Any) -> bool:
+    """True if two values are one, or constants that are equal."""
+    if a is b:
+        return True
+    if is_recorded(a) or is_recorded(b) or is_array(a) or is_array(b) or type(a) is not type(b):
+        return isinstance(a, Number) and isinstance(b, Number) and a.expr is not None and a.expr == b.expr
+    if isinstance(a, (list, tuple, dict)):
+        return structure(a) == structure(b) and all(map(same, leaves(a), leaves(b)))
+    try:
+        return bool(a == b)
+    except Exception:
+        return False

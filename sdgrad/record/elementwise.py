@@ -1,0 +1,176 @@
+"""Apply functions element by element: NumPy's universal functions, by the templates of their code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy
+from dace.symbolic import int_floor
+
+from sdgrad.frontend.replacements.ufunc_table import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
+from sdgrad.record.elements import Element
+from sdgrad.record.recorder import ONLY_DATA, WEAK, Recorder
+from sdgrad.record.tensors import Tensor, broadcast_shape
+from sdgrad.record.values import Array, Number, Origin, is_known, is_recorded
+from sdgrad.symbolic import code
+
+BY_KIND = {"b": BOOLEAN_UFUNCS, "i": INTEGER_UFUNCS, "u": INTEGER_UFUNCS, "f": REAL_UFUNCS}
+SYMBOLIC: dict[np.ufunc, Callable[..., sympy.Expr]] = {
+    np.add: lambda a, b: a + b,
+    np.subtract: lambda a, b: a - b,
+    np.multiply: lambda a, b: a * b,
+    np.negative: lambda a: -a,
+    np.positive: lambda a: a,
+    np.floor_divide: int_floor,
+}
+"""Universal functions of integers whose results stay expressions over symbols."""
+
+
+def template(name: str, dtype: np.dtype) -> str:
+    """Return the code of a universal function in a loop of a type.
+
+    :raises TypeError: there is none.
+    """
+    found = BY_KIND.get(dtype.kind, {}).get(name, UFUNCS.get(name))
+    if found is None:
+        raise TypeError(f"numpy.{name} has no rule for operands of type {dtype}")
+    return found
+
+
+@cache
+def _parsed(text: str) -> ast.expr:
+    return code.parse(text)
+
+
+def filled(text: str, operands: Sequence[Element], name: Callable[[Element], str], dtype: Any) -> Element:
+    """Return a template with its operands, each of which is computed once."""
+    places = {f"_{k}": code.name(name(x)) for k, x in enumerate(operands) if f"{{{k}}}" in text}
+    tree = _parsed(text.format(*(f"_{k}" for k in range(len(operands)))))
+    return Element(code.rename(tree, places), np.dtype(dtype))
+
+
+def kind(value: Any) -> Any:
+    """Return the type of an operand for NumPy's promotion: Python's numbers are weak."""
+    if isinstance(value, Number):
+        return {v: k for k, v in WEAK.items()}[value.dtype] if value.weak and value.dtype.kind != "b" else value.dtype
+    if isinstance(value, bool):
+        return np.dtype(bool)
+    return type(value) if type(value) in WEAK else np.dtype(value.dtype.str)
+
+
+def common(values: Sequence[Any]) -> np.dtype:
+    """Return the type that holds each of some numbers and arrays, Python's numbers weak (NEP 50)."""
+    samples = {int: 1, float: 1.0, complex: 1j}
+    return np.dtype(np.result_type(*(samples.get(k, k) for k in map(kind, values))).str)
+
+
+def is_weak(*values: Any) -> bool:
+    """True if an operation on these gives a number of Python's."""
+    return all(v.weak if isinstance(v, Number) else type(v) in WEAK for v in values)
+
+
+def origin(*values: Any) -> Origin:
+    """Return what the result of an operation depends on."""
+    arrays = ONLY_DATA if any(isinstance(v, Array) for v in values) else frozenset()
+    return frozenset(arrays).union(*(v.origin for v in values if isinstance(v, Number)))
+
+
+def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
+    """Return a universal function of recorded values, numbers and arrays of known content."""
+    if (found := _symbolic(ufunc, operands)) is not None:
+        return found
+    kinds = [kind(x) for x in operands]
+    if ufunc is np.power:
+        operands, kinds = _power_operands(operands, kinds)
+    types = loop_types(ufunc, kinds, dtype)
+    results = types[ufunc.nin :]
+    if ufunc.nout == 2:
+        texts: Sequence[str] = PAIR_UFUNCS[ufunc.__name__]
+        pair = zip(texts, results, strict=True)
+        return tuple(compute(t, operands, types[: ufunc.nin], r, is_weak(*operands)) for t, r in pair)
+    text = template(ufunc.__name__, types[0])
+    if ufunc is np.power and (short := _short_power(operands, types)) is not None:
+        text = short
+    return compute(text, operands, types[: ufunc.nin], results[0], is_weak(*operands))
+
+
+def loop_types(ufunc: np.ufunc, kinds: Sequence[Any], dtype: Any = None) -> list[np.dtype]:
+    """Return the types in which a universal function computes, and those of its results."""
+    wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+    found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **wanted)  # type: ignore[arg-type]
+    return [np.dtype(t.str) for t in found]
+
+
+def compute(
+    text: str, operands: Sequence[Any], types: Sequence[np.dtype], dtype: np.dtype, weak: bool = False
+) -> Number | Array:
+    """Return the code of a template on operands, element by element, with NumPy's broadcast.
+
+    :param types: what each operand is converted to.
+    :param weak: a number that results takes the type of its partner.
+    """
+    recorder = next(x.recorder for x in operands if is_recorded(x))
+    arrays = [x for x in operands if isinstance(x, Array)]
+    if not any(a.ndim for a in arrays):
+        numbers = [x[()] if isinstance(x, Array) else x for x in operands]
+        parts = [recorder.element(x, t).astype(t) for x, t in zip(numbers, types, strict=True)]
+        value = filled(text, parts, recorder.named, dtype)
+        return recorder.number(value, weak, origin(*numbers))
+    shape = broadcast_shape(*(a.tensor.shape for a in arrays))
+    inner = prepared(recorder, operands, shape)
+
+    def at(*index: Any) -> Element:
+        parts = [read(recorder, x, index, t) for x, t in zip(inner, types, strict=True)]
+        return filled(text, parts, recorder.let, dtype)
+
+    return recorder.array(recorder.compute(shape, dtype, at))
+
+
+def prepared(recorder: Recorder, operands: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
+    """Return operands as numbers, or as tensors of a shape."""
+    inner = [recorder.content(x) if isinstance(x, Array) else x for x in operands]
+    return [x.broadcast(shape) if isinstance(x, Tensor) else x for x in inner]
+
+
+def read(recorder: Recorder, operand: Any, index: tuple, dtype: Any) -> Element:
+    """Return an operand's element in the leaf that is being recorded, in a type."""
+    found = operand[index] if isinstance(operand, Tensor) else recorder.element(operand, dtype)
+    return found.astype(dtype)
+
+
+def _symbolic(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
+    """Return an operation on loop indices and sizes as such; None for any other."""
+    whole = [x for x in operands if isinstance(x, Number)]
+    if ufunc not in SYMBOLIC or not whole or any(x.expr is None for x in whole):
+        return None
+    if any(type(x) is not int for x in operands if not isinstance(x, Number)):
+        return None
+    parts = [x.expr if isinstance(x, Number) else sympy.Integer(x) for x in operands]
+    if ufunc is np.floor_divide and not (parts[1].is_Integer and parts[1] > 0):
+        return None
+    return whole[0].recorder.symbolic(SYMBOLIC[ufunc](*parts), origin(*operands))
+
+
+def _power_operands(operands: Sequence[Any], kinds: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return operands of a power: Python's integers to negative powers are real."""
+    base, exponent = operands
+    if is_weak(base, exponent) and kinds[0] is int and type(exponent) is int and exponent < 0:
+        return operands, (float, kinds[1])
+    return operands, kinds
+
+
+def _short_power(operands: Sequence[Any], types: Sequence[np.dtype]) -> str | None:
+    """Return a power with a small whole exponent as products: it has a derivative everywhere."""
+    exponent = operands[1]
+    if isinstance(exponent, Array) and is_known(exponent) and exponent.size == 1:
+        exponent = exponent.known.flat[0]
+    if is_recorded(exponent) or types[0].kind == "c" or np.ndim(exponent) or exponent != int(exponent):
+        return None
+    whole = int(exponent)
+    if not 0 <= whole <= 8:
+        return None
+    return "{0} * {0}" if whole == 2 else f"{{0}} ** {whole}" if whole else "1"

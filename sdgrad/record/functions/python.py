@@ -1,0 +1,213 @@
+"""Python's own functions, and ``math``, on recorded values."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sdgrad.frontend.replacements.ufunc_table import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER, SCIPY
+from sdgrad.record.elementwise import apply, common, compute, is_weak
+from sdgrad.record.functions.table import content, holds_recorded, operand, rule
+from sdgrad.record.values import Array, Number, is_recorded
+
+WHOLE, REAL = np.dtype(np.int64), np.dtype(np.float64)
+
+
+class Range:
+    """Stand for ``range`` with bounds that only a run knows."""
+
+    def __init__(self, start: Any, stop: Any, step: int) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+    def __iter__(self) -> Iterator[int]:
+        return builtins.iter(builtins.range(*(n.__index__() for n in (self.start, self.stop, self.step))))
+
+    def __len__(self) -> int:
+        return len(builtins.range(*(n.__index__() for n in (self.start, self.stop, self.step))))
+
+
+def range_(*bounds: Any) -> Any:
+    """Return a range; one with bounds of the program is recorded by the loop over it."""
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    bounds = tuple(b[()] if isinstance(b, Array) else b for b in (start, stop))
+    if not any(is_recorded(b) for b in (*bounds, step)):
+        return builtins.range(*bounds, step)
+    return Range(*bounds, step.__index__())
+
+
+class Paired:
+    """Stand for ``zip`` and ``enumerate`` over arrays: the loop over it takes an element of each in a trip."""
+
+    def __init__(self, *parts: Any, strict: bool = False) -> None:
+        self.parts, self.strict = parts, strict
+
+    def __iter__(self) -> Iterator[tuple]:
+        return builtins.zip(*self.parts, strict=self.strict)
+
+
+class Reversed:
+    """Stand for ``reversed`` of an array or a range."""
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __iter__(self) -> Iterator[Any]:
+        return builtins.iter([self.of[k] for k in builtins.range(len(self.of) - 1, -1, -1)])
+
+
+class Count:
+    """Stand for the numbers of ``enumerate``."""
+
+    def __init__(self, start: Any) -> None:
+        self.start = start
+
+    def __iter__(self) -> Iterator[Any]:
+        k = self.start
+        while True:
+            yield k
+            k = k + 1
+
+
+def enumerate_(values: Any, start: Any = 0) -> Any:
+    return Paired(Count(start), values)
+
+
+def len_(value: Any) -> Any:
+    if not isinstance(value, Array):
+        return builtins.len(value)
+    if not value.ndim:
+        raise TypeError("len() of unsized object")
+    return value.shape[0]
+
+
+def number(value: Any, kind: type) -> Any:
+    """Return ``float(value)``, ``int(value)`` and their kin."""
+    if not is_recorded(value):
+        return kind(value)
+    if isinstance(value, Array):
+        if value.size != 1:
+            raise TypeError("only length-1 arrays can be converted to Python scalars")
+        value = value[(0,) * value.ndim]
+        if not is_recorded(value):
+            return kind(value)
+    dtype = {float: REAL, int: WHOLE, complex: np.dtype(complex), bool: np.dtype(bool)}[kind]
+    if kind is int and value.expr is not None:
+        return value
+    text = "{0}"
+    if kind is int and value.dtype.kind == "f":
+        text = "int64({0})"
+        return compute(text, [value], [value.dtype], WHOLE, True)
+    return compute(text, [value], [dtype], dtype, kind is not bool)
+
+
+def total(values: Any, /, start: Any = 0) -> Any:
+    found = start
+    for value in values:
+        found = found + value
+    return found
+
+
+def extreme(ufunc: np.ufunc, own: Any) -> Any:
+    def choose(*values: Any, **kwargs: Any) -> Any:
+        given = list(values[0]) if len(values) == 1 else list(values)
+        if not holds_recorded(given):
+            return own(*values, **kwargs)
+        if "key" in kwargs:
+            raise TypeError(f"{own.__name__}(key=) of values that only a run knows")
+        found = given[0]
+        for value in given[1:]:
+            found = apply(ufunc, [operand(found), operand(value)])
+        return found
+
+    return choose
+
+
+def isinstance_(value: Any, kinds: Any) -> bool:
+    """Return what ``isinstance`` says of the value that a recorded one stands for."""
+    if not is_recorded(value):
+        return builtins.isinstance(value, kinds)
+    if isinstance(value, Array):
+        return builtins.isinstance(np.empty(0), kinds)
+    example = {"i": 0, "f": 0.0, "c": 0j, "b": False}[value.dtype.kind] if value.weak else value.dtype.type(0)
+    return builtins.isinstance(example, kinds)
+
+
+def round_(value: Any, digits: Any = None) -> Any:
+    if not is_recorded(value):
+        return builtins.round(value, digits)
+    if digits is None:
+        return compute("int64(rint({0}))", [value], [value.dtype], WHOLE, True)
+    scale = 10.0**digits
+    return apply(np.true_divide, [apply(np.rint, [apply(np.multiply, [value, scale])]), scale])
+
+
+def absolute(value: Any) -> Any:
+    return abs(value)
+
+
+BUILTINS = {
+    builtins.range: range_,
+    builtins.len: len_,
+    builtins.enumerate: enumerate_,
+    builtins.zip: Paired,
+    builtins.reversed: lambda v: Reversed(v) if isinstance(v, (Array, Range)) else builtins.reversed(v),
+    builtins.float: lambda v=0.0: number(v, float),
+    builtins.int: lambda v=0, *base: number(v, int) if not base else int(v, *base),
+    builtins.bool: lambda v=False: number(v, bool),
+    builtins.complex: lambda *v: number(v[0], complex) if len(v) == 1 else v[0] + 1j * v[1] if v else 0j,
+    builtins.sum: total,
+    builtins.max: extreme(np.maximum, builtins.max),
+    builtins.min: extreme(np.minimum, builtins.min),
+    builtins.abs: absolute,
+    builtins.round: round_,
+    builtins.isinstance: isinstance_,
+    builtins.pow: lambda a, b, *m: a**b if not m else builtins.pow(a, b, *m),
+    builtins.divmod: lambda a, b: (a // b, a % b),
+    builtins.any: lambda v: v.any() if isinstance(v, Array) else builtins.any(v),
+    builtins.all: lambda v: v.all() if isinstance(v, Array) else builtins.all(v),
+}
+"""What Python's functions are while a function is recorded."""
+
+
+def _math(name: str, text: str, dtype: np.dtype) -> None:
+    def function(*values: Any) -> Any:
+        given = [v[(0,) * v.ndim] if isinstance(v, Array) else v for v in values]
+        if not any(map(is_recorded, given)):
+            return getattr(math, name)(*given)
+        return compute(text, given, [REAL] * len(given), dtype, True)
+
+    rule(getattr(math, name))(function)
+
+
+for _table, _dtype in ((MATH, REAL), (MATH_TO_INTEGER, WHOLE), (MATH_TO_BOOLEAN, np.dtype(bool))):
+    for _name, _text in _table.items():
+        if hasattr(math, _name):
+            _math(_name, f"int64({_text})" if _dtype is WHOLE else _text, _dtype)
+
+
+@rule(math.log)
+def log(x: Any, *base: Any) -> Any:
+    found = apply(np.log, [operand(x)])
+    return apply(np.true_divide, [found, apply(np.log, [operand(base[0])])]) if base else found
+
+
+def _special() -> None:
+    import scipy.special as special
+
+    for name, text in SCIPY.items():
+
+        def function(*values: Any, text: str = text) -> Any:
+            given = [operand(v) for v in values]
+            dtype = common(given)
+            dtype = dtype if dtype.kind in "fc" else REAL
+            return compute(text, given, [dtype] * len(given), dtype, is_weak(*given))
+
+        rule(getattr(special, name))(function)
+
+
+_special()
+__all__ = ["BUILTINS", "Count", "Number", "Paired", "Range", "Reversed", "content"]

@@ -1,0 +1,341 @@
+"""Record loops: the body once, with memory for the names that one trip hands to the next."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dace
+import numpy as np
+
+from sdgrad.convert.operators import Handler, Names, PythonFor, PythonWhile, State
+from sdgrad.errors import ParseError
+from sdgrad.program.tree import Branch, Loop, Node, Value
+from sdgrad.record.branches import MISSING, unbound
+from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
+from sdgrad.record.elementwise import common
+from sdgrad.record.python_state import PythonState
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.restart import Restart
+from sdgrad.record.values import Array, Number, is_recorded
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym
+
+MOST_TRIPS = 10_000
+
+
+@dataclass(frozen=True)
+class Trips:
+    """Describe the trips of a loop: ``range(start, stop, step)``, and what the target is in each of them."""
+
+    start: Any
+    stop: Any
+    step: int
+    item: Callable[[Any], Any]
+
+
+class WrittenOutFor(PythonFor):
+    """Let Python run a loop trip by trip."""
+
+    def __iter__(self) -> Iterator[None]:
+        for k, _ in enumerate(super().__iter__()):
+            _limit(k)
+            yield
+
+
+class WrittenOutWhile(PythonWhile):
+    """Let Python run a ``while`` trip by trip."""
+
+    def __iter__(self) -> Iterator[None]:
+        for k, _ in enumerate(super().__iter__()):
+            _limit(k)
+            yield
+
+
+def _limit(trips: int) -> None:
+    if trips >= MOST_TRIPS:
+        raise ParseError(
+            f"this loop has to be written out, and has more than {MOST_TRIPS} trips: its body changes lists or other "
+            "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
+        )
+
+
+class RecordedLoop(Handler):
+    """Record the body of a loop once."""
+
+    recorded = sets = True
+
+    def __init__(self, recorder: Recorder, flags: Names, head: Names, names: Names, later: Names) -> None:
+        self.recorder, self.flags, self.head, self.names, self.later = recorder, flags, head, names, later
+        self.site, self.where = recorder.site(), recorder.where()
+        self.before: dict[str, Any] = {}
+        self.begin: dict[str, Any] = {}
+        self.cells: dict[str, list[Cell | None]] = {}
+        self.values: dict[str, Any] = {}
+        self.body: list[Node] = []
+        self.symbol = recorder.names.fresh("k")
+        recorder.symbols[self.symbol] = dace.int64
+        self.origin = frozenset({("loop", self.site)})
+        self.stops: list[Cell] = []
+
+    def written_out(self) -> Restart:
+        """Return the restart after which Python runs the loop."""
+        self.recorder.hints.written_out.add(self.site)
+        return Restart()
+
+    # -- the beginning of the body
+    def enter(self, state: State) -> tuple:
+        self.before = {n: state.get(n, MISSING) for n in self.names}
+        self.python = PythonState.of(state.values())
+        for name in self.names:
+            self.begin[name] = self._begin(name, self.before[name])
+        self.recorder.flush()
+        self.recorder.blocks.append(self.body)
+        return tuple(unbound(n, self.begin[n]) for n in self.names)
+
+    def _begin(self, name: str, value: Any) -> Any:
+        """Return what a name is at the beginning of a trip: its memory, if trips hand it on."""
+        if name in self.flags:
+            return False  # or this trip would not be
+        if value is MISSING or (self.site, name) in self.recorder.hints.constant:
+            return value
+        cells = [self._cell((name, k), leaf) for k, leaf in enumerate(leaves(value))]
+        self.cells[name] = cells
+        if name not in self.head:
+            return value
+        return rebuilt(value, iter([c.value if c else x for c, x in zip(cells, leaves(value), strict=True)]))
+
+    def _cell(self, place: Any, value: Any) -> Cell | None:
+        if not (is_number(value) or is_array(value)):
+            return None
+        origin = self.origin | (value.origin if isinstance(value, Number) else frozenset())
+        cell = Cell.of(self.recorder, [value], origin, self.recorder.hints.widened.get((self.site, place)))
+        cell.put(value)
+        return cell
+
+    # -- the end of the body
+    def leave(self, state: State) -> None:
+        if self.python.changed():
+            raise self.written_out()
+        ends = {n: state.get(n, MISSING) for n in self.names}
+        self._check_constants(ends)
+        updates = [u for n in self.names if n not in self.flags for u in self._updates(n, ends[n])]
+        self._write(updates)
+        for flag in self.flags:
+            if not same(state.get(flag, False), False):
+                self._stop(flag, state[flag])
+        self.end()
+        for name in self.names:
+            self.values[name] = self._value(name, ends[name])
+
+    def end(self) -> None:
+        """Close the body, and record the loop."""
+        raise NotImplementedError
+
+    def _check_constants(self, ends: dict[str, Any]) -> None:
+        """Start again without memory for names that the body did not bind after all."""
+        idle = [n for n in self.cells if ends[n] is self.begin[n] and n in self.head]
+        if idle:
+            self.recorder.hints.constant |= {(self.site, n) for n in idle}
+            raise Restart
+
+    def _updates(self, name: str, value: Any) -> list[tuple[Cell, Any]]:
+        """Return what a trip leaves in the memory of a name."""
+        if value is MISSING or name not in self.later and name not in self.head:
+            return []
+        cells = self.cells.get(name)
+        if cells is None:
+            return [] if same(value, self.before[name]) else self._last(name, value)
+        if structure(value) != structure(self.before[name]):
+            raise self.written_out()
+        return [u for k, (c, v) in enumerate(zip(cells, leaves(value), strict=True)) for u in self._update(name, k, c, v)]
+
+    def _last(self, name: str, value: Any) -> list[tuple[Cell, Any]]:
+        """Return memory for a name that has no value before the loop: it keeps that of the last trip."""
+        if (self.site, name) in self.recorder.hints.constant:
+            self.recorder.hints.constant.discard((self.site, name))
+            raise self.written_out()
+        parts = list(leaves(value))
+        if name not in self.later:
+            return []
+        if not all(is_number(p) or is_array(p) for p in parts):
+            self.cells[name] = [None] * len(parts)
+            return []
+        made = []
+        for part in parts:
+            origin = self.origin | (part.origin if isinstance(part, Number) else frozenset())
+            made.append(Cell.of(self.recorder, [part], origin))
+        self.cells[name] = list(made)
+        return list(zip(made, parts, strict=True))
+
+    def _update(self, name: str, k: int, cell: Cell | None, value: Any) -> list[tuple[Cell, Any]]:
+        old = next(v for j, v in enumerate(leaves(self.before[name])) if j == k)
+        if cell is None:
+            if not same(value, old):
+                raise self.written_out()
+            return []
+        if not (is_number(value) or is_array(value)):
+            raise self.written_out()
+        if is_array(cell.value) != is_array(value) and not is_number(value):
+            raise self.written_out()
+        if is_array(cell.value) and is_array(value) and _shape(value) != cell.value.tensor.shape:
+            raise self.written_out()
+        self._widen((name, k), cell, value)
+        return [] if value is cell.value else [(cell, value)]
+
+    def _widen(self, place: Any, cell: Cell, value: Any) -> None:
+        """Start again with a type that holds what a trip leaves as well."""
+        wide = common([_sample(cell.value), value])
+        if wide != cell.value.dtype:
+            self.recorder.hints.widened[(self.site, place)] = wide
+            raise Restart
+
+    def _write(self, updates: Sequence[tuple[Cell, Any]]) -> None:
+        """Write what a trip leaves, all at once: no value is read after it was overwritten."""
+        mine = {id(c.value.storage) for cells in self.cells.values() for c in cells if c and is_array(c.value)}
+        apart = []
+        for cell, value in updates:
+            if isinstance(value, Array) and id(value.storage) in mine:
+                value = self.recorder.array(self.recorder.copy(value.tensor))
+            apart.append((cell, value))
+        numbers = [(c, v) for c, v in apart if isinstance(c.value, Number)]
+        read = [
+            self.recorder.number(self.recorder.element(v, c.value.dtype).astype(c.value.dtype), True, self.origin)
+            for c, v in numbers
+        ]
+        for (cell, _), value in zip(numbers, read, strict=True):
+            cell.put(value)
+        for cell, value in apart:
+            if is_array(cell.value):
+                cell.put(value)
+
+    def _stop(self, flag: str, value: Any) -> None:
+        """Give a flag memory that stops the loop."""
+        cell = Cell.of(self.recorder, [np.False_], self.origin)
+        self.stops.append(cell)
+        self.cells[flag] = [cell]
+        cell.put(value)
+
+    def first(self) -> None:
+        """Clear the flags before the loop."""
+        for cell in self.stops:
+            cell.put(False)
+
+    def going(self) -> Value | None:
+        """Return the condition that no flag is set; None if none can be."""
+        if not self.stops:
+            return None
+        loads, tests = [], []
+        for cell in self.stops:
+            loads += self.recorder.value(cell.value).loads
+            tests.append(ast.UnaryOp(ast.Not(), code.name(loads[-1].name)))
+        return Value(tuple(loads), tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests))
+
+    def _value(self, name: str, end: Any) -> Any:
+        """Return what a name is after the loop."""
+        if name in self.flags:
+            return self.cells[name][0].value if name in self.cells else False  # type: ignore[union-attr]
+        if name not in self.later:
+            return unbound(name, MISSING)
+        cells = self.cells.get(name)
+        if cells is None or end is MISSING:
+            return unbound(name, self.before[name])
+        like = self.before[name] if self.before[name] is not MISSING else end
+        parts = [c.value if c else v for c, v in zip(cells, leaves(like), strict=True)]
+        return rebuilt(like, iter(parts))
+
+    def after(self, state: State) -> tuple:
+        return tuple(self.values[n] for n in self.names)
+
+
+def _shape(value: Any) -> tuple:
+    return value.tensor.shape if isinstance(value, Array) else np.shape(value)
+
+
+def _sample(value: Any) -> Any:
+    return value if isinstance(value, Number) else np.zeros((), value.dtype)[()]
+
+
+class RecordedFor(RecordedLoop):
+    """Record ``for``."""
+
+    def __init__(
+        self, recorder: Recorder, trips: Trips, flags: Names, head: Names, names: Names, later: Names
+    ) -> None:
+        super().__init__(recorder, flags, head, names, later)
+        self.trips = trips
+        stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1
+        self.bounds = [recorder.value(n) for n in (trips.start, stop, trips.step)]
+
+    def __iter__(self) -> Iterator[None]:
+        yield
+
+    def item(self) -> Any:
+        return self.trips.item(Number(self.recorder, np.int64, True, self.origin, expr=sym(self.symbol)))
+
+    def end(self) -> None:
+        self.recorder.flush()
+        self.recorder.blocks.pop()
+        self.first()
+        going = self.going()
+        start, stop, step = self.bounds
+        self.recorder.append(Loop(self.symbol, start, stop, step, tuple(self.body), self.where, going))
+
+
+class RecordedWhile(RecordedLoop):
+    """Record ``while``: the condition before the first trip, and again after each."""
+
+    def __init__(self, recorder: Recorder, flags: Names, head: Names, names: Names, later: Names) -> None:
+        super().__init__(recorder, flags, head, names, later)
+        self.condition: Cell | None = None
+        self.tested: list[Node] = []
+
+    def __iter__(self) -> Iterator[None]:
+        yield
+
+    def test(self, condition: Any) -> bool:
+        """Take the condition of a trip."""
+        if isinstance(condition, Array):
+            condition = condition[(0,) * condition.ndim]
+        if not is_recorded(condition):
+            if not condition or not self.flags:
+                raise self.written_out()
+            return True
+        self.condition = Cell.of(self.recorder, [np.False_], self.origin)
+        self.condition.put(_as_bool(condition))
+        self.recorder.flush()
+        self.tested, self.body[:] = list(self.body), []
+        return True
+
+    def end(self) -> None:
+        self.recorder.flush()
+        self.recorder.blocks.pop()
+        self.first()
+        self.recorder.append(*self.tested)
+        also = self.going()
+        body = tuple(self.body)
+        if self.condition is None and also is None:
+            raise self.written_out()  # nothing ends it
+        if self.condition is not None:
+            test = self.recorder.value(self.condition.value)
+            body += tuple(self.tested) if also is None else (self._unless_stopped(also),)
+            also = test
+        one = Value((), code.constant(1))
+        self.recorder.append(Loop(self.symbol, Value((), code.constant(0)), None, one, body, self.where, also))
+
+    def _unless_stopped(self, going: Value) -> Node:
+        """Return the test after a trip: none, and no further trip, if a flag is set."""
+        assert self.condition is not None
+        stopped: list[Node] = []
+        with self.recorder.inside(stopped):
+            self.condition.put(False)
+        return Branch(((going, tuple(self.tested)), (None, tuple(stopped))), self.where)
+
+
+def _as_bool(condition: Number) -> Any:
+    return condition if condition.dtype.kind == "b" else condition != 0
+
+
+__all__ = ["RecordedFor", "RecordedWhile", "Trips", "WrittenOutFor", "WrittenOutWhile"]

@@ -1,0 +1,333 @@
+"""Record what converted code does: the operators that look at their operands and record, or let Python go on."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from sdgrad.convert.functions import converted, is_converted
+from sdgrad.convert.operators import Handler, Names, Operators, State
+from sdgrad.errors import ParseError
+from sdgrad.record.branches import RecordedBranch
+from sdgrad.record.elementwise import apply
+from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
+from sdgrad.record.functions.table import FUNCTIONS, MAKERS, METHODS, all_known, content, holds_recorded, wrapped
+from sdgrad.record.indexing import item, store
+from sdgrad.record.loops import RecordedFor, RecordedWhile, Trips, WrittenOutFor, WrittenOutWhile
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.values import RULES, Array, Number, is_recorded
+
+LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
+STANDARD = sysconfig.get_path("stdlib")
+ITERABLES = (Array, range, Range, Paired, Reversed)
+
+
+class RecordingOperators(Operators):
+    """Record with one recorder."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    # -- control flow
+    def branch(self, condition: Any, names: Names, later: Names) -> Handler:
+        condition = _scalar(condition)
+        if not is_recorded(condition):
+            return super().branch(condition, names, later)
+        return RecordedBranch(self.recorder, condition, names, later)
+
+    def for_(self, iterable: Iterable, flags: Names, head: Names, names: Names, later: Names) -> Handler:
+        site = self.recorder.site()
+        trips = self.trips(iterable) if site not in self.recorder.hints.written_out else None
+        if trips is None:
+            return WrittenOutFor(iterable, flags)
+        return RecordedFor(self.recorder, trips, flags, head, names, later)
+
+    def trips(self, iterable: Any) -> Trips | None:
+        """Return the trips of a loop that can be recorded; None for what Python runs over."""
+        if isinstance(iterable, range) and len(iterable) > 1 or isinstance(iterable, Range):
+            return Trips(iterable.start, iterable.stop, iterable.step, lambda k: k)
+        if isinstance(iterable, Array) and iterable.ndim and iterable.shape[0] != 0:
+            return Trips(0, iterable.shape[0], 1, lambda k: item(iterable, k))
+        if isinstance(iterable, Reversed):
+            return _reversed(self.trips(iterable.of))
+        if isinstance(iterable, Paired):
+            counts = [p for p in iterable.parts if isinstance(p, Count)]
+            rest = [p for p in iterable.parts if not isinstance(p, Count)]
+            inner = [self.trips(p) for p in rest]
+            if not inner or any(t is None or t.start != 0 or t.step != 1 for t in inner):
+                return None
+            stops = [t.stop for t in inner]  # type: ignore[union-attr]
+            if any(s != stops[0] for s in stops):
+                return None
+            offsets = {id(c): c.start for c in counts}
+
+            def at(k: Any) -> tuple:
+                own = iter(inner)
+                return tuple(
+                    k + offsets[id(p)] if id(p) in offsets else next(own).item(k)  # type: ignore[union-attr]
+                    for p in iterable.parts
+                )
+
+            return Trips(0, stops[0], 1, at)
+        return None
+
+    def while_(self, flags: Names, head: Names, names: Names, later: Names) -> Handler:
+        if self.recorder.site() in self.recorder.hints.written_out:
+            return WrittenOutWhile(flags)
+        return RecordedWhile(self.recorder, flags, head, names, later)
+
+    def truth(self, value: Any) -> bool:
+        return bool(value)
+
+    def check(self, condition: Any, message: Callable[[], Any] | None) -> None:
+        if not is_recorded(_scalar(condition)):
+            super().check(condition, message)
+
+    # -- expressions
+    def item(self, owner: Any, index: Any) -> Any:
+        if is_recorded(owner):
+            return item(owner, index)
+        if isinstance(owner, np.ndarray):
+            return item(self.hidden(owner), index) if owner.dtype.kind in "biufc" else owner[index]
+        return owner[index]
+
+    def hidden(self, value: np.ndarray) -> Array:
+        """Return an array that the function did not make as an input of its program."""
+        for name, other in self.recorder.inputs.items():
+            if other is value:
+                return self.recorder.hidden_arrays[name]
+        found = self.recorder.hidden(value)
+        return found
+
+    def free(self, name: str, value: Any) -> Any:
+        return self._met(value)
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        if isinstance(owner, ModuleType) and owner.__name__.partition(".")[0] in LIBRARIES:
+            return getattr(owner, name)
+        return self._met(getattr(owner, name))
+
+    def _met(self, value: Any) -> Any:
+        """Return a value that was found outside of the function."""
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+            return self.hidden(value)
+        return value
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            own = BUILTINS.get(function)
+        except TypeError:  # without a hash
+            own = None
+        if own is not None:
+            return own(*args, **kwargs)
+        if isinstance(function, functools.partial):
+            return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+        if isinstance(function, MethodType):
+            return self.call(function.__func__, function.__self__, *args, **kwargs)
+        if isinstance(function, FunctionType) and not _known_function(function):
+            return self.converted(function)(*args, **kwargs)
+        if not isinstance(function, type) and _is_users(type(function)) and hasattr(type(function), "__call__"):
+            if isinstance(type(function).__call__, FunctionType):
+                return self.call(type(function).__call__, function, *args, **kwargs)
+        if isinstance(function, type) and _is_users(function):
+            return self.made(function, args, kwargs)
+        return self.foreign(function, args, kwargs)
+
+    def converted(self, function: FunctionType) -> FunctionType:
+        """Return the converted form of a function of the user's; without a source, the function itself."""
+        if is_converted(function):
+            return function
+        return converted(function, self) or function
+
+    def made(self, kind: type, args: tuple, kwargs: dict) -> Any:
+        """Return an object of a class of the user's, initialised by converted code."""
+        if type(kind).__call__ is not type.__call__ or kind.__new__ is not object.__new__:
+            return kind(*args, **kwargs)
+        found = kind.__new__(kind)
+        initialize = kind.__init__
+        if isinstance(initialize, FunctionType):
+            self.call(initialize, found, *args, **kwargs)
+        else:
+            initialize(found, *args, **kwargs)
+        return found
+
+    def foreign(self, function: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a function of a library: by its rule, or with content that is known."""
+        args = tuple(map(self._argument, args))
+        kwargs = {k: self._argument(v) for k, v in kwargs.items()}
+        rule = FUNCTIONS.get(function) if _hashable(function) else None
+        if rule is not None and (holds_recorded(args) or holds_recorded(kwargs)) and not all_known([args, kwargs]):
+            return rule(*args, **kwargs)
+        if rule is not None and function in MAKERS:
+            return wrapped(rule(*args, **kwargs)) if not all_known([args, kwargs]) else wrapped(
+                function(*content(args), **content(kwargs))
+            )
+        if isinstance(function, np.ufunc) and holds_recorded(args):
+            return RULES.ufunc(function, "__call__", args, kwargs)
+        if _of_library(function) and (holds_recorded(args) or holds_recorded(kwargs)):
+            if all_known([args, kwargs]):
+                return wrapped(function(*content(args), **content(kwargs)))
+            raise refused(function)
+        found = function(*args, **kwargs)
+        return wrapped(found) if _of_library(function) else found
+
+    def _argument(self, value: Any) -> Any:
+        """Return an argument of a function that is not converted: functions of the user's are, when it calls them."""
+        if isinstance(value, FunctionType) and not _known_function(value):
+            return self.converted(value)
+        if isinstance(value, Range):
+            return value
+        return value
+
+    def and_(self, *parts: Callable[[], Any]) -> Any:
+        return self._joined(parts, np.logical_and, False)
+
+    def or_(self, *parts: Callable[[], Any]) -> Any:
+        return self._joined(parts, np.logical_or, True)
+
+    def _joined(self, parts: tuple, ufunc: np.ufunc, ends: bool) -> Any:
+        value = _scalar(parts[0]())
+        for part in parts[1:]:
+            if is_recorded(value):
+                other = _scalar(part())
+                if not is_recorded(other) and not isinstance(other, (bool, int, float, np.generic)):
+                    raise ParseError("'and' and 'or' of what only a run knows and an object of Python's")
+                value = apply(ufunc, [value, other])
+            elif bool(value) is not ends:
+                value = _scalar(part())
+        return value
+
+    def not_(self, value: Any) -> Any:
+        value = _scalar(value)
+        return apply(np.logical_not, [value]) if is_recorded(value) else not value
+
+    def chain(self, first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
+        left, value = first, True
+        for word, operand in rest:
+            right = operand()
+            new = self.compare(word, left, right)
+            if not is_recorded(new) and not new and not is_recorded(value):
+                return new
+            value = self.and_(lambda v=value: v, lambda n=new: n) if is_recorded(value) or is_recorded(new) else new
+            left = right
+        return value
+
+    def choose(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        condition = _scalar(condition)
+        if not is_recorded(condition):
+            return then() if condition else otherwise()
+        branch = RecordedBranch(self.recorder, condition, ("value",), ("value",))
+        for arm in branch:
+            with branch:
+                branch.enter({})
+                branch.leave({"value": then() if arm else otherwise()})
+        return branch.after({})[0]
+
+    def result(self, state: State, name: str) -> Any:
+        return state.get(name)
+
+    # -- stores
+    def store(self, owner: Any, index: Any, value: Any) -> None:
+        if isinstance(owner, np.ndarray) and (holds_recorded(value) or holds_recorded(index)):
+            raise ParseError("an array that the function did not make is written: pass it as an argument")
+        if isinstance(owner, Array):
+            store(owner, index, value)
+        else:
+            owner[index] = value
+
+    def update(self, word: str, value: Any, by: Any) -> Any:
+        if not is_recorded(value) and isinstance(by, (Array, Number)):
+            return getattr(operator, UPDATES[word])(value, by)
+        return super().update(word, value, by)
+
+
+UPDATES = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "MatMult": "matmul", "Div": "truediv", "FloorDiv": "floordiv",
+    "Mod": "mod", "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitAnd": "and_", "BitOr": "or_",
+    "BitXor": "xor",
+}  # fmt: skip
+
+
+def _scalar(value: Any) -> Any:
+    """Return the only element of an array, as a condition takes it."""
+    if isinstance(value, Array):
+        if value.size != 1:
+            raise ValueError("the truth value of an array with more than one element is ambiguous: use .any() or .all()")
+        return item(value, (0,) * value.ndim)
+    return value
+
+
+def _reversed(trips: Trips | None) -> Trips | None:
+    if trips is None or abs(trips.step) != 1:
+        return None
+    return Trips(trips.stop - trips.step, trips.start - trips.step, -trips.step, trips.item)
+
+
+def _hashable(function: Any) -> bool:
+    try:
+        hash(function)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_users(kind: type) -> bool:
+    """True of classes whose code is converted: not those of libraries, nor of Python itself."""
+    return _is_users_module(getattr(kind, "__module__", ""))
+
+
+@functools.cache
+def _is_users_module(name: str) -> bool:
+    top = (name or "").partition(".")[0]
+    if top in LIBRARIES or top in sys.stdlib_module_names and top != "__main__":
+        return False
+    return bool(name)
+
+
+def _known_function(function: FunctionType) -> bool:
+    """True of functions that have a rule, or belong to a library."""
+    if function in FUNCTIONS:
+        return True
+    return not _is_users_module(function.__module__ or "__main__")
+
+
+def _of_library(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    owner = getattr(function, "__self__", None)
+    return module.partition(".")[0] in LIBRARIES or isinstance(function, np.ufunc) or isinstance(owner, np.ufunc)
+
+
+def refused(function: Any) -> ParseError:
+    """Return the error for a function of a library without a rule."""
+    name = getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))
+    module = getattr(function, "__module__", "") or ""
+    return ParseError(f"{module}.{name} has no derivative here: it is not among the functions that are recorded")
+
+
+def _method(value: Any, name: str) -> Any:
+    """Return a method or a property of a recorded value."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name in ("real", "imag"):
+        return FUNCTIONS[getattr(np, name)](value)
+    if name in ("conj", "conjugate"):
+        return lambda: RULES.ufunc(np.conjugate, "__call__", (value,), {})
+    if name in METHODS:
+        return functools.partial(_methods_call, METHODS[name], value)
+    raise AttributeError(f"{type(value).__name__.lower()} has no recorded method '{name}'")
+
+
+def _methods_call(rule: Callable, value: Any, *args: Any, **kwargs: Any) -> Any:
+    return rule(value, *args, **kwargs)
+
+
+RULES.method = _method
+RULES.item = lambda a, i: item(a, i)
+RULES.store = lambda a, i, v: store(a, i, v)

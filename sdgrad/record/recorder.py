@@ -1,0 +1,311 @@
+"""Record a function: numbers in one open scalar leaf, arrays in leaves of their own, control flow in blocks."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import dace
+import numpy as np
+import sympy
+from dace import data as dt
+
+from sdgrad.convert.rewrite import OPERATORS
+from sdgrad.program.tree import SCALAR, Container, Instr, Leaf, Let, Load, Node, Source, Store, SymbolAssign, Value
+from sdgrad.record.builder import Builder, is_uniform
+from sdgrad.record.elements import Dim, Element, Index, element, typeclass
+from sdgrad.record.restart import Hints, Restart
+from sdgrad.record.tensors import Tensor
+from sdgrad.record.values import DATA, Array, Number, Origin, Storage
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym, to_ast
+
+WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128), bool: np.dtype(bool)}
+ONLY_DATA: Origin = frozenset({DATA})
+
+
+@dataclass
+class Run:
+    """Hold the open scalar leaf: instructions, what was loaded, and the numbers that may be needed afterwards."""
+
+    body: list[Instr] = field(default_factory=list)
+    loaded: dict[Any, str] = field(default_factory=dict)
+    stored: set[str] = field(default_factory=set)
+    numbers: list[weakref.ref[Number]] = field(default_factory=list)
+    source: Source = Source()
+
+
+@dataclass
+class Recorder(Builder):
+    """Record one function for arguments of certain kinds."""
+
+    hints: Hints = field(default_factory=Hints)
+    run: Run = field(default_factory=Run)
+    inputs: dict[str, Any] = field(default_factory=dict)  # what the program takes besides the arguments, by container
+    hidden_arrays: dict[str, Array] = field(default_factory=dict)
+    sites: dict[Any, int] = field(default_factory=dict)
+    recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
+
+    # -- places in the user's code
+    def where(self) -> Source:
+        """Return the line of the innermost converted frame."""
+        for frame in _converted_frames(sys._getframe(1)):
+            return Source(frame.f_code.co_filename, frame.f_lineno)
+        return self.source
+
+    def site(self) -> Any:
+        """Return a key of the place that is being recorded: the same in each recording, another for each call chain."""
+        return tuple((f.f_code.co_filename, f.f_lineno) for f in _converted_frames(sys._getframe(1)))
+
+    # -- the open scalar leaf
+    def append(self, *nodes: Node) -> None:
+        self.flush()
+        super().append(*nodes)
+
+    def flush(self) -> None:
+        """Close the open scalar leaf; numbers that are alive get memory."""
+        run, self.run = self.run, Run()
+        for reference in run.numbers:
+            number = reference()
+            if number is not None and number.name is not None:
+                container = self.scalar(number.dtype)
+                run.body.append(Store(container, SCALAR, number.name))
+                number.tensor, number.name = Tensor(self, container, (), number.dtype), None
+        if any(isinstance(i, Store) for i in run.body):
+            super().append(Leaf((), tuple(run.body), run.source))
+
+    def scalar(self, dtype: Any) -> str:
+        """Declare memory for one number."""
+        return self.declare("s", (), dtype).container
+
+    @contextlib.contextmanager
+    def _leaf(self, params: Sequence, sequential: bool = False) -> Iterator[None]:
+        self.flush()
+        self.recording_leaf = True
+        try:
+            with super()._leaf(params, sequential):
+                yield
+        finally:
+            self.recording_leaf = False
+
+    def add(self, instr: Instr) -> None:
+        """Add an instruction to the open scalar leaf."""
+        if not self.run.body:
+            self.run.source = self.where()
+        self.run.body.append(instr)
+
+    def named(self, value: Element) -> str:
+        """Name a value of the open scalar leaf."""
+        if isinstance(value.code, ast.Name):
+            return value.code.id
+        name = self.names.fresh("v")
+        self.add(Let(name, value.code))
+        return name
+
+    def number(self, value: Element, weak: bool, origin: Origin) -> Number:
+        """Return a value of the open scalar leaf as a number."""
+        found = Number(self, value.dtype, weak, origin, name=self.named(value))
+        self.run.numbers.append(weakref.ref(found))
+        return found
+
+    def symbolic(self, expr: sympy.Expr, origin: Origin) -> Any:
+        """Return an integer expression over symbols as a number; Python's own where it is one."""
+        expr = sympy.expand(expr)
+        return int(expr) if expr.is_Integer else Number(self, np.int64, True, origin, expr=expr)
+
+    def size(self, extent: Dim) -> Any:
+        """Return an extent as Python sees it."""
+        return int(extent) if isinstance(extent, (int, sympy.Integer)) else self.symbolic(extent, ONLY_DATA)
+
+    def read(self, tensor: Tensor, index: Sequence[Any]) -> Number:
+        """Return an element of an array, as it is now."""
+        return self.number(self._read(tensor, index), False, ONLY_DATA)
+
+    def _read(self, tensor: Tensor, index: Sequence[Any]) -> Element:
+        place = self._placed(tensor, index)
+        if self._root(tensor.container) in self.run.stored:
+            self.flush()
+            place = self._placed(tensor, index)
+        key = (tensor.container, place)
+        if key not in self.run.loaded:
+            self.run.loaded[key] = self.names.fresh("v")
+            self.add(Load(self.run.loaded[key], tensor.container, place))
+        return Element(code.name(self.run.loaded[key]), tensor.dtype)
+
+    def write(self, tensor: Tensor, index: Sequence[Any], value: Any) -> None:
+        """Write an element of an array."""
+        root = self._root(tensor.container)
+        if root in self.run.stored:
+            self.flush()
+        name = self.named(self.element(value, tensor.dtype).astype(tensor.dtype))
+        self.add(Store(tensor.container, self._placed(tensor, index), name))
+        self.run.stored.add(root)
+        self.run.loaded = {k: v for k, v in self.run.loaded.items() if self._root(k[0]) != root}
+
+    def _root(self, container: str) -> str:
+        while (found := self.containers.get(container)) is not None and found.view_of is not None:
+            container = found.view_of
+        return container
+
+    def _placed(self, tensor: Tensor, index: Sequence[Any]) -> tuple[sympy.Expr, ...]:
+        """Return subscripts of a container, as expressions over names of the open scalar leaf."""
+        own = [self.position(i) for i in index]
+        placed = own if tensor.place is None else tensor.place(tuple(own))
+        found = [sym(self.named(i)) if isinstance(i, Element) else sympy.sympify(i) for i in placed]
+        return tuple(found) or SCALAR
+
+    def position(self, index: Any) -> Index:
+        """Return one subscript: an expression, or the code of an integer that only a run knows."""
+        if isinstance(index, Number):
+            return index.expr if index.expr is not None else self.element(index)
+        return index if isinstance(index, (sympy.Basic, Element)) else int(index)
+
+    def element(self, value: Any, dtype: Any = np.float64) -> Element:
+        """Return a number as code of the leaf that is being recorded; one of Python's takes a type."""
+        if not isinstance(value, Number):
+            return element(value, dtype)
+        if value.expr is not None:
+            return Element(to_ast(value.expr), np.dtype(np.int64))
+        if value.name is not None:
+            return Element(code.name(value.name), value.dtype)
+        assert value.tensor is not None
+        return self.load(value.tensor, (), None) if self.recording_leaf else self._read(value.tensor, ())
+
+    def stored(self, value: Any, dtype: Any) -> Tensor:
+        """Return a number as a tensor without axes."""
+        if isinstance(value, Number) and value.dtype == dtype:
+            if value.name is not None:
+                self.flush()
+            if value.tensor is not None:
+                return value.tensor
+        container = self.scalar(dtype)
+        self.write(Tensor(self, container, (), np.dtype(dtype)), (), value)
+        return Tensor(self, container, (), np.dtype(dtype))
+
+    def value(self, number: Any) -> Value:
+        """Return an integer or a condition for a control node; the open scalar leaf is closed."""
+        if isinstance(number, Number) and number.expr is None:
+            self.flush()
+            assert number.tensor is not None
+            return self._number(number.tensor)
+        return Value((), to_ast(number.expr) if isinstance(number, Number) else code.constant(_plain(number)))
+
+    def symbol(self, number: Number, stem: str = "n") -> sympy.Expr:
+        """Return an integer as an expression over symbols; one that only a run knows is assigned to a new one."""
+        if number.expr is not None:
+            return number.expr
+        name = self.names.fresh(stem)
+        self.symbols[name] = dace.int64
+        self.append(SymbolAssign(name, self.value(number), dace.int64, self.where()))
+        return sym(name)
+
+    @contextlib.contextmanager
+    def inside(self, block: list[Node]) -> Iterator[None]:
+        """Record at the end of a block of its own."""
+        self.flush()
+        self.blocks.append(block)
+        yield
+        self.flush()
+        self.blocks.pop()
+
+    # -- arrays
+    def scatter_where(self, target: Tensor, function: Callable[..., tuple[Sequence[Index], Element, Element]]) -> None:
+        """For all of a tensor in any order, store a value where a condition holds."""
+        params, position = self._params(target.shape)
+        with self._leaf(params):
+            index, value, when = function(*position)
+            self._store(target, index, value, "set", when, False)
+
+    def array(self, tensor: Tensor) -> Array:
+        """Return a tensor that was just computed as an array of its own."""
+        return Array(self, Storage(tensor.container, None, self.blocks[-1], None), tensor)
+
+    def known(self, content: np.ndarray) -> Array:
+        """Return an array of known content."""
+        site = self.site()
+        count = self.sites[site] = self.sites.get(site, -1) + 1
+        storage = Storage(self.names.fresh("a"), content, self.blocks[-1], (site, count))
+        tensor = Tensor(self, storage.name, content.shape, np.dtype(content.dtype.str))
+        found = Array(self, storage, tensor, content)
+        if storage.site in self.hints.materialized:
+            self.materialize(storage)
+        return found
+
+    def content(self, array: Array) -> Any:
+        """Return a tensor with the content of an array, or the number that all its elements are."""
+        if array.storage.stale:
+            raise ValueError(array.storage.stale)
+        if array.known is None:
+            return array.tensor
+        if array.storage.block is not self.blocks[-1]:
+            array.storage.read_inside = True
+        content = array.known
+        if content.size == 1 or is_uniform(content):
+            return content.flat[0].item() if content.dtype.kind != "c" else complex(content.flat[0])
+        return self.fixed(content)
+
+    def fixed(self, content: np.ndarray) -> Tensor:
+        """Return a tensor of constant content: written by the program if it is small, else an input of it."""
+        if content.size <= 16:
+            return self.placed(self.constant(content.copy()))
+        for name, other in self.inputs.items():
+            if isinstance(other, np.ndarray) and other.dtype == content.dtype and np.array_equal(other, content):
+                return Tensor(self, name, content.shape, content.dtype)
+        return self.input("constant", np.ascontiguousarray(content).copy())
+
+    def input(self, stem: str, content: np.ndarray) -> Tensor:
+        """Declare an input besides the arguments."""
+        name = self.names.fresh(stem)
+        self.inputs[name] = content
+        return self.declare(name, content.shape, content.dtype, argument=True)
+
+    def hidden(self, content: np.ndarray) -> Array:
+        """Return an array that the function did not make as an input, by reference."""
+        tensor = self.input("hidden", content)
+        found = Array(self, Storage(tensor.container, None, self.blocks[0], None, writable=False), tensor)
+        self.hidden_arrays[tensor.container] = found
+        return found
+
+    def materialize(self, storage: Storage) -> None:
+        """Give known content memory, written at the end of the block in which the array was made."""
+        content = storage.known
+        assert content is not None
+        if storage.read_inside:  # what a loop read as a constant is no constant
+            self.hints.materialized.add(storage.site)
+            raise Restart
+        storage.known = None
+        self.flush()
+        block = storage.block if any(storage.block is b for b in self.blocks) else self.blocks[-1]
+        desc = dt.Array(typeclass(content.dtype), [sympy.Integer(n) for n in content.shape] or [1], transient=True)
+        self.containers[storage.name] = Container(storage.name, desc)
+        target = Tensor(self, storage.name, content.shape, np.dtype(content.dtype.str))
+        held, self.blocks = self.blocks, [block]
+        try:
+            if content.size:
+                uniform = content.size == 1 or is_uniform(content)
+                value = content.flat[0] if uniform else self.fixed(content)
+                self.assign(target, lambda *i: value[i] if isinstance(value, Tensor) else element(value, target.dtype))
+        finally:
+            self.blocks = held
+
+
+def _plain(number: Any) -> Any:
+    return number.item() if isinstance(number, np.generic) else number
+
+
+def _converted_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the frames of converted functions, innermost first."""
+    while frame is not None:
+        if _is_converted(frame.f_code):
+            yield frame
+        frame = frame.f_back
+
+
+def _is_converted(function: CodeType) -> bool:
+    return OPERATORS in function.co_freevars

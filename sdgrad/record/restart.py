@@ -1,0 +1,45 @@
+"""Start a recording again, knowing more: what could not be recorded is fixed, written out, or of a wider type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+class Control(BaseException):
+    """Base of what leaves a recorded function early; no ``except Exception`` of the user's catches it."""
+
+
+class Restart(Control):
+    """Record again from the start: a hint was added."""
+
+
+class ArmEnds(Control):
+    """Leave an arm of a recorded branch: an exception was raised in it."""
+
+
+@dataclass
+class Hints:
+    """Collect what earlier recordings of a function found out.
+
+    :param fixed: arguments whose values have to be known.
+    :param written_out: loops that Python runs trip by trip, by their sites.
+    :param materialized: arrays of known content that loops read and write, by their sites.
+    :param widened: types of carried numbers, by site and position.
+    :param constant: names that a loop may bind and does not, by site and name.
+    """
+
+    fixed: set[str] = field(default_factory=set)
+    written_out: set[Any] = field(default_factory=set)
+    materialized: set[Any] = field(default_factory=set)
+    widened: dict[Any, np.dtype] = field(default_factory=dict)
+    constant: set[Any] = field(default_factory=set)
+
+    def fix(self, origins: Iterable[Any]) -> Restart:
+        """Return the restart after which what a number came from is known: arguments, and trips of loops."""
+        for kind, which in origins:
+            (self.fixed if kind == "argument" else self.written_out).add(which)
+        return Restart()

@@ -1,0 +1,241 @@
+"""Recorded arrays and numbers: what a function meets in place of its arguments while it is recorded.
+
+An :class:`Array` is memory and a view of it, so that what is written through one view is seen in all others. A
+:class:`Number` never changes. NumPy hands every function that it is called with to us (``__array_ufunc__``, NEP 13, and
+``__array_function__``, NEP 18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+import numpy as np
+import sympy
+
+from sdgrad.record.elements import Dim
+from sdgrad.record.tensors import Tensor
+
+DATA = "data"
+"""The origin of what depends on the content of arrays, and so has no value while it is recorded."""
+
+Origin = frozenset[Any]
+
+
+@dataclass(eq=False)
+class Storage:
+    """Memory of an array: a container of the program, or content that is known so far.
+
+    :param known: the content, as long as nothing recorded was written.
+    :param block: the block that was being recorded when the array was made.
+    :param site: where in the user's code, the same in every recording.
+    :param partners: memory that Python would share with this one, and that a copy separated.
+    :param stale: why it must not be read any more.
+    """
+
+    name: str
+    known: np.ndarray | None
+    block: list
+    site: Any
+    writable: bool = True
+    read_inside: bool = False  # its known content was read in a loop or an arm that began after it was made
+    partners: list[Storage] = field(default_factory=list)
+    stale: str = ""
+
+
+class Recorded:
+    """Hand NumPy's functions and Python's operators on to the rules for recorded values."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    apply: Callable[..., Any]  # set by the table of functions
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return RULES.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
+        return RULES.function(function, args, kwargs)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RULES.unreadable(self, "an array of NumPy's own")
+
+    def __bool__(self) -> bool:
+        return RULES.truth(self)
+
+    def __float__(self) -> float:
+        return float(RULES.content(self, "float()"))
+
+    def __int__(self) -> int:
+        return int(RULES.content(self, "int()"))
+
+    def __complex__(self) -> complex:
+        return complex(RULES.content(self, "complex()"))
+
+    def __index__(self) -> int:
+        return RULES.content(self, "an index of Python's").__index__()
+
+    def __hash__(self) -> int:
+        return hash(RULES.content(self, "a key"))
+
+    def __format__(self, how: str) -> str:
+        return RULES.text(self, how)
+
+    __str__ = __repr__ = lambda self: RULES.text(self, "")
+
+
+class Rules:
+    """What values need of the modules above: set when these are imported."""
+
+    ufunc: Callable[..., Any]
+    function: Callable[..., Any]
+    method: Callable[..., Any]
+    unreadable: Callable[..., Exception]
+    truth: Callable[[Any], bool]
+    content: Callable[[Any, str], Any]
+    text: Callable[[Any, str], str]
+    item: Callable[..., Any]
+    store: Callable[..., None]
+
+
+RULES = Rules()
+
+
+class Number(Recorded):
+    """A number: an expression over integer symbols, a value of the open scalar leaf, or the content of a scalar.
+
+    :param weak: it takes the type of its partner, as Python's numbers do (NEP 50).
+    :param origin: what its value depends on: arguments, loops, or :data:`DATA`.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "expr", "name", "origin", "recorder", "tensor", "weak")
+
+    shape: tuple[Dim, ...] = ()
+    ndim = 0
+    size = 1
+
+    def __init__(
+        self,
+        recorder: Any,
+        dtype: Any,
+        weak: bool,
+        origin: Origin,
+        expr: sympy.Expr | None = None,
+        name: str | None = None,
+        tensor: Tensor | None = None,
+    ) -> None:
+        self.recorder, self.dtype, self.weak, self.origin = recorder, np.dtype(dtype), weak, origin
+        self.expr, self.name, self.tensor = expr, name, tensor
+
+    def __getattr__(self, name: str) -> Any:
+        return RULES.method(self, name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return RULES.item(self, index)
+
+
+class Array(Recorded):
+    """An array: memory, and a view of it.
+
+    :param tensor: how elements are addressed.
+    :param view: the same view of the content, while that is known.
+    """
+
+    __slots__ = ("__weakref__", "recorder", "storage", "tensor", "view")
+
+    def __init__(self, recorder: Any, storage: Storage, tensor: Tensor, view: np.ndarray | None = None) -> None:
+        self.recorder, self.storage, self.tensor, self.view = recorder, storage, tensor, view
+
+    @property
+    def known(self) -> np.ndarray | None:
+        """Return the content, if it is known."""
+        return self.view if self.storage.known is not None else None
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return tuple(self.recorder.size(n) for n in self.tensor.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self.tensor.rank
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.tensor.dtype
+
+    @property
+    def size(self) -> Any:
+        return self.recorder.size(self.tensor.size)
+
+    @property
+    def T(self) -> Array:
+        return self.transpose()
+
+    def __getattr__(self, name: str) -> Any:
+        return RULES.method(self, name)
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (RULES.item(self, k) for k in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return RULES.item(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        RULES.store(self, index, value)
+
+
+def is_recorded(value: Any) -> TypeGuard[Number | Array]:
+    """True of recorded arrays and numbers."""
+    return isinstance(value, Recorded)
+
+
+def is_known(value: Any) -> bool:
+    """True if a value's content is at hand: everything but recorded numbers, and arrays that were written."""
+    return not isinstance(value, Number) and (not isinstance(value, Array) or value.known is not None)
+
+
+def _operators() -> None:
+    """Define Python's operators by NumPy's universal functions."""
+    two = {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "matmul": np.matmul,
+        "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power, "and": np.bitwise_and,
+        "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+    }  # fmt: skip
+    compared = {
+        "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+        "ge": np.greater_equal,
+    }  # fmt: skip
+    one = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+    def forward(ufunc: np.ufunc) -> Callable:
+        return lambda a, b: RULES.ufunc(ufunc, "__call__", (a, b), {})
+
+    def backward(ufunc: np.ufunc) -> Callable:
+        return lambda a, b: RULES.ufunc(ufunc, "__call__", (b, a), {})
+
+    def inplace(ufunc: np.ufunc) -> Callable:
+        def update(a: Any, b: Any) -> Any:
+            if isinstance(a, Number):
+                return RULES.ufunc(ufunc, "__call__", (a, b), {})
+            return RULES.ufunc(ufunc, "__call__", (a, b), {"out": (a,)})
+
+        return update
+
+    for name, ufunc in two.items():
+        setattr(Recorded, f"__{name}__", forward(ufunc))
+        setattr(Recorded, f"__r{name}__", backward(ufunc))
+        setattr(Recorded, f"__i{name}__", inplace(ufunc))
+    for name, ufunc in compared.items():
+        setattr(Recorded, f"__{name}__", forward(ufunc))
+    for name, ufunc in one.items():
+        setattr(Recorded, f"__{name}__", lambda a, ufunc=ufunc: RULES.ufunc(ufunc, "__call__", (a,), {}))
+    for kind in (Number, Array):
+        kind.__hash__ = Recorded.__hash__  # type: ignore[method-assign]
+
+
+_operators()
