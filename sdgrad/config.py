@@ -28,6 +28,7 @@ from sdgrad.machine.model import Machine
 
 PREFIX = "SDGRAD_"
 BlasKind = Literal["openblas", "mkl", "none"]
+FrontendKind = Literal["dace", "record"]
 DeviceKind = Literal["cpu", "gpu"]
 _switches: tuple[str, ...] = ()
 _watchers: dict[str, Callable[[Any], None]] = {}
@@ -63,6 +64,10 @@ class Config:
     device: DeviceKind = "cpu"
     """Where programs run that are made from now on: ``"cpu"``, or ``"gpu"``, an NVIDIA GPU, by CUDA. They are compiled
     by ``nvcc``; what a library computes on the host is copied there and back."""
+
+    frontend: FrontendKind = "dace"
+    """How Python functions are read: ``"dace"``, by DaCe's parser, or ``"record"``: Python runs them once with recorded
+    arrays."""
 
     without: tuple[str, ...] = ()
     """Passes to leave out, of :data:`sdgrad.pipeline.SWITCHES`, in functions that are differentiated from now on: to
@@ -145,21 +150,17 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _check_blas(value: Any) -> BlasKind:
-    kinds = get_args(BlasKind)
-    for kind in kinds:
-        if isinstance(value, str) and value.lower() == kind:
-            return kind
-    near = _nearest(value.lower(), list(kinds)) if isinstance(value, str) else ""
-    raise ConfigError(f"blas is one of {', '.join(map(repr, kinds))}, not {value!r}{near}")
+def _choice(name: str, kinds: Sequence[str]) -> Callable[[Any], Any]:
+    """Return the check of a setting that is one of some words."""
 
+    def check(value: Any) -> str:
+        for kind in kinds:
+            if isinstance(value, str) and value.lower() == kind:
+                return kind
+        near = _nearest(value.lower(), kinds) if isinstance(value, str) else ""
+        raise ConfigError(f"{name} is one of {', '.join(map(repr, kinds))}, not {value!r}{near}")
 
-def _check_device(value: Any) -> DeviceKind:
-    kinds = get_args(DeviceKind)
-    for kind in kinds:
-        if isinstance(value, str) and value.lower() == kind:
-            return kind
-    raise ConfigError(f"device is one of {', '.join(map(repr, kinds))}, not {value!r}")
+    return check
 
 
 def _check_level(value: Any) -> int:
@@ -204,11 +205,12 @@ def _check_machine(value: Any) -> Machine:
 
 
 _CHECKS = {
-    "blas": _check_blas,
+    "blas": _choice("blas", get_args(BlasKind)),
     "optimization_level": _check_level,
     "cache_dir": _check_folder,
     "debug": _check_flag,
-    "device": _check_device,
+    "device": _choice("device", get_args(DeviceKind)),
+    "frontend": _choice("frontend", get_args(FrontendKind)),
     "checked": _check_flag,
     "without": _check_passes,
     "machine": _check_machine,

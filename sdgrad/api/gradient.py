@@ -14,7 +14,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, on_device
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
-from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
+from sdgrad.frontend.parse import as_program, bind_arguments, python_function
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
@@ -24,7 +24,7 @@ from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
 from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tapes
 from sdgrad.specialize.nested_calls import CalledInPrograms
-from sdgrad.specialize.signature import CompiledGradient, Derived, Signature, identity
+from sdgrad.specialize.signature import CompiledGradient, Derived, Signature, fixed_arguments, identity
 
 
 def value_and_grad(
@@ -212,7 +212,7 @@ def only_kinds_matter(f: Callable, signature: Signature, args: Sequence[Any]) ->
     if isinstance(f, Derived) or signature.called or signature.closure:
         return False
     order = list(inspect.signature(python_function(f)).parameters)
-    return len(order) == len(args) and not sizes(f, dict(zip(order, args, strict=True)))
+    return len(order) == len(args) and not fixed_arguments(f, dict(zip(order, args, strict=True)))
 
 
 @dataclass

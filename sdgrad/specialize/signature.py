@@ -8,18 +8,21 @@ from typing import Any, Protocol, runtime_checkable
 
 import dace
 import numpy as np
+from dace.frontend.python.parser import DaceProgram
 
 from sdgrad.autodiff.differentiate import Differentiated, differentiate_program, push_tangents
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
-from sdgrad.canonicalize.normal_form import normalize, normalize_again
+from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
 from sdgrad.config import config, device
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.kinds import kind_of
+from sdgrad.program.passes import Target
 from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.tree import Program, writes
+from sdgrad.record.function import record
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
 from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
@@ -115,19 +118,26 @@ class Signature:
 
         :param resident: its programs are called with addresses in the memory of a GPU.
         """
-        fixed = sizes(f, arguments)
-        own = f.fixed(arguments) if isinstance(f, Specialized) else ()
-        open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
-        kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
-        key = (config.blas, config.without, config.machine, device(), resident, own, *kinds)
+        key = Signature.key(f, arguments, resident)
         cache = _signatures.setdefault(identity(f), {})
         if key not in cache or cache[key].is_stale():
             with making:
                 if key not in cache or cache[key].is_stale():
-                    cache[key] = replace(Signature.parse(f, arguments), resident=resident)
+                    found = replace(Signature.parse(f, arguments), resident=resident)
+                    key = Signature.key(f, arguments, resident)  # more arguments may turn out to be fixed
+                    cache[key] = found
         if _making:
             _making[-1] += cache[key].called
         return cache[key]
+
+    @staticmethod
+    def key(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool) -> tuple:
+        """Return what the program depends on: kinds of arguments, settings, contents that decide."""
+        fixed = fixed_arguments(f, arguments)
+        own = f.fixed(arguments) if isinstance(f, Specialized) else ()
+        open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
+        kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
+        return (config.frontend, config.blas, config.without, config.machine, device(), resident, own, *kinds)
 
     def is_stale(self) -> bool:
         """True if an object that the function calls has been changed since."""
@@ -144,6 +154,8 @@ class Signature:
             finally:
                 called = _making.pop()
             return Signature(f, normalize_again(tree), closure, called=called)
+        if config.frontend == "record" and not isinstance(f, DaceProgram):
+            return Signature.record(f, arguments)
         program = as_program(f)
         sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
         sdfg.name = python_function(f).__name__
@@ -154,6 +166,14 @@ class Signature:
                 f"'{tree.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure"
             )
         return Signature(f, tree, closure, called=stamped(program))
+
+    @staticmethod
+    def record(f: Callable, arguments: Mapping[str, Any]) -> Signature:
+        """Record the function for the arguments' shapes and dtypes, and bring its program into normal form."""
+        found = record(f, {k: as_value(v) for k, v in arguments.items()})
+        _fixed.setdefault(identity(f), set()).update(found.fixed)
+        tree = in_normal_form(found.program, Target(python=True))
+        return Signature(f, tree, found.closure)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -209,6 +229,7 @@ class Signature:
 
 
 _signatures: dict[Hashable, dict[tuple, Signature]] = {}
+_fixed: dict[Hashable, set[str]] = {}  # arguments of recorded functions whose values are part of the signature
 _making: list[list[tuple[Any, Hashable]]] = []  # what is called by functions that others, just being made, derive from
 
 
@@ -235,6 +256,14 @@ def _missing(
 ) -> list[tuple[Signature, Request]]:
     """Return what is asked for and not known, once each."""
     return list({(id(s), r): (s, r) for s, r in asked if r not in known(s)}.values())
+
+
+def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments whose values the program is for."""
+    if config.frontend == "dace":
+        return sizes(f, arguments)
+    names = _fixed.get(identity(f), ())
+    return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
 
 
 def _key(value: Any, shape: Hashable = None) -> Any:
