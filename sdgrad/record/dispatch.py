@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import sdgrad.record.functions.linalg  # noqa: F401  (registers its rules)
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply, kind
 from sdgrad.record.functions.reductions import product_of, reduced

@@ -100,6 +100,8 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
 
 def loop_types(ufunc: np.ufunc, kinds: Sequence[Any], dtype: Any = None) -> list[np.dtype]:
     """Return the types in which a universal function computes, and those of its results."""
+    if all(k in WEAK for k in kinds):
+        kinds = [WEAK[k] for k in kinds]  # NumPy compares Python's integers as objects
     wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
     found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **wanted)  # type: ignore[arg-type]
     return [np.dtype(t.str) for t in found]

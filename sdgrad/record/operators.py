@@ -7,6 +7,7 @@ import operator
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -127,6 +128,8 @@ class RecordingOperators(Operators):
             own = None
         if own is not None:
             return own(*args, **kwargs)
+        if isinstance(function, BoundRule):
+            return function(*args, **kwargs)
         if isinstance(function, functools.partial):
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
         if isinstance(function, MethodType):
@@ -163,12 +166,13 @@ class RecordingOperators(Operators):
         args = tuple(map(self._argument, args))
         kwargs = {k: self._argument(v) for k, v in kwargs.items()}
         rule = FUNCTIONS.get(function) if _hashable(function) else None
-        if rule is not None and (holds_recorded(args) or holds_recorded(kwargs)) and not all_known([args, kwargs]):
-            return rule(*args, **kwargs)
-        if rule is not None and function in MAKERS:
-            return wrapped(rule(*args, **kwargs)) if not all_known([args, kwargs]) else wrapped(
-                function(*content(args), **content(kwargs))
-            )
+        known = all_known([args, kwargs])
+        if rule is not None and not known:
+            found = rule(*args, **kwargs)
+            return wrapped(found) if function in MAKERS else found
+        ufunc = getattr(function, "__self__", None)
+        if isinstance(ufunc, np.ufunc) and not known:
+            return RULES.ufunc(ufunc, function.__name__, args, kwargs)
         if isinstance(function, np.ufunc) and holds_recorded(args):
             return RULES.ufunc(function, "__call__", args, kwargs)
         if _of_library(function) and (holds_recorded(args) or holds_recorded(kwargs)):
@@ -320,12 +324,19 @@ def _method(value: Any, name: str) -> Any:
     if name in ("conj", "conjugate"):
         return lambda: RULES.ufunc(np.conjugate, "__call__", (value,), {})
     if name in METHODS:
-        return functools.partial(_methods_call, METHODS[name], value)
+        return BoundRule(METHODS[name], value)
     raise AttributeError(f"{type(value).__name__.lower()} has no recorded method '{name}'")
 
 
-def _methods_call(rule: Callable, value: Any, *args: Any, **kwargs: Any) -> Any:
-    return rule(value, *args, **kwargs)
+@dataclass(frozen=True, eq=False)
+class BoundRule:
+    """Hold a method of a recorded value."""
+
+    rule: Callable
+    value: Any
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.rule(self.value, *args, **kwargs)
 
 
 RULES.method = _method

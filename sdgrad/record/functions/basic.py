@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from dace.symbolic import int_floor
 
 from sdgrad.record.elementwise import apply, common, compute, kind
 from sdgrad.record.functions.table import array, holds_recorded, operand, rule
@@ -33,6 +35,13 @@ def static_axis(axis: Any, rank: int) -> int:
     if not -rank <= own < rank:
         raise np.exceptions.AxisError(own, rank)
     return own % rank
+
+
+def settled(size: Any) -> Any:
+    """Return a size as Python's integer if only arguments decide it: these are fixed."""
+    if isinstance(size, Number) and size.origin and all(o[0] == "argument" for o in size.origin):
+        return size.__index__()
+    return size
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
@@ -155,9 +164,62 @@ def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Any:
     return np.ones(shape_of(shape), dtype)
 
 
-@rule(np.empty, makes=True)
+@rule(np.empty, np.ndarray, makes=True)
 def empty(shape: Any, dtype: Any = float, **kwargs: Any) -> Any:
     return np.zeros(shape_of(shape), dtype)
+
+
+@rule(np.arange, makes=True)
+def arange(*bounds: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """Return integers from a start to a stop that may be known only when the program runs."""
+    bounds = tuple(map(settled, bounds))
+    if not any(map(is_recorded, bounds)):
+        return np.arange(*bounds, dtype=dtype)
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    recorder = recorder_of(start, stop, step)
+    if any(kind(b) not in (int, np.dtype(np.int64)) for b in (start, stop)) or is_recorded(step):
+        return np.arange(*(b.__index__() if isinstance(b, Number) else b for b in bounds), dtype=dtype)
+    first, count, _ = slice_bounds(recorder, start, stop, step)
+    wanted = np.dtype(dtype or np.int64)
+    return recorder.array(
+        recorder.compute((count,), wanted, lambda i: recorder.element(first + i * step, np.int64).astype(wanted))
+    )
+
+
+def slice_bounds(recorder: Recorder, start: Any, stop: Any, step: int) -> tuple[Any, Any, int]:
+    """Return first element, count and step of a range."""
+    first, last = (recorder.symbol(b) if isinstance(b, Number) else b for b in (start, stop))
+    sign = 1 if step > 0 else -1
+    count = last - first if step == 1 else int_floor(last - first + step - sign, step)
+    return first, count, step
+
+
+@rule(np.eye, np.identity, makes=True)
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **kwargs: Any) -> Any:
+    return np.eye(static(N), None if M is None else static(M), static(k), dtype)
+
+
+@rule(np.linspace, makes=True)
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, **kwargs: Any) -> Any:
+    n = static(num)
+    steps = np.arange(n) / max(n - 1 if endpoint else n, 1)
+    return apply(np.add, [operand(start), apply(np.multiply, [apply(np.subtract, [operand(stop), operand(start)]), operand(steps)])])
+
+
+@rule(np.triu)
+def triu(m: Any, k: Any = 0) -> Any:
+    return _triangle(m, k, True)
+
+
+@rule(np.tril)
+def tril(m: Any, k: Any = 0) -> Any:
+    return _triangle(m, k, False)
+
+
+def _triangle(m: Any, k: Any, upper: bool) -> Any:
+    a = array(m)
+    mask = (np.triu if upper else np.tril)(np.ones(a.shape[-2:], bool), static(k))
+    return where(mask, a, np.zeros((), a.dtype)[()])
 
 
 # -- shapes: views
@@ -217,9 +279,9 @@ def reshape(a: Any, *shape: Any, order: str = "C", **kwargs: Any) -> Any:
 def _completed(shape: tuple[int, ...], a: Array) -> tuple[int, ...]:
     """Return a shape with its one unknown extent filled in."""
     if -1 in shape:
-        rest = int(np.prod([n for n in shape if n != -1]))
+        rest = math.prod(n for n in shape if n != -1)
         shape = tuple(a.size // rest if n == -1 else n for n in shape)
-    if np.prod(shape) != a.size:
+    if math.prod(shape) != a.size:
         raise ValueError(f"cannot reshape array of size {a.size} into shape {shape}")
     return shape
 
