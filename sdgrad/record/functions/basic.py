@@ -229,8 +229,9 @@ def moved(a: Array, tensor: Tensor, known: Any) -> Array:
 
 
 @rule(np.transpose, np.permute_dims, method="transpose")
-def transpose(a: Any, *axes: Any) -> Any:
+def transpose(a: Any, *axes: Any, **kwargs: Any) -> Any:
     a = array(a)
+    axes = axes or tuple(kwargs.values())
     given = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
     order = [static_axis(d, a.ndim) for d in given] if given else list(range(a.ndim))[::-1]
     return moved(a, a.tensor.transpose(order), None if a.known is None else a.known.transpose(order))
