@@ -102,14 +102,17 @@ class Lowering:
         self.loops.pop()
         if skipped in self.used:
             body.insert(0, _assign(skipped, ast.Constant(False), node))
+        stops = left.flags - {skipped}
+        if stops and isinstance(node, ast.For):  # trips that are written out go on to the last one
+            body = [_unless(stops, body, node)]
         new = _with_body(node, body)
-        new.sdgrad_flags = tuple(sorted(left.flags - {skipped}))
+        new.sdgrad_flags = tuple(sorted(stops))
         before = [_assign(broken, ast.Constant(False), node)] if broken in self.used else []
         outer = Exit(False, left.flags - {broken, skipped})
         if not node.orelse:
             return [*before, new], outer
         orelse, after = self.block(node.orelse)
-        guarded = [_unless(left.flags - {skipped}, orelse, node)] if left.flags - {skipped} else orelse
+        guarded = [_unless(stops, orelse, node)] if stops else orelse
         return [*before, new, *guarded], Exit(after.always and broken not in left.flags, outer.flags | after.flags)
 
     def _structured(self, node: ast.With | ast.Try | ast.Match) -> tuple[list[ast.stmt], Exit]:

@@ -22,6 +22,8 @@ def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[s
     """Return a universal function, or one of its methods, of recorded values."""
     if method == "reduce":
         return _reduce(function, *inputs, **kwargs)
+    if method == "accumulate" and function in (np.add, np.multiply):
+        return FUNCTIONS[np.cumsum if function is np.add else np.cumprod](inputs[0], *(inputs[1:] or (kwargs.get("axis", 0),)))
     if method == "outer":
         a, b = map(array, inputs)
         wide = view(a, [slice(None)] * a.ndim + [None] * b.ndim)
@@ -31,14 +33,19 @@ def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[s
         return _at(function, target, index, *value)
     if method != "__call__":
         raise ParseError(f"numpy.{function.__name__}.{method} has no rule")
-    (out,) = kwargs.get("out") or (None,)
+    out = kwargs.get("out")
+    (out,) = out if isinstance(out, tuple) else (out,)
+    inputs, rest = inputs[: function.nin], inputs[function.nin :]
+    out = rest[0] if rest else out
     if function in (np.matmul, np.vecdot):
         found = product_of(*inputs)
     else:
         operands = [operand(x) for x in inputs]
         found = _known(function, operands) if all_known(operands) else apply(function, operands, kwargs.get("dtype"))
     if kwargs.get("where", True) is not True:
-        raise ParseError(f"numpy.{function.__name__}(where=) has no rule: use np.where on the result")
+        if out is None:
+            raise ParseError(f"numpy.{function.__name__}(where=) leaves elements undefined: pass out= as well")
+        found = FUNCTIONS[np.where](kwargs["where"], found, out)
     return found if out is None else _into(out, found)
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import sympy
-from dace.symbolic import int_floor
+from dace.symbolic import int_floor, symstr
 
 from sdgrad.record.elements import Dim, Element, Index, dim
-from sdgrad.record.elementwise import prepared, read
+from sdgrad.record.elementwise import compute, prepared, read
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array, Number, Storage, is_recorded
 
-ZERO = sympy.Integer(0)
+ZERO, WHOLE = sympy.Integer(0), np.dtype(np.int64)
 
 
 def item(array: Any, index: Any) -> Any:
@@ -107,7 +107,20 @@ def _positions(array: Any, parts: Sequence[Any]) -> bool:
 def own_positions(array: Any, parts: Sequence[Any]) -> list[Any]:
     """Return integers that count from the beginning of each axis."""
     extents = array.tensor.shape
-    return [_position(array, p, n, d) for d, (p, n) in enumerate(zip(parts, extents, strict=True))]
+    given = enumerate(zip(parts, extents, strict=True))
+    return [_from_the_start(array, _position(array, p, n, d), n) for d, (p, n) in given]
+
+
+def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
+    """Return a position in a part of an array so that a negative one counts from the end of the part.
+
+    Those in whole arrays are counted later, with what is known of the loops by then.
+    """
+    recorder: Recorder = array.recorder
+    if array.tensor.place is None or not isinstance(position, Number) or recorder.is_positive(position):
+        return position
+    wrapped = compute(f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}", [position], [WHOLE], WHOLE, True)
+    return wrapped
 
 
 def _position(array: Any, part: Any, extent: Dim, axis: int) -> Any:
@@ -142,7 +155,7 @@ def _addressed(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
             axes.append((len(shape), start, step))
             shape.append(count)
         else:
-            axes.append(_position(array, part, extent, axis))
+            axes.append(_from_the_start(array, _position(array, part, extent, axis), extent))
 
     def place(index: tuple) -> tuple:
         return tuple(

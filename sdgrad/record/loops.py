@@ -44,6 +44,10 @@ class WrittenOutFor(PythonFor):
             _limit(k)
             yield
 
+    def leave(self, state: State) -> None:
+        """Go on if only a run knows whether a flag is set: the body asks it first."""
+        self.stopped = any(not is_recorded(v) and v for v in (state.get(f) for f in self.flags))
+
 
 class WrittenOutWhile(PythonWhile):
     """Let Python run a ``while`` trip by trip."""
@@ -52,6 +56,14 @@ class WrittenOutWhile(PythonWhile):
         for k, _ in enumerate(super().__iter__()):
             _limit(k)
             yield
+
+    def leave(self, state: State) -> None:
+        if any(is_recorded(state.get(f)) for f in self.flags):
+            raise ParseError(
+                "this loop has to be written out, and only a run knows when it stops: its body changes lists or other "
+                "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
+            )
+        super().leave(state)
 
 
 def _limit(trips: int) -> None:
@@ -267,6 +279,11 @@ class RecordedFor(RecordedLoop):
         super().__init__(recorder, flags, head, names, later)
         self.trips = trips
         stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1
+        least = trips.start if trips.step > 0 else stop
+        if type(least) is int:
+            recorder.least[self.symbol] = least
+        elif isinstance(least, Number) and recorder.is_positive(least):
+            recorder.least[self.symbol] = 0
         self.bounds = [recorder.value(n) for n in (trips.start, stop, trips.step)]
 
     def __iter__(self) -> Iterator[None]:

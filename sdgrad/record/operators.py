@@ -12,6 +12,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
+from dace.frontend.python.parser import DaceProgram
 
 from sdgrad.convert.functions import converted, is_converted
 from sdgrad.convert.operators import Handler, Names, Operators, State
@@ -130,6 +131,8 @@ class RecordingOperators(Operators):
             return own(*args, **kwargs)
         if isinstance(function, BoundRule):
             return function(*args, **kwargs)
+        if isinstance(function, DaceProgram):
+            return self.call(function.f, *args, **kwargs)
         if isinstance(function, functools.partial):
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
         if isinstance(function, MethodType):

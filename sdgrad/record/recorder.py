@@ -50,6 +50,7 @@ class Recorder(Builder):
     inputs: dict[str, Any] = field(default_factory=dict)  # what the program takes besides the arguments, by container
     hidden_arrays: dict[str, Array] = field(default_factory=dict)
     sites: dict[Any, int] = field(default_factory=dict)
+    least: dict[str, Any] = field(default_factory=dict)  # the least values of loop indices, where these are known
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 
     # -- places in the user's code
@@ -118,6 +119,18 @@ class Recorder(Builder):
         """Return an integer expression over symbols as a number; Python's own where it is one."""
         expr = sympy.expand(expr)
         return int(expr) if expr.is_Integer else Number(self, np.int64, True, origin, expr=expr)
+
+    def is_positive(self, number: Number) -> bool:
+        """True if an integer is certainly not negative, by the least values of loop indices."""
+        if number.expr is None:
+            return False
+        total = sympy.Integer(0)
+        for term, factor in number.expr.as_coefficients_dict().items():
+            least = sympy.Integer(1) if term == 1 else self.least.get(str(term))
+            if least is None or term != 1 and factor < 0:
+                return False
+            total += factor * least
+        return bool(total >= 0)
 
     def size(self, extent: Dim) -> Any:
         """Return an extent as Python sees it."""

@@ -8,7 +8,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import dace
 import numpy as np
-from dace.frontend.python.parser import DaceProgram
 
 from sdgrad.autodiff.differentiate import Differentiated, differentiate_program, push_tangents
 from sdgrad.autodiff.request import Request
@@ -22,7 +21,7 @@ from sdgrad.program.kinds import kind_of
 from sdgrad.program.passes import Target
 from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.tree import Program, writes
-from sdgrad.record.function import record
+from sdgrad.record.function import needs_dace, record
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
 from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
@@ -154,8 +153,8 @@ class Signature:
             finally:
                 called = _making.pop()
             return Signature(f, normalize_again(tree), closure, called=called)
-        if config.frontend == "record" and not isinstance(f, DaceProgram):
-            return Signature.record(f, arguments)
+        if config.frontend == "record" and not needs_dace(f):
+            return Signature.record(python_function(f), arguments)
         program = as_program(f)
         sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
         sdfg.name = python_function(f).__name__

@@ -133,7 +133,9 @@ class LeafPlanner:
         """Find the cheapest names from which all needed ones can be computed."""
         question = (values.path, frozenset(values.tainted), frozenset(values.stored))
         if question not in self.cuts:
-            uses = {n: mentioned(i) & values.tainted for n, i in values.definitions.items() if n in values.tainted}
+            known = {n: i for n, i in values.definitions.items() if n in values.tainted}
+            # a lost element is gone, even if its subscript can be computed
+            uses = {n: set() if n in values.lost else mentioned(i) & values.tainted for n, i in known.items()}
             self.cuts[question] = cheapest_cut(uses, needed & values.tainted, lambda name: self.cost(name, values))
         return self.cuts[question]
 

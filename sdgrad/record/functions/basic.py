@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 from dace.symbolic import int_floor
 
 from sdgrad.record.elementwise import apply, common, compute, kind
-from sdgrad.record.functions.table import array, holds_recorded, operand, rule
-from sdgrad.record.indexing import expanded, fill, view
+from sdgrad.record.functions.table import FUNCTIONS, array, holds_recorded, operand, rule
+from sdgrad.record.indexing import expanded, fill, item, store, view
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, Storage, is_recorded
@@ -379,6 +380,114 @@ def hstack(arrays: Sequence[Any], **kwargs: Any) -> Any:
 @rule(np.column_stack)
 def column_stack(arrays: Sequence[Any]) -> Any:
     return concatenate([view(array(a), [slice(None), None]) if array(a).ndim == 1 else array(a) for a in arrays], 1)
+
+
+# -- copies of parts
+def gathered(a: Array, shape: Sequence[Any], place: Any) -> Array:
+    """Return an array with the element of another one at ``place(index)``."""
+    source = tensor_of(a)
+    return a.recorder.array(a.recorder.compute(shape, a.dtype, lambda *i: source[place(i)]))
+
+
+def tensor_of(a: Array) -> Tensor:
+    """Return a tensor with the content of an array."""
+    found = a.recorder.content(a)
+    return found if isinstance(found, Tensor) else a.recorder.full(a.tensor.shape, found, a.dtype)
+
+
+@rule(np.repeat, method="repeat")
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    a = array(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    n, d = static(repeats), static_axis(axis, a.ndim)
+    wide = view(a, [*[slice(None)] * (d + 1), None])
+    shape = (*a.tensor.shape[: d + 1], n, *a.tensor.shape[d + 1 :])
+    merged = (*a.tensor.shape[:d], a.tensor.shape[d] * n, *a.tensor.shape[d + 1 :])
+    return reshape(copy(broadcast_to(wide, shape)), merged)
+
+
+@rule(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    a, counts = array(A), list(shape_of(reps))
+    rank = max(a.ndim, len(counts))
+    counts = [1] * (rank - len(counts)) + counts
+    a = view(a, [*[None] * (rank - a.ndim), *[slice(None)] * a.ndim])
+    wide = view(a, [x for _ in range(rank) for x in (None, slice(None))])
+    shape = tuple(n for pair in zip(counts, a.tensor.shape, strict=True) for n in pair)
+    merged = tuple(c * n for c, n in zip(counts, a.tensor.shape, strict=True))
+    return reshape(copy(broadcast_to(wide, shape)), merged)
+
+
+@rule(np.split, np.array_split)
+def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
+    a = array(ary)
+    d = static_axis(axis, a.ndim)
+    n = a.tensor.shape[d]
+    if isinstance(indices_or_sections, (list, tuple, np.ndarray, Array)):
+        cuts = [0, *(static(k) for k in indices_or_sections), n]
+    else:
+        cuts = [0, *np.cumsum([len(p) for p in np.array_split(np.empty(n), static(indices_or_sections))]).tolist()]
+    lead = [slice(None)] * d
+    return [view(a, [*lead, slice(i, j), *[slice(None)] * (a.ndim - d - 1)]) for i, j in itertools.pairwise(cuts)]
+
+
+@rule(np.pad)
+def pad(array_: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+    a = array(array_)
+    widths = np.broadcast_to(np.asarray(pad_width), (a.ndim, 2)).tolist()
+    values = np.broadcast_to(np.asarray(kwargs.get("constant_values", 0)), (a.ndim, 2))
+    if mode not in ("constant", "edge", "wrap", "reflect"):
+        raise TypeError(f"pad: mode={mode!r} has no rule")
+    for d, (before, after) in enumerate(widths):
+        if mode == "constant":
+            shape = list(a.tensor.shape)
+            ends = []
+            for count, value in zip((before, after), values[d], strict=True):
+                shape[d] = count
+                ends.append(np.full(shape, value, a.dtype))
+            a = concatenate([ends[0], a, ends[1]], d)
+        else:
+            places = np.pad(np.arange(a.tensor.shape[d]), (before, after), mode)  # type: ignore[call-overload]
+            a = view_or_gather(a, d, places)
+    return a
+
+
+def view_or_gather(a: Array, axis: int, places: np.ndarray) -> Array:
+    return item(a, (*[slice(None)] * axis, places))
+
+
+@rule(np.take, method="take")
+def take(a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
+    a = array(a)
+    if axis is None:
+        return item(ravel(a), indices if is_recorded(indices) else np.asarray(indices)[()])
+    d = static_axis(axis, a.ndim)
+    return item(a, (*[slice(None)] * d, indices if is_recorded(indices) else np.asarray(indices)[()]))
+
+
+@rule(np.rot90)
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    a = array(m)
+    for _ in range(static(k) % 4):
+        a = swapaxes(a, *axes)
+        d = static_axis(axes[0], a.ndim)
+        a = view(a, [slice(None, None, -1) if e == d else slice(None) for e in range(a.ndim)])
+    return a
+
+
+@rule(np.diag)
+def diag(v: Any, k: Any = 0) -> Any:
+    a = array(v)
+    if a.ndim == 2:
+        return FUNCTIONS[np.diagonal](a, k)
+    n, shift = a.tensor.shape[0], static(k)
+    size = n + abs(shift)
+    target = a.recorder.known(np.zeros((size, size), a.dtype))
+    rows, columns = max(-shift, 0), max(shift, 0)
+    places = np.arange(n)
+    store(target, (places + rows, places + columns), a)
+    return target
 
 
 # -- choices

@@ -9,7 +9,7 @@ import numpy as np
 from sdgrad.record.elements import Element, call
 from sdgrad.record.elements import where as choose
 from sdgrad.record.elementwise import apply, common, compute, prepared, read
-from sdgrad.record.functions.basic import astype, reshape, static_axis, transpose
+from sdgrad.record.functions.basic import astype, reshape, static_axis, tensor_of, transpose
 from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.indexing import view
 from sdgrad.record.tensors import Tensor, broadcast_shape
@@ -131,16 +131,11 @@ def product_of(a: Any, b: Any) -> Any:
         raise ValueError("matmul: operands need at least one axis; multiply by numbers with *")
     dtype = common([a, b])
     recorder = a.recorder
-    left, right = (_tensor(astype(x, dtype) if x.dtype != dtype else x) for x in (a, b))
+    left, right = (tensor_of(astype(x, dtype) if x.dtype != dtype else x) for x in (a, b))
     inner = (left.shape[-1], right.shape[-2] if right.rank > 1 else right.shape[0])
     if isinstance(inner[0], int) and isinstance(inner[1], int) and inner[0] != inner[1]:
         raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit: {inner[0]} is not {inner[1]}")
     return result(a, recorder.matmul(left, right))
-
-
-def _tensor(a: Array) -> Tensor:
-    content = a.recorder.content(a)
-    return content if isinstance(content, Tensor) else a.recorder.full(a.tensor.shape, content, a.dtype)
 
 
 rule(np.matmul, np.linalg.matmul)(product_of)
@@ -259,7 +254,7 @@ def _scan(ufunc: np.ufunc, function: Any, method: str) -> None:
         own = np.dtype(dtype) if dtype is not None else x.dtype
         own = np.add.reduce(np.empty(0, own)).dtype if own.kind in "biu" and dtype is None else own
         recorder = x.recorder
-        found = recorder.array(recorder.copy(_tensor(astype(x, own) if own != x.dtype else x)))
+        found = recorder.array(recorder.copy(tensor_of(astype(x, own) if own != x.dtype else x)))
         n = found.tensor.shape[d]
         with recorder.loop(n - 1) as k:
             target = found.tensor.slice(d, k + 1, 1)
@@ -316,6 +311,10 @@ def flip(a: Any, axis: Any = None) -> Any:
 
 @rule(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord == 1 and array(x).ndim == 1:
+        return total(apply(np.absolute, [array(x)]))
+    if ord == np.inf and array(x).ndim == 1:
+        return largest(apply(np.absolute, [array(x)]))
     if ord not in (None, 2, "fro"):
         raise TypeError(f"norm: ord={ord!r} has no rule")
     a = array(x)
@@ -325,3 +324,54 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return apply(np.sqrt, [total(apply(np.square, [size]), axis, keepdims=keepdims)])
 
 
+
+
+@rule(np.cross)
+def cross(a: Any, b: Any, **kwargs: Any) -> Any:
+    x, y = array(a), array(b)
+    if kwargs or x.tensor.shape[-1] != 3 or y.tensor.shape[-1] != 3:
+        raise TypeError("cross: a and b must have three elements along their last axis")
+
+    def turned(v: Array, by: int) -> Array:
+        return v[..., np.array([by, (by + 1) % 3, (by + 2) % 3])]
+
+    first = apply(np.multiply, [turned(x, 1), turned(y, 2)])
+    return apply(np.subtract, [first, apply(np.multiply, [turned(x, 2), turned(y, 1)])])
+
+
+@rule(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    x, y = array(a), array(b)
+    rank = max(x.ndim, y.ndim)
+    x, y = (view(v, [*[None] * (rank - v.ndim), *[slice(None)] * v.ndim]) for v in (x, y))
+    wide = [view(v, [p for _ in range(rank) for p in order]) for v, order in ((x, (slice(None), None)), (y, (None, slice(None))))]
+    return reshape(apply(np.multiply, wide), [m * n for m, n in zip(x.shape, y.shape, strict=True)])
+
+
+def _place(ufunc: np.ufunc, function: Any, method: str) -> None:
+    """Register ``argmax`` or ``argmin``: the first place of the largest or smallest element."""
+
+    def find(a: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        x = array(a)
+        x = reshape(x, -1) if axis is None else x
+        d = static_axis(0 if axis is None else axis, x.ndim)
+        recorder, n = x.recorder, x.tensor.shape[d]
+        lead = [slice(None)] * d
+        best = recorder.array(recorder.copy(view(x, [*lead, 0, *[slice(None)] * (x.ndim - d - 1)]).tensor))
+        place = recorder.array(recorder.full(best.tensor.shape, 0, np.int64))
+        with recorder.loop(n - 1) as k:
+            element = x.tensor.slice(d, k + 1, 1).squeeze(d)
+            better = recorder.compute(best.tensor.shape, bool, lambda *i: compared(element[i], best.tensor[i]))
+            index = recorder.element(Number(recorder, np.int64, True, frozenset(), expr=k + 1))
+            recorder.scatter_where(place.tensor, lambda *i: (i, index, better[i]))
+            recorder.scatter_where(best.tensor, lambda *i: (i, element[i], better[i]))
+        return place if place.ndim else place[()]
+
+    def compared(new: Element, old: Element) -> Element:
+        return new > old if ufunc is np.maximum else new < old
+
+    rule(function, method=method)(find)
+
+
+_place(np.maximum, np.argmax, "argmax")
+_place(np.minimum, np.argmin, "argmin")
