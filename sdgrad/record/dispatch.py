@@ -23,7 +23,9 @@ def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[s
     if method == "reduce":
         return _reduce(function, *inputs, **kwargs)
     if method == "accumulate" and function in (np.add, np.multiply):
-        return FUNCTIONS[np.cumsum if function is np.add else np.cumprod](inputs[0], *(inputs[1:] or (kwargs.get("axis", 0),)))
+        return FUNCTIONS[np.cumsum if function is np.add else np.cumprod](
+            inputs[0], *(inputs[1:] or (kwargs.get("axis", 0),))
+        )
     if method == "outer":
         a, b = map(array, inputs)
         wide = view(a, [slice(None)] * a.ndim + [None] * b.ndim)
@@ -63,7 +65,9 @@ def _into(out: Any, found: Any) -> Any:
     return out
 
 
-def _reduce(function: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _reduce(
+    function: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     if function not in REDUCED:
         raise ParseError(f"numpy.{function.__name__}.reduce has no rule")
     a = array(a)

@@ -152,17 +152,25 @@ def _symbolic(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
     if any(type(x) is not int for x in operands if not isinstance(x, Number)):
         return None
     parts = [x.expr if isinstance(x, Number) else sympy.Integer(x) for x in operands]
-    if ufunc is np.floor_divide and not (parts[1].is_Integer and parts[1] > 0):
-        return None
+    if ufunc is np.floor_divide and not (
+        parts[1].is_Integer and parts[1] > 0 and whole[0].recorder.is_positive(whole[0])
+    ):
+        return None  # the quotient of generated code is cut off, not rounded down
     return whole[0].recorder.symbolic(SYMBOLIC[ufunc](*parts), origin(*operands))
 
 
 def _power_operands(operands: Sequence[Any], kinds: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return operands of a power: Python's integers to negative powers are real."""
     base, exponent = operands
-    if is_weak(base, exponent) and kinds[0] is int and type(exponent) is int and exponent < 0:
-        return operands, (float, kinds[1])
-    return operands, kinds
+    if not is_weak(base, exponent) or list(kinds) != [int, int]:
+        return operands, kinds
+    if isinstance(exponent, Number):
+        if exponent.recorder.is_positive(exponent):
+            return operands, kinds
+        if all(o[0] == "argument" for o in exponent.origin):
+            exponent = exponent.__index__()
+    whole = type(exponent) is int and exponent >= 0
+    return (base, exponent), (int if whole else float, int)
 
 
 def _short_power(operands: Sequence[Any], types: Sequence[np.dtype]) -> str | None:

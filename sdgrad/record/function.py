@@ -121,8 +121,6 @@ def _results(recorder: Recorder, found: Any) -> list[str]:
     return names
 
 
-
-
 def needs_dace(f: Any) -> bool:
     """True of functions with constructs of DaCe: maps, tasklets, symbols, which only its parser reads."""
     function = getattr(f, "f", f)

@@ -112,15 +112,24 @@ def own_positions(array: Any, parts: Sequence[Any]) -> list[Any]:
 
 
 def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
-    """Return a position in a part of an array so that a negative one counts from the end of the part.
+    """Return a position such that a negative one counts from the end of the array, or of the part of one.
 
-    Those in whole arrays are counted later, with what is known of the loops by then.
+    Loop indices in whole arrays are counted later, with what is known of the loops by then.
     """
     recorder: Recorder = array.recorder
-    if array.tensor.place is None or not isinstance(position, Number) or recorder.is_positive(position):
+    if not isinstance(position, Number) or recorder.is_positive(position):
         return position
-    wrapped = compute(f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}", [position], [WHOLE], WHOLE, True)
-    return wrapped
+    if position.expr is not None:
+        loops = {str(s) for s in position.expr.free_symbols} <= recorder.loops
+        end = position.expr + sympy.sympify(extent)
+        return (
+            position
+            if loops and array.tensor.place is None
+            else recorder.symbolic(sympy.Mod(end, extent), position.origin)
+        )
+    return compute(
+        f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}", [position], [WHOLE], WHOLE, True
+    )
 
 
 def _position(array: Any, part: Any, extent: Dim, axis: int) -> Any:
@@ -158,9 +167,7 @@ def _addressed(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
             axes.append(_from_the_start(array, _position(array, part, extent, axis), extent))
 
     def place(index: tuple) -> tuple:
-        return tuple(
-            index[a[0]] * a[2] + a[1] if isinstance(a, tuple) else recorder.position(a) for a in axes
-        )
+        return tuple(index[a[0]] * a[2] + a[1] if isinstance(a, tuple) else recorder.position(a) for a in axes)
 
     return shape, place
 
@@ -173,9 +180,7 @@ def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]
         start, stop, step = slice(*(None if n is None else n.__index__() for n in given), step).indices(extent)
         return start, len(range(start, stop, step)), step
     defaults = (ZERO, extent) if step > 0 else (extent - 1, sympy.Integer(-1))
-    start, stop = (
-        d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True)
-    )
+    start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
     count = stop - start if step == 1 else int_floor(stop - start + step - (1 if step > 0 else -1), step)
     return dim(start), dim(sympy.expand(count) if step == 1 else count), step
 

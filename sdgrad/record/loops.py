@@ -89,6 +89,7 @@ class RecordedLoop(Handler):
         self.body: list[Node] = []
         self.symbol = recorder.names.fresh("k")
         recorder.symbols[self.symbol] = dace.int64
+        recorder.loops.add(self.symbol)
         self.origin = frozenset({("loop", self.site)})
         self.stops: list[Cell] = []
 
@@ -162,7 +163,9 @@ class RecordedLoop(Handler):
             return [] if same(value, self.before[name]) else self._last(name, value)
         if structure(value) != structure(self.before[name]):
             raise self.written_out()
-        return [u for k, (c, v) in enumerate(zip(cells, leaves(value), strict=True)) for u in self._update(name, k, c, v)]
+        return [
+            u for k, (c, v) in enumerate(zip(cells, leaves(value), strict=True)) for u in self._update(name, k, c, v)
+        ]
 
     def _last(self, name: str, value: Any) -> list[tuple[Cell, Any]]:
         """Return memory for a name that has no value before the loop: it keeps that of the last trip."""
@@ -273,9 +276,7 @@ def _sample(value: Any) -> Any:
 class RecordedFor(RecordedLoop):
     """Record ``for``."""
 
-    def __init__(
-        self, recorder: Recorder, trips: Trips, flags: Names, head: Names, names: Names, later: Names
-    ) -> None:
+    def __init__(self, recorder: Recorder, trips: Trips, flags: Names, head: Names, names: Names, later: Names) -> None:
         super().__init__(recorder, flags, head, names, later)
         self.trips = trips
         stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1

@@ -266,7 +266,9 @@ def _scalar(value: Any) -> Any:
     """Return the only element of an array, as a condition takes it."""
     if isinstance(value, Array):
         if value.size != 1:
-            raise ValueError("the truth value of an array with more than one element is ambiguous: use .any() or .all()")
+            raise ValueError(
+                "the truth value of an array with more than one element is ambiguous: use .any() or .all()"
+            )
         return item(value, (0,) * value.ndim)
     return value
 

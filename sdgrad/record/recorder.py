@@ -50,6 +50,7 @@ class Recorder(Builder):
     inputs: dict[str, Any] = field(default_factory=dict)  # what the program takes besides the arguments, by container
     hidden_arrays: dict[str, Array] = field(default_factory=dict)
     sites: dict[Any, int] = field(default_factory=dict)
+    loops: set[str] = field(default_factory=set)  # indices of recorded loops
     least: dict[str, Any] = field(default_factory=dict)  # the least values of loop indices, where these are known
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 

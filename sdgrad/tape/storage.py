@@ -23,9 +23,9 @@ from sdgrad.analysis.enclosing import Place
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Memory
 from sdgrad.analysis.value_ranges import Unbounded, extreme
-from sdgrad.program.leaves import params_of
+from sdgrad.program.leaves import mentioned, params_of
 from sdgrad.program.names import Names
-from sdgrad.program.tree import SCALAR, Container, Leaf, Load, Loop, Param, Program, Source, Store
+from sdgrad.program.tree import SCALAR, Container, Instr, Leaf, Load, Loop, Param, Program, Source, Store
 from sdgrad.symbolic.expr import free_names, sym
 from sdgrad.tape.dimensions import Dimension, Layout
 from sdgrad.tape.plan import Checkpoint, Kept, KeptSymbol
@@ -55,7 +55,7 @@ class Keeper:
         place = self.memory.places[path]
         owner = self.owner(place, load.container)
         own, inline = varying(load, leaf)
-        constant = self.constant_in(load, own, place)
+        constant = self.constant_in(load, leaf, own, place)
         once = all(path in constant for path, _ in place.outer)
         if once and not inline and (boxed := self.boxed(load, own)) is not None:
             return replace(boxed, owner=owner)
@@ -121,18 +121,35 @@ class Keeper:
         desc = dt.Array(dtype, shape, transient=True) if shape else dt.Scalar(dtype, transient=True)
         return Container(self.names.fresh(f"tape_{stem}"), desc), index or SCALAR
 
-    def constant_in(self, load: Load, own: Sequence[Param], place: Place) -> set[Path]:
-        """Find the loops in which a load is invariant: they neither write the container nor change the index."""
-        names = free_names(*load.index, *(x for p in own for x in (p.start, p.stop, p.step)))
+    def constant_in(self, load: Load, leaf: Leaf | None, own: Sequence[Param], place: Place) -> set[Path]:
+        """Find the loops in which a load is invariant: they write nothing that it, or its subscript, comes from."""
+        names, containers = sources(load, leaf)
+        names |= free_names(*(x for p in own for x in (p.start, p.stop, p.step)))
         unmoved = not names & (self.memory.varying - {d.name for d in place.dims} - {p.name for p in own})
-        root = self.program.root(load.container)
+        roots = {self.program.root(c) for c in containers}
         if not unmoved:
             return set()
         return {
             path
             for path, node in place.outer
-            if isinstance(node, Loop) and node.symbol not in names and root not in self.memory.changed[path]
+            if isinstance(node, Loop) and node.symbol not in names and not roots & self.memory.changed[path]
         }
+
+
+def sources(load: Load, leaf: Leaf | None) -> tuple[set[str], set[str]]:
+    """Return the symbols and the containers that a load, its subscript and its guard are computed from."""
+    definitions = {i.name: i for i in leaf.body if not isinstance(i, Store)} if leaf is not None else {}
+    names: set[str] = set()
+    containers: set[str] = set()
+    todo: list[Instr] = [load]
+    while todo:
+        instr = todo.pop()
+        if isinstance(instr, Load):
+            containers.add(instr.container)
+        new = mentioned(instr) - names
+        names |= new
+        todo += [definitions[n] for n in new if n in definitions]
+    return names - definitions.keys(), containers
 
 
 def spread(expr: sympy.Expr, params: Sequence[Param], largest: bool) -> sympy.Expr:

@@ -67,12 +67,13 @@ BREAK_AND_CONTINUE = (
     """
     break_0 = False
     for k in x:
-        if k:
-            continue_0 = True
-        elif y:
-            break_0 = True
-        else:
-            f(k)
+        if not break_0:
+            if k:
+                continue_0 = True
+            elif y:
+                break_0 = True
+            else:
+                f(k)
     if not break_0:
         g()
     """,
@@ -88,9 +89,10 @@ RETURN_FROM_LOOPS = (
     done = False
     while x:
         for k in y:
-            if k:
-                result = k
-                done = True
+            if not done:
+                if k:
+                    result = k
+                    done = True
         if not done:
             f()
     return result

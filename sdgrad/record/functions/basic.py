@@ -204,7 +204,10 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **kwargs: Any) ->
 def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, **kwargs: Any) -> Any:
     n = static(num)
     steps = np.arange(n) / max(n - 1 if endpoint else n, 1)
-    return apply(np.add, [operand(start), apply(np.multiply, [apply(np.subtract, [operand(stop), operand(start)]), operand(steps)])])
+    return apply(
+        np.add,
+        [operand(start), apply(np.multiply, [apply(np.subtract, [operand(stop), operand(start)]), operand(steps)])],
+    )
 
 
 @rule(np.triu)

@@ -50,7 +50,13 @@ def reduced(a: Array, mode: str, axis: Any, keepdims: bool, dtype: Any, where: A
 
 def _reduction(mode: str, *functions: Any, method: str) -> Any:
     def reduce(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = None, **kw: Any
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        where: Any = None,
+        **kw: Any,
     ) -> Any:
         x = operand(a)
         if isinstance(x, Number):
@@ -311,10 +317,9 @@ def flip(a: Any, axis: Any = None) -> Any:
 
 @rule(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    if ord == 1 and array(x).ndim == 1:
-        return total(apply(np.absolute, [array(x)]))
-    if ord == np.inf and array(x).ndim == 1:
-        return largest(apply(np.absolute, [array(x)]))
+    along = array(x).ndim == 1 or isinstance(axis, int)
+    if ord in (1, np.inf) and along:
+        return (total if ord == 1 else largest)(apply(np.absolute, [array(x)]), axis, keepdims=keepdims)
     if ord not in (None, 2, "fro"):
         raise TypeError(f"norm: ord={ord!r} has no rule")
     a = array(x)
@@ -322,8 +327,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         raise TypeError("norm: ord=2 of a matrix has no rule")
     size = apply(np.absolute, [a]) if a.dtype.kind == "c" else a
     return apply(np.sqrt, [total(apply(np.square, [size]), axis, keepdims=keepdims)])
-
-
 
 
 @rule(np.cross)
@@ -344,7 +347,10 @@ def kron(a: Any, b: Any) -> Any:
     x, y = array(a), array(b)
     rank = max(x.ndim, y.ndim)
     x, y = (view(v, [*[None] * (rank - v.ndim), *[slice(None)] * v.ndim]) for v in (x, y))
-    wide = [view(v, [p for _ in range(rank) for p in order]) for v, order in ((x, (slice(None), None)), (y, (None, slice(None))))]
+    wide = [
+        view(v, [p for _ in range(rank) for p in order])
+        for v, order in ((x, (slice(None), None)), (y, (None, slice(None))))
+    ]
     return reshape(apply(np.multiply, wide), [m * n for m, n in zip(x.shape, y.shape, strict=True)])
 
 
