@@ -157,7 +157,7 @@ def _choice(name: str, kinds: Sequence[str]) -> Callable[[Any], Any]:
         for kind in kinds:
             if isinstance(value, str) and value.lower() == kind:
                 return kind
-        near = _nearest(value.lower(), kinds) if isinstance(value, str) else ""
+        near = _nearest(value.lower(), list(kinds)) if isinstance(value, str) else ""
         raise ConfigError(f"{name} is one of {', '.join(map(repr, kinds))}, not {value!r}{near}")
 
     return check
@@ -254,7 +254,7 @@ def on_device(where: DeviceKind | None) -> Iterator[None]:
     :raises ConfigError: there is no such device.
     """
     before = getattr(_own, "device", None)
-    _own.device = before if where is None else _check_device(where)
+    _own.device = before if where is None else _CHECKS["device"](where)
     try:
         yield
     finally:

@@ -87,7 +87,8 @@ class PythonFor(Handler):
         self.current: Any = None
 
     def __iter__(self) -> Iterator[None]:
-        for self.current in self.iterable:
+        for item in self.iterable:
+            self.current = item
             yield
             if self.stopped:
                 return

@@ -14,7 +14,6 @@ from sdgrad.record.carried import Cell, Unusable, is_array, is_number, leaves, r
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
-from sdgrad.record.values import Number
 
 MISSING = object()
 
@@ -24,7 +23,7 @@ class RecordedBranch(Handler):
 
     recorded = sets = True
 
-    def __init__(self, recorder: Recorder, condition: Number, names: Names, later: Names) -> None:
+    def __init__(self, recorder: Recorder, condition: Any, names: Names, later: Names) -> None:
         self.recorder, self.names, self.later = recorder, names, later
         self.condition, self.where = recorder.value(condition), recorder.where()
         self.before: dict[str, Any] | None = None
@@ -104,7 +103,8 @@ class RecordedBranch(Handler):
             return pair[0]
         if not all(is_number(p) or is_array(p) for p in pair):
             return Unusable(
-                f"'{name}' is {_told(pair[0])} or {_told(pair[1])}, depending on the condition in line {self.where.line}"
+                f"'{name}' is {_told(pair[0])} or {_told(pair[1])}: that depends on the condition in line "
+                f"{self.where.line}"
             )
         try:
             cell = Cell.of(self.recorder, pair, ONLY_DATA)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sdgrad.record.elementwise import common
-from sdgrad.record.indexing import as_array, fill
+from sdgrad.record.indexing import as_array
 from sdgrad.record.recorder import WEAK, Recorder
+from sdgrad.record.stores import fill
 from sdgrad.record.values import Array, Number, Origin, Storage, is_recorded
 
 

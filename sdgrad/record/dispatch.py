@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-import sdgrad.record.functions.linalg  # noqa: F401  (registers its rules)
+import sdgrad.record.functions.linalg
+import sdgrad.record.functions.parts
+import sdgrad.record.functions.python  # noqa: F401  (these three register rules)
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply, kind
 from sdgrad.record.functions.reductions import product_of, reduced
 from sdgrad.record.functions.table import FUNCTIONS, all_known, array, content, operand, wrapped
-from sdgrad.record.indexing import accumulate, expanded, store, view
+from sdgrad.record.indexing import expanded, view
+from sdgrad.record.stores import accumulate, store
 from sdgrad.record.values import DATA, RULES, Array, Number
 
 REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
@@ -131,5 +134,5 @@ def text(value: Any, how: str) -> str:
     return f"<recorded {value.dtype}{shape}>"
 
 
-RULES.ufunc, RULES.function, RULES.truth, RULES.text = ufunc, function, truth, text  # type: ignore[method-assign]
-RULES.content, RULES.unreadable = _content, unreadable  # type: ignore[method-assign]
+RULES.ufunc, RULES.function, RULES.truth, RULES.text = ufunc, function, truth, text
+RULES.content, RULES.unreadable = _content, unreadable

@@ -15,7 +15,7 @@ from sdgrad.frontend.replacements.ufunc_table import BOOLEAN_UFUNCS, INTEGER_UFU
 from sdgrad.record.elements import Element
 from sdgrad.record.recorder import ONLY_DATA, WEAK, Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import Array, Number, Origin, is_known, is_recorded
+from sdgrad.record.values import Array, Number, Origin, is_recorded
 from sdgrad.symbolic import code
 
 BY_KIND = {"b": BOOLEAN_UFUNCS, "i": INTEGER_UFUNCS, "u": INTEGER_UFUNCS, "f": REAL_UFUNCS}
@@ -83,7 +83,7 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     """Return a universal function of recorded values, numbers and arrays of known content."""
     if (found := _symbolic(ufunc, operands)) is not None:
         return found
-    kinds = [kind(x) for x in operands]
+    kinds: Sequence[Any] = [kind(x) for x in operands]
     if ufunc is np.power:
         operands, kinds = _power_operands(operands, kinds)
     types = loop_types(ufunc, kinds, dtype)
@@ -151,11 +151,11 @@ def _symbolic(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
         return None
     if any(type(x) is not int for x in operands if not isinstance(x, Number)):
         return None
-    parts = [x.expr if isinstance(x, Number) else sympy.Integer(x) for x in operands]
-    if ufunc is np.floor_divide and not (
-        parts[1].is_Integer and parts[1] > 0 and whole[0].recorder.is_positive(whole[0])
-    ):
-        return None  # the quotient of generated code is cut off, not rounded down
+    parts: list[Any] = [x.expr if isinstance(x, Number) else sympy.Integer(x) for x in operands]
+    if ufunc is np.floor_divide:  # that of generated code is cut off, not rounded down
+        positive = isinstance(operands[0], Number) and whole[0].recorder.is_positive(operands[0])
+        if not (positive and parts[1].is_Integer and parts[1] > 0):
+            return None
     return whole[0].recorder.symbolic(SYMBOLIC[ufunc](*parts), origin(*operands))
 
 
@@ -176,7 +176,7 @@ def _power_operands(operands: Sequence[Any], kinds: Sequence[Any]) -> tuple[Sequ
 def _short_power(operands: Sequence[Any], types: Sequence[np.dtype]) -> str | None:
     """Return a power with a small whole exponent as products: it has a derivative everywhere."""
     exponent = operands[1]
-    if isinstance(exponent, Array) and is_known(exponent) and exponent.size == 1:
+    if isinstance(exponent, Array) and exponent.known is not None and exponent.size == 1:
         exponent = exponent.known.flat[0]
     if is_recorded(exponent) or types[0].kind == "c" or np.ndim(exponent) or exponent != int(exponent):
         return None

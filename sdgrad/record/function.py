@@ -22,10 +22,11 @@ from sdgrad.program.tree import Container, Program
 from sdgrad.record.carried import is_array, is_number
 from sdgrad.record.elements import typeclass
 from sdgrad.record.functions.table import activate
-from sdgrad.record.indexing import as_array, fill
+from sdgrad.record.indexing import as_array
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Hints, Restart
+from sdgrad.record.stores import fill
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, Storage
 from sdgrad.symbolic.expr import sym
@@ -110,7 +111,7 @@ def _results(recorder: Recorder, found: Any) -> list[str]:
     for name, value in zip(names, values, strict=True):
         if not is_number(value) and not is_array(value):
             raise ParseError(f"{recorder.name} returns a {type(value).__name__}: return numbers and arrays")
-        if isinstance(value, Array) or isinstance(value, np.ndarray):
+        if isinstance(value, (Array, np.ndarray)):
             array = as_array(recorder, value)
             tensor = recorder.declare(name, array.tensor.shape, array.dtype, argument=True)
             fill(Array(recorder, Storage(name, None, recorder.blocks[0], None), tensor), array)

@@ -9,11 +9,11 @@ import numpy as np
 import sympy
 from dace.symbolic import int_floor, symstr
 
-from sdgrad.record.elements import Dim, Element, Index, dim
-from sdgrad.record.elementwise import compute, prepared, read
+from sdgrad.record.elements import Dim, Index, dim
+from sdgrad.record.elementwise import compute, prepared
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import Array, Number, Storage, is_recorded
+from sdgrad.record.values import Array, Number, is_recorded
 
 ZERO, WHOLE = sympy.Integer(0), np.dtype(np.int64)
 
@@ -25,8 +25,8 @@ def item(array: Any, index: Any) -> Any:
         return gathered(array, parts)
     recorder: Recorder = array.recorder
     readable(array)
-    if _positions(array, parts):
-        if (content := array.known) is not None and all(_is_fixed(p) for p in parts):
+    if is_position(parts):
+        if (content := array.known) is not None and all(is_fixed(p) for p in parts):
             _note(array)
             return content[tuple(parts)]
         own = array if array.known is None else _with_memory(array)
@@ -36,8 +36,8 @@ def item(array: Any, index: Any) -> Any:
 
 def view(array: Array, parts: Sequence[Any]) -> Array:
     """Return the view of an array that slices, integers and new axes give."""
-    shape, place = _addressed(array, parts)
-    if (content := array.known) is not None and not all(_is_fixed(p) for p in parts):
+    shape, place = addressed(array, parts)
+    if (content := array.known) is not None and not all(is_fixed(p) for p in parts):
         array, content = _with_memory(array), None
     tensor = array.tensor.moved(shape, place)
     return Array(array.recorder, array.storage, tensor, None if content is None else content[_indices(parts)])
@@ -65,7 +65,7 @@ def _indices(parts: Sequence[Any]) -> tuple:
     return tuple(parts)
 
 
-def _is_fixed(part: Any) -> bool:
+def is_fixed(part: Any) -> bool:
     """True if a part of an index has its value while the function is recorded."""
     if isinstance(part, slice):
         return not any(is_recorded(n) for n in (part.start, part.stop, part.step))
@@ -99,7 +99,7 @@ def is_advanced(part: Any) -> bool:
     return isinstance(part, (np.ndarray, list, Array)) and getattr(part, "ndim", 1) > 0
 
 
-def _positions(array: Any, parts: Sequence[Any]) -> bool:
+def is_position(parts: Sequence[Any]) -> bool:
     """True if an index names one element."""
     return all(p is not None and not isinstance(p, slice) for p in parts)
 
@@ -148,7 +148,7 @@ def _position(array: Any, part: Any, extent: Dim, axis: int) -> Any:
     return value + extent if value < 0 else value
 
 
-def _addressed(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
+def addressed(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     """Return the shape of a view, and how its subscripts map to the array's."""
     recorder: Recorder = array.recorder
     shape: list[Dim] = []
@@ -177,7 +177,8 @@ def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]
     step = 1 if part.step is None else part.step.__index__()
     given = (part.start, part.stop)
     if isinstance(extent, int) and not any(isinstance(n, Number) for n in given):
-        start, stop, step = slice(*(None if n is None else n.__index__() for n in given), step).indices(extent)
+        whole = [None if n is None else n.__index__() for n in given]
+        start, stop, step = slice(whole[0], whole[1], step).indices(extent)
         return start, len(range(start, stop, step)), step
     defaults = (ZERO, extent) if step > 0 else (extent - 1, sympy.Integer(-1))
     start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
@@ -199,21 +200,21 @@ def gathered(array: Array, parts: Sequence[Any]) -> Array:
     """Return the elements that index arrays name, as an array of its own."""
     readable(array)
     recorder: Recorder = array.recorder
-    if array.known is not None and all(_is_fixed(p) or _content(p) is not None for p in parts):
+    if array.known is not None and all(is_fixed(p) or content_of(p) is not None for p in parts):
         _note(array)
-        return recorder.known(np.asarray(array.known[tuple(p if _is_fixed(p) else _content(p) for p in parts)]))
-    shape, place = _advanced(array, parts)
+        return recorder.known(np.asarray(array.known[tuple(p if is_fixed(p) else content_of(p) for p in parts)]))
+    shape, place = advanced(array, parts)
     source = recorder.content(array)
     if not isinstance(source, Tensor):
         return recorder.array(recorder.full(shape, source, array.dtype))
     return recorder.array(recorder.compute(shape, array.dtype, lambda *i: source[place(i)]))
 
 
-def _content(part: Any) -> np.ndarray | None:
+def content_of(part: Any) -> np.ndarray | None:
     return part.known if isinstance(part, Array) else part if isinstance(part, np.ndarray) else None
 
 
-def _advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
+def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     """Return the shape that an index with index arrays gives, and how its subscripts map to the array's."""
     recorder: Recorder = array.recorder
     parts = [n for p in parts for n in _without_masks(p)]
@@ -225,7 +226,7 @@ def _advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     together = spots == list(range(spots[0], spots[-1] + 1))
     first = sum(1 for p in parts[: spots[0]] if p is None or isinstance(p, slice)) if together else 0
     plain = [slice(None) if is_advanced(p) else p for p in parts]
-    shape, base = _addressed(array, plain)
+    shape, base = addressed(array, plain)
     advanced_axes = _axes_of_view(plain, [k for k, _ in given])
     kept = [d for d in range(len(shape)) if d not in advanced_axes]
     result = [shape[d] for d in kept]
@@ -263,7 +264,7 @@ def _axes_of_view(plain: Sequence[Any], spots: Sequence[int]) -> list[int]:
 
 def _without_masks(part: Any) -> list[Any]:
     """Return a mask as the index arrays of what it selects."""
-    content = _content(part)
+    content = content_of(part)
     if getattr(part, "dtype", None) != np.bool_ or not is_advanced(part):
         return [part]
     if content is None:
@@ -279,139 +280,3 @@ def as_array(recorder: Recorder, value: Any) -> Array:
     if isinstance(value, Array):
         return value
     return recorder.known(np.asarray(value))
-
-
-# -- writes
-def store(array: Any, index: Any, value: Any) -> None:
-    """Do ``array[index] = value``."""
-    if isinstance(array, Number):
-        raise TypeError("a number does not support item assignment")
-    parts = expanded(array, index)
-    recorder: Recorder = array.recorder
-    if not array.storage.writable:
-        raise ValueError("assignment destination is read-only")
-    if _stays_known(array, parts, value):
-        array.known[tuple(_content(p) if isinstance(p, Array) else p for p in parts)] = (
-            value.known if isinstance(value, Array) else value
-        )
-        return
-    writing(array)
-    masks = [p for p in parts if is_advanced(p) and p.dtype == np.bool_ and _content(p) is None]
-    if masks:
-        _store_masked(array, parts, masks[0], value)
-    elif any(is_advanced(p) for p in parts):
-        _scatter(array, parts, value)
-    elif _positions(array, parts):
-        recorder.write(array.tensor, own_positions(array, parts), single(value))
-    else:
-        fill(view(array, parts), value)
-
-
-def single(value: Any) -> Any:
-    """Return the only element of a value."""
-    if isinstance(value, Array):
-        return item(value, (0,) * value.ndim)
-    return value.item() if isinstance(value, np.ndarray) else value
-
-
-def _stays_known(array: Array, parts: Sequence[Any], value: Any) -> bool:
-    """True if a write of known content leaves known content, in every run of what is being recorded."""
-    fixed = all(_is_fixed(p) or _content(p) is not None for p in parts)
-    known = value.known is not None if isinstance(value, Array) else not is_recorded(value)
-    return array.known is not None and fixed and known and array.storage.block is array.recorder.blocks[-1]
-
-
-def writing(array: Array) -> None:
-    """Prepare a write: memory for known content, and no more reads of what Python would have changed as well."""
-    if array.known is not None:
-        array.recorder.materialize(array.storage)
-    for partner in array.storage.partners:
-        partner.stale = (
-            "this array is the same as one that was written since, and here it is a copy of it: give the one that is "
-            "written a copy of its own with .copy()"
-        )
-
-
-def fill(target: Array, value: Any) -> None:
-    """Write a value to all of a view, with broadcast."""
-    recorder: Recorder = target.recorder
-    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(recorder, value)
-    if isinstance(value, Array):
-        readable(value)
-        value = _apart(value, target.storage)
-        broadcast_shape(target.tensor.shape, _trimmed(value, target.ndim).tensor.shape)
-        value = _trimmed(value, target.ndim)
-    source = prepared(recorder, [value], target.tensor.shape)[0]
-    dtype = target.dtype
-    recorder.assign(target.tensor, lambda *i: read(recorder, source, i, dtype))
-
-
-def _trimmed(value: Array, rank: int) -> Array:
-    """Return an array without the leading axes of one element that its target does not have."""
-    extra = value.ndim - rank
-    if extra <= 0:
-        return value
-    if any(n != 1 for n in value.tensor.shape[:extra]):
-        raise ValueError(f"could not broadcast input array from shape {value.shape} into {rank} dimensions")
-    return view(value, [0] * extra + [slice(None)] * rank)
-
-
-def _apart(value: Array, storage: Storage) -> Array:
-    """Return a value whose memory is not that of its target."""
-    if value.storage is not storage or value.known is not None:
-        return value
-    recorder: Recorder = value.recorder
-    return recorder.array(recorder.copy(value.tensor))
-
-
-def _store_masked(array: Array, parts: Sequence[Any], mask: Array, value: Any) -> None:
-    """Write where a mask of the array's leading axes holds."""
-    recorder: Recorder = array.recorder
-    whole = [p for p in parts if p is not mask and not (isinstance(p, slice) and p == slice(None))]
-    if whole or parts[0] is not mask:
-        raise IndexError("a mask that only a run knows must be the first index, and the only one")
-    condition = mask.tensor
-    source = _masked_source(recorder, value, mask)
-    dtype = array.dtype
-
-    def at(*index: Any) -> tuple[Any, Element, Element]:
-        return index, read(recorder, source, index, dtype), condition[index[: mask.ndim]]
-
-    recorder.scatter_where(array.tensor, at)
-
-
-def _masked_source(recorder: Recorder, value: Any, mask: Array) -> Any:
-    if isinstance(value, Array) and value.ndim:
-        raise IndexError(
-            "the elements that a mask selects are as many as only a run knows; assign a number, or write np.where(mask, "
-            "new, old)"
-        )
-    return single(value) if isinstance(value, Array) else value
-
-
-def _scatter(array: Array, parts: Sequence[Any], value: Any) -> None:
-    """Write to the elements that index arrays name, in order."""
-    recorder: Recorder = array.recorder
-    shape, place = _advanced(array, parts)
-    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(recorder, value)
-    if isinstance(value, Array):
-        value = _trimmed(_apart(value, array.storage), len(shape))
-    source = prepared(recorder, [value], shape)[0]
-    dtype = array.dtype
-    recorder.scatter(array.tensor, shape, lambda *i: (place(i), read(recorder, source, i, dtype), None))
-
-
-def accumulate(array: Array, parts: Sequence[Any], value: Any) -> None:
-    """Add a value to the elements that index arrays name; repeated ones add up."""
-    writing(array)
-    recorder: Recorder = array.recorder
-    if any(is_advanced(p) for p in parts):
-        shape, place = _advanced(array, parts)
-    else:
-        shape, place = _addressed(array, parts)
-    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(recorder, value)
-    if isinstance(value, Array):
-        value = _trimmed(_apart(value, array.storage), len(shape))
-    source = prepared(recorder, [value], shape)[0]
-    dtype = array.dtype
-    recorder.accumulate(array.tensor, shape, lambda *i: (place(i), read(recorder, source, i, dtype)))

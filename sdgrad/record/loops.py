@@ -12,7 +12,7 @@ import numpy as np
 
 from sdgrad.convert.operators import Handler, Names, PythonFor, PythonWhile, State
 from sdgrad.errors import ParseError
-from sdgrad.program.tree import Branch, Loop, Node, Value
+from sdgrad.program.tree import Branch, Load, Loop, Node, Value
 from sdgrad.record.branches import MISSING, unbound
 from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
 from sdgrad.record.elementwise import common
@@ -195,7 +195,7 @@ class RecordedLoop(Handler):
             raise self.written_out()
         if is_array(cell.value) != is_array(value) and not is_number(value):
             raise self.written_out()
-        if is_array(cell.value) and is_array(value) and _shape(value) != cell.value.tensor.shape:
+        if isinstance(cell.value, Array) and is_array(value) and _shape(value) != cell.value.tensor.shape:
             raise self.written_out()
         self._widen((name, k), cell, value)
         return [] if value is cell.value else [(cell, value)]
@@ -242,7 +242,8 @@ class RecordedLoop(Handler):
         """Return the condition that no flag is set; None if none can be."""
         if not self.stops:
             return None
-        loads, tests = [], []
+        loads: list[Load] = []
+        tests: list[ast.expr] = []
         for cell in self.stops:
             loads += self.recorder.value(cell.value).loads
             tests.append(ast.UnaryOp(ast.Not(), code.name(loads[-1].name)))
@@ -352,7 +353,7 @@ class RecordedWhile(RecordedLoop):
         return Branch(((going, tuple(self.tested)), (None, tuple(stopped))), self.where)
 
 
-def _as_bool(condition: Number) -> Any:
+def _as_bool(condition: Any) -> Any:
     return condition if condition.dtype.kind == "b" else condition != 0
 
 

@@ -21,9 +21,10 @@ from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
 from sdgrad.record.functions.table import FUNCTIONS, MAKERS, METHODS, all_known, content, holds_recorded, wrapped
-from sdgrad.record.indexing import item, store
+from sdgrad.record.indexing import item
 from sdgrad.record.loops import RecordedFor, RecordedWhile, Trips, WrittenOutFor, WrittenOutWhile
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.stores import store
 from sdgrad.record.values import RULES, Array, Number, is_recorded
 
 LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
@@ -139,11 +140,13 @@ class RecordingOperators(Operators):
             return self.call(function.__func__, function.__self__, *args, **kwargs)
         if isinstance(function, FunctionType) and not _known_function(function):
             return self.converted(function)(*args, **kwargs)
-        if not isinstance(function, type) and _is_users(type(function)) and hasattr(type(function), "__call__"):
-            if isinstance(type(function).__call__, FunctionType):
-                return self.call(type(function).__call__, function, *args, **kwargs)
-        if isinstance(function, type) and _is_users(function):
-            return self.made(function, args, kwargs)
+        own_kind = function if isinstance(function, type) else type(function)
+        if _is_users(own_kind):
+            if function is own_kind:
+                return self.made(function, args, kwargs)
+            called = _method_of(own_kind, "__call__")
+            if isinstance(called, FunctionType):
+                return self.call(called, function, *args, **kwargs)
         return self.foreign(function, args, kwargs)
 
     def converted(self, function: FunctionType) -> FunctionType:
@@ -152,7 +155,7 @@ class RecordingOperators(Operators):
             return function
         return converted(function, self) or function
 
-    def made(self, kind: type, args: tuple, kwargs: dict) -> Any:
+    def made(self, kind: Any, args: tuple, kwargs: dict) -> Any:
         """Return an object of a class of the user's, initialised by converted code."""
         if type(kind).__call__ is not type.__call__ or kind.__new__ is not object.__new__:
             return kind(*args, **kwargs)
@@ -222,7 +225,7 @@ class RecordingOperators(Operators):
             new = self.compare(word, left, right)
             if not is_recorded(new) and not new and not is_recorded(value):
                 return new
-            value = self.and_(lambda v=value: v, lambda n=new: n) if is_recorded(value) or is_recorded(new) else new
+            value = apply(np.logical_and, [value, new]) if is_recorded(value) or is_recorded(new) else new
             left = right
         return value
 
@@ -277,6 +280,11 @@ def _reversed(trips: Trips | None) -> Trips | None:
     if trips is None or abs(trips.step) != 1:
         return None
     return Trips(trips.stop - trips.step, trips.start - trips.step, -trips.step, trips.item)
+
+
+def _method_of(kind: type, name: str) -> Any:
+    """Return what a class has under a name, as it stands in the class."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def _hashable(function: Any) -> bool:

@@ -44,12 +44,28 @@ class Storage:
     stale: str = ""
 
 
+class Rules:
+    """What values need of the modules above: set when these are imported."""
+
+    ufunc: Callable[..., Any]
+    function: Callable[..., Any]
+    method: Callable[..., Any]
+    unreadable: Callable[..., Exception]
+    truth: Callable[[Any], bool]
+    content: Callable[[Any, str], Any]
+    text: Callable[[Any, str], str]
+    item: Callable[..., Any]
+    store: Callable[..., None]
+
+
+RULES = Rules()
+
+
 class Recorded:
     """Hand NumPy's functions and Python's operators on to the rules for recorded values."""
 
     __slots__ = ()
     __array_priority__ = 1000
-    apply: Callable[..., Any]  # set by the table of functions
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return RULES.ufunc(ufunc, method, inputs, kwargs)
@@ -82,23 +98,6 @@ class Recorded:
         return RULES.text(self, how)
 
     __str__ = __repr__ = lambda self: RULES.text(self, "")
-
-
-class Rules:
-    """What values need of the modules above: set when these are imported."""
-
-    ufunc: Callable[..., Any]
-    function: Callable[..., Any]
-    method: Callable[..., Any]
-    unreadable: Callable[..., Exception]
-    truth: Callable[[Any], bool]
-    content: Callable[[Any, str], Any]
-    text: Callable[[Any, str], str]
-    item: Callable[..., Any]
-    store: Callable[..., None]
-
-
-RULES = Rules()
 
 
 class Number(Recorded):

@@ -18,8 +18,8 @@ from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.kinds import kind_of
-from sdgrad.program.passes import Target
 from sdgrad.program.naming import is_returned, own_arguments, returned
+from sdgrad.program.passes import Target
 from sdgrad.program.tree import Program, writes
 from sdgrad.record.function import needs_dace, record
 from sdgrad.runtime.call.compiled_program import CompiledProgram

@@ -8,7 +8,7 @@ import numpy as np
 from dace.libraries.linalg import Cholesky, Inv, Solve
 
 from sdgrad.record.elementwise import apply, common
-from sdgrad.record.functions.basic import astype, copy
+from sdgrad.record.functions.creation import astype, copy
 from sdgrad.record.functions.table import array, rule
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array

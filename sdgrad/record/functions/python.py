@@ -11,8 +11,8 @@ import numpy as np
 
 from sdgrad.frontend.replacements.ufunc_table import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER, SCIPY
 from sdgrad.record.elementwise import apply, common, compute, is_weak
-from sdgrad.record.functions.table import content, holds_recorded, operand, rule
-from sdgrad.record.values import Array, Number, is_recorded
+from sdgrad.record.functions.table import holds_recorded, operand, rule
+from sdgrad.record.values import Array, is_recorded
 
 WHOLE, REAL = np.dtype(np.int64), np.dtype(np.float64)
 
@@ -33,10 +33,10 @@ class Range:
 def range_(*bounds: Any) -> Any:
     """Return a range; one with bounds of the program is recorded by the loop over it."""
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-    bounds = tuple(b[()] if isinstance(b, Array) else b for b in (start, stop))
-    if not any(is_recorded(b) for b in (*bounds, step)):
-        return builtins.range(*bounds, step)
-    return Range(*bounds, step.__index__())
+    start, stop = (b[()] if isinstance(b, Array) else b for b in (start, stop))
+    if not any(is_recorded(b) for b in (start, stop, step)):
+        return builtins.range(start, stop, step)
+    return Range(start, stop, step.__index__())
 
 
 class Paired:
@@ -210,4 +210,3 @@ def _special() -> None:
 
 
 _special()
-__all__ = ["BUILTINS", "Count", "Number", "Paired", "Range", "Reversed", "content"]

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.record.elements import Element, call
+from sdgrad.record.elements import Element
 from sdgrad.record.elements import where as choose
-from sdgrad.record.elementwise import apply, common, compute, prepared, read
-from sdgrad.record.functions.basic import astype, reshape, static_axis, tensor_of, transpose
+from sdgrad.record.elementwise import apply, common, prepared, read
+from sdgrad.record.functions.arguments import static_axis
+from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.parts import tensor_of
+from sdgrad.record.functions.shapes import concatenate, reshape, transpose
 from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.indexing import view
-from sdgrad.record.tensors import Tensor, broadcast_shape
+from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number
 
 
@@ -295,7 +298,6 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(reshape(a, -1), shift, 0), a.shape)
     pairs = zip(*(list(x) if isinstance(x, (tuple, list)) else [x] for x in (shift, axis)), strict=True)
-    from sdgrad.record.functions.basic import concatenate
 
     for by, along in pairs:
         d = static_axis(along, a.ndim)

@@ -1,0 +1,41 @@
+"""Read arguments of functions: axes, shapes, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.values import Array, Number, is_recorded
+
+
+def recorder_of(*values: Any) -> Recorder:
+    return next(v.recorder for v in values if is_recorded(v))
+
+
+def static(value: Any) -> int:
+    """Return an axis or a count as Python's integer."""
+    return value.__index__()
+
+
+def static_axis(axis: Any, rank: int) -> int:
+    """Return an axis counted from the first one.
+
+    :raises numpy.exceptions.AxisError: there is none.
+    """
+    own = static(axis)
+    if not -rank <= own < rank:
+        raise np.exceptions.AxisError(own, rank)
+    return own % rank
+
+
+def settled(size: Any) -> Any:
+    """Return a size as Python's integer if only arguments decide it: these are fixed."""
+    if isinstance(size, Number) and size.origin and all(o[0] == "argument" for o in size.origin):
+        return size.__index__()
+    return size
+
+
+def shape_of(shape: Any) -> tuple[int, ...]:
+    return tuple(map(static, shape)) if isinstance(shape, (tuple, list, Array, np.ndarray)) else (static(shape),)

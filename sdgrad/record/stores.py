@@ -1,0 +1,163 @@
+"""Write to arrays: through views, where masks hold, and to the elements that index arrays name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sdgrad.record.elements import Element
+from sdgrad.record.elementwise import prepared, read
+from sdgrad.record.indexing import (
+    addressed,
+    advanced,
+    as_array,
+    content_of,
+    expanded,
+    is_advanced,
+    is_fixed,
+    is_position,
+    item,
+    own_positions,
+    readable,
+    view,
+)
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.tensors import broadcast_shape
+from sdgrad.record.values import Array, Number, Storage, is_recorded
+
+
+def store(array: Any, index: Any, value: Any) -> None:
+    """Do ``array[index] = value``."""
+    if isinstance(array, Number):
+        raise TypeError("a number does not support item assignment")
+    parts = expanded(array, index)
+    recorder: Recorder = array.recorder
+    if not array.storage.writable:
+        raise ValueError("assignment destination is read-only")
+    if _stays_known(array, parts, value):
+        array.known[tuple(content_of(p) if isinstance(p, Array) else p for p in parts)] = (
+            value.known if isinstance(value, Array) else value
+        )
+        return
+    writing(array)
+    masks = [p for p in parts if is_advanced(p) and p.dtype == np.bool_ and content_of(p) is None]
+    if masks:
+        _store_masked(array, parts, masks[0], value)
+    elif any(is_advanced(p) for p in parts):
+        _scatter(array, parts, value)
+    elif is_position(parts):
+        recorder.write(array.tensor, own_positions(array, parts), single(value))
+    else:
+        fill(view(array, parts), value)
+
+
+def single(value: Any) -> Any:
+    """Return the only element of a value."""
+    if isinstance(value, Array):
+        return item(value, (0,) * value.ndim)
+    return value.item() if isinstance(value, np.ndarray) else value
+
+
+def _stays_known(array: Array, parts: Sequence[Any], value: Any) -> bool:
+    """True if a write of known content leaves known content, in every run of what is being recorded."""
+    fixed = all(is_fixed(p) or content_of(p) is not None for p in parts)
+    known = value.known is not None if isinstance(value, Array) else not is_recorded(value)
+    return array.known is not None and fixed and known and array.storage.block is array.recorder.blocks[-1]
+
+
+def writing(array: Array) -> None:
+    """Prepare a write: memory for known content, and no more reads of what Python would have changed as well."""
+    if array.known is not None:
+        array.recorder.materialize(array.storage)
+    for partner in array.storage.partners:
+        partner.stale = (
+            "this array is the same as one that was written since, and here it is a copy of it: give the one that is "
+            "written a copy of its own with .copy()"
+        )
+
+
+def fill(target: Array, value: Any) -> None:
+    """Write a value to all of a view, with broadcast."""
+    recorder: Recorder = target.recorder
+    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(recorder, value)
+    if isinstance(value, Array):
+        readable(value)
+        value = _apart(value, target.storage)
+        broadcast_shape(target.tensor.shape, _trimmed(value, target.ndim).tensor.shape)
+        value = _trimmed(value, target.ndim)
+    source = prepared(recorder, [value], target.tensor.shape)[0]
+    dtype = target.dtype
+    recorder.assign(target.tensor, lambda *i: read(recorder, source, i, dtype))
+
+
+def _trimmed(value: Array, rank: int) -> Array:
+    """Return an array without the leading axes of one element that its target does not have."""
+    extra = value.ndim - rank
+    if extra <= 0:
+        return value
+    if any(n != 1 for n in value.tensor.shape[:extra]):
+        raise ValueError(f"could not broadcast input array from shape {value.shape} into {rank} dimensions")
+    return view(value, [0] * extra + [slice(None)] * rank)
+
+
+def _apart(value: Array, storage: Storage) -> Array:
+    """Return a value whose memory is not that of its target."""
+    if value.storage is not storage or value.known is not None:
+        return value
+    recorder: Recorder = value.recorder
+    return recorder.array(recorder.copy(value.tensor))
+
+
+def _store_masked(array: Array, parts: Sequence[Any], mask: Array, value: Any) -> None:
+    """Write where a mask of the array's leading axes holds."""
+    recorder: Recorder = array.recorder
+    whole = [p for p in parts if p is not mask and not (isinstance(p, slice) and p == slice(None))]
+    if whole or parts[0] is not mask:
+        raise IndexError("a mask that only a run knows must be the first index, and the only one")
+    condition = mask.tensor
+    source = _masked_source(recorder, value, mask)
+    dtype = array.dtype
+
+    def at(*index: Any) -> tuple[Any, Element, Element]:
+        return index, read(recorder, source, index, dtype), condition[index[: mask.ndim]]
+
+    recorder.scatter_where(array.tensor, at)
+
+
+def _masked_source(recorder: Recorder, value: Any, mask: Array) -> Any:
+    if isinstance(value, Array) and value.ndim:
+        raise IndexError(
+            "the elements that a mask selects are as many as only a run knows; assign a number, or write "
+            "np.where(mask, new, old)"
+        )
+    return single(value) if isinstance(value, Array) else value
+
+
+def _scatter(array: Array, parts: Sequence[Any], value: Any) -> None:
+    """Write to the elements that index arrays name, in order."""
+    recorder: Recorder = array.recorder
+    shape, place = advanced(array, parts)
+    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(recorder, value)
+    if isinstance(value, Array):
+        value = _trimmed(_apart(value, array.storage), len(shape))
+    source = prepared(recorder, [value], shape)[0]
+    dtype = array.dtype
+    recorder.scatter(array.tensor, shape, lambda *i: (place(i), read(recorder, source, i, dtype), None))
+
+
+def accumulate(array: Array, parts: Sequence[Any], value: Any) -> None:
+    """Add a value to the elements that index arrays name; repeated ones add up."""
+    writing(array)
+    recorder: Recorder = array.recorder
+    if any(is_advanced(p) for p in parts):
+        shape, place = advanced(array, parts)
+    else:
+        shape, place = addressed(array, parts)
+    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(recorder, value)
+    if isinstance(value, Array):
+        value = _trimmed(_apart(value, array.storage), len(shape))
+    source = prepared(recorder, [value], shape)[0]
+    dtype = array.dtype
+    recorder.accumulate(array.tensor, shape, lambda *i: (place(i), read(recorder, source, i, dtype)))
