@@ -21,18 +21,19 @@ class Unusable:
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise the error that says why there is no value."""
         raise UnboundLocalError(self._reason)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__array") or name == "_reason":
             raise AttributeError(name)
-        return self._refuse()
+        return self.refuse()
 
-    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
-    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __array_ufunc__ = _refuse
+    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
+    __array_ufunc__ = refuse
 
 
 def is_number(value: Any) -> bool:

@@ -19,7 +19,7 @@ from sdgrad.convert.functions import converted
 from sdgrad.errors import ParseError
 from sdgrad.program.naming import result_names
 from sdgrad.program.tree import Container, Program
-from sdgrad.record.carried import is_array, is_number
+from sdgrad.record.carried import Unusable, is_array, is_number
 from sdgrad.record.elements import typeclass
 from sdgrad.record.functions.table import activate
 from sdgrad.record.indexing import as_array
@@ -59,7 +59,8 @@ def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
 
 
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:
-    recorder = Recorder(getattr(f, "__name__", "program"), hints=hints)
+    name = getattr(f, "__name__", type(f).__name__)
+    recorder = Recorder(name if name.isidentifier() else "function", hints=hints)
     recorder.names.add(["__return", *arguments])
     given = {n: _argument(recorder, n, v) for n, v in arguments.items()}
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]
@@ -109,6 +110,8 @@ def _results(recorder: Recorder, found: Any) -> list[str]:
     values = list(found) if isinstance(found, (tuple, list)) else [found]
     names = result_names(values)
     for name, value in zip(names, values, strict=True):
+        if isinstance(value, Unusable):
+            value.refuse()
         if not is_number(value) and not is_array(value):
             raise ParseError(f"{recorder.name} returns a {type(value).__name__}: return numbers and arrays")
         if isinstance(value, (Array, np.ndarray)):

@@ -20,7 +20,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
-from sdgrad.record.functions.table import FUNCTIONS, MAKERS, METHODS, all_known, content, holds_recorded, wrapped
+from sdgrad.record.functions.table import FUNCTIONS, MAKERS, METHODS, all_known, array, content, holds_recorded, wrapped
 from sdgrad.record.indexing import item
 from sdgrad.record.loops import RecordedFor, RecordedWhile, Trips, WrittenOutFor, WrittenOutWhile
 from sdgrad.record.recorder import Recorder
@@ -248,7 +248,7 @@ class RecordingOperators(Operators):
         if isinstance(owner, np.ndarray) and (holds_recorded(value) or holds_recorded(index)):
             raise ParseError("an array that the function did not make is written: pass it as an argument")
         if isinstance(owner, Array):
-            store(owner, index, value)
+            RULES.store(owner, index, value)
         else:
             owner[index] = value
 
@@ -354,4 +354,4 @@ class BoundRule:
 
 RULES.method = _method
 RULES.item = lambda a, i: item(a, i)
-RULES.store = lambda a, i, v: store(a, i, v)
+RULES.store = lambda a, i, v: store(a, i, v if is_recorded(v) or not holds_recorded(v) else array(v))

@@ -96,6 +96,13 @@ class Recorder(Builder):
         finally:
             self.recording_leaf = False
 
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        self.flush()  # it belongs to the block that is being recorded
+        with super()._apart():
+            yield
+            self.flush()
+
     def add(self, instr: Instr) -> None:
         """Add an instruction to the open scalar leaf."""
         if not self.run.body:
