@@ -55,7 +55,7 @@ class Sdgrad(Engine):
 
     def build_forward(self) -> None:
         import sdgrad
-        from sdgrad.frontend.parse import bind_arguments
+        from sdgrad.convert.callables import bind_arguments
         from sdgrad.specialize.signature import Signature
 
         function = self.kernel.numpy_version
@@ -67,7 +67,7 @@ class Sdgrad(Engine):
 
     def build_gradient(self) -> None:
         import sdgrad
-        from sdgrad.frontend.parse import bind_arguments
+        from sdgrad.convert.callables import bind_arguments
 
         function = sdgrad.value_and_grad(self.kernel.numpy_version, wrt=self.kernel.wrt)
         signature, _, _, request = function.question(bind_arguments(function.f, tuple(self.args), {}))

@@ -50,7 +50,7 @@ def changed(name: str, size: str, names: Container[str]) -> Iterator[tuple[str, 
     import sdgrad
     from benchmarks.kernels import load
     from sdgrad.config import config
-    from sdgrad.frontend.parse import bind_arguments
+    from sdgrad.convert.callables import bind_arguments
     from sdgrad.optimize import optimize
     from sdgrad.program.tree import walk
 

@@ -10,7 +10,7 @@ import pytest
 
 import sdgrad
 from sdgrad.config import ConfigError, config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.machine import Machine, model
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import NodeCall, walk

@@ -10,7 +10,7 @@ from races import Broken, Race, hold, races, watch
 
 import sdgrad
 from sdgrad.analysis.access_relations import Inside, apart_over
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.reductions import nests, schedule
 from sdgrad.program import passes

@@ -15,7 +15,7 @@ from sdgrad.analysis.needs import leaf_needs
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.api.gradient import GradFunction, value_and_grad
 from sdgrad.autodiff.differentiate import Differentiated
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import (
     Block,

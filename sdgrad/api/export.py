@@ -18,8 +18,8 @@ from dace import data as dt
 from sdgrad.api.gradient import GradFunction, value_and_grad
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import config
+from sdgrad.convert.callables import bind_arguments, name_of, python_function
 from sdgrad.errors import ArgumentError
-from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.runtime.compile.c_export import export
@@ -160,7 +160,7 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
     program = signature.gradient(request).program
     normalized = signature.program
     layout = Layout(
-        python_function(f).__name__,
+        name_of(f),
         tuple(inspect.signature(python_function(f)).parameters),
         output,
         seed_name(output, normalized, request),

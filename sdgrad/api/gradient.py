@@ -13,8 +13,9 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, on_device
+from sdgrad.convert.callables import bind_arguments, name_of, parameters, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
-from sdgrad.frontend.parse import as_program, bind_arguments, python_function
+from sdgrad.frontend.parse import as_program
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
@@ -203,7 +204,7 @@ def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
                 prepared[kinds] = direct
         return results[0] if len(results) == 1 else results
 
-    forward.__name__ = python_function(f).__name__
+    forward.__name__ = name_of(f)
     return forward
 
 
@@ -211,7 +212,7 @@ def only_kinds_matter(f: Callable, signature: Signature, args: Sequence[Any]) ->
     """True if calls with arguments of the same kinds run the same program, on nothing but these."""
     if isinstance(f, Derived) or signature.called or signature.closure:
         return False
-    order = list(inspect.signature(python_function(f)).parameters)
+    order = parameters(f)
     return len(order) == len(args) and not fixed_arguments(f, dict(zip(order, args, strict=True)))
 
 
@@ -231,7 +232,7 @@ class GradFunction(CalledInPrograms):
     def __post_init__(self) -> None:
         if self.unused not in ("zero", "none", "error"):
             raise ArgumentError(f"unused is 'zero', 'none' or 'error', not {self.unused!r}")
-        name = python_function(self.f).__name__
+        name = name_of(self.f)
         self.__name__ = f"{'value_and_' if self.with_value else ''}grad_{name}"
         self.__signature__ = inspect.signature(python_function(self.f))
         self.__doc__ = f"The {'value and ' if self.with_value else ''}gradient of {name}."
@@ -312,7 +313,7 @@ class GradFunction(CalledInPrograms):
     def scalar_output(self, signature: Signature) -> str:
         """Return the name of the only output; raise an error unless it is a scalar."""
         outputs = signature.outputs
-        name = python_function(self.f).__name__
+        name = name_of(self.f)
         if len(outputs) != 1:
             raise NotScalarError(
                 f"{name} has {len(outputs)} outputs; grad needs one scalar. Use sdgrad.vjp, which takes a "

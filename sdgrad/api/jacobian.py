@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sdgrad.api.gradient import checked, grad
+from sdgrad.convert.callables import bind_arguments, name_of
 from sdgrad.errors import NotScalarError
-from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.program.naming import RETURN
 from sdgrad.program.tree import Program
 from sdgrad.runtime.call.marshalling import as_array, like
@@ -58,7 +58,7 @@ class JacobianFunction(CalledInPrograms):
     mode: str
 
     def __post_init__(self) -> None:
-        self.__name__ = f"jacobian_{python_function(self.f).__name__}"
+        self.__name__ = f"jacobian_{name_of(self.f)}"
 
     def identity(self) -> Hashable:
         return ("jacobian", identity(self.f), key(self.wrt), self.mode)

@@ -10,8 +10,8 @@ import numpy as np
 from sdgrad.api.gradient import grad
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
+from sdgrad.convert.callables import bind_arguments, name_of
 from sdgrad.errors import ArgumentError, NotScalarError
-from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.directions import Directions, as_directions
@@ -40,7 +40,7 @@ def jvp(
     signature = Signature.of(f, models, memory is not None)
     outputs = signature.outputs
     if not outputs:
-        raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
+        raise NotScalarError(f"{name_of(f)} returns nothing and writes no argument")
     given = {n: t for n, t in zip(arguments, tangents, strict=False) if t is not None}
     if batched:
         return _in_directions(f, signature, arguments, given)

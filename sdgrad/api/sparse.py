@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sdgrad.api.gradient import checked, grad
+from sdgrad.convert.callables import bind_arguments, name_of
 from sdgrad.errors import NotScalarError
-from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.sparsity.colouring import colour_columns
 from sdgrad.sparsity.pattern import dependencies
@@ -73,7 +73,7 @@ class SparseJacobian:
     mode: str
 
     def __post_init__(self) -> None:
-        self.__name__ = f"sparse_jacobian_{python_function(self.f).__name__}"
+        self.__name__ = f"sparse_jacobian_{name_of(self.f)}"
         self._plans: dict[Hashable, Plan] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -98,7 +98,7 @@ class SparseJacobian:
     def make_plan(self, name: str, signature: Signature, arguments: Mapping[str, Any]) -> Plan:
         """Find the pattern, colour its columns or rows, and choose the mode."""
         if len(signature.outputs) != 1:
-            raise NotScalarError(f"{python_function(self.f).__name__} has {len(signature.outputs)} outputs, not one")
+            raise NotScalarError(f"{name_of(self.f)} has {len(signature.outputs)} outputs, not one")
         source, output = np.shape(as_array(arguments[name])), signature.outputs[0]
         if name not in signature.program.containers:
             empty = np.zeros(0, int)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from sdgrad.api.gradient import checked
+from sdgrad.convert.callables import bind_arguments, name_of, python_function
 from sdgrad.errors import ArgumentError, NotScalarError
-from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.program.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
@@ -68,7 +68,7 @@ class VmapFunction(CalledInPrograms):
         one = {n: as_array(v)[0] if n in self.mapped else v for n, v in arguments.items()}
         signature = Signature.of(self.f, one)
         if not signature.outputs:
-            raise NotScalarError(f"{python_function(self.f).__name__} returns nothing and writes no argument")
+            raise NotScalarError(f"{name_of(self.f)} returns nothing and writes no argument")
         program = signature.program
         seeds = [n for n in self.mapped if n in program.containers]
         own = [n for n in own_arguments(program) if n not in seeds]

@@ -13,6 +13,7 @@ from dace.config import set_temporary
 from dace.frontend.python.parser import DaceProgram
 
 import sdgrad.frontend.replacements  # noqa: F401  (registers NumPy functions with DaCe's frontend)
+from sdgrad.convert.callables import python_function
 from sdgrad.errors import ArgumentError, ParseError, SdgradError
 from sdgrad.frontend.reading import rewriting
 from sdgrad.frontend.sizes import sizing_arguments
@@ -28,22 +29,6 @@ def as_program(f: Callable) -> DaceProgram:
     if not inspect.isfunction(f):
         raise ArgumentError(f"expected a Python function or a @dace.program, got {type(f).__name__}")
     return dace.program(f)
-
-
-def python_function(f: Any) -> Callable:
-    """The plain Python function behind a ``dace.program``, or behind a function's derivative."""
-    return python_function(f.f) if hasattr(f, "f") else f
-
-
-def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by name, in the function's order, defaults filled in."""
-    function = python_function(f)
-    try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
-    except TypeError as error:
-        raise ArgumentError(f"{function.__name__}: {error}") from None
-    bound.apply_defaults()
-    return dict(bound.arguments)
 
 
 @functools.cache

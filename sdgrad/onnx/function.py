@@ -11,8 +11,8 @@ import dace
 import numpy as np
 
 from sdgrad.canonicalize.normal_form import normalize
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.errors import UnsupportedOperator
-from sdgrad.frontend.parse import bind_arguments
 from sdgrad.onnx.importing import Imported, Importer
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx.statics import evaluate

@@ -11,8 +11,9 @@ from dace import data as dt
 
 from sdgrad.api.gradient import compile_forward
 from sdgrad.canonicalize.normal_form import normal_form, normalize
+from sdgrad.convert.callables import python_function
 from sdgrad.errors import ArgumentError
-from sdgrad.frontend.parse import parse_for_descriptors, python_function
+from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.onnx.function import ModelFunction, without_source
 from sdgrad.program.inline import inline
 from sdgrad.program.names import Names

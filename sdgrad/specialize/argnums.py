@@ -7,8 +7,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NameNotFound
-from sdgrad.frontend.parse import python_function
 from sdgrad.runtime.call.marshalling import as_array
 
 Wrt = int | str | Sequence[int | str]
@@ -38,7 +38,7 @@ def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
         elif isinstance(w, str) and w in known:
             found.append(w)
         elif isinstance(w, int):
-            raise ArgumentError(f"wrt={w}, but {python_function(f).__name__} has {len(known)} arguments")
+            raise ArgumentError(f"wrt={w}, but {name_of(f)} has {len(known)} arguments")
         else:
             raise NameNotFound("argument", str(w), known)
     for name in found:

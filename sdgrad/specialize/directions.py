@@ -12,8 +12,8 @@ from sdgrad.autodiff.differentiate import push_tangents
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NotScalarError
-from sdgrad.frontend.parse import python_function
 from sdgrad.program.directions import direction_name, in_every_direction, in_given_directions
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.tree import Program
@@ -25,7 +25,7 @@ def only_output(f: Callable, signature: Signature) -> str:
     """Return the output of a function that has one."""
     if len(signature.outputs) != 1:
         found = len(signature.outputs)
-        raise NotScalarError(f"{python_function(f).__name__} has {found} outputs; a Jacobian is of one")
+        raise NotScalarError(f"{name_of(f)} has {found} outputs; a Jacobian is of one")
     return signature.outputs[0]
 
 

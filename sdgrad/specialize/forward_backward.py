@@ -14,8 +14,8 @@ import numpy as np
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import config
+from sdgrad.convert.callables import bind_arguments, name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, TapeError
-from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.naming import is_returned
 from sdgrad.program.tree import Block, writes
@@ -159,7 +159,7 @@ class Forward:
     strong_zero: bool = True
 
     def __post_init__(self) -> None:
-        self.__name__ = f"forward_{python_function(self.f).__name__}"
+        self.__name__ = f"forward_{name_of(self.f)}"
         self.__signature__ = inspect.signature(python_function(self.f))
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Tape]:
@@ -172,7 +172,7 @@ class Forward:
         """Return outputs by the users' names, the request, and the programs of both halves."""
         known = output_names(signature)
         if not known:
-            raise NotScalarError(f"{python_function(self.f).__name__} returns nothing and writes no argument")
+            raise NotScalarError(f"{name_of(self.f)} returns nothing and writes no argument")
         provides = tuple(n for n in known if signature.is_float(known[n])) if self.provides is None else self.provides
         if missing := [n for n in provides if n not in known]:
             raise NameNotFound("output", missing[0], list(known))
@@ -205,7 +205,7 @@ class Backward:
     requires: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        self.__name__ = f"backward_{python_function(self.f).__name__}"
+        self.__name__ = f"backward_{name_of(self.f)}"
 
     def __call__(
         self, tape: Tape, *, into: Mapping[str, np.ndarray] | None = None, **cotangents: Any
@@ -286,7 +286,7 @@ class Attached:
     _last: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
-        self.__name__ = python_function(self.forward.f).__name__
+        self.__name__ = name_of(self.forward.f)
         self.__signature__ = inspect.signature(python_function(self.forward.f))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

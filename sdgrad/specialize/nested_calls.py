@@ -7,7 +7,6 @@ program; where the caller is differentiated as well, the program takes the node'
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -21,8 +20,9 @@ from dace.sdfg import nodes as nd
 from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.canonicalize.normal_form import normalize_again
+from sdgrad.convert.callables import bind_arguments, name_of, parameters, python_function
 from sdgrad.errors import ParseError
-from sdgrad.frontend.parse import as_program, bind_arguments, python_function, sizes
+from sdgrad.frontend.parse import as_program, sizes
 from sdgrad.optimize import optimize
 from sdgrad.program.arrays import assign
 from sdgrad.program.emit import emit
@@ -82,10 +82,10 @@ class CalledInPrograms:
     def __sdfg__(self, *args: Any, **kwargs: Any) -> dace.SDFG:
         """Return the graph for arguments like these: DaCe's descriptors, arrays, or plain values."""
         given = bind_arguments(self.f, args, kwargs)
-        arguments = {n: example(v, n, python_function(self.f).__name__) for n, v in given.items()}
+        arguments = {n: example(v, n, name_of(self.f)) for n, v in given.items()}
         if unknown := [n for n in sizes(self.f, arguments) if isinstance(given[n], dt.Data)]:
             raise ParseError(
-                f"'{unknown[0]}' of {python_function(self.f).__name__} decides shapes: inside of a program it has to "
+                f"'{unknown[0]}' of {name_of(self.f)} decides shapes: inside of a program it has to "
                 "be a number that is written there, or a global one"
             )
         derived, self.__dict__["_closure"] = self.derive(arguments)
@@ -109,7 +109,7 @@ class CalledInPrograms:
 
     def __sdfg_signature__(self) -> tuple[list[str], list[str]]:
         """Return the arguments, and which of them are constants."""
-        return list(inspect.signature(python_function(self.f)).parameters), []
+        return parameters(self.f), []
 
     def __sdfg_closure__(self, reevaluate: Any = None) -> dict[str, Any]:
         """Return global arrays that the function reads, by their names in the last graph."""

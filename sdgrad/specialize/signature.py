@@ -14,8 +14,9 @@ from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
 from sdgrad.config import config, device
+from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ParseError
-from sdgrad.frontend.parse import STAMP, as_program, parse, python_function, sizes, stamped
+from sdgrad.frontend.parse import STAMP, as_program, parse, sizes, stamped
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import is_returned, own_arguments, returned
@@ -157,7 +158,7 @@ class Signature:
             return Signature.record(python_function(f), arguments)
         program = as_program(f)
         sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
-        sdfg.name = python_function(f).__name__
+        sdfg.name = name_of(f)
         closure = {k: v for k, v in _closure(program, sdfg).items()}
         tree = normalize(sdfg, own=True)
         if missing := [n for n in own_arguments(tree) if n not in arguments and n not in closure]:

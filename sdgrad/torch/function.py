@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from sdgrad.api.gradient import checked
+from sdgrad.convert.callables import bind_arguments, name_of, python_function
 from sdgrad.errors import NotScalarError
-from sdgrad.frontend.parse import bind_arguments, python_function
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.forward_backward import Backward, Forward
 from sdgrad.specialize.pullback import Pullback
@@ -69,7 +69,7 @@ class _Call(torch.autograd.Function):
             ctx.tape = Forward(f, ctx.wanted, provides).run(arguments)
             results = list(ctx.tape.outputs.values())
         if not results:
-            raise NotScalarError(f"{python_function(f).__name__} returns nothing and writes no argument")
+            raise NotScalarError(f"{name_of(f)} returns nothing and writes no argument")
         model = next((t for t in tensors), torch.zeros(()))
         ctx.set_materialize_grads(False)
         found = tuple(r if isinstance(r, torch.Tensor) else like(r, model) for r in results)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, Loop, Scope, walk
 from sdgrad.symbolic.expr import free_names, sym

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.program.tree import Leaf, Loop, walk
 from sdgrad.specialize.signature import Signature
 

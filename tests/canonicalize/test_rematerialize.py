@@ -6,7 +6,7 @@ import pytest
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.program.tree import walk, writes
 from sdgrad.testing import check_grads
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, walk
 from sdgrad.rewrite.reduction_init import number

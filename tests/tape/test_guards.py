@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 
 N, STEPS = 7, 5
 

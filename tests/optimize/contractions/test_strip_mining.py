@@ -7,7 +7,7 @@ import sympy
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.contractions.sliding_windows import Trips
 from sdgrad.program.tree import Container, Leaf, Let, Load, Loop, Param, Program, Store, walk

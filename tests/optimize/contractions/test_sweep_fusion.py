@@ -10,7 +10,7 @@ from dace.libraries.blas import Gemv
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Loop, NodeCall, walk
 

@@ -9,7 +9,7 @@ import sdgrad
 from benchmarks.kernels import load
 from sdgrad.analysis.cost_model import instances
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize.dataflow.broadcast_elimination import compute_once
 from sdgrad.program.custom_call import expanded
 from sdgrad.rewrite.fusion import fuse

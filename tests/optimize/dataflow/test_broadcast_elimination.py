@@ -5,7 +5,7 @@ import pytest
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.dataflow.broadcast_elimination import compute_once
 from sdgrad.program.custom_call import expanded

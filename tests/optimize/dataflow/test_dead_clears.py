@@ -9,7 +9,7 @@ import pytest
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize.dataflow.dead_clears import drop_clears
 from sdgrad.program.custom_call import expanded
 from sdgrad.program.tree import Leaf, walk

@@ -9,7 +9,7 @@ import pytest
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, Loop, walk
 

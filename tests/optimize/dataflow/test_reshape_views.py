@@ -10,7 +10,7 @@ from dace import data as dt
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.reductions.unrolled_sums import write_out_short_sums
 from sdgrad.program.tree import Container, Leaf, Let, Load, NodeCall, Param, Program, Store, walk

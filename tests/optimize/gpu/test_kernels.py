@@ -23,8 +23,8 @@ from torch_zoo import ZOO
 
 import sdgrad
 from sdgrad.config import on_device as running_on
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.errors import CaptureError, CompilationFailed, DeviceError
-from sdgrad.frontend.parse import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.pipeline import Ready
 from sdgrad.program.tree import Leaf, NodeCall, Scope, walk, writes

@@ -9,7 +9,7 @@ from treetext import text
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.locality.transposed_arguments import turn_arguments
 from sdgrad.program.naming import all_names

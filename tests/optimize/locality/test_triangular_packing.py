@@ -6,7 +6,7 @@ from treetext import program as tree
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.optimize.locality.triangular_packing import pack_triangles
 from sdgrad.program.tree import Leaf, walk

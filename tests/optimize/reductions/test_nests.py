@@ -11,7 +11,7 @@ import sympy
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf, Load, Param, Scope, Store, walk
 from sdgrad.rewrite.identity_leaf import begin

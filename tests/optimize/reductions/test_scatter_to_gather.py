@@ -13,7 +13,7 @@ from fuzz import stencils
 import sdgrad
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.config import config
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import Leaf
 

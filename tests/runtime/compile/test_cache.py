@@ -81,7 +81,7 @@ import numpy as np
 from benchmarks.kernels import load
 from dace.config import Config
 from sdgrad import value_and_grad
-from sdgrad.frontend.parse import bind_arguments
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 
 Config.set("progress", value=False)  # it is printed where the programs are, on a slow machine

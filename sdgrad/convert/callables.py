@@ -1,0 +1,58 @@
+"""Know functions and other things that are called: their names, parameters, and what they are made of."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from types import MethodType
+from typing import Any
+
+from dace.frontend.python.parser import DaceProgram
+
+from sdgrad.errors import ArgumentError
+
+
+def python_function(f: Any) -> Callable:
+    """Return what the user wrote: the function behind a ``@dace.program``, or behind a derivative."""
+    return python_function(f.f) if isinstance(f, DaceProgram) or hasattr(f, "derive") else f
+
+
+def name_of(f: Any) -> str:
+    """Return the name of a function, of a method, or of the class of an object that is called."""
+    function = python_function(f)
+    if isinstance(function, functools.partial):
+        return name_of(function.func)
+    name = getattr(function, "__name__", type(function).__name__)
+    return "function" if name == "<lambda>" else name
+
+
+def parameters(f: Any) -> list[str]:
+    """Return the names of a function's parameters, in order."""
+    return list(inspect.signature(python_function(f)).parameters)
+
+
+def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by name, in the function's order, defaults filled in.
+
+    :raises ArgumentError: the call does not fit the function.
+    """
+    try:
+        bound = inspect.signature(python_function(f)).bind(*args, **kwargs)
+    except TypeError as error:
+        hint = "; say by which argument with wrt=" if "argnums" in kwargs else ""
+        raise ArgumentError(f"{name_of(f)}: {error}{hint}") from None
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def hashable(f: Any) -> Any:
+    """Return what stands for a function among the keys of a dictionary: equal for equal functions."""
+    function = python_function(f)
+    if isinstance(function, MethodType):  # a new object each time, equal only if its owner is
+        return ("method", function.__func__, id(function.__self__))
+    try:
+        hash(function)
+    except TypeError:
+        return ("object", id(function))
+    return function
