@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.config import DeviceKind, on_device
+from sdgrad.config import DeviceKind, config, on_device
 from sdgrad.convert.callables import bind_arguments, name_of, parameters, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program
@@ -23,6 +23,7 @@ from sdgrad.runtime.call.device_arrays import dtype_of, is_resident, placed, run
 from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
 from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
+from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tapes
 from sdgrad.specialize.nested_calls import CalledInPrograms
 from sdgrad.specialize.signature import CompiledGradient, Derived, Signature, fixed_arguments, identity
@@ -57,8 +58,12 @@ def value_and_grad(
 
 def checked(f: Callable) -> Callable:
     """Return the function if it can be differentiated: plain, a ``@dace.program``, or a derivative."""
-    if not isinstance(f, Derived):
+    if isinstance(f, Derived):
+        return f
+    if config.frontend == "dace":
         as_program(f)
+    elif not callable(f):
+        raise ArgumentError(f"expected a function, got {type(f).__name__}")
     return f
 
 
@@ -210,7 +215,7 @@ def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
 
 def only_kinds_matter(f: Callable, signature: Signature, args: Sequence[Any]) -> bool:
     """True if calls with arguments of the same kinds run the same program, on nothing but these."""
-    if isinstance(f, Derived) or signature.called or signature.closure:
+    if isinstance(f, Derived) or signature.guards or signature.closure:
         return False
     order = parameters(f)
     return len(order) == len(args) and not fixed_arguments(f, dict(zip(order, args, strict=True)))
@@ -228,6 +233,7 @@ class GradFunction(CalledInPrograms):
     unused: str
     device: DeviceKind | None = None
     prepared: dict[Kinds, Direct] = field(default_factory=dict, init=False, repr=False, compare=False)
+    flat: dict[Hashable, GradFunction] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.unused not in ("zero", "none", "error"):
@@ -278,7 +284,12 @@ class GradFunction(CalledInPrograms):
 
     def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
         """Compute a call of which nothing is known beforehand."""
-        arguments = bind_arguments(self.f, args, kwargs)
+        call = Call.of(self.f, args, kwargs)
+        if call.nests:
+            own = self.of_leaves(call)
+            found = own(*call.arguments.values())
+            return self.whole(call, own, [found[0], *found[1]] if self.with_value else list(found))
+        arguments = call.arguments
         memory, models = placed(arguments)
         signature, names, output, request = self.question(models, memory is not None)
         present = request.inputs
@@ -297,6 +308,27 @@ class GradFunction(CalledInPrograms):
         gradients = tuple(self.gradient(n, program, n in present, found, arguments[n]) for n in names)
         result = gradients if several(self.wrt) else gradients[0]
         return (signature.output_value(output, found, arguments), result) if self.with_value else result
+
+    def of_leaves(self, call: Call) -> GradFunction:
+        """Return the gradient by the leaves of a call's arguments."""
+        names = tuple(call.leaves(self.wrt))
+        if not call.nests and names == self.wrt:
+            return self
+        key = (call.f, names)
+        if key not in self.flat:
+            self.flat[key] = replace(self, f=call.f, wrt=names)
+        return self.flat[key]
+
+    def whole(self, call: Call, own: GradFunction, results: Sequence[Any]) -> Any:
+        """Return results for leaves as this function returns them."""
+        gradients = dict(zip(cast(Sequence[str], own.wrt), results[self.with_value :], strict=True))
+        nested = call.nested(self.wrt, gradients)
+        return (results[0], nested) if self.with_value else nested
+
+    def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
+        """Return the shapes of the results, () for numbers."""
+        names = names_of(self.wrt, self.f, arguments)
+        return [()] * self.with_value + [np.shape(as_array(arguments[n])) for n in names]
 
     def gradient(
         self, name: str, program: CompiledGradient, present: bool, found: Mapping[str, Any], original: Any

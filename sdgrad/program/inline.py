@@ -8,18 +8,22 @@ from sdgrad.program.names import Names
 from sdgrad.program.rename import renamed, renamed_container
 from sdgrad.program.tree import Block, Container, Loop, Program, SymbolAssign, walk
 from sdgrad.program.window import Window
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import Expr, sym
 
 
-def inline(program: Program, bound: Mapping[str, str | Window], names: Names) -> tuple[Block, dict[str, Container]]:
+def inline(
+    program: Program, bound: Mapping[str, str | Window], names: Names, given: Mapping[str, Expr] | None = None
+) -> tuple[Block, dict[str, Container]]:
     """Return a program's body over the host's names, and the containers it brings, by their names in the program.
 
-    ``bound`` maps its arguments to containers of the host, or to parts of them; everything else gets a fresh name.
+    ``bound`` maps its arguments to containers of the host, or to parts of them, and ``given`` its free symbols to
+    expressions; everything else gets a fresh name.
     """
     own = [n for n in program.containers if n not in bound]
     fresh = {n: names.fresh(n.replace("__return", "returned")) for n in own}  # DaCe reserves the prefix
     places = {**bound, **fresh}
-    symbols = {
+    symbols: dict[str, Expr] = dict(given or {})
+    symbols |= {
         s: sym(names.fresh(s)) for n in walk(program.body) if isinstance(n, (SymbolAssign, Loop)) for s in [n.symbol]
     }
     brought = {}

@@ -143,9 +143,15 @@ class Builder:
         mine = container is not None and container.view_of is None and (container.transient or not own)
         return mine and tensor.place is None
 
-    def splice(self, program: Program, bound: Mapping[str, str]) -> None:
-        """Record what a program does; ``bound`` are the arrays here for its arguments."""
-        nodes, brought = inline(program, bound, self.names)
+    def splice(
+        self, program: Program, bound: Mapping[str, str], symbols: Mapping[str, sympy.Expr] | None = None
+    ) -> None:
+        """Record what a program does.
+
+        :param bound: the arrays here for its arguments.
+        :param symbols: what its integer arguments are here.
+        """
+        nodes, brought = inline(program, bound, self.names, symbols)
         self.containers.update({c.name: c for c in brought.values()})
         self.symbols |= {n.symbol: dace.int64 for n in walk(nodes) if isinstance(n, (Loop, SymbolAssign))}
         self.append(*nodes)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.record.elementwise import common
+from sdgrad.record.functions.table import own
 from sdgrad.record.indexing import as_array
 from sdgrad.record.recorder import WEAK, Recorder
 from sdgrad.record.stores import fill
@@ -90,6 +91,7 @@ class Cell:
 
         :raises ValueError: arrays have different shapes.
         """
+        examples = [own(x) for x in examples]
         wide = np.dtype(dtype) if dtype is not None else common(examples)
         if not any(is_array(x) for x in examples):
             tensor = recorder.declare("carried", (), wide)
@@ -103,6 +105,7 @@ class Cell:
 
     def put(self, value: Any) -> None:
         """Write a value to the memory."""
+        value = own(value)
         if isinstance(self.value, Number):
             assert self.value.tensor is not None
             self.recorder.write(self.value.tensor, (), value)

@@ -13,8 +13,9 @@ import sdgrad.record.functions.python  # noqa: F401  (these three register rules
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply, kind
 from sdgrad.record.functions.reductions import product_of, reduced
-from sdgrad.record.functions.table import FUNCTIONS, all_known, array, content, operand, wrapped
+from sdgrad.record.functions.table import FUNCTIONS, all_known, array, content, operand, own, wrapped
 from sdgrad.record.indexing import expanded, view
+from sdgrad.record.restart import Restart
 from sdgrad.record.stores import accumulate, store
 from sdgrad.record.values import DATA, RULES, Array, Number
 
@@ -23,6 +24,7 @@ REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "m
 
 def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Return a universal function, or one of its methods, of recorded values."""
+    inputs = tuple(map(own, inputs))
     if method == "reduce":
         return _reduce(function, *inputs, **kwargs)
     if method == "accumulate" and function in (np.add, np.multiply):
@@ -86,6 +88,7 @@ def _at(function: np.ufunc, target: Array, index: Any, value: Any = None) -> Non
 
 def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return another function of NumPy's of recorded values."""
+    args, kwargs = tuple(map(own, args)), {k: own(v) for k, v in kwargs.items()}
     if all_known([args, kwargs]):
         return wrapped(of(*content(args), **content(kwargs)))
     rule = FUNCTIONS.get(of)
@@ -110,10 +113,18 @@ def _content(value: Any, what: str) -> Any:
     if isinstance(value, Array):
         if value.known is not None and value.size == 1:
             return value.known.flat[0]
+        if value.storage.outside is not None:
+            raise value.recorder.hints.fix(value.storage.origin)
+        if value.recorder.freeze():
+            raise Restart(value.recorder.hints)
         raise unreadable(value, what)
     if not isinstance(value, Number):
         return value
+    if value.outer is not None:
+        return _content(value.outer, what)
     if DATA in value.origin or not value.origin:
+        if value.recorder.freeze():
+            raise Restart(value.recorder.hints)
         raise unreadable(value, what)
     raise value.recorder.hints.fix(value.origin)
 

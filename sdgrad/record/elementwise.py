@@ -13,7 +13,7 @@ from dace.symbolic import int_floor
 
 from sdgrad.frontend.replacements.ufunc_table import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 from sdgrad.record.elements import Element
-from sdgrad.record.recorder import ONLY_DATA, WEAK, Recorder
+from sdgrad.record.recorder import WEAK, Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array, Number, Origin, is_recorded
 from sdgrad.symbolic import code
@@ -75,8 +75,9 @@ def is_weak(*values: Any) -> bool:
 
 def origin(*values: Any) -> Origin:
     """Return what the result of an operation depends on."""
-    arrays = ONLY_DATA if any(isinstance(v, Array) for v in values) else frozenset()
-    return frozenset(arrays).union(*(v.origin for v in values if isinstance(v, Number)))
+    return frozenset().union(
+        *(v.storage.origin if isinstance(v, Array) else v.origin for v in values if is_recorded(v))
+    )
 
 
 def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
@@ -15,7 +14,7 @@ from dace import data as dt
 from dace import symbolic
 
 import sdgrad.record.dispatch  # noqa: F401  (answers NumPy's protocols)
-from sdgrad.convert.functions import converted
+from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
 from sdgrad.program.naming import result_names
 from sdgrad.program.tree import Container, Program
@@ -23,12 +22,14 @@ from sdgrad.record.carried import Unusable, is_array, is_number
 from sdgrad.record.elements import typeclass
 from sdgrad.record.functions.table import activate
 from sdgrad.record.indexing import as_array
+from sdgrad.record.nests import Form, flatten
 from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.reads import Content, Read
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.stores import fill
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Array, Number, Storage
+from sdgrad.record.values import Array, Number, Storage, is_recorded
 from sdgrad.symbolic.expr import sym
 
 MOST_RECORDINGS = 200
@@ -38,13 +39,19 @@ MOST_RECORDINGS = 200
 class Recording:
     """Hold what was recorded of a function.
 
-    :param closure: the arrays that the program takes besides the arguments, by name.
+    :param closure: what the program takes besides the arguments, by name: arrays, and how to read them at each call.
     :param fixed: arguments whose values the program is for.
+    :param guards: what was read outside of the function, and has to be the same for the program to be the right one.
+    :param form: the nest in which the results come; None if the function returns nothing.
+    :param numbers: the results that are numbers.
     """
 
     program: Program
     closure: Mapping[str, Any]
     fixed: frozenset[str]
+    guards: tuple[Read | Content, ...] = ()
+    form: Form | None = None
+    numbers: frozenset[str] = frozenset()
 
 
 def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
@@ -53,30 +60,30 @@ def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
     for _ in range(MOST_RECORDINGS):
         try:
             return _recorded(f, arguments, hints)
-        except Restart:
-            continue
-    raise ParseError(f"{f.__name__}: recording does not come to an end")
+        except Restart as restart:
+            if restart.hints is not hints:  # of the function around this one
+                raise
+    raise ParseError(f"{name_of(f)}: recording does not come to an end")
 
 
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:
-    name = getattr(f, "__name__", type(f).__name__)
+    name = name_of(f)
     recorder = Recorder(name if name.isidentifier() else "function", hints=hints)
     recorder.names.add(["__return", *arguments])
     given = {n: _argument(recorder, n, v) for n, v in arguments.items()}
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]
-    args, kwargs = _positional(f, given)
-    operators = RecordingOperators(recorder)
-    function = converted(f, operators) if isinstance(f, FunctionType) else None
     stack = activate(recorder)
     try:
-        found = (function or f)(*args, **kwargs)
-        results = _results(recorder, found)
+        results, form = _results(recorder, RecordingOperators().call_of(f, given))
     finally:
         stack.pop()
     recorder.flush()
-    inputs = {n: v for n, v in recorder.inputs.items() if n in recorder.containers}
-    program = recorder.program([*[n for n in own if n in recorder.containers], *inputs, *results])
-    return Recording(program, inputs, frozenset(hints.fixed))
+    recorder.reads.write_back()
+    arrays = [n for n in (*own, *recorder.inputs) if n in recorder.containers]
+    program = recorder.program([*arrays, *results])
+    numbers = frozenset(n for n, rank in results.items() if not rank)
+    guards = recorder.reads.guards()
+    return Recording(program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers)
 
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:
@@ -96,24 +103,18 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
     return Number(recorder, dtype, weak, ONLY_DATA, tensor=Tensor(recorder, name, (), dtype))
 
 
-def _positional(f: Callable, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return arguments by name as a call takes them."""
-    bound = inspect.signature(f).bind_partial()
-    bound.arguments.update(given)
-    return list(bound.args), dict(bound.kwargs)
-
-
-def _results(recorder: Recorder, found: Any) -> list[str]:
-    """Write what the function returned to the program's results, and return their names."""
+def _results(recorder: Recorder, found: Any) -> tuple[dict[str, int], Form | None]:
+    """Write what the function returned to the program's results, and return their ranks by name, and their form."""
     if found is None:
-        return []
-    values = list(found) if isinstance(found, (tuple, list)) else [found]
+        return {}, None
+    values, form = flatten(found)
     names = result_names(values)
     for name, value in zip(names, values, strict=True):
         if isinstance(value, Unusable):
             value.refuse()
         if not is_number(value) and not is_array(value):
             raise ParseError(f"{recorder.name} returns a {type(value).__name__}: return numbers and arrays")
+        value = recorder.adopt(value) if is_recorded(value) else value
         if isinstance(value, (Array, np.ndarray)):
             array = as_array(recorder, value)
             tensor = recorder.declare(name, array.tensor.shape, array.dtype, argument=True)
@@ -122,7 +123,7 @@ def _results(recorder: Recorder, found: Any) -> list[str]:
             dtype = value.dtype if isinstance(value, (Number, np.generic)) else np.asarray(value).dtype
             tensor = recorder.declare(name, (), dtype, argument=True)
             recorder.write(tensor, (), value)
-    return names
+    return {n: getattr(v, "ndim", 0) for n, v in zip(names, values, strict=True)}, form
 
 
 def needs_dace(f: Any) -> bool:

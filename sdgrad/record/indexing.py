@@ -10,7 +10,8 @@ import sympy
 from dace.symbolic import int_floor, symstr
 
 from sdgrad.record.elements import Dim, Index, dim
-from sdgrad.record.elementwise import compute, prepared
+from sdgrad.record.elementwise import compute, origin, prepared
+from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array, Number, is_recorded
@@ -30,7 +31,8 @@ def item(array: Any, index: Any) -> Any:
             _note(array)
             return content[tuple(parts)]
         own = array if array.known is None else _with_memory(array)
-        return recorder.read(own.tensor, own_positions(own, parts))
+        positions = own_positions(own, parts)
+        return recorder.read(own.tensor, positions, array.storage.origin | origin(*positions))
     return view(array, parts)
 
 
@@ -279,4 +281,4 @@ def as_array(recorder: Recorder, value: Any) -> Array:
     """Return an index array, or any other nest of numbers, as an array."""
     if isinstance(value, Array):
         return value
-    return recorder.known(np.asarray(value))
+    return recorder.outside(value) if is_numeric(value) else recorder.known(np.asarray(value))

@@ -96,7 +96,7 @@ class RecordedLoop(Handler):
     def written_out(self) -> Restart:
         """Return the restart after which Python runs the loop."""
         self.recorder.hints.written_out.add(self.site)
-        return Restart()
+        return Restart(self.recorder.hints)
 
     # -- the beginning of the body
     def enter(self, state: State) -> tuple:
@@ -152,7 +152,7 @@ class RecordedLoop(Handler):
         idle = [n for n in self.cells if ends[n] is self.begin[n] and n in self.head]
         if idle:
             self.recorder.hints.constant |= {(self.site, n) for n in idle}
-            raise Restart
+            raise Restart(self.recorder.hints)
 
     def _updates(self, name: str, value: Any) -> list[tuple[Cell, Any]]:
         """Return what a trip leaves in the memory of a name."""
@@ -205,7 +205,7 @@ class RecordedLoop(Handler):
         wide = common([_sample(cell.value), value])
         if wide != cell.value.dtype:
             self.recorder.hints.widened[(self.site, place)] = wide
-            raise Restart
+            raise Restart(self.recorder.hints)
 
     def _write(self, updates: Sequence[tuple[Cell, Any]]) -> None:
         """Write what a trip leaves, all at once: no value is read after it was overwritten."""

@@ -6,7 +6,7 @@ import functools
 import operator
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -20,9 +20,22 @@ from sdgrad.errors import ParseError
 from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
-from sdgrad.record.functions.table import FUNCTIONS, MAKERS, METHODS, all_known, array, content, holds_recorded, wrapped
+from sdgrad.record.functions.table import (
+    FUNCTIONS,
+    MAKERS,
+    METHODS,
+    active,
+    all_known,
+    array,
+    content,
+    holds_recorded,
+    own,
+    wrapped,
+)
 from sdgrad.record.indexing import item
 from sdgrad.record.loops import RecordedFor, RecordedWhile, Trips, WrittenOutFor, WrittenOutWhile
+from sdgrad.record.nests import OfLeaves, positional
+from sdgrad.record.reads import PLAIN, is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.stores import store
 from sdgrad.record.values import RULES, Array, Number, is_recorded
@@ -33,10 +46,14 @@ ITERABLES = (Array, range, Range, Paired, Reversed)
 
 
 class RecordingOperators(Operators):
-    """Record with one recorder."""
+    """Record with the recorder of the innermost function that this thread records.
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+    Functions inside of a converted one have its operators, and may be recorded on their own: they are differentiated.
+    """
+
+    @property
+    def recorder(self) -> Recorder:
+        return active()
 
     # -- control flow
     def branch(self, condition: Any, names: Names, later: Names) -> Handler:
@@ -49,11 +66,12 @@ class RecordingOperators(Operators):
         site = self.recorder.site()
         trips = self.trips(iterable) if site not in self.recorder.hints.written_out else None
         if trips is None:
-            return WrittenOutFor(iterable, flags)
+            return WrittenOutFor(map(self.inner, iterable), flags)
         return RecordedFor(self.recorder, trips, flags, head, names, later)
 
     def trips(self, iterable: Any) -> Trips | None:
         """Return the trips of a loop that can be recorded; None for what Python runs over."""
+        iterable = own(iterable)
         if isinstance(iterable, range) and len(iterable) > 1 or isinstance(iterable, Range):
             return Trips(iterable.start, iterable.stop, iterable.step, lambda k: k)
         if isinstance(iterable, Array) and iterable.ndim and iterable.shape[0] != 0:
@@ -89,38 +107,44 @@ class RecordingOperators(Operators):
     def truth(self, value: Any) -> bool:
         return bool(value)
 
+    def iterate(self, iterable: Iterable) -> Iterable:
+        return map(self.inner, iterable)
+
     def check(self, condition: Any, message: Callable[[], Any] | None) -> None:
         if not is_recorded(_scalar(condition)):
             super().check(condition, message)
 
     # -- expressions
     def item(self, owner: Any, index: Any) -> Any:
-        if is_recorded(owner):
-            return item(owner, index)
-        if isinstance(owner, np.ndarray):
-            return item(self.hidden(owner), index) if owner.dtype.kind in "biufc" else owner[index]
-        return owner[index]
-
-    def hidden(self, value: np.ndarray) -> Array:
-        """Return an array that the function did not make as an input of its program."""
-        for name, other in self.recorder.inputs.items():
-            if other is value:
-                return self.recorder.hidden_arrays[name]
-        found = self.recorder.hidden(value)
-        return found
+        owner = self.inner(owner)
+        return item(owner, own(index)) if is_recorded(owner) else self.inner(owner[index])
 
     def free(self, name: str, value: Any) -> Any:
-        return self._met(value)
+        self.recorder.reads.globals_of(name, value, sys._getframe(1).f_globals)
+        return self.met(value)
 
     def attribute(self, owner: Any, name: str) -> Any:
-        if isinstance(owner, ModuleType) and owner.__name__.partition(".")[0] in LIBRARIES:
-            return getattr(owner, name)
-        return self._met(getattr(owner, name))
+        owner = self.inner(owner)
+        value = getattr(owner, name)
+        if is_recorded(owner) or _is_of_library(owner):
+            return value
+        if id(owner) in self.recorder.reads.own or isinstance(owner, tuple):
+            return self.inner(value)
+        self.recorder.reads.add(owner, name, "attribute", value)
+        return self.met(value)
 
-    def _met(self, value: Any) -> Any:
-        """Return a value that was found outside of the function."""
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-            return self.hidden(value)
+    def inner(self, value: Any) -> Any:
+        """Return what the recording has in place of an array, or of a value of the recording around this one."""
+        if is_recorded(value):
+            return self.recorder.adopt(value)
+        return self.recorder.outside(value) if is_numeric(value) else value
+
+    def met(self, value: Any) -> Any:
+        """Return what the recording has in place of a value that may come from outside."""
+        if is_recorded(value) or is_numeric(value):
+            return self.inner(value)
+        if type(value) in (list, dict) or isinstance(value, tuple) and type(value).__module__ != "sys":
+            return self.recorder.reads.copy(value, self.met)
         return value
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -132,6 +156,8 @@ class RecordingOperators(Operators):
             return own(*args, **kwargs)
         if isinstance(function, BoundRule):
             return function(*args, **kwargs)
+        if hasattr(function, "recorded"):  # a derivative, or another program
+            return function.recorded(self.recorder, args, kwargs)
         if isinstance(function, DaceProgram):
             return self.call(function.f, *args, **kwargs)
         if isinstance(function, functools.partial):
@@ -149,17 +175,26 @@ class RecordingOperators(Operators):
                 return self.call(called, function, *args, **kwargs)
         return self.foreign(function, args, kwargs)
 
+    def call_of(self, f: Any, given: Mapping[str, Any]) -> Any:
+        """Call the function that is recorded, with arguments by name."""
+        if isinstance(f, OfLeaves):
+            args, kwargs = f.whole(given)
+            return self.call(f.function, *args, **kwargs)
+        args, kwargs = positional(f, given)
+        return self.call(f, *args, **kwargs)
+
     def converted(self, function: FunctionType) -> FunctionType:
         """Return the converted form of a function of the user's; without a source, the function itself."""
         if is_converted(function):
             return function
+        self.recorder.reads.cells_of(function)
         return converted(function, self) or function
 
     def made(self, kind: Any, args: tuple, kwargs: dict) -> Any:
         """Return an object of a class of the user's, initialised by converted code."""
         if type(kind).__call__ is not type.__call__ or kind.__new__ is not object.__new__:
             return kind(*args, **kwargs)
-        found = kind.__new__(kind)
+        found = self.recorder.reads.made(kind.__new__(kind))
         initialize = kind.__init__
         if isinstance(initialize, FunctionType):
             self.call(initialize, found, *args, **kwargs)
@@ -169,8 +204,8 @@ class RecordingOperators(Operators):
 
     def foreign(self, function: Any, args: tuple, kwargs: dict) -> Any:
         """Call a function of a library: by its rule, or with content that is known."""
-        args = tuple(map(self._argument, args))
-        kwargs = {k: self._argument(v) for k, v in kwargs.items()}
+        args = tuple(map(self._argument, own(args)))
+        kwargs = {k: self._argument(own(v)) for k, v in kwargs.items()}
         rule = FUNCTIONS.get(function) if _hashable(function) else None
         known = all_known([args, kwargs])
         if rule is not None and not known:
@@ -192,9 +227,9 @@ class RecordingOperators(Operators):
         """Return an argument of a function that is not converted: functions of the user's are, when it calls them."""
         if isinstance(value, FunctionType) and not _known_function(value):
             return self.converted(value)
-        if isinstance(value, Range):
-            return value
-        return value
+        if isinstance(value, (list, tuple)) and any(is_numeric(v) for v in value):
+            return type(value)(map(self._argument, value)) if not hasattr(value, "_fields") else value
+        return self.recorder.outside(value) if is_numeric(value) else value
 
     def and_(self, *parts: Callable[[], Any]) -> Any:
         return self._joined(parts, np.logical_and, False)
@@ -245,7 +280,7 @@ class RecordingOperators(Operators):
 
     # -- stores
     def store(self, owner: Any, index: Any, value: Any) -> None:
-        if isinstance(owner, np.ndarray) and (holds_recorded(value) or holds_recorded(index)):
+        if isinstance(owner, np.ndarray):
             raise ParseError("an array that the function did not make is written: pass it as an argument")
         if isinstance(owner, Array):
             RULES.store(owner, index, value)
@@ -267,6 +302,7 @@ UPDATES = {
 
 def _scalar(value: Any) -> Any:
     """Return the only element of an array, as a condition takes it."""
+    value = own(value)
     if isinstance(value, Array):
         if value.size != 1:
             raise ValueError(
@@ -274,6 +310,13 @@ def _scalar(value: Any) -> Any:
             )
         return item(value, (0,) * value.ndim)
     return value
+
+
+def _is_of_library(owner: Any) -> bool:
+    """True of modules of libraries, and of what has no attributes of a user's."""
+    if isinstance(owner, ModuleType):
+        return owner.__name__.partition(".")[0] in LIBRARIES or owner.__name__ in sys.stdlib_module_names
+    return isinstance(owner, PLAIN) or type(owner) in (list, tuple, dict, set)
 
 
 def _reversed(trips: Trips | None) -> Trips | None:

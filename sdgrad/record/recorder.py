@@ -17,9 +17,11 @@ import sympy
 from dace import data as dt
 
 from sdgrad.convert.rewrite import OPERATORS
+from sdgrad.errors import ParseError
 from sdgrad.program.tree import SCALAR, Container, Instr, Leaf, Let, Load, Node, Source, Store, SymbolAssign, Value
 from sdgrad.record.builder import Builder, is_uniform
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
+from sdgrad.record.reads import Content, Reads
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import DATA, Array, Number, Origin, Storage
@@ -48,7 +50,8 @@ class Recorder(Builder):
     hints: Hints = field(default_factory=Hints)
     run: Run = field(default_factory=Run)
     inputs: dict[str, Any] = field(default_factory=dict)  # what the program takes besides the arguments, by container
-    hidden_arrays: dict[str, Array] = field(default_factory=dict)
+    outer: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # what was taken from outside: it, and its input
+    reads: Reads = field(default_factory=Reads)
     sites: dict[Any, int] = field(default_factory=dict)
     loops: set[str] = field(default_factory=set)  # indices of recorded loops
     least: dict[str, Any] = field(default_factory=dict)  # the least values of loop indices, where these are known
@@ -144,9 +147,9 @@ class Recorder(Builder):
         """Return an extent as Python sees it."""
         return int(extent) if isinstance(extent, (int, sympy.Integer)) else self.symbolic(extent, ONLY_DATA)
 
-    def read(self, tensor: Tensor, index: Sequence[Any]) -> Number:
+    def read(self, tensor: Tensor, index: Sequence[Any], origin: Origin = ONLY_DATA) -> Number:
         """Return an element of an array, as it is now."""
-        return self.number(self._read(tensor, index), False, ONLY_DATA)
+        return self.number(self._read(tensor, index), False, origin)
 
     def _read(self, tensor: Tensor, index: Sequence[Any]) -> Element:
         place = self._placed(tensor, index)
@@ -276,7 +279,7 @@ class Recorder(Builder):
         if content.size <= 16:
             return self.placed(self.constant(content.copy()))
         for name, other in self.inputs.items():
-            if isinstance(other, np.ndarray) and other.dtype == content.dtype and np.array_equal(other, content):
+            if name.startswith("constant") and other.dtype == content.dtype and np.array_equal(other, content):
                 return Tensor(self, name, content.shape, content.dtype)
         return self.input("constant", np.ascontiguousarray(content).copy())
 
@@ -286,11 +289,66 @@ class Recorder(Builder):
         self.inputs[name] = content
         return self.declare(name, content.shape, content.dtype, argument=True)
 
-    def hidden(self, content: np.ndarray) -> Array:
-        """Return an array that the function did not make as an input, by reference."""
-        tensor = self.input("hidden", content)
-        found = Array(self, Storage(tensor.container, None, self.blocks[0], None, writable=False), tensor)
-        self.hidden_arrays[tensor.container] = found
+    def outside(self, array: np.ndarray) -> Array:
+        """Return an array that the function did not make: an input, read again at each call.
+
+        If its content has to be known, it is part of what the program is made for.
+        """
+        if id(array) in self.outer:
+            return self.outer[id(array)][1]
+        read = self.reads.path(array)
+        if id(array) in self.hints.frozen:
+            content = array.copy()
+            self.reads.contents.append(Content(read or array, content))
+            found = self.known(content)
+            found.storage.writable = False
+        else:
+            tensor = self.input("hidden", array)
+            self.inputs[tensor.container] = read or array
+            storage = Storage(tensor.container, None, self.blocks[0], None, writable=False, outside=array)
+            found = Array(self, storage, tensor)
+        self.outer[id(array)] = (array, found)
+        return found
+
+    def freeze(self) -> bool:
+        """Ask for the content of all arrays from outside; False if it is known already."""
+        arrays = {k for k, (v, _) in self.outer.items() if isinstance(v, np.ndarray)}
+        new = arrays - self.hints.frozen
+        self.hints.frozen |= new
+        return bool(new)
+
+    def adopt(self, value: Any) -> Any:
+        """Return a value of the recording around this one as an input."""
+        if value.recorder is self:
+            return value
+        if id(value) in self.outer:
+            return self.outer[id(value)][1]
+        if isinstance(value, Number):
+            found: Any = self._adopted_number(value)
+        elif value.known is not None:
+            found = self.known(value.known.copy())
+        else:
+            if any(not isinstance(n, int) for n in value.tensor.shape):
+                raise ParseError("a function that is differentiated inside uses an array whose size a loop changes")
+            name = self.names.fresh("outer")
+            tensor = self.declare(name, value.tensor.shape, value.dtype, argument=True)
+            self.inputs[name] = value
+            found = Array(self, Storage(name, None, self.blocks[0], None, writable=False), tensor)
+        self.outer[id(value)] = (value, found)
+        return found
+
+    def _adopted_number(self, value: Number) -> Number:
+        name = self.names.fresh("outer")
+        self.inputs[name] = value
+        if value.dtype.kind in "iub":
+            self.symbols[name] = dace.int64
+            found = Number(self, value.dtype, value.weak, value.origin, expr=sym(name))
+            if value.recorder.is_positive(value):
+                self.least[name] = 0
+        else:
+            self.containers[name] = Container(name, dt.Scalar(typeclass(value.dtype), transient=False))
+            found = Number(self, value.dtype, value.weak, value.origin, tensor=Tensor(self, name, (), value.dtype))
+        found.outer = value
         return found
 
     def materialize(self, storage: Storage) -> None:
@@ -299,7 +357,7 @@ class Recorder(Builder):
         assert content is not None
         if storage.read_inside:  # what a loop read as a constant is no constant
             self.hints.materialized.add(storage.site)
-            raise Restart
+            raise Restart(self.hints)
         storage.known = None
         self.flush()
         block = storage.block if any(storage.block is b for b in self.blocks) else self.blocks[-1]

@@ -14,7 +14,11 @@ class Control(BaseException):
 
 
 class Restart(Control):
-    """Record again from the start: a hint was added."""
+    """Record again from the start: a hint was added to these."""
+
+    def __init__(self, hints: Hints) -> None:
+        super().__init__()
+        self.hints = hints
 
 
 class ArmEnds(Control):
@@ -29,6 +33,7 @@ class Hints:
     :param written_out: loops that Python runs trip by trip, by their sites.
     :param materialized: arrays of known content that loops read and write, by their sites.
     :param widened: types of carried numbers, by site and position.
+    :param frozen: arrays from outside whose content has to be known, by identity.
     :param constant: names that a loop may bind and does not, by site and name.
     """
 
@@ -37,9 +42,10 @@ class Hints:
     materialized: set[Any] = field(default_factory=set)
     widened: dict[Any, np.dtype] = field(default_factory=dict)
     constant: set[Any] = field(default_factory=set)
+    frozen: set[int] = field(default_factory=set)
 
     def fix(self, origins: Iterable[Any]) -> Restart:
         """Return the restart after which what a number came from is known: arguments, and trips of loops."""
         for kind, which in origins:
-            (self.fixed if kind == "argument" else self.written_out).add(which)
-        return Restart()
+            {"argument": self.fixed, "loop": self.written_out, "outside": self.frozen}[kind].add(which)
+        return Restart(self)

@@ -32,6 +32,7 @@ class Storage:
     :param site: where in the user's code, the same in every recording.
     :param partners: memory that Python would share with this one, and that a copy separated.
     :param stale: why it must not be read any more.
+    :param outside: the array outside of the function whose memory this is.
     """
 
     name: str
@@ -42,6 +43,12 @@ class Storage:
     read_inside: bool = False  # its known content was read in a loop or an arm that began after it was made
     partners: list[Storage] = field(default_factory=list)
     stale: str = ""
+    outside: np.ndarray | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Return what decides the content: an array from outside can be read beforehand."""
+        return frozenset({DATA}) if self.outside is None else frozenset({("outside", id(self.outside))})
 
 
 class Rules:
@@ -107,7 +114,7 @@ class Number(Recorded):
     :param origin: what its value depends on: arguments, loops, or :data:`DATA`.
     """
 
-    __slots__ = ("__weakref__", "dtype", "expr", "name", "origin", "recorder", "tensor", "weak")
+    __slots__ = ("__weakref__", "dtype", "expr", "name", "origin", "outer", "recorder", "tensor", "weak")
 
     shape: tuple[Dim, ...] = ()
     ndim = 0
@@ -125,6 +132,7 @@ class Number(Recorded):
     ) -> None:
         self.recorder, self.dtype, self.weak, self.origin = recorder, np.dtype(dtype), weak, origin
         self.expr, self.name, self.tensor = expr, name, tensor
+        self.outer: Number | None = None  # what it is in the recording around this one
 
     def __getattr__(self, name: str) -> Any:
         return RULES.method(self, name)

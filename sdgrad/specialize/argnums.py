@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-import numpy as np
-
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NameNotFound
-from sdgrad.runtime.call.marshalling import as_array
+from sdgrad.runtime.call.device_arrays import dtype_of
 
 Wrt = int | str | Sequence[int | str]
 
@@ -24,13 +22,12 @@ def key(wrt: Wrt) -> Hashable:
     return tuple(wrt) if isinstance(wrt, list) else wrt
 
 
-def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
-    """Return ``wrt`` as names of floating-point arguments of ``f``.
+def arguments_of(wrt: Wrt, f: Callable, known: Sequence[str]) -> list[str]:
+    """Return ``wrt`` as names of arguments.
 
-    :raises ArgumentError: there is no argument at a position, or one is not floating point.
+    :raises ArgumentError: there is no argument at a position.
     :raises NameNotFound: there is no argument of a name.
     """
-    known = list(arguments)
     found = []
     for w in wrt if several(wrt) else (wrt,):
         if isinstance(w, int) and -len(known) <= w < len(known):
@@ -41,8 +38,18 @@ def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
             raise ArgumentError(f"wrt={w}, but {name_of(f)} has {len(known)} arguments")
         else:
             raise NameNotFound("argument", str(w), known)
+    return found
+
+
+def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
+    """Return ``wrt`` as names of floating-point arguments of ``f``.
+
+    :raises ArgumentError: there is no argument at a position, or one is not floating point.
+    :raises NameNotFound: there is no argument of a name.
+    """
+    found = arguments_of(wrt, f, list(arguments))
     for name in found:
-        dtype = np.asarray(as_array(arguments[name])).dtype
+        dtype = dtype_of(arguments[name])
         if dtype.kind not in "fc":
             raise ArgumentError(
                 f"argument '{name}' is {dtype}; gradients exist for floating-point arguments only. "

@@ -7,8 +7,7 @@ program; where the caller is differentiated as well, the program takes the node'
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import dace
@@ -24,11 +23,17 @@ from sdgrad.convert.callables import bind_arguments, name_of, parameters, python
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import as_program, sizes
 from sdgrad.optimize import optimize
-from sdgrad.program.arrays import assign
 from sdgrad.program.emit import emit
-from sdgrad.program.naming import all_names, is_returned
+from sdgrad.program.naming import is_returned
+from sdgrad.program.own_arrays import with_own_arrays
 from sdgrad.program.rename import renamed_program
-from sdgrad.program.tree import Program, writes
+from sdgrad.program.tree import Program
+from sdgrad.record.calls import example as recorded_example
+from sdgrad.record.calls import splice
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.values import is_recorded
+from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.signature import fixed_arguments
 
 
 @library.expansion
@@ -78,6 +83,15 @@ class CalledInPrograms:
 
     f: Callable
     derive: Callable[[Mapping[str, Any]], tuple[Program, Mapping[str, Any]]]
+    shapes: Callable[[Mapping[str, Any]], Sequence[tuple[int, ...]]]
+    of_leaves: Callable[[Call], Any]
+    whole: Callable[[Call, Any, Sequence[Any]], Any]
+
+    def recorded(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        call = Call.of(self.f, args, kwargs)
+        own = self.of_leaves(call)
+        return self.whole(call, own, spliced(recorder, own, call.arguments))
 
     def __sdfg__(self, *args: Any, **kwargs: Any) -> dace.SDFG:
         """Return the graph for arguments like these: DaCe's descriptors, arrays, or plain values."""
@@ -122,6 +136,18 @@ class CalledInPrograms:
         return as_program(python_function(self.f)).closure_resolver(constant_args, given_args, parent_closure)
 
 
+def spliced(recorder: Recorder, derived: Any, given: Mapping[str, Any]) -> list[Any]:
+    """Record a call of a derived function, whose arguments are no nests, and return its results."""
+    arguments = dict(given)
+    while True:
+        examples = {n: recorded_example(v) for n, v in arguments.items()}
+        program, closure = derived.derive(examples)
+        open_ones = [n for n in fixed_arguments(derived.f, examples) if is_recorded(arguments[n])]
+        if not open_ones:
+            return splice(recorder, program, closure, arguments, derived.shapes(examples))
+        arguments |= {n: arguments[n].__index__() for n in open_ones}
+
+
 def example(argument: Any, name: str, function: str) -> Any:
     """Return an array like an argument; plain values are constants."""
     if not isinstance(argument, dt.Data):
@@ -134,21 +160,3 @@ def example(argument: Any, name: str, function: str) -> Any:
         )
     dtype = argument.dtype.type
     return dtype(0) if isinstance(argument, dt.Scalar) else np.zeros([int(n) for n in argument.shape], dtype)
-
-
-def with_own_arrays(program: Program) -> Program:
-    """Return the program on copies of the arguments that it writes: a derivative leaves its arguments alone."""
-    written = {program.root(w) for node in program.body for w in writes(node)}
-    own = [n for n in program.arguments if n in written and not is_returned(n)]
-    if not own:
-        return program
-    names = all_names(program)
-    copies = {n: names.fresh(f"own_{n}") for n in own}
-    found = renamed_program(program, copies)
-    containers = dict(found.containers)
-    before = []
-    for name, copied in copies.items():
-        containers[name] = program.containers[name]
-        containers[copied] = containers[copied].local(copied)
-        before.append(assign(containers[copied], containers[name], "set", names, name))
-    return replace(found, containers=containers, body=(*before, *found.body), arguments=program.arguments)

@@ -8,13 +8,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import dace
 import numpy as np
+from dace.frontend.python.parser import DaceProgram
 
 from sdgrad.autodiff.differentiate import Differentiated, differentiate_program, push_tangents
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
 from sdgrad.config import config, device
-from sdgrad.convert.callables import name_of, python_function
+from sdgrad.convert.callables import hashable, name_of
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import STAMP, as_program, parse, sizes, stamped
 from sdgrad.pipeline import Ready, compiled
@@ -23,6 +24,9 @@ from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Program, writes
 from sdgrad.record.function import needs_dace, record
+from sdgrad.record.nests import Form, OfLeaves, unflatten
+from sdgrad.record.reads import Read
+from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
 from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
@@ -68,9 +72,28 @@ class Watching(Protocol):
     def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None: ...
 
 
-def identity(f: Callable | Derived) -> Hashable:
+class Guard(Protocol):
+    """Something that was found outside of a function, and that its program depends on."""
+
+    def holds(self) -> bool:
+        """True if it is still the same."""
+
+
+@dataclass(frozen=True)
+class Stamped:
+    """An object that tells when it changes, with what it told."""
+
+    called: Any
+    stamp: Hashable
+
+    def holds(self) -> bool:
+        """True if the object tells the same."""
+        return getattr(self.called, STAMP)() == self.stamp
+
+
+def identity(f: Callable | Derived | OfLeaves) -> Hashable:
     """Return a value that is equal for equal functions."""
-    return f.identity() if isinstance(f, Derived) else python_function(f)
+    return f.identity() if isinstance(f, (Derived, OfLeaves)) else hashable(f)
 
 
 @dataclass
@@ -99,7 +122,13 @@ class CompiledGradient:
 
 @dataclass
 class Signature:
-    """Hold a function for arguments of certain shapes and dtypes: its normal form, and its compiled programs."""
+    """Hold a function for arguments of certain shapes and dtypes: its normal form, and its compiled programs.
+
+    :param closure: what the program takes besides the arguments: arrays, or how to read them at each call.
+    :param guards: what has to hold for the program to be the right one.
+    :param form: the nest in which the function returns its results; None: one result, or a tuple.
+    :param numbers: the results that are numbers; None if that is not known of arrays of one element.
+    """
 
     function: Callable | Derived
     program: Program
@@ -108,7 +137,9 @@ class Signature:
     gradients: dict[Request, CompiledGradient] = field(default_factory=dict)
     halves: dict[Hashable, Any] = field(default_factory=dict)
     tangents: dict[Request, CompiledProgram] = field(default_factory=dict)
-    called: Sequence[tuple[Any, Hashable]] = ()  # objects that tell when they change, with what they told
+    guards: Sequence[Guard] = ()
+    form: Form | None = None
+    numbers: frozenset[str] | None = None
     resident: bool = False  # arguments are in the memory of a GPU
     _primal: CompiledProgram | None = None
 
@@ -119,16 +150,31 @@ class Signature:
         :param resident: its programs are called with addresses in the memory of a GPU.
         """
         key = Signature.key(f, arguments, resident)
-        cache = _signatures.setdefault(identity(f), {})
-        if key not in cache or cache[key].is_stale():
+        found = Signature.known(f, key)
+        if found is None:
             with making:
-                if key not in cache or cache[key].is_stale():
+                found = Signature.known(f, key)
+                if found is None:
                     found = replace(Signature.parse(f, arguments), resident=resident)
                     key = Signature.key(f, arguments, resident)  # more arguments may turn out to be fixed
-                    cache[key] = found
+                    found.remember(key)
         if _making:
-            _making[-1] += cache[key].called
-        return cache[key]
+            _making[-1] += found.guards
+        return found
+
+    @staticmethod
+    def known(f: Callable | Derived, key: tuple) -> Signature | None:
+        """Return the signature that was made before, and is still right."""
+        made = _signatures.get(identity(f), {}).get(key, ())
+        return next((s for s in made if all(g.holds() for g in s.guards)), None)
+
+    def remember(self, key: tuple) -> None:
+        """Keep the signature for later calls; one that belongs to a call of another function is of no use there."""
+        if any(is_recorded(v) for v in self.closure.values()):
+            return
+        made = _signatures.setdefault(identity(self.function), {}).setdefault(key, [])
+        made.insert(0, self)
+        del made[MOST_VARIANTS:]
 
     @staticmethod
     def key(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool) -> tuple:
@@ -139,25 +185,28 @@ class Signature:
         kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
         return (config.frontend, config.blas, config.without, config.machine, device(), resident, own, *kinds)
 
-    def is_stale(self) -> bool:
-        """True if an object that the function calls has been changed since."""
-        return any(getattr(called, STAMP)() != stamp for called, stamp in self.called)
-
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
         """Parse the function for the arguments' shapes and dtypes, and bring it into normal form."""
         precompiled_header.begin()  # it is there when the program is, rather than after it
-        if isinstance(f, Derived):
-            _making.append([])
-            try:
+        _making.append([])
+        try:
+            if isinstance(f, Derived):
                 tree, closure = f.derive(arguments)
-            finally:
-                called = _making.pop()
-            return Signature(f, normalize_again(tree), closure, called=called)
-        if config.frontend == "record" and not needs_dace(f):
-            return Signature.record(python_function(f), arguments)
+                found = Signature(f, normalize_again(tree), closure)
+            elif config.frontend == "record" and not needs_dace(f):
+                found = Signature.record(f, arguments)
+            else:
+                found = Signature.parse_with_dace(f, arguments)
+        finally:
+            guards = _making.pop()
+        return replace(found, guards=[*found.guards, *guards])
+
+    @staticmethod
+    def parse_with_dace(f: Callable, arguments: Mapping[str, Any]) -> Signature:
+        """Parse a function with constructs of DaCe for the arguments' shapes and dtypes."""
         program = as_program(f)
-        sdfg = parse(program, {k: as_value(v) for k, v in arguments.items()})
+        sdfg = parse(program, _values(arguments))
         sdfg.name = name_of(f)
         closure = {k: v for k, v in _closure(program, sdfg).items()}
         tree = normalize(sdfg, own=True)
@@ -165,15 +214,15 @@ class Signature:
             raise ParseError(
                 f"'{tree.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure"
             )
-        return Signature(f, tree, closure, called=stamped(program))
+        return Signature(f, tree, closure, guards=[Stamped(*s) for s in stamped(program)])
 
     @staticmethod
     def record(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         """Record the function for the arguments' shapes and dtypes, and bring its program into normal form."""
-        found = record(f, {k: as_value(v) for k, v in arguments.items()})
+        found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, _values(arguments))
         _fixed.setdefault(identity(f), set()).update(found.fixed)
         tree = in_normal_form(found.program, Target(python=True))
-        return Signature(f, tree, found.closure)
+        return Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -189,13 +238,21 @@ class Signature:
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments the graph has: unused ones and constants drop out."""
         known = set(self.program.arguments) | set(self.program.symbols)
-        return {n: v for n, v in given.items() if n in known} | dict(self.closure)
+        now = {n: v.again() if isinstance(v, Read) else v for n, v in self.closure.items()}
+        return {n: v for n, v in given.items() if n in known} | now
+
+    def nested(self, results: Sequence[Any]) -> Any:
+        """Return results as the function does: one, a tuple, or any nest of them."""
+        if self.form is None:
+            return results[0] if len(results) == 1 else tuple(results)
+        return unflatten(self.form, results)
 
     def output_value(self, name: str, values: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
         """Return an output in the kind and shape that the user expects."""
         like_what = next((v for v in arguments.values() if is_tensor(v)), None)
         array = values[name]
-        if is_returned(name) and self.program.containers[name].shape == (1,):
+        one = is_returned(name) and self.program.containers[name].shape == (1,)
+        if one and (self.numbers is None or name in self.numbers):
             array = array.reshape(())  # DaCe returns scalars as arrays of one element
         if is_resident(array):
             return array
@@ -228,9 +285,10 @@ class Signature:
         return self.gradients[request]
 
 
-_signatures: dict[Hashable, dict[tuple, Signature]] = {}
+MOST_VARIANTS = 64  # programs of one function for different contents of what it reads outside
+_signatures: dict[Hashable, dict[tuple, list[Signature]]] = {}
 _fixed: dict[Hashable, set[str]] = {}  # arguments of recorded functions whose values are part of the signature
-_making: list[list[tuple[Any, Hashable]]] = []  # what is called by functions that others, just being made, derive from
+_making: list[list[Guard]] = []  # what functions depend on that are made on the way to others
 
 
 def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
@@ -273,7 +331,28 @@ def _key(value: Any, shape: Hashable = None) -> Any:
         return (str(array.dtype), array.shape if shape is None else shape)
     if isinstance(array, (bool, int, float, complex)):
         return type(array).__name__
-    return array if isinstance(array, (str, type(None), tuple)) else id(array)
+    try:
+        hash(array)
+    except TypeError:
+        return Same(array)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """Stand for an object that has no equality of its own: equal if it is the same one."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: as_value(v) for n, v in arguments.items()}
 
 
 def _closure(program: Any, sdfg: dace.SDFG) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.record.reads import is_numeric
 from sdgrad.record.values import Array, is_known, is_recorded
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -46,13 +47,25 @@ def rule(*functions: Any, method: str = "", makes: bool = False) -> Callable[[Ca
     return register
 
 
+def own(value: Any) -> Any:
+    """Return a recorded value, or a nest of such, as one of the recording that goes on."""
+    if is_recorded(value):
+        return value if value.recorder is active() else active().adopt(value)
+    if isinstance(value, (list, tuple)) and holds_recorded(value):
+        parts = list(map(own, value))
+        if all(a is b for a, b in zip(parts, value, strict=True)):
+            return value
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
 def array(value: Any) -> Array:
     """Return any operand as an array: recorded ones as they are, nests of numbers stacked, NumPy's as known."""
     if isinstance(value, Array):
         return value
     if holds_recorded(value):
         return FUNCTIONS[np.array](value)
-    return active().known(np.asarray(value))
+    return active().outside(value) if is_numeric(value) else active().known(np.asarray(value))
 
 
 def operand(value: Any) -> Any:

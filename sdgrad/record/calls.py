@@ -1,0 +1,91 @@
+"""Call programs from functions that are recorded: derivatives, modules and graphs take their place in the recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy
+from dace import data as dt
+
+from sdgrad.errors import ParseError
+from sdgrad.program.naming import own_arguments, returned
+from sdgrad.program.own_arrays import with_own_arrays
+from sdgrad.program.tree import Program
+from sdgrad.record.functions.table import array
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.stores import fill
+from sdgrad.record.values import Array, Number, is_recorded
+
+
+def example(value: Any) -> Any:
+    """Return a value of NumPy's like a recorded one; only its type and its shape mean something."""
+    if isinstance(value, Number):
+        kind = {"i": int, "f": float, "c": complex}.get(value.dtype.kind)
+        return kind() if value.weak and kind is not None else value.dtype.type(0)
+    if not isinstance(value, Array):
+        return value
+    if any(not isinstance(n, int) for n in value.tensor.shape):
+        raise ParseError(
+            f"an array of shape ({', '.join(map(str, value.tensor.shape))}), whose size a loop changes, is an argument "
+            "of a derivative: call that with arrays whose sizes are numbers"
+        )
+    return np.zeros(value.tensor.shape, value.dtype)
+
+
+def splice(
+    recorder: Recorder,
+    program: Program,
+    closure: Mapping[str, Any],
+    operands: Mapping[str, Any],
+    shapes: Sequence[tuple[int, ...]],
+) -> list[Any]:
+    """Record a call of a program, and return its results.
+
+    :param closure: what the program takes besides its arguments; what is recorded belongs to this recording.
+    :param shapes: of the results, as NumPy has them: () is a number.
+    """
+    own = with_own_arrays(program)
+    given = {**operands, **{n: closed(recorder, v) for n, v in closure.items()}}
+    bound = {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own)}
+    results = []
+    for name, shape in zip(returned(own), shapes, strict=True):
+        tensor = recorder.declare("t", shape, np.dtype(own.containers[name].dtype.type))
+        bound[name] = tensor.container
+        results.append(tensor)
+    symbols = {s: _integer(recorder, given[s]) for s in own.symbols if s in given}
+    recorder.splice(own, bound, symbols)
+    return [recorder.array(t) if t.shape else recorder.read(t, ()) for t in results]
+
+
+def closed(recorder: Recorder, value: Any) -> Any:
+    """Return what a program takes besides its arguments as a value of this recording."""
+    if is_recorded(value):
+        return recorder.adopt(value)
+    if isinstance(value, np.ndarray):
+        return recorder.outside(value)
+    if hasattr(value, "again"):
+        return recorder.outside(value.value)
+    return value
+
+
+def _memory(recorder: Recorder, value: Any, desc: dt.Data) -> str:
+    """Return the container of a value, in the type and the layout of a program's argument."""
+    dtype = np.dtype(desc.dtype.type)
+    if not isinstance(value, Array) and (not isinstance(value, np.ndarray) or not value.ndim):
+        return recorder.stored(value, dtype).container
+    whole = array(value)
+    if whole.known is None and whole.dtype == dtype and recorder.is_whole(whole.tensor):
+        return whole.tensor.container
+    shape = tuple(n if isinstance(n, int) else sympy.sympify(n) for n in whole.tensor.shape)
+    target = recorder.array(recorder.declare("operand", shape, dtype))
+    fill(target, whole)
+    return target.tensor.container
+
+
+def _integer(recorder: Recorder, value: Any) -> Any:
+    """Return an integer argument as an expression over symbols of this recording."""
+    if isinstance(value, Number):
+        return recorder.symbol(value)
+    return sympy.Integer(int(value))

@@ -1,0 +1,150 @@
+"""Flatten nests of arguments and results: lists, tuples, dicts, named tuples, dataclasses, registered classes.
+
+``optree`` knows the containers; dataclasses join them when they are first met. None is a nest without leaves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import optree
+
+from sdgrad.convert.callables import hashable, name_of, python_function
+from sdgrad.program.names import Names
+
+NAMESPACE = "sdgrad"
+Form = optree.PyTreeSpec
+
+
+def flatten(value: Any) -> tuple[list[Any], Form]:
+    """Return the leaves of a nest, and its form."""
+    leaves, form = optree.tree_flatten(value, namespace=NAMESPACE)
+    unknown = {type(x) for x in leaves if _is_new(x)}
+    if not unknown:
+        return leaves, form
+    for kind in unknown:
+        _register(kind)
+    return flatten(value)
+
+
+def unflatten(form: Form, leaves: Sequence[Any]) -> Any:
+    """Return the nest of a form with these leaves."""
+    return optree.tree_unflatten(form, leaves)
+
+
+def is_nest(value: Any) -> bool:
+    """True of containers whose parts are arguments of their own."""
+    if value is None or isinstance(value, (str, int, float, complex)) or type(value).__module__ == "numpy":
+        return False
+    return _is_new(value) or not optree.tree_is_leaf(value, namespace=NAMESPACE)
+
+
+def _is_new(value: Any) -> bool:
+    """True of a dataclass that is not yet known as a nest."""
+    if isinstance(value, type) or not hasattr(value, "__dataclass_fields__"):
+        return False
+    foreign = type(value).__module__.partition(".")[0] in ("sdgrad", "dace", "jax", "torch")
+    return not foreign and optree.tree_is_leaf(value, namespace=NAMESPACE)
+
+
+def _register(kind: type) -> None:
+    names = tuple(f.name for f in dataclasses.fields(kind))
+
+    def parts(value: Any) -> tuple[tuple, tuple[str, ...], tuple[str, ...]]:
+        held = tuple(n for n in names if hasattr(value, n))
+        return tuple(getattr(value, n) for n in held), held, held
+
+    def made(held: tuple[str, ...], values: Sequence[Any]) -> Any:
+        found: Any = object.__new__(kind)  # its own checks are for values, not for what stands for them
+        for name, value in zip(held, values, strict=True):
+            object.__setattr__(found, name, value)
+        return found
+
+    optree.register_pytree_node(kind, parts, made, namespace=NAMESPACE)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Hold the form of an argument, and the names of its leaves."""
+
+    form: Form
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OfLeaves:
+    """A function of the leaves of another one's arguments.
+
+    :param order: the arguments of the function.
+    :param nests: those of them that are nests.
+    """
+
+    function: Callable
+    order: tuple[str, ...]
+    nests: tuple[tuple[str, Nest], ...]
+
+    @property
+    def __name__(self) -> str:
+        return name_of(self.function)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(n, kind) for n in self.leaves])
+
+    @property
+    def leaves(self) -> list[str]:
+        nests = dict(self.nests)
+        return [leaf for n in self.order for leaf in (nests[n].names if n in nests else (n,))]
+
+    def identity(self) -> Hashable:
+        of = self.function.identity() if hasattr(self.function, "identity") else hashable(self.function)
+        return ("leaves", of, self.nests)
+
+    def whole(self, leaves: Mapping[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """Return the arguments of the function, as a call takes them."""
+        return positional(self.function, restored(leaves, self.order, dict(self.nests)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function with the nests that leaves belong to."""
+        given, named = self.whole(inspect.signature(self).bind(*args, **kwargs).arguments)
+        return self.function(*given, **named)
+
+
+def restored(leaves: Mapping[str, Any], order: Sequence[str], nests: Mapping[str, Nest]) -> dict[str, Any]:
+    """Return arguments by name, nests put together from their leaves."""
+    return {
+        n: unflatten(nests[n].form, [leaves[leaf] for leaf in nests[n].names]) if n in nests else leaves[n]
+        for n in order
+    }
+
+
+def positional(f: Callable, given: Mapping[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """Return arguments by name as a call takes them."""
+    bound = inspect.signature(python_function(f)).bind_partial()
+    bound.arguments.update(given)
+    return bound.args, dict(bound.kwargs)
+
+
+def by_leaves(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Nest]]:
+    """Return the leaves of arguments by names of their own, and the arguments that are nests."""
+    if not any(map(is_nest, arguments.values())):
+        return dict(arguments), {}
+    names, leaves, nests = Names(arguments), {}, {}
+    for name, value in arguments.items():
+        if not is_nest(value):
+            leaves[name] = value
+            continue
+        parts, form = flatten(value)
+        nests[name] = Nest(form, tuple(names.fresh(f"{name}_{_spelled(p)}") for p in form.paths()))
+        leaves |= zip(nests[name].names, parts, strict=True)
+    return leaves, nests
+
+
+def _spelled(path: Sequence[Any]) -> str:
+    """Return the way to a leaf as a part of a name."""
+    return "_".join("".join(c if c.isalnum() else "_" for c in str(p)) for p in path)

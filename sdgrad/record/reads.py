@@ -1,0 +1,183 @@
+"""Remember what a recorded function read outside of itself, so that a call sees what is there at the call.
+
+A :class:`Read` is one step: an entry of a dict or a list, an attribute, the content of a cell. Arrays are read again at
+each call; anything else is part of what the program was made for, and a change of it makes another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import CellType
+from typing import Any, Literal
+
+import numpy as np
+
+from sdgrad.errors import ParseError
+from sdgrad.record.values import is_recorded
+
+How = Literal["item", "attribute", "cell", "length", "entries"]
+NOTHING = object()
+PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
+MOST = 100_000  # entries of lists that are looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """One thing that was read, and how to read it again."""
+
+    owner: Any
+    key: Any
+    how: How
+    value: Any
+
+    def again(self) -> Any:
+        """Return what is there now; :data:`NOTHING` if there is none."""
+        try:
+            if self.how == "item":
+                return self.owner[self.key]
+            if self.how == "attribute":
+                return getattr(self.owner, self.key)
+            if self.how == "entries":
+                return tuple(self.owner)
+            return self.owner.cell_contents if self.how == "cell" else len(self.owner)
+        except (LookupError, AttributeError, ValueError):
+            return NOTHING
+
+    def holds(self) -> bool:
+        """True if what is there now gives the same program."""
+        now, value = self.again(), self.value
+        if now is value:
+            return True
+        if type(now) is not type(value):
+            return False
+        if isinstance(value, np.ndarray):
+            return is_numeric(value) and now.dtype == value.dtype and now.shape == value.shape
+        return (self.how == "entries" or isinstance(value, PLAIN)) and bool(now == value)
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """An array whose content decided what was recorded."""
+
+    array: Any  # itself, or the read that leads to it
+    content: np.ndarray
+
+    def holds(self) -> bool:
+        """True if the content is the same."""
+        now = self.array.again() if isinstance(self.array, Read) else self.array
+        return now is not NOTHING and np.array_equal(now, self.content)
+
+
+def is_numeric(value: Any) -> bool:
+    """True of arrays that programs can take."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
+
+
+@dataclass
+class Reads:
+    """Collect what a recording reads, each once."""
+
+    found: dict[Any, Read] = field(default_factory=dict)
+    arrays: dict[int, Read] = field(default_factory=dict)
+    own: dict[int, Any] = field(default_factory=dict)  # objects that the function made itself
+    copies: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)  # of lists and dicts: original, copy, before
+    contents: list[Content] = field(default_factory=list)
+
+    def guards(self) -> tuple[Read | Content, ...]:
+        """Return what has to hold for the program to be the right one."""
+        return (*self.found.values(), *self.contents)
+
+    def made(self, value: Any) -> Any:
+        """Remember that the function made an object: nothing in it comes from outside."""
+        self.own[id(value)] = value
+        return value
+
+    def add(self, owner: Any, key: Any, how: How, value: Any) -> None:
+        """Note that a value was read, and everything in it if it is a list or a dict."""
+        if id(owner) in self.own or is_recorded(value):
+            return
+        place = (id(owner), key, how)
+        if place in self.found:
+            return
+        self.found[place] = read = Read(owner, key, how, value)
+        if isinstance(value, np.ndarray):
+            self.arrays.setdefault(id(value), read)
+        elif isinstance(value, (list, tuple, dict)) and id(value) not in self.own:
+            self._inside(value)
+
+    def _inside(self, value: Any) -> None:
+        if len(self.found) > MOST:
+            return
+        if not isinstance(value, dict) and all(isinstance(v, PLAIN) for v in value):
+            self.add(value, None, "entries", tuple(value))
+            return
+        if not isinstance(value, tuple):
+            self.add(value, None, "length", len(value))
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            self.add(value, key, "item", part)
+
+    def copy(self, value: Any, met: Callable[[Any], Any]) -> Any:
+        """Return a copy of a list, a dict or a tuple from outside, with what a recording has in place of its parts."""
+        if id(value) in self.own:
+            return value
+        if id(value) in self.copies:
+            return self.copies[id(value)][1]
+        if isinstance(value, dict):
+            found: Any = {k: met(v) for k, v in value.items()}
+        elif isinstance(value, tuple):
+            parts = list(map(met, value))
+            if all(a is b for a, b in zip(parts, value, strict=True)):
+                return value
+            found = type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        else:
+            found = list(map(met, value))
+        self.made(found)
+        self.copies[id(value)] = (value, found, found.copy() if not isinstance(value, tuple) else found)
+        return found
+
+    def write_back(self) -> None:
+        """Give lists and dicts from outside what the function changed in them.
+
+        :raises ParseError: it put something recorded there, which has no value after the call.
+        """
+        for original, copy, before in self.copies.values():
+            if isinstance(original, tuple) or _same(copy, before):
+                continue
+            parts = copy.values() if isinstance(copy, dict) else copy
+            if any(is_recorded(v) for v in parts):
+                raise ParseError(
+                    f"a {type(original).__name__} that exists outside of the function is changed: what is put there "
+                    "has a value in a call only. Return it instead"
+                )
+            original.clear()
+            original.update(copy) if isinstance(original, dict) else original.extend(copy)
+
+    def globals_of(self, name: str, value: Any, names: Mapping[str, Any]) -> None:
+        """Note that a global name was read."""
+        if name in names:
+            self.add(names, name, "item", value)
+
+    def cells_of(self, function: Any) -> None:
+        """Note what the cells of a function from outside hold."""
+        for cell in function.__closure__ or ():
+            value = _content(cell)
+            if value is not NOTHING:
+                self.add(cell, None, "cell", value)
+
+    def path(self, array: np.ndarray) -> Read | None:
+        """Return how an array was reached."""
+        return self.arrays.get(id(array))
+
+
+def _same(now: Any, before: Any) -> bool:
+    if isinstance(now, dict):
+        return now.keys() == before.keys() and all(now[k] is before[k] for k in now)
+    return len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True))
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return NOTHING
