@@ -17,11 +17,13 @@ from sdgrad.api.backward_implementation import (
 )
 from sdgrad.api.explain import explain
 from sdgrad.api.export import compile_gradient, export_c, load
-from sdgrad.api.gradient import compile_forward, grad, value_and_grad, vjp
+from sdgrad.api.forward import compile_forward
+from sdgrad.api.gradient import grad, value_and_grad
 from sdgrad.api.graphs import add_backward_pass, add_forward_tangent
 from sdgrad.api.jacobian import hessian, jacobian
 from sdgrad.api.jvp import hvp, jvp, linearize
 from sdgrad.api.sparse import sparse_hessian, sparse_jacobian
+from sdgrad.api.vjp import vjp
 from sdgrad.api.vmap import vmap
 from sdgrad.config import config
 from sdgrad.errors import DifferentiationError, SdgradError

@@ -15,7 +15,6 @@ from sdgrad.analysis.needs import leaf_needs
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.api.gradient import GradFunction, value_and_grad
 from sdgrad.autodiff.differentiate import Differentiated
-from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import (
     Block,
@@ -35,6 +34,7 @@ from sdgrad.program.tree import (
     walk,
 )
 from sdgrad.specialize.argnums import Wrt
+from sdgrad.specialize.arguments import Call
 from sdgrad.tape.plan import Kept
 
 STORED, UNDONE, AGAIN, FREE = "stored", "put back", "computed again", "still there"
@@ -124,7 +124,8 @@ def explain(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Explanation
     """
     question = value_and_grad(f, wrt)
     assert isinstance(question, GradFunction)
-    signature, names, _, request = question.question(bind_arguments(f, args, kwargs))
+    call = Call.of(f, args, kwargs)
+    signature, names, _, request = question.of_leaves(call).question(call.arguments)
     return explanation(signature.differentiated(request), tuple(names))
 
 

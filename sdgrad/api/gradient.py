@@ -13,15 +13,15 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, config, on_device
-from sdgrad.convert.callables import bind_arguments, name_of, parameters, python_function
+from sdgrad.convert.callables import name_of, parameters, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.frontend.parse import as_program
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
-from sdgrad.runtime.call.device_arrays import dtype_of, is_resident, placed, run, saved
+from sdgrad.runtime.call.device_arrays import placed
 from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
-from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
+from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tapes
@@ -157,62 +157,6 @@ def _halves(f, requires, provides, attach_backward, tapes, strong_zero) -> tuple
     return Attached(*halves) if attach_backward else halves
 
 
-def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
-    """Return ``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
-
-    :returns: ``(outputs, pullback)``. ``pullback(*cotangents)`` takes one cotangent for each output, of its shape (None
-        for integers, and where it is zero), and returns a tuple with one gradient for each positional argument (None
-        where it is not floating point). The arguments are those of this call, even if the caller changes the arrays
-        afterwards.
-    """
-    arguments = bind_arguments(f, args, kwargs)
-    names = list(arguments)[: len(args)]
-    wanted = tuple(n for n in names if dtype_of(arguments[n]).kind in "fc")
-    tape = Forward(f, wanted, None, "least", strong_zero).run({n: saved(v) for n, v in arguments.items()})
-    outputs = list(tape.outputs)
-
-    def pullback(*cotangents: Any) -> tuple:
-        if len(cotangents) != len(outputs):
-            raise ArgumentError(f"expected {len(outputs)} cotangents, one for each output, found {len(cotangents)}")
-        given = {n: c for n, c in zip(outputs, cotangents, strict=True) if c is not None}
-        found = Backward(f, wanted)(tape, **given)
-        return tuple(_in_kind_of(found[n], arguments[n]) if n in wanted else None for n in names)
-
-    kind = next((v for v in arguments.values() if is_tensor(v)), None)
-    results = tuple(_in_kind_of(v, kind) if kind is not None else v for v in tape.outputs.values())
-    return (results[0] if len(results) == 1 else results), pullback
-
-
-def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
-    """Compile ``f`` itself by the same pipeline, without a gradient: the yardstick for a gradient's time.
-
-    :returns: a callable with ``f``'s arguments that returns its outputs in fresh arrays.
-    """
-
-    prepared: dict[Kinds, Direct] = {}
-
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        kinds = kinds_of(args) if not kwargs else None
-        if kinds in prepared:
-            results = tuple(prepared[kinds](args))
-            return results[0] if len(results) == 1 else results
-        arguments = bind_arguments(f, args, kwargs)
-        memory, models = placed(arguments)
-        signature = Signature.of(f, models, memory is not None)
-        program = signature.primal()
-        given = signature.arguments(arguments)
-        found = run(program, given, memory, inplace)
-        results = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
-        if kinds is not None and not inplace and only_kinds_matter(f, signature, args):
-            shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))
-            if (direct := Direct.of(program, list(arguments), args, (), shapes)) is not None:
-                prepared[kinds] = direct
-        return results[0] if len(results) == 1 else results
-
-    forward.__name__ = name_of(f)
-    return forward
-
-
 def only_kinds_matter(f: Callable, signature: Signature, args: Sequence[Any]) -> bool:
     """True if calls with arguments of the same kinds run the same program, on nothing but these."""
     if isinstance(f, Derived) or signature.guards or signature.closure:
@@ -256,11 +200,6 @@ class GradFunction(CalledInPrograms):
         results = [output] * self.with_value + [gradients[n] for n in names]
         seeds = [seed_name(output, signature.program, request)]
         return returning(program, own_arguments(signature.program), results, seeds, zeros), signature.closure
-
-    def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-        """Return the shape of the gradient by its only argument, without the axis of a program's scalar."""
-        (argument,) = names_of(self.wrt, self.f, arguments)
-        return np.shape(as_array(arguments[argument]))
 
     def question(
         self, arguments: Mapping[str, Any], resident: bool = False
@@ -358,10 +297,6 @@ class GradFunction(CalledInPrograms):
                 "sdgrad.vjp with a cotangent of that shape, or sum the result"
             )
         return outputs[0]
-
-
-def _in_kind_of(result: Any, original: Any) -> Any:
-    return result if is_resident(result) else like(np.asarray(result), original)
 
 
 def _zero(value: Any) -> Any:

@@ -9,27 +9,29 @@ from typing import Any
 import numpy as np
 
 from sdgrad.api.gradient import checked, grad
-from sdgrad.convert.callables import bind_arguments, name_of
+from sdgrad.convert.callables import name_of
 from sdgrad.errors import NotScalarError
 from sdgrad.program.naming import RETURN
 from sdgrad.program.tree import Program
-from sdgrad.runtime.call.marshalling import as_array, like
+from sdgrad.record.recorder import Recorder
+from sdgrad.runtime.call.marshalling import like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
-from sdgrad.specialize.directions import Columns, result_shape
-from sdgrad.specialize.nested_calls import CalledInPrograms
+from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.directions import Columns
+from sdgrad.specialize.nested_calls import CalledInPrograms, spliced
 from sdgrad.specialize.signature import Signature, identity
 
 
 def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> Callable:
     """Return a function that computes the Jacobian of ``f`` by one compiled program, through all directions.
 
-    :param f: a NumPy-style function, a ``@dace.program``, or a derivative, that returns one array.
+    :param f: a NumPy-style function, a ``@dace.program``, or a derivative, that returns an array or a nest of them.
     :param wrt: as for :func:`~sdgrad.grad`.
     :param mode: ``"forward"`` (one pass for each element of the argument), ``"reverse"`` (one for each element of the
         result), or ``"auto"``: whichever has fewer.
     :returns: a callable with ``f``'s arguments. For one ``wrt`` it returns an array of the result's shape followed by
-        the argument's, for several a tuple of such arrays.
-    :raises NotScalarError: ``f`` returns several arrays, or none.
+        the argument's, for several a tuple of such arrays. Nests of results hold nests of arguments.
+    :raises NotScalarError: ``f`` returns nothing.
     """
     if mode not in ("auto", "forward", "reverse"):
         raise ValueError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
@@ -70,24 +72,39 @@ class JacobianFunction(CalledInPrograms):
             raise NotScalarError(f"{self.__name__} returns {len(names)} arrays; differentiate it for one wrt at a time")
         return Columns(self.f, names[0], self.mode).derive(arguments)
 
-    def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
+    def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
         """Return the shape of the Jacobian by its only argument."""
-        (argument,) = names_of(self.wrt, self.f, arguments)
-        shape = result_shape(self.f, Signature.of(self.f, arguments), arguments)
-        return (*shape, *np.shape(as_array(arguments[argument])))
+        (name,) = names_of(self.wrt, self.f, arguments)
+        return Columns(self.f, name, self.mode).shapes(arguments)
+
+    def recorded(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        call = Call.of(self.f, args, kwargs)
+
+        def one(name: str, place: int) -> Any:
+            return spliced(recorder, Columns(call.f, name, self.mode, place), call.arguments)[0]
+
+        return self.blocks(call, Signature.of(call.f, call.examples()), one)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arguments = bind_arguments(self.f, args, kwargs)
-        names = names_of(self.wrt, self.f, arguments)
-        found = tuple(self.one(name, arguments) for name in names)
-        return found if several(self.wrt) else found[0]
+        call = Call.of(self.f, args, kwargs)
+        signature = Signature.of(call.f, call.arguments)
+        return self.blocks(call, signature, lambda n, k: self.one(call, signature, n, k))
 
-    def one(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Return the Jacobian by one argument."""
-        column, signature = Columns(self.f, name, self.mode), Signature.of(self.f, arguments)
-        argument, result = np.shape(as_array(arguments[name])), result_shape(self.f, signature, arguments)
+    def blocks(self, call: Call, signature: Signature, one: Callable[[str, int], Any]) -> Any:
+        """Return a block for each output and each argument, in the nests of both."""
+        if not signature.outputs:
+            raise NotScalarError(f"{name_of(self.f)} returns nothing and writes no argument")
+        names = call.leaves(self.wrt)
+        places = range(len(signature.outputs))
+        return signature.nested([call.nested(self.wrt, {n: one(n, k) for n in names}) for k in places])
+
+    def one(self, call: Call, signature: Signature, name: str, place: int) -> Any:
+        """Return the Jacobian of one output by one argument."""
+        column = Columns(call.f, name, self.mode, place)
+        (shape,) = column.shapes(call.arguments)
         if name not in signature.program.containers:
-            return like(np.zeros((*result, *argument)), arguments[name])
-        own = Signature.of(column, arguments)
-        matrix = own.primal()(own.arguments(arguments))[RETURN]
-        return like(matrix.reshape((*result, *argument)), arguments[name])
+            return like(np.zeros(shape), call.arguments[name])
+        own = Signature.of(column, call.arguments)
+        matrix = own.primal()(own.arguments(call.arguments))[RETURN]
+        return like(matrix.reshape(shape), call.arguments[name])

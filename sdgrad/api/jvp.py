@@ -7,15 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.api.forward import in_place
 from sdgrad.api.gradient import grad
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
-from sdgrad.convert.callables import bind_arguments, name_of
+from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NotScalarError
+from sdgrad.record.functions.table import active, holds_recorded
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
+from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.directions import Directions, as_directions
 from sdgrad.specialize.forward_backward import Forward
+from sdgrad.specialize.nested_calls import spliced
+from sdgrad.specialize.pushed import Pushed
 from sdgrad.specialize.signature import Signature
 from sdgrad.specialize.transpose import linear_map
 
@@ -35,13 +40,15 @@ def jvp(
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     """
     _check_tangents(primals, tangents)
-    arguments = bind_arguments(f, tuple(primals), kwargs)
+    call = Call.of(f, primals, kwargs)
+    f, arguments, given = call.f, call.arguments, _given(call, tangents)
+    if holds_recorded([primals, tangents]):
+        return _recorded(call, given)
     memory, models = placed(arguments) if not batched else (None, arguments)
     signature = Signature.of(f, models, memory is not None)
     outputs = signature.outputs
     if not outputs:
         raise NotScalarError(f"{name_of(f)} returns nothing and writes no argument")
-    given = {n: t for n, t in zip(arguments, tangents, strict=False) if t is not None}
     if batched:
         return _in_directions(f, signature, arguments, given)
     moved = {n: _tangent(t, arguments[n], n, memory) for n, t in given.items()}
@@ -52,7 +59,21 @@ def jvp(
     found = run(program, {**signature.arguments(arguments), **named}, memory)
     values = tuple(signature.output_value(o, found, arguments) for o in outputs)
     dots = tuple(signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in outputs)
-    return (values[0], dots[0]) if len(outputs) == 1 else (values, dots)
+    return signature.nested(values), signature.nested(dots)
+
+
+def _given(call: Call, tangents: Sequence[Any]) -> dict[str, Any]:
+    """Return the tangents of leaves that are moved."""
+    return {n: t for n, t in call.matching(tangents).items() if t is not None}
+
+
+def _recorded(call: Call, given: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return outputs and their tangents in a function that is recorded."""
+    pushed = Pushed(call.f, tuple(call.arguments), tuple(given))
+    named = {pushed.tangent(n): t for n, t in given.items()}
+    found = spliced(active(), pushed, {**call.arguments, **named})
+    half, signature = len(found) // 2, Signature.of(call.f, call.examples())
+    return signature.nested(found[:half]), signature.nested(found[half:])
 
 
 def _check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
@@ -77,7 +98,7 @@ def _in_directions(
     moved = Directions(f, tuple(present), "forward").run(arguments, *present.values())
     first = next(iter(arguments.values()))
     dots = tuple(like(d.reshape(count, *np.shape(as_array(v))), first) for d, v in zip(moved, values, strict=True))
-    return (values[0], dots[0]) if len(values) == 1 else (values, dots)
+    return signature.nested(values), signature.nested(dots)
 
 
 def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
@@ -90,28 +111,32 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     :returns: ``(outputs, push)``; ``push(*tangents)`` takes one tangent for each argument, None for those that are not
         moved.
     """
-    saved = tuple(np.array(as_array(x)) if isinstance(as_array(x), np.ndarray) else x for x in primals)
-    arguments = bind_arguments(f, saved, kwargs)
-    given = bind_arguments(f, primals, kwargs)
-    moved = tuple(n for n in list(arguments)[: len(primals)] if np.asarray(arguments[n]).dtype.kind in "fc")
-    tape = Forward(f, moved, None).run(arguments)
+    call = Call.of(f, primals, kwargs)
+    given = call.arguments
+    if holds_recorded([primals, kwargs]):
+        return in_place(f, primals, kwargs), lambda *tangents: jvp(f, primals, tangents, **kwargs)[1]
+    arguments = {n: np.array(as_array(v)) if isinstance(as_array(v), np.ndarray) else v for n, v in given.items()}
+    moved = tuple(n for n in call.positional(len(primals)) if dtype_of(arguments[n]).kind in "fc")
+    tape = Forward(call.f, moved, None).run(arguments)
     pushed = linear_map(tape)
-    signature, names = tape.signature, list(arguments)[: len(primals)]
+    signature = tape.signature
     values = [like(np.asarray(v), next(iter(given.values()))) for v in tape.outputs.values()]
 
     def push(*tangents: Any) -> Any:
-        if len(tangents) != len(names):
-            raise ArgumentError(f"{len(names)} arguments, but {len(tangents)} tangents")
+        if len(tangents) != len(primals):
+            raise ArgumentError(f"{len(primals)} arguments, but {len(tangents)} tangents")
+        named = _given(call, tangents)
         if pushed is None:
-            return jvp(f, saved, tangents, **kwargs)[1]
-        named = {n: t for n, t in zip(names, tangents, strict=True) if t is not None}
+            leaves = [n for n in arguments if n not in kwargs]
+            moved_ones = [named.get(n) for n in leaves]
+            return jvp(call.f, [arguments[n] for n in leaves], moved_ones, **kwargs)[1]
         checked = {n: _tangent(t, arguments[n], n) for n, t in named.items()}
         dots = pushed({n: t for n, t in checked.items() if n in signature.program.containers})
         shaped = [d.reshape(np.shape(as_array(v))) for d, v in zip(dots, values, strict=True)]
         results = [like(d if d.ndim else d[()], next(iter(given.values()))) for d in shaped]
-        return results[0] if len(results) == 1 else tuple(results)
+        return signature.nested(results)
 
-    return (values[0] if len(values) == 1 else tuple(values)), push
+    return signature.nested(values), push
 
 
 def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -125,9 +150,8 @@ def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     if not isinstance(primals, (tuple, list)):
         raise ArgumentError("hvp takes a tuple of arguments and a tuple of their tangents")
     _, found = jvp(grad(f, wrt=tuple(range(len(primals)))), primals, tangents)
-    products = found if len(primals) > 1 else (found,)
-    shaped = tuple(p.reshape(np.shape(as_array(x))) for p, x in zip(products, primals, strict=True))
-    return shaped if len(primals) > 1 else shaped[0]
+    products = found if isinstance(found, tuple) else (found,)
+    return products if len(primals) > 1 else products[0]
 
 
 def _tangent(value: Any, primal: Any, name: str, memory: Memory | None = None) -> Any:

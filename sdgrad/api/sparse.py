@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from sdgrad.api.gradient import checked, grad
-from sdgrad.convert.callables import bind_arguments, name_of
+from sdgrad.convert.callables import name_of
 from sdgrad.errors import NotScalarError
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.sparsity.colouring import colour_columns
 from sdgrad.sparsity.pattern import dependencies
-from sdgrad.specialize.argnums import Wrt, names_of, several
-from sdgrad.specialize.directions import Directions, result_shape
+from sdgrad.specialize.argnums import Wrt, several
+from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.directions import Directions
 from sdgrad.specialize.signature import Signature, identity
 
 
@@ -77,15 +78,15 @@ class SparseJacobian:
         self._plans: dict[Hashable, Plan] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arguments = bind_arguments(self.f, args, kwargs)
-        found = tuple(self.one(n, arguments) for n in names_of(self.wrt, self.f, arguments))
-        return found if several(self.wrt) else found[0]
+        call = Call.of(self.f, args, kwargs)
+        own = SparseJacobian(call.f, self.wrt, self.mode) if call.nests else self
+        return call.nested(self.wrt, {n: own.one(n, call.arguments) for n in call.leaves(self.wrt)})
 
     def plan(self, *args: Any, **kwargs: Any) -> Any:
         """Return how the Jacobian for such arguments is computed."""
-        arguments = bind_arguments(self.f, args, kwargs)
-        found = tuple(self.plan_of(n, arguments) for n in names_of(self.wrt, self.f, arguments))
-        return found if several(self.wrt) else found[0]
+        call = Call.of(self.f, args, kwargs)
+        own = SparseJacobian(call.f, self.wrt, self.mode) if call.nests else self
+        return call.nested(self.wrt, {n: own.plan_of(n, call.arguments) for n in call.leaves(self.wrt)})
 
     def plan_of(self, name: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan for a signature and its integers, made once."""
@@ -102,7 +103,7 @@ class SparseJacobian:
         source, output = np.shape(as_array(arguments[name])), signature.outputs[0]
         if name not in signature.program.containers:
             empty = np.zeros(0, int)
-            size = int(np.prod(result_shape(self.f, signature, arguments)))
+            size = int(np.prod(signature.result_shapes()[0]))
             return Plan(empty, empty, (size, int(np.prod(source))), empty, "forward")
         pattern = dependencies(signature.program, name, output, signature.arguments(arguments))
         pattern.sum_duplicates()

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from sdgrad.api.gradient import checked
-from sdgrad.convert.callables import bind_arguments, name_of, python_function
+from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.program.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.runtime.call.marshalling import as_array
+from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.nested_calls import CalledInPrograms
 from sdgrad.specialize.signature import Signature, identity
 
@@ -65,8 +66,7 @@ class VmapFunction(CalledInPrograms):
         count = self.count(arguments)
         if not count:
             raise ArgumentError("vmap needs at least one element")
-        one = {n: as_array(v)[0] if n in self.mapped else v for n, v in arguments.items()}
-        signature = Signature.of(self.f, one)
+        signature = self.inner(arguments)
         if not signature.outputs:
             raise NotScalarError(f"{name_of(self.f)} returns nothing and writes no argument")
         program = signature.program
@@ -78,16 +78,30 @@ class VmapFunction(CalledInPrograms):
         places |= {direction_name(n): n for n in seeds}
         return renamed_program(looped, places), signature.closure
 
-    def result_shape(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-        """Return the shape of the only result, the axis included."""
-        found = Signature.of(self, arguments).program
-        shape = tuple(int(n) for n in found.containers["__return"].shape)
-        return shape[:1] if shape[1:] == (1,) else shape
+    def inner(self, arguments: Mapping[str, Any]) -> Signature:
+        """Return the function for one element."""
+        return Signature.of(self.f, {n: as_array(v)[0] if n in self.mapped else v for n, v in arguments.items()})
+
+    def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
+        """Return the shapes of the results, with the axis in front."""
+        return [(self.count(arguments), *s) for s in self.inner(arguments).result_shapes()]
+
+    def of_leaves(self, call: Call) -> VmapFunction:
+        """Return the function of the leaves of a call's arguments."""
+        if not call.nests:
+            return self
+        mapped = [x for n in call.order if n in self.mapped for x in (call.nests[n].names if n in call.nests else (n,))]
+        return VmapFunction(call.f, tuple(mapped))
+
+    def whole(self, call: Call, own: VmapFunction, results: Sequence[Any]) -> Any:
+        """Return results as the function does."""
+        return own.inner(call.examples()).nested(results)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arguments = bind_arguments(self.f, args, kwargs)
-        signature = Signature.of(self, arguments)
-        found = signature.primal()(signature.arguments(arguments))
-        results = tuple(signature.output_value(o, found, arguments) for o in signature.outputs)
-        results = tuple(r.reshape(r.shape[:1]) if r.shape[1:] == (1,) else r for r in results)
-        return results[0] if len(results) == 1 else results
+        call = Call.of(self.f, args, kwargs)
+        own = self.of_leaves(call)
+        signature = Signature.of(own, call.arguments)
+        found = signature.primal()(signature.arguments(call.arguments))
+        values = [signature.output_value(o, found, call.arguments) for o in signature.outputs]
+        shapes = own.shapes(call.arguments)
+        return self.whole(call, own, [v.reshape(s) for v, s in zip(values, shapes, strict=True)])

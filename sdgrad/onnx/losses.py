@@ -9,7 +9,7 @@ from typing import Any
 
 from dace import data as dt
 
-from sdgrad.api.gradient import compile_forward
+from sdgrad.api.forward import compile_forward
 from sdgrad.canonicalize.normal_form import normal_form, normalize
 from sdgrad.convert.callables import python_function
 from sdgrad.errors import ArgumentError

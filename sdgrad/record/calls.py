@@ -51,12 +51,13 @@ def splice(
     bound = {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own)}
     results = []
     for name, shape in zip(returned(own), shapes, strict=True):
-        tensor = recorder.declare("t", shape, np.dtype(own.containers[name].dtype.type))
+        container = own.containers[name]
+        tensor = recorder.declare("t", tuple(map(int, container.shape)), np.dtype(container.dtype.type))
         bound[name] = tensor.container
-        results.append(tensor)
+        results.append(tensor if tensor.shape == shape or not shape else recorder.view(tensor, shape))
     symbols = {s: _integer(recorder, given[s]) for s in own.symbols if s in given}
     recorder.splice(own, bound, symbols)
-    return [recorder.array(t) if t.shape else recorder.read(t, ()) for t in results]
+    return [recorder.array(t) if s else recorder.read(t, (0,) * t.rank) for t, s in zip(results, shapes, strict=True)]
 
 
 def closed(recorder: Recorder, value: Any) -> Any:

@@ -36,6 +36,19 @@ def unflatten(form: Form, leaves: Sequence[Any]) -> Any:
     return optree.tree_unflatten(form, leaves)
 
 
+def cotangents_of(value: Any) -> list[Any]:
+    """Return the leaves of a nest of cotangents, None among them."""
+    return optree.tree_leaves(value, none_is_leaf=True, namespace=NAMESPACE)
+
+
+def matched(form: Form, value: Any) -> list[Any]:
+    """Return what a nest like another one has where that has leaves, None among it.
+
+    :raises ValueError: it has another form.
+    """
+    return form.flatten_up_to(value)
+
+
 def is_nest(value: Any) -> bool:
     """True of containers whose parts are arguments of their own."""
     if value is None or isinstance(value, (str, int, float, complex)) or type(value).__module__ == "numpy":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sdgrad.convert.callables import bind_arguments
-from sdgrad.record.nests import Nest, OfLeaves, by_leaves, unflatten
+from sdgrad.convert.callables import bind_arguments, python_function
+from sdgrad.errors import ArgumentError
+from sdgrad.record.calls import example
+from sdgrad.record.nests import Nest, OfLeaves, by_leaves, matched, unflatten
 from sdgrad.runtime.call.device_arrays import dtype_of
 from sdgrad.specialize.argnums import Wrt, arguments_of, names_of, several
 
@@ -50,6 +53,48 @@ class Call:
             else:
                 found += names_of(name, self.f, self.arguments)
         return found
+
+    def positional(self, count: int) -> list[str]:
+        """Return the leaves of the first positional arguments of the call."""
+        return [n for name in self.order[:count] for n in (self.nests[name].names if name in self.nests else (name,))]
+
+    def gradients(self, count: int, values: Mapping[str, Any]) -> tuple:
+        """Return what belongs to the first arguments of the call, one for each; nests like them."""
+        found: list[Any] = []
+        for name in self.order[:count]:
+            found += self.nest(name, values) if name == self.variadic else [self.nest(name, values)]
+        return tuple(found)
+
+    def matching(self, given: Sequence[Any]) -> dict[str, Any]:
+        """Return values for positional arguments, or nests like these, by leaves; None for what has none.
+
+        :raises ArgumentError: a nest is not like its argument.
+        """
+        values = list(given)
+        if self.variadic is not None:
+            k = self.order.index(self.variadic)
+            values[k:] = [tuple(values[k:])]
+        found: dict[str, Any] = {}
+        for name, value in zip(self.order, values, strict=False):
+            if name not in self.nests or value is None:
+                found |= dict.fromkeys(self.nests[name].names) if name in self.nests else {name: value}
+                continue
+            try:
+                found |= zip(self.nests[name].names, matched(self.nests[name].form, value), strict=True)
+            except (ValueError, TypeError) as error:
+                raise ArgumentError(f"what is given for '{name}' is no nest like it: {error}") from None
+        return found
+
+    def examples(self) -> dict[str, Any]:
+        """Return arguments of NumPy's like these, where they are recorded."""
+        return {n: example(v) for n, v in self.arguments.items()}
+
+    @property
+    def variadic(self) -> str | None:
+        """Return the name of the ``*args`` of the function, if it has any."""
+        function = self.f.function if isinstance(self.f, OfLeaves) else self.f
+        kinds = inspect.signature(python_function(function)).parameters.values()
+        return next((p.name for p in kinds if p.kind is p.VAR_POSITIONAL), None)
 
     def nested(self, wrt: Wrt, values: Mapping[str, Any]) -> Any:
         """Return what belongs to leaves in the nests of their arguments; None where there is nothing."""

@@ -12,28 +12,12 @@ from sdgrad.autodiff.differentiate import push_tangents
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.convert.callables import name_of
-from sdgrad.errors import ArgumentError, NotScalarError
+from sdgrad.errors import ArgumentError
 from sdgrad.program.directions import direction_name, in_every_direction, in_given_directions
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.tree import Program
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.signature import Signature, identity
-
-
-def only_output(f: Callable, signature: Signature) -> str:
-    """Return the output of a function that has one."""
-    if len(signature.outputs) != 1:
-        found = len(signature.outputs)
-        raise NotScalarError(f"{name_of(f)} has {found} outputs; a Jacobian is of one")
-    return signature.outputs[0]
-
-
-def result_shape(f: Callable, signature: Signature, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the shape of a function's only result as Python has it: a graph's has one element, Python's none."""
-    shape = tuple(int(n) for n in signature.program.containers[only_output(f, signature)].shape)
-    known = getattr(f, "result_shape", None)
-    return known(arguments) if known is not None else () if shape == (1,) else shape
 
 
 def linearized(
@@ -55,14 +39,20 @@ class Columns:
     f: Callable
     name: str
     mode: str
+    place: int = 0  # of the output among the function's
 
     def identity(self) -> Hashable:
-        return ("jacobian", identity(self.f), self.name, self.mode)
+        return ("jacobian", identity(self.f), self.name, self.mode, self.place)
+
+    def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
+        """Return the shape of the Jacobian: that of the output, and then that of the argument."""
+        result = Signature.of(self.f, arguments).result_shapes()[self.place]
+        return [(*result, *np.shape(as_array(arguments[self.name])))]
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """Return the program in forward or in reverse mode, whichever has fewer directions."""
         signature = Signature.of(self.f, arguments)
-        program, output = signature.program, only_output(self.f, signature)
+        program, output = signature.program, signature.outputs[self.place]
         sizes = [int(np.prod([int(n) for n in program.containers[n].shape])) for n in (self.name, output)]
         forward = self.mode == "forward" or self.mode == "auto" and sizes[0] <= sizes[1]
         mode = "forward" if forward else "reverse"

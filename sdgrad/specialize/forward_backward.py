@@ -6,7 +6,7 @@ import inspect
 import threading
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import config
-from sdgrad.convert.callables import bind_arguments, name_of, python_function
+from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, TapeError
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.naming import is_returned
@@ -22,6 +22,7 @@ from sdgrad.program.tree import Block, writes
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
+from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.signature import Signature, Watching
 from sdgrad.symbolic.evaluate import evaluated
@@ -113,6 +114,7 @@ class Tape:
     outputs: Mapping[str, Any]  # by the names users have for them
     stamps: Mapping[str, int] = field(default_factory=dict)
     memory: Memory | None = None  # of a GPU, where arguments and tape are
+    call: Call | None = None  # with the nests that arguments are
 
     @property
     def nbytes(self) -> int:
@@ -163,10 +165,11 @@ class Forward:
         self.__signature__ = inspect.signature(python_function(self.f))
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Tape]:
-        arguments = bind_arguments(self.f, args, kwargs)
-        tape = self.run(arguments)
-        results = tuple(tape.outputs.values())
-        return (results[0] if len(results) == 1 else results), tape
+        call = Call.of(self.f, args, kwargs)
+        requires = tuple(n for r in self.requires for n in call.leaves(r)) if call.nests else self.requires
+        own = replace(self, f=call.f, requires=requires) if call.nests else self
+        tape = replace(own.run(call.arguments), call=call)
+        return tape.signature.nested(tuple(tape.outputs.values())), tape
 
     def compiled(self, signature: Signature) -> tuple[dict[str, str], Request, Compiled]:
         """Return outputs by the users' names, the request, and the programs of both halves."""
@@ -220,6 +223,8 @@ class Backward:
         :raises TapeError: in checked mode: an argument of the forward call has been changed since.
         """
         tape.check()
+        if tape.call is not None and tape.call.nests:
+            return self.of_nests(tape, tape.call, into, cotangents)
         gradients = self.run(tape, self.seeds(tape, cotangents))
         for name, array in (into or {}).items():
             if name not in gradients:
@@ -228,6 +233,16 @@ class Backward:
             array += own.reshape(np.shape(array))
             gradients[name] = array
         return gradients
+
+    def of_nests(
+        self, tape: Tape, call: Call, into: Mapping[str, Any] | None, cotangents: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return gradients of arguments that are nests, in nests like these."""
+        if into is not None:
+            raise ArgumentError("gradients of nests are not added to others: leave out into=")
+        own = Backward(call.f, tuple(n for r in self.requires for n in call.leaves(r)))
+        found = own(replace(tape, call=None), **cotangents)
+        return {r: call.nest(r, found) for r in self.requires}
 
     def seeds(self, tape: Tape, cotangents: Mapping[str, Any]) -> dict[str, Any]:
         """Return the backward program's seeds: the given cotangents, and zeros for all other outputs."""

@@ -43,6 +43,10 @@ class Pullback:
         request = self.request(signature)
         return [seed_name(o, signature.program, request) for o in request.outputs]
 
+    def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
+        """Return the shapes of the gradients."""
+        return [np.shape(as_array(arguments[n])) for n in self.wanted]
+
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """Return the pullback as a program that returns the gradients."""
         own = {n: arguments[n] for n in self.own}

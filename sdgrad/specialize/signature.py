@@ -193,7 +193,7 @@ class Signature:
         try:
             if isinstance(f, Derived):
                 tree, closure = f.derive(arguments)
-                found = Signature(f, normalize_again(tree), closure)
+                found = Signature(f, normalize_again(tree), closure, numbers=_numbers(f, arguments, tree))
             elif config.frontend == "record" and not needs_dace(f):
                 found = Signature.record(f, arguments)
             else:
@@ -231,6 +231,13 @@ class Signature:
             return found
         written = {self.program.root(w) for node in self.program.body for w in writes(node)}
         return tuple(n for n in self.program.arguments if n in written and self.is_float(n))
+
+    def result_shapes(self) -> list[tuple[int, ...]]:
+        """Return the shapes of the outputs as Python has them: () for numbers."""
+        found = {o: tuple(int(n) for n in self.program.containers[o].shape) for o in self.outputs}
+        one = [o for o, s in found.items() if s == (1,) and is_returned(o)]
+        numbers = one if self.numbers is None else self.numbers
+        return [() if o in numbers else s for o, s in found.items()]
 
     def is_float(self, name: str) -> bool:
         return name in self.program.containers and kind_of(self.program.containers[name].dtype) in ("float", "complex")
@@ -349,6 +356,13 @@ class Same:
 
     def __hash__(self) -> int:
         return id(self.value)
+
+
+def _numbers(f: Derived, arguments: Mapping[str, Any], program: Program) -> frozenset[str] | None:
+    """Return the results of a derived function that are numbers; None if it does not say."""
+    if not hasattr(f, "shapes"):
+        return None
+    return frozenset(n for n, shape in zip(returned(program), f.shapes(arguments), strict=True) if not shape)
 
 
 def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:

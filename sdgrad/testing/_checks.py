@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.api.gradient import grad, vjp
+from sdgrad.api.gradient import grad
 from sdgrad.api.jvp import jvp
+from sdgrad.api.vjp import vjp
 from sdgrad.testing._differences import (
     Derivative,
     Problem,

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 
 from sdgrad.api.gradient import checked
-from sdgrad.convert.callables import bind_arguments, name_of, python_function
+from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import NotScalarError
 from sdgrad.runtime.call.marshalling import as_array, like
+from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.forward_backward import Backward, Forward
 from sdgrad.specialize.pullback import Pullback
 from sdgrad.specialize.signature import Signature
@@ -31,9 +32,9 @@ def function(f: Callable) -> Callable:
 
     @functools.wraps(python_function(f))
     def call(*args: Any, **kwargs: Any) -> Any:
-        arguments = bind_arguments(f, args, kwargs)
-        results = apply(f, arguments)
-        return results[0] if len(results) == 1 else results
+        bound = Call.of(f, args, kwargs)
+        results = apply(bound.f, bound.arguments)
+        return Signature.of(bound.f, bound.arguments).nested(results)
 
     return call
 

@@ -1,0 +1,67 @@
+"""Compile functions without a derivative, by the same pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sdgrad.api.gradient import checked, only_kinds_matter
+from sdgrad.convert.callables import name_of
+from sdgrad.record.operators import RecordingOperators
+from sdgrad.runtime.call.device_arrays import placed, run
+from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
+from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.signature import Signature
+
+
+def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
+    """Compile ``f`` itself by the same pipeline, without a gradient: the yardstick for a gradient's time.
+
+    :returns: a callable with ``f``'s arguments that returns its outputs in fresh arrays.
+    """
+    return ForwardFunction(checked(f), inplace)
+
+
+def in_place(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    """Return what a function returns where it is called in one that is recorded."""
+    return RecordingOperators().call(f, *args, **kwargs)
+
+
+@dataclass
+class ForwardFunction:
+    """``compile_forward(f)``: compiled on demand, once for each signature."""
+
+    f: Callable
+    inplace: bool
+    prepared: dict[Kinds, Direct] = field(default_factory=dict, init=False, repr=False, compare=False)
+    flat: dict[Callable, ForwardFunction] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.__name__ = name_of(self.f)
+
+    def recorded(self, recorder: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Call the function in one that is recorded."""
+        return in_place(self.f, args, kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kinds = kinds_of(args) if not kwargs else None
+        if kinds in self.prepared:
+            results = tuple(self.prepared[kinds](args))
+            return results[0] if len(results) == 1 else results
+        call = Call.of(self.f, args, kwargs)
+        if call.nests:
+            own = self.flat.setdefault(call.f, ForwardFunction(call.f, self.inplace))
+            return own(*call.arguments.values())
+        memory, models = placed(call.arguments)
+        signature = Signature.of(self.f, models, memory is not None)
+        program = signature.primal()
+        found = run(program, signature.arguments(call.arguments), memory, self.inplace)
+        results = tuple(signature.output_value(o, found, call.arguments) for o in signature.outputs)
+        if kinds is not None and not self.inplace and only_kinds_matter(self.f, signature, args):
+            shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))
+            if (direct := Direct.of(program, list(call.arguments), args, (), shapes)) is not None:
+                self.prepared[kinds] = direct
+        return signature.nested(results)

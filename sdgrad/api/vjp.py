@@ -1,0 +1,76 @@
+"""Pull cotangents back through a function: ``vjp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdgrad.api.forward import in_place
+from sdgrad.errors import ArgumentError
+from sdgrad.record.functions.table import active, holds_recorded
+from sdgrad.record.nests import cotangents_of
+from sdgrad.runtime.call.device_arrays import dtype_of, is_resident, saved
+from sdgrad.runtime.call.marshalling import is_tensor, like
+from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.forward_backward import Backward, Forward
+from sdgrad.specialize.nested_calls import spliced
+from sdgrad.specialize.pullback import Pullback
+
+
+def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
+    """Return ``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
+
+    :returns: ``(outputs, pullback)``. ``pullback(*cotangents)`` takes one cotangent for each output, of its shape (None
+        for integers, and where it is zero), or one nest of them like the nest that ``f`` returns. It returns a tuple
+        with one gradient for each positional argument: None where that is not floating point, a nest like the argument
+        where that is one. The arguments are those of this call, even if the caller changes the arrays afterwards.
+    """
+    call = Call.of(f, args, kwargs)
+    wanted = tuple(n for n in call.positional(len(args)) if dtype_of(call.arguments[n]).kind in "fc")
+    if holds_recorded([args, kwargs]):
+        return _recorded(f, args, kwargs, call, wanted)
+    tape = Forward(call.f, wanted, None, "least", strong_zero).run({n: saved(v) for n, v in call.arguments.items()})
+    outputs = list(tape.outputs)
+
+    def pullback(*cotangents: Any) -> tuple:
+        given = _flat(cotangents, len(outputs))
+        named = {n: c for n, c in zip(outputs, given, strict=True) if c is not None}
+        found = Backward(call.f, wanted)(tape, **named)
+        return call.gradients(len(args), {n: _in_kind_of(found[n], call.arguments[n]) for n in wanted})
+
+    kind = next((v for v in call.arguments.values() if is_tensor(v)), None)
+    results = [_in_kind_of(v, kind) if kind is not None else v for v in tape.outputs.values()]
+    return tape.signature.nested(results), pullback
+
+
+def _flat(cotangents: Sequence[Any], count: int) -> list[Any]:
+    """Return one cotangent for each output, from as many, or from one nest of them."""
+    given = list(cotangents)
+    if len(given) != count:
+        given = cotangents_of(given)
+    if len(given) != count:
+        raise ArgumentError(f"expected {count} cotangents, one for each output, found {len(given)}")
+    return given
+
+
+def _recorded(f: Callable, args: tuple, kwargs: dict, call: Call, wanted: tuple[str, ...]) -> tuple[Any, Callable]:
+    """Return outputs and pullback in a function that is recorded."""
+    recorder = active()
+    outputs = in_place(f, args, kwargs)
+    own = Pullback(call.f, tuple(call.arguments), wanted)
+
+    def pullback(*cotangents: Any) -> tuple:
+        seeds = own.cotangents(call.examples())
+        named = dict(zip(seeds, _flat(cotangents, len(seeds)), strict=True))
+        if any(c is None for c in named.values()):
+            raise ArgumentError("a pullback inside of a function takes a cotangent for each output: give zeros")
+        found = dict(zip(wanted, spliced(recorder, own, {**call.arguments, **named}), strict=True))
+        return call.gradients(len(args), found)
+
+    return outputs, pullback
+
+
+def _in_kind_of(result: Any, original: Any) -> Any:
+    return result if is_resident(result) else like(np.asarray(result), original)

@@ -1,0 +1,54 @@
+"""Make the derivative of a function in one direction a function itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sdgrad.autodiff.differentiate import push_tangents
+from sdgrad.autodiff.forward import tangent_name
+from sdgrad.autodiff.request import Request
+from sdgrad.program.functions import returning
+from sdgrad.program.naming import own_arguments
+from sdgrad.program.rename import renamed_program
+from sdgrad.program.tree import Program
+from sdgrad.specialize.signature import Signature, identity
+
+
+@dataclass
+class Pushed:
+    """Map arguments of ``f`` and tangents of some of them to ``f``'s outputs and their tangents, as a program.
+
+    The tangents are arguments by the names that :meth:`tangent` gives.
+    """
+
+    f: Callable
+    own: tuple[str, ...]  # the arguments of f
+    moved: tuple[str, ...]
+
+    def identity(self) -> Hashable:
+        return ("pushed", identity(self.f), self.own, self.moved)
+
+    def tangent(self, name: str) -> str:
+        """Return the argument that is the tangent of another one."""
+        return f"tangent_of_{name}"
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """Return the program that computes the outputs and their tangents."""
+        signature = self.inner(arguments)
+        program = signature.program
+        present = tuple(n for n in self.moved if n in program.containers)
+        pushed = push_tangents(program, Request(present, signature.outputs, accumulate=False))
+        places = {tangent_name(n, program): self.tangent(n) for n in present}
+        renamed = renamed_program(pushed, places)
+        dots = [tangent_name(o, program) for o in signature.outputs]
+        taken = [*own_arguments(program), *places.values()]
+        return returning(renamed, taken, [*signature.outputs, *dots], [], {}), signature.closure
+
+    def inner(self, arguments: Mapping[str, Any]) -> Signature:
+        return Signature.of(self.f, {n: arguments[n] for n in self.own})
+
+    def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
+        """Return the shapes of the outputs and of their tangents."""
+        return 2 * self.inner(arguments).result_shapes()
