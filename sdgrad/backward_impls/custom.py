@@ -18,7 +18,8 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.canonicalize.normal_form import normal_form, normalize
+from sdgrad.canonicalize.normal_form import in_normal_form, normal_form, normalize
+from sdgrad.config import config
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.program.arrays import cleared, moved
@@ -28,9 +29,11 @@ from sdgrad.program.inline import inline
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.names import Names
 from sdgrad.program.naming import returned
+from sdgrad.program.passes import Target
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, reads, writes
 from sdgrad.program.window import Window, whole_window
+from sdgrad.record.function import record
 from sdgrad.symbolic.expr import same
 
 
@@ -71,9 +74,23 @@ def parsed(function, call: CustomCall, program: Program) -> Program:
         else:
             raise _problem(call, f"its rule asks for '{parameter}', which has a constant value", "write the constant")
     key = (function, str({n: (str(d.dtype), str(d.shape), type(d)) for n, d in descs.items()}), str(symbols))
+    if config.frontend == "record":
+        if (key, "recorded") not in rule.parsed:
+            rule.parsed[key, "recorded"] = _recorded_rule(function, {**descs, **symbols}, call)
+        return rule.parsed[key, "recorded"]
     if key not in rule.parsed:
         rule.parsed[key] = normalize(parse_for_descriptors(function, descs, symbols), own=True)
     return rule.parsed[key]
+
+
+def _recorded_rule(function: Callable, arguments: Mapping[str, object], call: CustomCall) -> Program:
+    """Record a rule for variables like these."""
+    order = [p for p in names_of(function) if p in arguments]
+    found = record(function, {n: arguments[n] for n in order})
+    if found.closure:
+        hint = "make it an argument of the function, which the rule asks for by name"
+        raise _problem(call, f"its rule reads an array that is no argument: {', '.join(found.closure)}", hint)
+    return in_normal_form(found.program, Target(python=True))
 
 
 def _desc(operand: Operand, program: Program) -> dt.Data:

@@ -160,12 +160,24 @@ class custom_region:  # noqa: N801  (used like a function)
 
     def __init__(self, vjp: Callable | None = None, *, jvp: Callable | None = None) -> None:
         self.rule = CustomRule(getattr(vjp or jvp, "__name__", "region"), None, vjp, jvp)
+        self.open: list[Any] = []  # what is being recorded of it
 
     def __enter__(self) -> None:
-        return None
+        HOOKS.enter(self)
 
     def __exit__(self, *error: object) -> None:
-        return None
+        HOOKS.leave(self, error[1])
+
+
+class Hooks:
+    """What a recorder does at the beginning and at the end of a region: set by the recorder."""
+
+    enter: Callable[[custom_region], None]
+    leave: Callable[[custom_region, Any], None]
+
+
+HOOKS = Hooks()
+HOOKS.enter, HOOKS.leave = lambda region: None, lambda region, error: None
 
 
 class Marker(dace.named):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import sdgrad.record.functions.detached
 import sdgrad.record.functions.linalg
 import sdgrad.record.functions.parts
 import sdgrad.record.functions.python  # noqa: F401  (these three register rules)

@@ -88,6 +88,13 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:
     """Return what stands for an argument: recorded arrays and numbers; all else is itself."""
+    if isinstance(value, dt.Scalar):
+        value = value.dtype.type(0)
+    if isinstance(value, dt.Array):
+        tensor = recorder.declare(name, value.shape, value.dtype.type, argument=True)
+        return Array(recorder, Storage(name, None, recorder.blocks[0], None), tensor)
+    if isinstance(value, sympy.Basic):
+        return recorder.symbolic(value, ONLY_DATA)
     if isinstance(value, np.ndarray):
         tensor = recorder.declare(name, value.shape, value.dtype, argument=True)
         return Array(recorder, Storage(name, None, recorder.blocks[0], None), tensor)

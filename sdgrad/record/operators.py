@@ -17,7 +17,9 @@ from dace.frontend.python.parser import DaceProgram
 from sdgrad.convert.functions import converted, is_converted
 from sdgrad.convert.operators import Handler, Names, Operators, State
 from sdgrad.errors import ParseError
+from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
+from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
 from sdgrad.record.functions.table import (
@@ -165,6 +167,9 @@ class RecordingOperators(Operators):
         if isinstance(function, MethodType):
             return self.call(function.__func__, function.__self__, *args, **kwargs)
         if isinstance(function, FunctionType) and not _known_function(function):
+            rule = getattr(function, ATTRIBUTE, None)
+            if rule is not None:
+                return call_with_rule(self.converted(function), function, rule, args, kwargs)
             return self.converted(function)(*args, **kwargs)
         own_kind = function if isinstance(function, type) else type(function)
         if _is_users(own_kind):

@@ -29,6 +29,7 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast
 
 WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128), bool: np.dtype(bool)}
+OUTSIDE = "an array that the function did not make is written: pass it as an argument"
 ONLY_DATA: Origin = frozenset({DATA})
 
 
@@ -301,11 +302,11 @@ class Recorder(Builder):
             content = array.copy()
             self.reads.contents.append(Content(read or array, content))
             found = self.known(content)
-            found.storage.writable = False
+            found.storage.readonly = OUTSIDE
         else:
             tensor = self.input("hidden", array)
             self.inputs[tensor.container] = read or array
-            storage = Storage(tensor.container, None, self.blocks[0], None, writable=False, outside=array)
+            storage = Storage(tensor.container, None, self.blocks[0], None, readonly=OUTSIDE, outside=array)
             found = Array(self, storage, tensor)
         self.outer[id(array)] = (array, found)
         return found
@@ -333,7 +334,7 @@ class Recorder(Builder):
             name = self.names.fresh("outer")
             tensor = self.declare(name, value.tensor.shape, value.dtype, argument=True)
             self.inputs[name] = value
-            found = Array(self, Storage(name, None, self.blocks[0], None, writable=False), tensor)
+            found = Array(self, Storage(name, None, self.blocks[0], None, readonly=OUTSIDE), tensor)
         self.outer[id(value)] = (value, found)
         return found
 

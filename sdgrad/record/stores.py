@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element
 from sdgrad.record.elementwise import prepared, read
 from sdgrad.record.indexing import (
@@ -34,8 +35,8 @@ def store(array: Any, index: Any, value: Any) -> None:
         raise TypeError("a number does not support item assignment")
     parts = expanded(array, index)
     recorder: Recorder = array.recorder
-    if not array.storage.writable:
-        raise ValueError("assignment destination is read-only")
+    if array.storage.readonly:
+        raise ParseError(array.storage.readonly)
     if _stays_known(array, parts, value):
         array.known[tuple(content_of(p) if isinstance(p, Array) else p for p in parts)] = (
             value.known if isinstance(value, Array) else value

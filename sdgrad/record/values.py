@@ -39,7 +39,7 @@ class Storage:
     known: np.ndarray | None
     block: list
     site: Any
-    writable: bool = True
+    readonly: str = ""  # why it must not be written
     read_inside: bool = False  # its known content was read in a loop or an arm that began after it was made
     partners: list[Storage] = field(default_factory=list)
     stale: str = ""

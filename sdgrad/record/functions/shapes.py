@@ -115,7 +115,9 @@ def expand_dims(a: Any, axis: Any) -> Any:
 def broadcast_to(a: Any, shape: Any) -> Any:
     a = array(a)
     wanted = shape_of(shape)
-    storage = Storage(a.storage.name, a.storage.known, a.storage.block, a.storage.site, writable=False)
+    storage = Storage(
+        a.storage.name, a.storage.known, a.storage.block, a.storage.site, readonly="assignment destination is read-only"
+    )
     known = None if a.known is None else np.broadcast_to(a.known, wanted)
     if known is not None:
         return a.recorder.known(known.copy())

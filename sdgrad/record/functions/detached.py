@@ -1,0 +1,27 @@
+"""Take values as constants: ``stop_gradient``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdgrad.frontend.stop_gradient import stop_gradient
+from sdgrad.record.elementwise import compute, kind
+from sdgrad.record.functions.creation import copy
+from sdgrad.record.functions.table import operand, rule
+from sdgrad.record.values import Array, is_recorded
+
+DETACHED = "sdgrad_detached"
+
+
+@rule(stop_gradient)
+def detached(x: Any) -> Any:
+    """Return a value of its own through which no derivative passes."""
+    value = operand(x)
+    if not is_recorded(value):
+        return x
+    dtype = np.dtype(kind(value))
+    if dtype.kind not in "fc":
+        return copy(value) if isinstance(value, Array) else x
+    return compute(f"{DETACHED}({{0}})", [value], [dtype], dtype, getattr(value, "weak", False))
