@@ -167,7 +167,7 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
         {n: gradient_name(n, normalized) if n in request.inputs else None for n in names},
         several(wrt),
     )
-    closure = {n: np.asarray(as_array(v)) for n, v in signature.closure.items()}
+    closure = {n: np.asarray(as_array(v)) for n, v in signature.now().items()}
     return GradientProgram(layout, program, closure)
 
 

@@ -13,7 +13,7 @@ from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NotScalarError
-from sdgrad.record.functions.table import active, holds_recorded
+from sdgrad.record.functions.table import active, holds_recorded, rule
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.arguments import Call
@@ -159,3 +159,8 @@ def _tangent(value: Any, primal: Any, name: str, memory: Memory | None = None) -
     if dtype.kind not in "fc":
         raise ArgumentError(f"argument '{name}' is {dtype}: only floating-point arguments have tangents; give None")
     return matching(value, primal, f"tangent of '{name}'", memory)
+
+
+rule(jvp)(jvp)
+rule(linearize)(linearize)
+rule(hvp)(hvp)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sdgrad.api.forward import in_place
 from sdgrad.errors import ArgumentError
-from sdgrad.record.functions.table import active, holds_recorded
+from sdgrad.record.functions.table import active, holds_recorded, rule
 from sdgrad.record.nests import cotangents_of
 from sdgrad.runtime.call.device_arrays import dtype_of, is_resident, saved
 from sdgrad.runtime.call.marshalling import is_tensor, like
@@ -74,3 +74,6 @@ def _recorded(f: Callable, args: tuple, kwargs: dict, call: Call, wanted: tuple[
 
 def _in_kind_of(result: Any, original: Any) -> Any:
     return result if is_resident(result) else like(np.asarray(result), original)
+
+
+rule(vjp)(vjp)

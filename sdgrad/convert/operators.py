@@ -223,6 +223,10 @@ class Operators:
         return then() if condition else otherwise()
 
     # -- stores
+    def bound(self, name: str, value: Any) -> Any:
+        """Return a value that a variable is bound to."""
+        return value
+
     def store(self, owner: Any, index: Any, value: Any) -> None:
         owner[index] = value
 

@@ -195,6 +195,8 @@ class Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = self.visit(node.value)
         if all(_plain(t) for t in node.targets):
+            if isinstance(node.targets[0], ast.Name) and _computes(node.value):
+                node.value = self._operator("bound", ast.Constant(node.targets[0].id), node.value, at=node.value)
             return node
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
             return self._stored(node.targets[0], node.value, node)
@@ -359,6 +361,11 @@ class Rewriter(ast.NodeTransformer):
 def _plain(target: ast.expr) -> bool:
     """True if an assignment to a target is left to Python: names and attributes."""
     return not any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(target))
+
+
+def _computes(value: ast.expr) -> bool:
+    """True of expressions whose value may be new: neither a name nor a constant."""
+    return not isinstance(value, (ast.Name, ast.Constant))
 
 
 def _thunk(value: ast.expr) -> ast.expr:

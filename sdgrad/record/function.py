@@ -80,7 +80,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     recorder.flush()
     recorder.reads.write_back()
     arrays = [n for n in (*own, *recorder.inputs) if n in recorder.containers]
-    program = recorder.program([*arrays, *results])
+    program = recorder.labelled(recorder.program([*arrays, *results]))
     numbers = frozenset(n for n, rank in results.items() if not rank)
     guards = recorder.reads.guards()
     return Recording(program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers)

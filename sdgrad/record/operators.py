@@ -284,6 +284,11 @@ class RecordingOperators(Operators):
         return state.get(name)
 
     # -- stores
+    def bound(self, name: str, value: Any) -> Any:
+        if is_recorded(value):
+            value.recorder.call_it(name, value)
+        return value
+
     def store(self, owner: Any, index: Any, value: Any) -> None:
         if isinstance(owner, np.ndarray):
             raise ParseError("an array that the function did not make is written: pass it as an argument")

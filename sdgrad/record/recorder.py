@@ -18,7 +18,22 @@ from dace import data as dt
 
 from sdgrad.convert.rewrite import OPERATORS
 from sdgrad.errors import ParseError
-from sdgrad.program.tree import SCALAR, Container, Instr, Leaf, Let, Load, Node, Source, Store, SymbolAssign, Value
+from sdgrad.program.naming import all_names
+from sdgrad.program.rename import renamed_program
+from sdgrad.program.tree import (
+    SCALAR,
+    Container,
+    Instr,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    Program,
+    Source,
+    Store,
+    SymbolAssign,
+    Value,
+)
 from sdgrad.record.builder import Builder, is_uniform
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
 from sdgrad.record.reads import Content, Reads
@@ -56,6 +71,7 @@ class Recorder(Builder):
     sites: dict[Any, int] = field(default_factory=dict)
     loops: set[str] = field(default_factory=set)  # indices of recorded loops
     least: dict[str, Any] = field(default_factory=dict)  # the least values of loop indices, where these are known
+    labels: dict[str, str] = field(default_factory=dict)  # names of variables, by container
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 
     # -- places in the user's code
@@ -81,6 +97,8 @@ class Recorder(Builder):
             number = reference()
             if number is not None and number.name is not None:
                 container = self.scalar(number.dtype)
+                if number.label is not None:
+                    self.labels[container] = number.label
                 run.body.append(Store(container, SCALAR, number.name))
                 number.tensor, number.name = Tensor(self, container, (), number.dtype), None
         if any(isinstance(i, Store) for i in run.body):
@@ -89,6 +107,24 @@ class Recorder(Builder):
     def scalar(self, dtype: Any) -> str:
         """Declare memory for one number."""
         return self.declare("s", (), dtype).container
+
+    def call_it(self, name: str, value: Any) -> None:
+        """Give a value the name of the variable that it is bound to, unless it has one."""
+        if isinstance(value, Number):
+            if value.name is not None and value.label is None:
+                value.label = name
+        elif value.storage.known is None and value.storage.name not in self.labels:
+            container = self.containers.get(value.storage.name)
+            if container is not None and container.desc.transient and value.tensor.place is None:
+                self.labels[value.storage.name] = name
+
+    def labelled(self, program: Program) -> Program:
+        """Return the program with the names of variables for containers that were bound to such."""
+        names, places = all_names(program), {}
+        for container, label in self.labels.items():
+            if container in program.containers:
+                places[container] = names.fresh(label)
+        return renamed_program(program, places) if places else program
 
     @contextlib.contextmanager
     def _leaf(self, params: Sequence, sequential: bool = False) -> Iterator[None]:
@@ -304,7 +340,8 @@ class Recorder(Builder):
             found = self.known(content)
             found.storage.readonly = OUTSIDE
         else:
-            tensor = self.input("hidden", array)
+            name = read.key if read is not None else None
+            tensor = self.input(name if isinstance(name, str) and name.isidentifier() else "hidden", array)
             self.inputs[tensor.container] = read or array
             storage = Storage(tensor.container, None, self.blocks[0], None, readonly=OUTSIDE, outside=array)
             found = Array(self, storage, tensor)

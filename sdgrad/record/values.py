@@ -114,7 +114,7 @@ class Number(Recorded):
     :param origin: what its value depends on: arguments, loops, or :data:`DATA`.
     """
 
-    __slots__ = ("__weakref__", "dtype", "expr", "name", "origin", "outer", "recorder", "tensor", "weak")
+    __slots__ = ("__weakref__", "dtype", "expr", "label", "name", "origin", "outer", "recorder", "tensor", "weak")
 
     shape: tuple[Dim, ...] = ()
     ndim = 0
@@ -132,6 +132,7 @@ class Number(Recorded):
     ) -> None:
         self.recorder, self.dtype, self.weak, self.origin = recorder, np.dtype(dtype), weak, origin
         self.expr, self.name, self.tensor = expr, name, tensor
+        self.label: str | None = None  # the variable that it is bound to
         self.outer: Number | None = None  # what it is in the recording around this one
 
     def __getattr__(self, name: str) -> Any:

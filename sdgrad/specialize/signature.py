@@ -245,8 +245,11 @@ class Signature:
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments the graph has: unused ones and constants drop out."""
         known = set(self.program.arguments) | set(self.program.symbols)
-        now = {n: v.again() if isinstance(v, Read) else v for n, v in self.closure.items()}
-        return {n: v for n, v in given.items() if n in known} | now
+        return {n: v for n, v in given.items() if n in known} | self.now()
+
+    def now(self) -> dict[str, Any]:
+        """Return what the program takes besides the arguments, as it is now."""
+        return {n: v.again() if isinstance(v, Read) else v for n, v in self.closure.items()}
 
     def nested(self, results: Sequence[Any]) -> Any:
         """Return results as the function does: one, a tuple, or any nest of them."""

@@ -210,13 +210,13 @@ class Prepared:
         outputs = tuple(output_names(signature).values())
         order = tuple(arguments)
         if not wanted or not provides:
-            half = Half.of(signature.primal(), signature.closure, sizes, device)
+            half = Half.of(signature.primal(), signature.now(), sizes, device)
             return None if half is None else Prepared(function, order, (), signature, outputs, forward=half)
         _, request, programs = Forward(function, wanted, provides).compiled(signature)
         if programs.halves is None:
             return None
-        first = Half.of(programs.forward, signature.closure, sizes, device)
-        second = Half.of(programs.backward, signature.closure, sizes, device)
+        first = Half.of(programs.forward, signature.now(), sizes, device)
+        second = Half.of(programs.backward, signature.now(), sizes, device)
         if first is None or second is None:
             return None
         return Prepared(

@@ -76,12 +76,16 @@ class CompiledProgram:
         :param sizes: values of symbols that no shape determines.
         """
         static = all(slot.shape is not None for slot in self.slots)
-        symbols = {} if static else {**(sizes or {}), **solve_symbols(self.descs, dict(given))}
+        symbols = {} if static else {**self._integers(given), **(sizes or {}), **solve_symbols(self.descs, dict(given))}
         call = {slot.name: _argument(slot, given, symbols, inplace) for slot in self.slots}
         extra = {k: v for k, v in {**symbols, **given}.items() if k in self.symbols}
         passed = {self.spelled.get(n, n): v for n, v in call.items()} if self.spelled else call
         self.library({**passed, **extra})
         return call
+
+    def _integers(self, given: Mapping[str, Any]) -> dict[str, int]:
+        """Return the arguments that are symbols, which sizes may be made of."""
+        return {n: int(v) for n, v in given.items() if n in self.symbols and isinstance(v, (int, np.integer))}
 
 
 def _argument(slot: Slot, given: Mapping[str, Any], symbols: dict[str, int], inplace: bool) -> Any:
