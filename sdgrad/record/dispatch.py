@@ -8,94 +8,134 @@ from typing import Any
 import numpy as np
 
 import sdgrad.record.functions.detached
-import sdgrad.record.functions.linalg
-import sdgrad.record.functions.parts
-import sdgrad.record.functions.python  # noqa: F401  (these three register rules)
+import sdgrad.record.functions.fourier
+import sdgrad.record.functions.matrices
+import sdgrad.record.functions.python
+import sdgrad.record.functions.special
+import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError
-from sdgrad.record.elementwise import apply, kind
-from sdgrad.record.functions.reductions import product_of, reduced
-from sdgrad.record.functions.table import FUNCTIONS, all_known, array, content, operand, own, wrapped
+from sdgrad.record.elementwise import apply
+from sdgrad.record.functions.reductions import reduced, sum_type
+from sdgrad.record.functions.scans import accumulated
+from sdgrad.record.functions.special import logsumexp
+from sdgrad.record.functions.table import (
+    FUNCTIONS,
+    MAKERS,
+    WRITERS,
+    all_known,
+    array,
+    content,
+    full_name,
+    into,
+    operand,
+    own,
+    wrapped,
+)
 from sdgrad.record.indexing import expanded, view
 from sdgrad.record.restart import Restart
-from sdgrad.record.stores import accumulate, store
+from sdgrad.record.stores import accumulate
 from sdgrad.record.values import DATA, RULES, Array, Number
 
 REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
+TRUTHS = {np.logical_and: np.all, np.logical_or: np.any}
+ACCUMULATED = {np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or}
+WITHOUT_EFFECT = {"order", "subok", "casting"}
 
 
 def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Return a universal function, or one of its methods, of recorded values."""
     inputs = tuple(map(own, inputs))
-    if method == "reduce":
-        return _reduce(function, *inputs, **kwargs)
-    if method == "accumulate" and function in (np.add, np.multiply):
-        return FUNCTIONS[np.cumsum if function is np.add else np.cumprod](
-            inputs[0], *(inputs[1:] or (kwargs.get("axis", 0),))
-        )
-    if method == "outer":
-        a, b = map(array, inputs)
-        wide = view(a, [slice(None)] * a.ndim + [None] * b.ndim)
-        return ufunc(function, "__call__", (wide, b), {})
     if method == "at":
         target, index, *value = inputs
         return _at(function, target, index, *value)
-    if method != "__call__":
-        raise ParseError(f"numpy.{function.__name__}.{method} has no rule")
-    out = kwargs.get("out")
-    (out,) = out if isinstance(out, tuple) else (out,)
-    inputs, rest = inputs[: function.nin], inputs[function.nin :]
-    out = rest[0] if rest else out
-    if function in (np.matmul, np.vecdot):
-        found = product_of(*inputs)
-    else:
-        operands = [operand(x) for x in inputs]
-        found = _known(function, operands) if all_known(operands) else apply(function, operands, kwargs.get("dtype"))
-    if kwargs.get("where", True) is not True:
-        if out is None:
-            raise ParseError(f"numpy.{function.__name__}(where=) leaves elements undefined: pass out= as well")
-        found = FUNCTIONS[np.where](kwargs["where"], found, out)
-    return found if out is None else _into(out, found)
+    kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
+    out, where = kwargs.pop("out", None), kwargs.pop("where", True)
+    out = out if isinstance(out, tuple) else (out,)
+    if method == "__call__":
+        inputs, rest = inputs[: function.nin], inputs[function.nin :]
+        found = _called(function, inputs, **kwargs)
+        return _put(function, found, rest or out, where)
+    if where is not True:
+        kwargs["where"] = where
+    rules: dict[str, Callable] = {"reduce": _reduce, "accumulate": accumulated, "outer": _outer}
+    if method not in rules or method == "accumulate" and function not in ACCUMULATED:
+        raise ParseError(f"numpy.{function.__name__}.{method} is not recorded; write a loop")
+    found = rules[method](function, *inputs, **kwargs)
+    return found if out[0] is None else into(out, found)
+
+
+def _called(function: np.ufunc, inputs: Sequence[Any], dtype: Any = None, **kwargs: Any) -> Any:
+    """Return a universal function of recorded values, by its rule or its template."""
+    if function in FUNCTIONS:
+        return FUNCTIONS[function](*inputs, **({} if dtype is None else {"dtype": dtype}), **kwargs)
+    if kwargs:
+        raise ParseError(f"numpy.{function.__name__}({min(kwargs)}=) is not recorded")
+    operands = [operand(x) for x in inputs]
+    return _known(function, operands) if all_known(operands) else apply(function, operands, dtype)
+
+
+def _put(function: np.ufunc, found: Any, out: Any, where: Any) -> Any:
+    """Write what a universal function gives to where it is wanted."""
+    if all(o is None for o in out):
+        if where is True:
+            return found
+        raise ParseError(f"numpy.{function.__name__}(where=) leaves elements undefined: pass out= as well")
+    results = found if function.nout > 1 else (found,)
+    chosen = [r if where is True else FUNCTIONS[np.where](where, r, o) for r, o in zip(results, out, strict=True)]
+    written = tuple(r if o is None else into(o, r) for r, o in zip(chosen, out, strict=True))
+    return written if function.nout > 1 else written[0]
+
+
+def _outer(function: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
+    first, second = map(array, (a, b))
+    wide = view(first, [slice(None)] * first.ndim + [None] * second.ndim)
+    return _called(function, (wide, second), **kwargs)
 
 
 def _known(function: np.ufunc, operands: Sequence[Any]) -> Any:
     return wrapped(function(*content(list(operands))))
 
 
-def _into(out: Any, found: Any) -> Any:
-    """Write a result into an array that exists, and return that."""
-    if not isinstance(out, Array):
-        raise ParseError("an array that the function did not make is written: pass it as an argument")
-    if not np.can_cast(np.dtype(kind(found)), out.dtype, "same_kind"):
-        raise TypeError(f"cannot cast a result of type {np.dtype(kind(found))} into an array of type {out.dtype}")
-    store(out, Ellipsis, found)
-    return out
-
-
 def _reduce(
-    function: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+    function: np.ufunc,
+    a: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    **more: Any,
 ) -> Any:
+    """Return a reduction; all of an array's axes are gone over if the axis is None."""
+    if function in TRUTHS and dtype is None and initial is None:
+        return FUNCTIONS[TRUTHS[function]](a, axis, keepdims=keepdims, **more)
+    if function is np.logaddexp and dtype is None and initial is None and not more:
+        return logsumexp(a, axis, keepdims=keepdims)
     if function not in REDUCED:
-        raise ParseError(f"numpy.{function.__name__}.reduce has no rule")
-    a = array(a)
-    return reduced(a, REDUCED[function], axis, keepdims, np.dtype(dtype) if dtype is not None else a.dtype)
+        raise ParseError(f"numpy.{function.__name__}.reduce is not recorded; write a loop")
+    x = array(a)
+    inner = sum_type(x, dtype) if REDUCED[function] in ("sum", "prod") else np.dtype(dtype or x.dtype)
+    return reduced(x, REDUCED[function], axis, keepdims, inner, initial=initial, **more)
 
 
 def _at(function: np.ufunc, target: Array, index: Any, value: Any = None) -> None:
     """Do ``np.add.at(target, index, value)``: repeated indices add up."""
     if function not in (np.add, np.subtract):
-        raise ParseError(f"numpy.{function.__name__}.at has no rule")
-    accumulate(target, expanded(target, index), -value if function is np.subtract else value)
+        raise ParseError(f"numpy.{function.__name__}.at is not recorded; write a loop")
+    if target.storage.readonly:
+        raise ParseError(target.storage.readonly)
+    accumulate(target, expanded(target, index), np.negative(value) if function is np.subtract else value)
 
 
 def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return another function of NumPy's of recorded values."""
     args, kwargs = tuple(map(own, args)), {k: own(v) for k, v in kwargs.items()}
-    if all_known([args, kwargs]):
-        return wrapped(of(*content(args), **content(kwargs)))
     rule = FUNCTIONS.get(of)
+    if all_known([args, kwargs]) and of not in WRITERS and "out" not in kwargs:
+        return wrapped(of(*content(args), **content(kwargs)))
     if rule is None:
-        raise ParseError(f"{of.__module__}.{of.__name__} has no derivative here: no rule is known")
-    return rule(*args, **kwargs)
+        raise ParseError(f"{full_name(of)} has no derivative here: no rule is known")
+    found = rule(*args, **kwargs)
+    return wrapped(found) if of in MAKERS else found
 
 
 def truth(value: Any) -> bool:

@@ -30,6 +30,29 @@ def static_axis(axis: Any, rank: int) -> int:
     return own % rank
 
 
+def several(value: Any) -> list[Any]:
+    """Return an argument that is one thing or a sequence of them as a list."""
+    return list(value) if isinstance(value, (tuple, list, Array, np.ndarray)) else [value]
+
+
+def axes_of(axis: Any, rank: int) -> list[int]:
+    """Return the axes that a function goes over, in order; None is all of them.
+
+    :raises ValueError: one is named twice.
+    """
+    if axis is None:
+        return list(range(rank))
+    found = sorted(static_axis(d, rank) for d in several(axis))
+    if len(set(found)) < len(found):
+        raise ValueError("duplicate value in 'axis'")
+    return found
+
+
+def lines(rank: int, axis: int, part: Any) -> tuple[Any, ...]:
+    """Return the index that takes a part along one axis, and all of the others."""
+    return tuple(part if d == axis else slice(None) for d in range(rank))
+
+
 def settled(size: Any) -> Any:
     """Return a size as Python's integer if only arguments decide it: these are fixed."""
     if isinstance(size, Number) and size.origin and all(o[0] == "argument" for o in size.origin):

@@ -1,4 +1,4 @@
-"""Make arrays: from numbers and nests, filled, in other types, triangles."""
+"""Make arrays: from numbers and nests, filled, in other types, at equal distances."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from dace.symbolic import int_floor
 
-from sdgrad.record.elementwise import apply, common, compute, kind
+from sdgrad.record.elementwise import common, compute, kind
 from sdgrad.record.functions.arguments import recorder_of, settled, shape_of, static
-from sdgrad.record.functions.table import array, holds_recorded, operand, rule
+from sdgrad.record.functions.table import array, holds_recorded, known, operand, rule
 from sdgrad.record.indexing import expanded, view
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.stores import fill
@@ -17,30 +17,56 @@ from sdgrad.record.values import Array, Number, is_recorded
 
 
 # -- types
-def astype(a: Any, dtype: Any, *args: Any, copy: bool = True, **kwargs: Any) -> Any:
+@rule(method="astype")
+def astype(a: Any, dtype: Any, *, casting: str = "unsafe", copy: bool = True) -> Any:
     """Return an array, or a number, in another type."""
     wanted = np.dtype(dtype)
     x = operand(a)
-    if wanted.kind in "iu" and kind(x) in (float,) or getattr(x, "dtype", wanted).kind == "f" and wanted.kind in "iu":
-        return compute("int64({0})" if wanted == np.int64 else f"{wanted.name}({{0}})", [x], [x.dtype], wanted)
+    if not is_recorded(x):
+        return np.asarray(x).astype(wanted)[()]
+    own = np.dtype(kind(x))
+    if not np.can_cast(own, wanted, casting):  # type: ignore[arg-type]
+        raise TypeError(f"cannot cast from {own} to {wanted} according to the rule {casting!r}")
+    if not copy and own == wanted:
+        return a
+    if own.kind == "c" and wanted.kind not in "bc":
+        x, own = compute("real({0})", [x], [own], np.empty(0, own).real.dtype), np.empty(0, own).real.dtype
+    if own.kind == "f" and wanted.kind in "iu":
+        return compute("int64({0})" if wanted == np.int64 else f"{wanted.name}({{0}})", [x], [own], wanted)
     return compute("{0}", [x], [wanted], wanted)
 
 
-rule(method="astype")(astype)
+def _type(dtype: Any) -> None:
+    rule(dtype)(lambda x=0, /: astype(x if is_recorded(x) else array(x), dtype))
+
+
+for _kind in (
+    *(np.bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+    *(np.float16, np.float32, np.float64, np.complex64, np.complex128),
+):
+    _type(_kind)
 
 
 # -- creation
-@rule(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, makes=True)
-def make_array(value: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    if isinstance(value, Array):
-        return value if dtype is None or np.dtype(dtype) == value.dtype else astype(value, dtype)
-    if not holds_recorded(value):
-        return np.array(value, dtype)
-    return stacked(value, dtype)
+@rule(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, makes=True)
+def as_array(a: Any, dtype: Any = None, *, copy: Any = None) -> Any:
+    if isinstance(a, Array):
+        a = duplicate(a) if copy else a
+        return a if dtype is None or np.dtype(dtype) == a.dtype else astype(a, dtype)
+    if not holds_recorded(a):
+        return np.array(a, dtype)
+    return stacked(a, dtype)
+
+
+@rule(np.array, makes=True)
+def make_array(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0) -> Any:
+    found = as_array(object, dtype, copy=copy)
+    return found if found.ndim >= ndmin else found[(None,) * (ndmin - found.ndim)]
 
 
 @rule(np.copy, method="copy")
-def copy(a: Any, *args: Any, **kwargs: Any) -> Any:
+def duplicate(a: Any) -> Any:
+    """Return a copy of an array."""
     a = array(a)
     if a.known is not None:
         return a.recorder.known(np.array(a.known))
@@ -94,64 +120,83 @@ def _nest_shape(value: Any) -> tuple[Any, ...]:
     return value.tensor.shape if isinstance(value, Array) else np.shape(value) if not is_recorded(value) else ()
 
 
-def _like(name: str) -> None:
+def _like(name: str, value: Any) -> None:
     function = getattr(np, f"{name}_like")
 
-    def make(a: Any, *args: Any, dtype: Any = None, shape: Any = None, **kwargs: Any) -> Any:
-        own = kind(a) if not isinstance(a, (list, tuple)) else np.asarray(a).dtype
-        wanted = np.dtype(dtype) if dtype is not None else np.dtype(own)
-        extents = shape_of(shape) if shape is not None else np.shape(a) if not is_recorded(a) else a.shape
-        fill_value = args[0] if args else kwargs.get("fill_value", {"zeros": 0, "ones": 1, "empty": 0}.get(name, 0))
-        return full(extents, fill_value, wanted)
+    def make(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+        return _as(a, value, dtype, shape)
 
     rule(function, makes=True)(make)
 
 
-for _name in ("zeros", "ones", "empty", "full"):
-    _like(_name)
+for _name, _value in (("zeros", 0), ("ones", 1), ("empty", 0)):
+    _like(_name, _value)
+
+
+@rule(np.full_like, makes=True)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    return _as(a, fill_value, dtype, shape)
+
+
+def _as(a: Any, value: Any, dtype: Any, shape: Any) -> Any:
+    """Return an array of one value, of the shape and the type of another array where nothing else is said."""
+    model = a if is_recorded(a) else array(a)
+    wanted = np.dtype(dtype) if dtype is not None else model.dtype
+    return full(shape_of(shape) if shape is not None else model.shape, value, wanted)
 
 
 @rule(np.full, makes=True)
-def full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     extents = shape_of(shape)
-    if not is_recorded(fill_value):
-        return np.full(extents, fill_value, dtype)
-    recorder = recorder_of(fill_value)
-    target = recorder.array(recorder.declare("t", extents, dtype or fill_value.dtype))
-    fill(target, fill_value)
+    value = array(fill_value) if isinstance(fill_value, (list, tuple)) else fill_value
+    if not is_recorded(value):
+        return np.full(extents, value, dtype)
+    recorder = recorder_of(value)
+    target = recorder.array(recorder.declare("t", extents, dtype or value.dtype))
+    fill(target, value)
     return target
 
 
 @rule(np.zeros, makes=True)
-def zeros(shape: Any, dtype: Any = float, **kwargs: Any) -> Any:
+def zeros(shape: Any, dtype: Any = float) -> Any:
     return np.zeros(shape_of(shape), dtype)
 
 
 @rule(np.ones, makes=True)
-def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def ones(shape: Any, dtype: Any = None) -> Any:
     return np.ones(shape_of(shape), dtype)
 
 
 @rule(np.empty, np.ndarray, makes=True)
-def empty(shape: Any, dtype: Any = float, **kwargs: Any) -> Any:
+def empty(shape: Any, dtype: Any = float) -> Any:
     return np.zeros(shape_of(shape), dtype)
 
 
 @rule(np.arange, makes=True)
-def arange(*bounds: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def arange(*bounds: Any, start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
     """Return integers from a start to a stop that may be known only when the program runs."""
-    bounds = tuple(map(settled, bounds))
-    if not any(map(is_recorded, bounds)):
-        return np.arange(*bounds, dtype=dtype)
-    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    start, stop, step = map(settled, _bounds_of(bounds, start, stop, step))
+    if not any(map(is_recorded, (start, stop, step))):
+        return np.arange(start, stop, step, dtype=dtype)
     recorder = recorder_of(start, stop, step)
     if any(kind(b) not in (int, np.dtype(np.int64)) for b in (start, stop)) or is_recorded(step):
-        return np.arange(*(b.__index__() if isinstance(b, Number) else b for b in bounds), dtype=dtype)
+        given = (b.__index__() if isinstance(b, Number) else b for b in (start, stop, step))
+        return np.arange(*given, dtype=dtype)
     first, count, _ = slice_bounds(recorder, start, stop, step)
     wanted = np.dtype(dtype or np.int64)
     return recorder.array(
         recorder.compute((count,), wanted, lambda i: recorder.element(first + i * step, np.int64).astype(wanted))
     )
+
+
+def _bounds_of(bounds: tuple, start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
+    """Return start, stop and step of a range from its arguments."""
+    if len(bounds) == 1 and start is None and stop is None:
+        return 0, bounds[0], 1 if step is None else step
+    given = [*bounds, *(n for n in (start, stop, step)[len(bounds) :] if n is not None)]
+    if len(given) not in (2, 3):
+        raise TypeError("arange() takes a stop, or a start and a stop, and a step")
+    return given[0], given[1], given[2] if len(given) == 3 else 1
 
 
 def slice_bounds(recorder: Recorder, start: Any, stop: Any, step: int) -> tuple[Any, Any, int]:
@@ -162,16 +207,67 @@ def slice_bounds(recorder: Recorder, start: Any, stop: Any, step: int) -> tuple[
     return first, count, step
 
 
-@rule(np.eye, np.identity, makes=True)
-def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **kwargs: Any) -> Any:
+@rule(np.eye, makes=True)
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Any:
     return np.eye(static(N), None if M is None else static(M), static(k), dtype)
 
 
-@rule(np.linspace, makes=True)
-def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, **kwargs: Any) -> Any:
+@rule(np.identity, makes=True)
+def identity(n: Any, dtype: Any = float) -> Any:
+    return np.identity(static(n), dtype)
+
+
+@rule(np.tri, makes=True)
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Any:
+    return np.tri(static(N), None if M is None else static(M), static(k), dtype)
+
+
+# -- numbers at equal distances
+def _steps(num: Any, endpoint: bool, rank: int, *ends: Any) -> Array:
+    """Return numbers from 0 to 1 along a new first axis, in the type that these ends give."""
     n = static(num)
-    steps = np.arange(n) / max(n - 1 if endpoint else n, 1)
-    return apply(
-        np.add,
-        [operand(start), apply(np.multiply, [apply(np.subtract, [operand(stop), operand(start)]), operand(steps)])],
-    )
+    if n < 0:
+        raise ValueError(f"Number of samples, {n}, must be non-negative.")
+    steps = np.arange(n).reshape(-1, *[1] * rank) / max(n - 1 if endpoint else n, 1)
+    return known(steps.astype(common([*ends, 1.0])))
+
+
+@rule(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Any:
+    low, high = operand(start), operand(stop)
+    width = high - low
+    found = low + width * _steps(num, endpoint, np.ndim(width), low, high)
+    found = found if dtype is None else astype(np.floor(found) if np.dtype(dtype).kind in "iu" else found, dtype)
+    found = np.moveaxis(found, 0, axis) if axis else found
+    return (found, width / (static(num) - bool(endpoint) or np.nan)) if retstep else found
+
+
+@rule(np.logspace)
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: Any = 0
+) -> Any:
+    found = operand(base) ** linspace(start, stop, num, endpoint, axis=axis)
+    return found if dtype is None else astype(found, dtype)
+
+
+@rule(np.geomspace)
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: Any = 0) -> Any:
+    low, ratio = operand(start), operand(stop) / operand(start)
+    found = low * ratio ** _steps(num, endpoint, np.ndim(ratio), low, operand(stop))
+    found = np.moveaxis(found, 0, axis) if axis else found
+    return found if dtype is None else astype(found, dtype)
+
+
+@rule(np.vander)
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    column = array(x)[:, None]
+    powers = np.arange(column.shape[0] if N is None else static(N))
+    return column ** known(powers if increasing else powers[::-1])

@@ -8,7 +8,7 @@ import numpy as np
 
 from sdgrad.frontend.stop_gradient import stop_gradient
 from sdgrad.record.elementwise import compute, kind
-from sdgrad.record.functions.creation import copy
+from sdgrad.record.functions.creation import duplicate
 from sdgrad.record.functions.table import operand, rule
 from sdgrad.record.values import Array, is_recorded
 
@@ -23,5 +23,5 @@ def detached(x: Any) -> Any:
         return x
     dtype = np.dtype(kind(value))
     if dtype.kind not in "fc":
-        return copy(value) if isinstance(value, Array) else x
+        return duplicate(value) if isinstance(value, Array) else x
     return compute(f"{DETACHED}({{0}})", [value], [dtype], dtype, getattr(value, "weak", False))

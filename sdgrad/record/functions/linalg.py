@@ -2,79 +2,177 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+from dace import nodes
 from dace.libraries.linalg import Cholesky, Inv, Solve
 
 from sdgrad.record.elementwise import apply, common
-from sdgrad.record.functions.creation import astype, copy
-from sdgrad.record.functions.table import array, rule
-from sdgrad.record.tensors import Tensor
+from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.parts import choose_where, tensor_of
+from sdgrad.record.functions.products import conjugate
+from sdgrad.record.functions.shapes import broadcast_to, matrix_transpose, reshape, transpose
+from sdgrad.record.functions.table import array, known, rule
+from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array
+from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
 
 
-def _inexact(values: list[Array]) -> list[Array]:
+def inexact(*values: Any) -> list[Array]:
     """Return matrices in one type, which holds results of divisions."""
-    dtype = common(values)
+    arrays = [array(v) for v in values]
+    dtype = common(arrays)
     dtype = dtype if dtype.kind in "fc" else np.dtype(float)
-    return [v if v.dtype == dtype else astype(v, dtype) for v in values]
+    return [astype(v, dtype, copy=False) for v in arrays]
 
 
-def _square(a: Any, name: str) -> Array:
-    (matrix,) = _inexact([array(a)])
-    if matrix.ndim != 2 or matrix.tensor.shape[0] != matrix.tensor.shape[1]:
-        raise ValueError(f"{name}: a must be a square matrix, not of shape {matrix.shape}")
+def square(a: Any) -> Array:
+    (matrix,) = inexact(a)
+    if matrix.ndim < 2:
+        raise np.linalg.LinAlgError(f"{matrix.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if matrix.tensor.shape[-2] != matrix.tensor.shape[-1]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     return matrix
 
 
-def _memory(a: Array) -> Tensor:
-    """Return a tensor of an array's content, as library nodes read it."""
-    return copy(a).tensor if a.known is not None else a.tensor
+def adjoint(a: Any) -> Any:
+    """Return the conjugate transposes of matrices."""
+    return conjugate(matrix_transpose(a))
 
 
+def stacked(function: Callable[..., Tensor], shape: Sequence[Any], *operands: Array) -> Array:
+    """Return what a function of matrices gives for each of stacks of them.
+
+    :param shape: of one result.
+    """
+    recorder, dtype = operands[0].recorder, operands[0].dtype
+    if all(x.ndim == 2 for x in operands):
+        return recorder.array(function(*map(tensor_of, operands)))
+    batch = broadcast_shape(*(x.tensor.shape[:-2] for x in operands))
+    count = math.prod(batch)
+    wide = [tensor_of(reshape(broadcast_to(x, (*batch, *x.shape[-2:])), (count, *x.shape[-2:]))) for x in operands]
+    found = recorder.array(recorder.declare("t", (count, *shape), dtype))
+    with recorder.loop(count) as k:
+        recorder.copy(function(*(x.select(0, k) for x in wide)), found.tensor.select(0, k))
+    return reshape(found, (*batch, *shape))
+
+
+# -- systems
 @rule(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
-    matrix, right = _inexact([array(a), array(b)])
-    if matrix.ndim != 2 or right.ndim not in (1, 2):
-        raise ValueError("solve: a must be a matrix, and b a vector or a matrix")
-    if matrix.tensor.shape[0] == 1:
-        return apply(np.true_divide, [right, matrix[0, 0]])
-    recorder = matrix.recorder
-    source = _memory(right)
-    # the node refuses a single column, so it solves for two
-    single = right.ndim == 1 or right.tensor.shape[1] == 1
-    if single:
-        column = source
-        shape = (right.tensor.shape[0], 2)
-        source = recorder.compute(shape, right.dtype, lambda i, j: column[(i, 0)[: column.rank]])
-    operands = {"_ain": _memory(matrix), "_bin": source}
-    found = recorder.call(Solve("solve"), operands, "_bout", source.shape, matrix.dtype)
-    if not single:
-        return recorder.array(found)
-    return recorder.array(recorder.copy(found.select(1, 0) if right.ndim == 1 else found.slice(1, 0, 1)))
+    matrix, right = inexact(square(a), b)
+    if right.ndim == 1:
+        return solve(matrix, right[:, None])[..., 0]
+    n = right.tensor.shape[-2]
+    if n != matrix.tensor.shape[-1]:
+        raise ValueError(f"solve: a matrix of {matrix.shape[-1]} rows, and {n} equations")
+    if n == 1:
+        return apply(np.true_divide, [right, matrix])
+    return _systems(matrix, right, Solve("solve"), ("_ain", "_bin", "_bout"))
+
+
+def _systems(matrix: Array, right: Array, node: nodes.LibraryNode, connectors: tuple[str, str, str]) -> Array:
+    """Return a node's solutions; it refuses a single column, and solves for two then."""
+    recorder: Any = matrix.recorder
+    coefficients, constants, unknowns = connectors
+    single = right.tensor.shape[-1] == 1
+
+    def one(a: Tensor, b: Tensor) -> Tensor:
+        wide = recorder.compute((b.shape[0], 2), b.dtype, lambda i, j: b[i, 0]) if single else b
+        found = recorder.call(node, {coefficients: a, constants: wide}, unknowns, wide.shape, b.dtype)
+        return recorder.copy(found.slice(1, 0, 1)) if single else found
+
+    return stacked(one, right.tensor.shape[-2:], matrix, right)
 
 
 @rule(np.linalg.inv)
 def inv(a: Any) -> Any:
-    matrix = _square(a, "inv")
-    if matrix.tensor.shape[0] == 1:
+    matrix = square(a)
+    if matrix.tensor.shape[-1] == 1:
         return apply(np.true_divide, [1, matrix])
-    node = Inv("inv", overwrite_a=False, use_getri=True)
-    recorder = matrix.recorder
-    return recorder.array(recorder.call(node, {"_ain": _memory(matrix)}, "_aout", matrix.tensor.shape, matrix.dtype))
+
+    def invert(x: Tensor) -> Tensor:
+        node = Inv("inv", overwrite_a=False, use_getri=True)
+        return matrix.recorder.call(node, {"_ain": x}, "_aout", x.shape, x.dtype)
+
+    return stacked(invert, matrix.tensor.shape[-2:], matrix)
 
 
 @rule(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    matrix = _square(a, "cholesky")
-    if matrix.tensor.shape[0] == 1:
+    matrix = square(a)
+    if upper:
+        return adjoint(cholesky(adjoint(matrix)))
+    if matrix.tensor.shape[-1] == 1:
         return apply(np.sqrt, [matrix])
-    recorder = matrix.recorder
-    operands = {"_a": _memory(matrix)}
-    found = recorder.call(Cholesky("cholesky", lower=True), operands, "_b", matrix.tensor.shape, matrix.dtype)
-    result = recorder.array(found)
-    if not upper:
-        return result
-    upper_one = result.transpose()
-    return apply(np.conjugate, [upper_one]) if result.dtype.kind == "c" else upper_one
+
+    def factorize(x: Tensor) -> Tensor:
+        return matrix.recorder.call(Cholesky("cholesky", lower=True), {"_a": x}, "_b", x.shape, x.dtype)
+
+    return stacked(factorize, matrix.tensor.shape[-2:], matrix)
+
+
+@rule(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: Any = 2) -> Any:
+    x = array(a)
+    rows, columns = x.shape[:ind], x.shape[ind:]
+    return reshape(inv(reshape(x, (math.prod(rows), -1))), (*columns, *rows))
+
+
+@rule(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    x, right = array(a), array(b)
+    if axes is not None:
+        x = transpose(x, [*(d for d in range(x.ndim) if d not in axes), *axes])
+    rest = x.shape[right.ndim :]
+    return reshape(solve(reshape(x, (-1, math.prod(rest))), reshape(right, -1)), rest)
+
+
+# -- SciPy's
+@rule(scipy.linalg.inv)
+def scipy_inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    return inv(a)
+
+
+@rule(scipy.linalg.cholesky)
+def scipy_cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    return cholesky(a, upper=not lower)
+
+
+@rule(scipy.linalg.solve_triangular)
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    matrix, right = inexact(square(a), b)
+    if right.ndim == 1:
+        return solve_triangular(matrix, right[:, None], trans, lower, unit_diagonal)[..., 0]
+    if unit_diagonal:
+        matrix = choose_where(known(np.eye(matrix.shape[-1], dtype=bool)), matrix.dtype.type(1), matrix)
+    if trans in (1, "T"):
+        matrix, lower = matrix_transpose(matrix), not lower
+    elif trans in (2, "C"):
+        matrix, lower = adjoint(matrix), not lower
+    node = TriangularSolve("solve_triangular", adjoint=not lower)
+    return _systems(matrix if lower else adjoint(matrix), right, node, ("_a", "_b", "_x"))
+
+
+@rule(scipy.linalg.cho_factor)
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    return cholesky(a, upper=not lower), lower
+
+
+@rule(scipy.linalg.cho_solve)
+def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    factor, lower = c_and_lower
+    half = solve_triangular(factor, b, 0 if lower else 2, lower)
+    return solve_triangular(factor, half, 2 if lower else 0, lower)

@@ -1,29 +1,24 @@
-"""Copy parts of arrays to new places, and choose between elements."""
+"""Take and write parts of arrays, and choose between elements."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from sdgrad.record.elementwise import apply, common, compute
-from sdgrad.record.functions.arguments import shape_of, static, static_axis
-from sdgrad.record.functions.creation import copy
-from sdgrad.record.functions.shapes import broadcast_to, concatenate, ravel, reshape, swapaxes
-from sdgrad.record.functions.table import FUNCTIONS, array, operand, rule
-from sdgrad.record.indexing import item, view
+from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import apply, common, compute, kind
+from sdgrad.record.functions.arguments import static, static_axis
+from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.shapes import broadcast_to, diagonal, ravel
+from sdgrad.record.functions.table import array, content, fixed, known, operand, rule
+from sdgrad.record.indexing import item
 from sdgrad.record.stores import store
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Array, Number, is_recorded
+from sdgrad.record.values import Array
 
-
-# -- copies of parts
-def gathered(a: Array, shape: Sequence[Any], place: Any) -> Array:
-    """Return an array with the element of another one at ``place(index)``."""
-    source = tensor_of(a)
-    return a.recorder.array(a.recorder.compute(shape, a.dtype, lambda *i: source[place(i)]))
+ONLY_A_RUN = "how many elements are true is known only when the program runs: use np.where(condition, x, y)"
 
 
 def tensor_of(a: Array) -> Tensor:
@@ -32,120 +27,212 @@ def tensor_of(a: Array) -> Tensor:
     return found if isinstance(found, Tensor) else a.recorder.full(a.tensor.shape, found, a.dtype)
 
 
-@rule(np.repeat, method="repeat")
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    a = array(a)
-    if axis is None:
-        a, axis = ravel(a), 0
-    n, d = static(repeats), static_axis(axis, a.ndim)
-    wide = view(a, [*[slice(None)] * (d + 1), None])
-    shape = (*a.tensor.shape[: d + 1], n, *a.tensor.shape[d + 1 :])
-    merged = (*a.tensor.shape[:d], a.tensor.shape[d] * n, *a.tensor.shape[d + 1 :])
-    return reshape(copy(broadcast_to(wide, shape)), merged)
-
-
-@rule(np.tile)
-def tile(A: Any, reps: Any) -> Any:
-    a, counts = array(A), list(shape_of(reps))
-    rank = max(a.ndim, len(counts))
-    counts = [1] * (rank - len(counts)) + counts
-    a = view(a, [*[None] * (rank - a.ndim), *[slice(None)] * a.ndim])
-    wide = view(a, [x for _ in range(rank) for x in (None, slice(None))])
-    shape = tuple(n for pair in zip(counts, a.tensor.shape, strict=True) for n in pair)
-    merged = tuple(c * n for c, n in zip(counts, a.tensor.shape, strict=True))
-    return reshape(copy(broadcast_to(wide, shape)), merged)
-
-
-@rule(np.split, np.array_split)
-def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
-    a = array(ary)
-    d = static_axis(axis, a.ndim)
-    n = a.tensor.shape[d]
-    if isinstance(indices_or_sections, (list, tuple, np.ndarray, Array)):
-        cuts = [0, *(static(k) for k in indices_or_sections), n]
-    else:
-        cuts = [0, *np.cumsum([len(p) for p in np.array_split(np.empty(n), static(indices_or_sections))]).tolist()]
-    lead = [slice(None)] * d
-    return [view(a, [*lead, slice(i, j), *[slice(None)] * (a.ndim - d - 1)]) for i, j in itertools.pairwise(cuts)]
-
-
-@rule(np.pad)
-def pad(array_: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    a = array(array_)
-    widths = np.broadcast_to(np.asarray(pad_width), (a.ndim, 2)).tolist()
-    values = np.broadcast_to(np.asarray(kwargs.get("constant_values", 0)), (a.ndim, 2))
-    if mode not in ("constant", "edge", "wrap", "reflect"):
-        raise TypeError(f"pad: mode={mode!r} has no rule")
-    for d, (before, after) in enumerate(widths):
-        if mode == "constant":
-            shape = list(a.tensor.shape)
-            ends = []
-            for count, value in zip((before, after), values[d], strict=True):
-                shape[d] = count
-                ends.append(np.full(shape, value, a.dtype))
-            a = concatenate([ends[0], a, ends[1]], d)
-        else:
-            places = np.pad(np.arange(a.tensor.shape[d]), (before, after), mode)  # type: ignore[call-overload]
-            a = view_or_gather(a, d, places)
-    return a
-
-
-def view_or_gather(a: Array, axis: int, places: np.ndarray) -> Array:
-    return item(a, (*[slice(None)] * axis, places))
-
-
+# -- parts
 @rule(np.take, method="take")
-def take(a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
-    a = array(a)
-    if axis is None:
-        return item(ravel(a), indices if is_recorded(indices) else np.asarray(indices)[()])
-    d = static_axis(axis, a.ndim)
-    return item(a, (*[slice(None)] * d, indices if is_recorded(indices) else np.asarray(indices)[()]))
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    a, d = (ravel(a), 0) if axis is None else (array(a), static_axis(axis, np.ndim(a)))
+    places = _kept_inside(operand(indices), a.tensor.shape[d], mode)
+    return item(a, tuple(places if e == d else slice(None) for e in range(a.ndim)))
 
 
-@rule(np.rot90)
-def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
-    a = array(m)
-    for _ in range(static(k) % 4):
-        a = swapaxes(a, *axes)
-        d = static_axis(axes[0], a.ndim)
-        a = view(a, [slice(None, None, -1) if e == d else slice(None) for e in range(a.ndim)])
-    return a
+def _kept_inside(indices: Any, count: Any, mode: str) -> Any:
+    """Return places in an axis; ``mode`` says what becomes of those outside of it."""
+    if mode == "clip":
+        return np.minimum(np.maximum(indices, 0), count - 1)
+    return indices % count if mode == "wrap" else indices
+
+
+def _places_along(indices: Any, axis: int) -> tuple[Any, ...]:
+    """Return the index that takes for each place along an axis what ``indices`` says."""
+    places = array(indices)
+    own = np.ogrid[tuple(slice(n) for n in places.shape)]
+    return tuple(places if d == axis else known(n) for d, n in enumerate(own))
+
+
+@rule(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    a, d = (ravel(arr), 0) if axis is None else (array(arr), static_axis(axis, np.ndim(arr)))
+    return item(a, _places_along(indices, d))
+
+
+@rule(np.put_along_axis, writes=True)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    store(arr, _places_along(indices, static_axis(axis, arr.ndim)), operand(values))
+
+
+@rule(method="compress")
+def compress_method(a: Any, condition: Any, axis: Any = None) -> Any:
+    return compress(condition, a, axis)
+
+
+@rule(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    mask = fixed(array(condition))
+    if mask is None:
+        raise ParseError(f"numpy.compress: {ONLY_A_RUN}")
+    return take(a, np.flatnonzero(mask), axis)
+
+
+@rule(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    return compress(ravel(condition), arr)
+
+
+@rule(np.nonzero, np.flatnonzero, np.argwhere, method="nonzero")
+def nonzero(a: Any) -> Any:
+    raise ParseError(f"numpy.nonzero: {ONLY_A_RUN}")
 
 
 @rule(np.diag)
 def diag(v: Any, k: Any = 0) -> Any:
     a = array(v)
     if a.ndim == 2:
-        return FUNCTIONS[np.diagonal](a, k)
-    n, shift = a.tensor.shape[0], static(k)
-    size = n + abs(shift)
-    target = a.recorder.known(np.zeros((size, size), a.dtype))
-    rows, columns = max(-shift, 0), max(shift, 0)
-    places = np.arange(n)
-    store(target, (places + rows, places + columns), a)
+        return diagonal(a, k)
+    if a.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    shift = static(k)
+    size = a.tensor.shape[0] + abs(shift)
+    places = np.arange(size - abs(shift))
+    target = known(np.zeros((size, size), a.dtype))
+    store(target, (known(places + max(-shift, 0)), known(places + max(shift, 0))), a)
     return target
+
+
+@rule(np.diagflat)
+def diagflat(v: Any, k: Any = 0) -> Any:
+    return diag(ravel(v), k)
+
+
+@rule(method="item")
+def item_of(a: Any, *index: Any) -> Any:
+    """Return an element as a number; the only one if nothing is said."""
+    if not index and a.size != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    if not isinstance(a, Array):
+        return a
+    place = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+    return a[place if len(place) == a.ndim else np.unravel_index(place[0] if place else 0, a.shape)]
+
+
+@rule(method="tolist")
+def tolist(a: Any) -> Any:
+    return [tolist(part) if isinstance(part, Array) else part for part in a] if np.ndim(a) else item_of(a)
+
+
+# -- writes
+@rule(np.copyto, writes=True)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    value = operand(src)
+    if not np.can_cast(np.dtype(kind(value)), dst.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(f"cannot cast from {np.dtype(kind(value))} to {dst.dtype} according to {casting!r}")
+    store(dst, Ellipsis, value if where is True else choose_where(where, astype(value, dst.dtype), dst))
+
+
+@rule(method="fill")
+def fill_with(a: Any, value: Any) -> None:
+    store(a, Ellipsis, value)
+
+
+@rule(np.put, method="put", writes=True)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    places = ravel(_kept_inside(array(ind), a.size, mode))
+    values = np.resize(ravel(v), places.shape)
+    index, rest = [], places
+    for n in reversed(a.shape):
+        index.append(rest % n)
+        rest = rest // n
+    store(a, tuple(reversed(index)), values)
+
+
+@rule(np.place, writes=True)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    chosen = fixed(array(mask))
+    if chosen is None:
+        raise ParseError(f"numpy.place: {ONLY_A_RUN}")
+    places = np.flatnonzero(chosen)
+    if places.size:
+        put(arr, known(places), vals)
+
+
+@rule(np.putmask, writes=True)
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    more = np.resize(ravel(values), a.shape)
+    store(a, Ellipsis, choose_where(mask, astype(more, a.dtype), a))
+
+
+@rule(np.fill_diagonal, writes=True)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    model = np.zeros(a.shape, bool)
+    np.fill_diagonal(model, True, wrap)
+    index = np.nonzero(model)
+    values = val if np.ndim(val) == 0 else np.resize(ravel(val), len(index[0]))
+    store(a, tuple(map(known, index)), values)
 
 
 # -- choices
 @rule(np.where)
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def choose_where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None or y is None:
-        raise TypeError("np.where(condition) alone: how many elements are true is known only when the program runs")
+        raise ParseError(f"numpy.where: {ONLY_A_RUN}")
     parts = [operand(v) for v in (condition, x, y)]
     dtype = common(parts[1:])
     return compute("{1} if {0} else {2}", parts, [np.dtype(bool), dtype, dtype], dtype)
 
 
+@rule(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError("list of cases must be same length as list of conditions, and not empty")
+    choices = [operand(c) for c in (*choicelist, default)]
+    dtype = common(choices)
+    *choices, found = (astype(c, dtype) if np.dtype(kind(c)) != dtype else c for c in choices)
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
+        found = choose_where(condition, choice, found)
+    return found
+
+
+@rule(np.choose, method="choose")
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    which = _kept_inside(operand(a), len(choices), mode)
+    places = content(which) if isinstance(which, Array) else None
+    if mode == "raise" and places is not None and not np.all((places >= 0) & (places < len(choices))):
+        raise ValueError("invalid entry in choice array")
+    cases = list(choices)
+    return select([np.equal(which, k) for k in range(len(cases) - 1)], cases[:-1], cases[-1]) if cases[1:] else cases[0]
+
+
+@rule(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    a = operand(x)
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) or np.ndim(condlist) > np.ndim(a) else [condlist]
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or one more functions are expected"
+        )
+    cases = [f(a, *args, **kw) if callable(f) else f for f in funclist]
+    default = cases.pop() if len(cases) > len(conditions) else 0
+    found = default
+    for condition, case in zip(conditions, cases, strict=True):  # the last one that holds counts
+        found = choose_where(condition, case, found)
+    return astype(np.broadcast_to(found, np.shape(a)) if np.ndim(a) else found, kind(a))
+
+
 @rule(np.clip, method="clip")
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low, high = (a_min if a_min is not None else min), (a_max if a_max is not None else max)
-    x = operand(a)
+    found = operand(a)
+    if low is None and high is None:
+        return apply(np.positive, [found])
     if low is not None:
-        x = apply(np.maximum, [x, operand(low)])
-    return apply(np.minimum, [x, operand(high)]) if high is not None else x
+        found = apply(np.maximum, [found, operand(low)])
+    return apply(np.minimum, [found, operand(high)]) if high is not None else found
 
 
+# -- parts of complex numbers
 @rule(np.real)
 def real(val: Any) -> Any:
     return _part(val, "real")
@@ -163,25 +250,15 @@ def _part(value: Any, name: str) -> Any:
     return x if name == "real" else compute("0", [x], [x.dtype], x.dtype)
 
 
-def item_of(a: Array) -> Number:
-    return a[(0,) * a.ndim]
-
-
-rule(method="item")(item_of)
-
-
 # -- triangles
-@rule(np.triu)
-def triu(m: Any, k: Any = 0) -> Any:
-    return _triangle(m, k, True)
+def _triangle(function: Callable) -> Callable:
+    def masked(m: Any, k: Any = 0) -> Any:
+        a = array(m)
+        a = broadcast_to(a, (a.shape[0], a.shape[0])) if a.ndim == 1 else a
+        mask = known(function(np.ones(a.shape[-2:], bool), static(k)))
+        return choose_where(mask, a, np.zeros((), a.dtype)[()])
+
+    return rule(function)(masked)
 
 
-@rule(np.tril)
-def tril(m: Any, k: Any = 0) -> Any:
-    return _triangle(m, k, False)
-
-
-def _triangle(m: Any, k: Any, upper: bool) -> Any:
-    a = array(m)
-    mask = (np.triu if upper else np.tril)(np.ones(a.shape[-2:], bool), static(k))
-    return where(mask, a, np.zeros((), a.dtype)[()])
+triu, tril = _triangle(np.triu), _triangle(np.tril)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sdgrad.frontend.replacements.ufunc_table import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER, SCIPY
-from sdgrad.record.elementwise import apply, common, compute, is_weak
+from sdgrad.frontend.replacements.ufunc_table import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
+from sdgrad.record.elementwise import apply, compute
 from sdgrad.record.functions.table import holds_recorded, operand, rule
 from sdgrad.record.values import Array, is_recorded
 
@@ -136,13 +138,12 @@ def isinstance_(value: Any, kinds: Any) -> bool:
     return builtins.isinstance(example, kinds)
 
 
-def round_(value: Any, digits: Any = None) -> Any:
-    if not is_recorded(value):
-        return builtins.round(value, digits)
-    if digits is None:
-        return compute("int64(rint({0}))", [value], [value.dtype], WHOLE, True)
-    scale = 10.0**digits
-    return apply(np.true_divide, [apply(np.rint, [apply(np.multiply, [value, scale])]), scale])
+def round_(number: Any, ndigits: Any = None) -> Any:
+    if not is_recorded(number):
+        return builtins.round(number, ndigits)
+    if ndigits is None:
+        return compute("int64(rint({0}))", [number], [number.dtype], WHOLE, True)
+    return np.round(number, ndigits)
 
 
 def absolute(value: Any) -> Any:
@@ -195,18 +196,38 @@ def log(x: Any, *base: Any) -> Any:
     return apply(np.true_divide, [found, apply(np.log, [operand(base[0])])]) if base else found
 
 
-def _special() -> None:
-    import scipy.special as special
-
-    for name, text in SCIPY.items():
-
-        def function(*values: Any, text: str = text) -> Any:
-            given = [operand(v) for v in values]
-            dtype = common(given)
-            dtype = dtype if dtype.kind in "fc" else REAL
-            return compute(text, given, [dtype] * len(given), dtype, is_weak(*given))
-
-        rule(getattr(special, name))(function)
+@rule(math.hypot)
+def hypot(*coordinates: Any) -> Any:
+    return functools.reduce(np.hypot, map(operand, coordinates)) if len(coordinates) > 1 else abs(coordinates[0])
 
 
-_special()
+@rule(math.dist)
+def dist(p: Any, q: Any, /) -> Any:
+    return hypot(*(a - b for a, b in zip(p, q, strict=True)))
+
+
+@rule(math.prod)
+def prod(iterable: Any, /, *, start: Any = 1) -> Any:
+    return functools.reduce(operator.mul, iterable, start)
+
+
+@rule(math.fsum)
+def fsum(seq: Any, /) -> Any:
+    return total(seq, 0.0)
+
+
+@rule(math.sumprod) if hasattr(math, "sumprod") else (lambda f: f)
+def sumprod(p: Any, q: Any, /) -> Any:
+    return total(a * b for a, b in zip(p, q, strict=True))
+
+
+@rule(math.modf)
+def modf(x: Any, /) -> Any:
+    whole = apply(np.trunc, [operand(x)])
+    return x - whole, whole
+
+
+@rule(math.isclose)
+def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+    bound = np.maximum(rel_tol * np.maximum(abs(a), abs(b)), abs_tol)
+    return apply(np.logical_or, [np.equal(a, b), abs(a - b) <= bound])

@@ -1,4 +1,4 @@
-"""Change shapes by views, and join arrays."""
+"""Change shapes and the order of axes by views."""
 
 from __future__ import annotations
 
@@ -8,28 +8,66 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.record.elementwise import common
-from sdgrad.record.functions.arguments import recorder_of, shape_of, static_axis
-from sdgrad.record.functions.creation import copy
-from sdgrad.record.functions.table import array, rule
+from sdgrad.errors import ParseError
+from sdgrad.record.functions.arguments import axes_of, lines, several, shape_of, static, static_axis
+from sdgrad.record.functions.creation import duplicate
+from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.indexing import view
-from sdgrad.record.stores import fill
-from sdgrad.record.tensors import Tensor
+from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array, Storage
 
+READONLY = "assignment destination is read-only"
+BACKWARDS = slice(None, None, -1)
 
-# -- shapes: views
+
 def moved(a: Array, tensor: Tensor, known: Any) -> Array:
     """Return a view that a tensor is, with the same view of known content."""
     return Array(a.recorder, a.storage, tensor, known)
 
 
+def shared(a: Array, content: np.ndarray) -> Array:
+    """Return known content that NumPy takes from the memory of an array: a write to one spoils the other."""
+    found = a.recorder.known(content)
+    if a.known is not None and np.shares_memory(content, a.known):
+        found.storage.block = a.storage.block
+        _joined(found.storage, a.storage)
+    return found
+
+
+def _joined(first: Storage, second: Storage) -> None:
+    first.partners.append(second)
+    second.partners.append(first)
+
+
+# -- what arrays are
+@rule(np.shape)
+def shape(a: Any) -> tuple[Any, ...]:
+    return tuple(getattr(operand(a), "shape", ()))
+
+
+@rule(np.ndim)
+def ndim(a: Any) -> int:
+    return len(shape(a))
+
+
+@rule(np.size)
+def size(a: Any, axis: Any = None) -> Any:
+    own = shape(a)
+    found: Any = 1
+    for d in axes_of(axis, len(own)):
+        found = found * own[d]
+    return found
+
+
+# -- the order of axes
 @rule(np.transpose, np.permute_dims, method="transpose")
-def transpose(a: Any, *axes: Any, **kwargs: Any) -> Any:
+def transpose(a: Any, *axes: Any, **named: Any) -> Any:
     a = array(a)
-    axes = axes or tuple(kwargs.values())
+    axes = axes or tuple(named.values())
     given = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
     order = [static_axis(d, a.ndim) for d in given] if given else list(range(a.ndim))[::-1]
+    if sorted(order) != list(range(a.ndim)):
+        raise ValueError(f"axes don't match array: {given} for {a.ndim} dimensions")
     return moved(a, a.tensor.transpose(order), None if a.known is None else a.known.transpose(order))
 
 
@@ -45,39 +83,113 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
 @rule(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     a = array(a)
-    source, destination = (list(x) if isinstance(x, (tuple, list)) else [x] for x in (source, destination))
-    source, destination = ([static_axis(d, a.ndim) for d in x] for x in (source, destination))
-    order = [d for d in range(a.ndim) if d not in source]
-    for to, of in sorted(zip(destination, source, strict=True)):
-        order.insert(to, of)
+    of, to = ([static_axis(d, a.ndim) for d in several(x)] for x in (source, destination))
+    if len(of) != len(to):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [d for d in range(a.ndim) if d not in of]
+    for place, axis in sorted(zip(to, of, strict=True)):
+        order.insert(place, axis)
     return transpose(a, order)
 
 
-@rule(np.reshape, method="reshape")
-def reshape(a: Any, *shape: Any, order: str = "C", **kwargs: Any) -> Any:
+@rule(np.rollaxis)
+def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     a = array(a)
-    given = kwargs.get("shape", shape[0] if len(shape) == 1 else shape)
-    if order != "C":
-        flipped = reshape(transpose(a), tuple(reversed(shape_of(given))))
-        return transpose(flipped)
+    of, to = static_axis(axis, a.ndim), static(start) + (a.ndim if start < 0 else 0)
+    return moveaxis(a, of, to - 1 if to > of else to)
+
+
+@rule(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    if ndim(x) < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {ndim(x)}")
+    return swapaxes(x, -1, -2)
+
+
+@rule(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    a = array(m)
+    turned = axes_of(axis, a.ndim)
+    return view(a, [BACKWARDS if d in turned else slice(None) for d in range(a.ndim)])
+
+
+@rule(np.flipud)
+def flipud(m: Any) -> Any:
+    return flip(m, 0)
+
+
+@rule(np.fliplr)
+def fliplr(m: Any) -> Any:
+    return flip(m, 1)
+
+
+@rule(np.rot90)
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    a = array(m)
+    first, second = (static_axis(d, a.ndim) for d in axes)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    for _ in range(static(k) % 4):
+        a = flip(swapaxes(a, first, second), first)
+    return a
+
+
+@rule(np.diagonal, method="diagonal")
+def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    a = array(a)
+    first, second, by = static_axis(axis1, a.ndim), static_axis(axis2, a.ndim), static(offset)
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    a = transpose(a, [*(d for d in range(a.ndim) if d not in (first, second)), first, second])
+    rows, columns = a.tensor.shape[-2:]
+    down, right = max(-by, 0), max(by, 0)
+    length = rows - down if rows - down == columns - right else max(0, min(rows - down, columns - right))
+    tensor = a.tensor.moved((*a.tensor.shape[:-2], length), lambda i: (*i[:-1], i[-1] + down, i[-1] + right))
+    return moved(a, tensor, None if a.known is None else np.diagonal(a.known, by, -2, -1))
+
+
+@rule(np.linalg.diagonal)
+def diagonal_of_matrices(x: Any, /, *, offset: Any = 0) -> Any:
+    return diagonal(x, offset, -2, -1)
+
+
+# -- other shapes
+@rule(np.reshape, method="reshape")
+def reshape(a: Any, *extents: Any, shape: Any = None, newshape: Any = None, order: str = "C", copy: Any = None) -> Any:
+    a = array(a)
+    *sizes, last = extents or (shape if shape is not None else newshape,)
+    if sizes and isinstance(last, str):
+        (last,), sizes, order = sizes, [], last
+    given = [*sizes, last] if sizes else last
+    if _order(order) == "F":
+        return transpose(reshape(transpose(a), tuple(reversed(shape_of(given)))))
     wanted = _completed(shape_of(given), a)
+    if copy:
+        a = duplicate(a)
     if a.known is not None:
-        return a.recorder.known(a.known.reshape(wanted).copy())
+        return shared(a, a.known.reshape(wanted))
     whole = a.tensor.place is None
     tensor = a.tensor.reshape(wanted)
     if whole or tensor.container == a.tensor.container:
         return Array(a.recorder, a.storage, tensor)
     storage = Storage(tensor.container, None, a.recorder.blocks[-1], None)
-    storage.partners.append(a.storage)
-    a.storage.partners.append(storage)
+    _joined(storage, a.storage)
     return Array(a.recorder, storage, tensor)
+
+
+def _order(order: str) -> str:
+    if order not in ("C", "F"):
+        raise ParseError(f"order={order!r} asks for the order in memory: write order='C' or order='F'")
+    return order
 
 
 def _completed(shape: tuple[int, ...], a: Array) -> tuple[int, ...]:
     """Return a shape with its one unknown extent filled in."""
+    if shape.count(-1) > 1:
+        raise ValueError("can only specify one unknown dimension")
     if -1 in shape:
         rest = math.prod(n for n in shape if n != -1)
-        shape = tuple(a.size // rest if n == -1 else n for n in shape)
+        shape = tuple((a.size // rest if rest else 0) if n == -1 else n for n in shape)
     if math.prod(shape) != a.size:
         raise ValueError(f"cannot reshape array of size {a.size} into shape {shape}")
     return shape
@@ -90,15 +202,15 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 @rule(method="flatten")
 def flatten(a: Any, order: str = "C") -> Any:
-    return copy(reshape(a, -1, order=order))
+    return duplicate(ravel(a, order))
 
 
 @rule(np.squeeze, method="squeeze")
 def squeeze(a: Any, axis: Any = None) -> Any:
     a = array(a)
-    ones_ = [d for d, n in enumerate(a.tensor.shape) if n == 1]
-    gone = ones_ if axis is None else [static_axis(d, a.ndim) for d in (axis if isinstance(axis, tuple) else (axis,))]
-    if any(d not in ones_ for d in gone):
+    ones = [d for d, n in enumerate(a.tensor.shape) if n == 1]
+    gone = ones if axis is None else axes_of(axis, a.ndim)
+    if not set(gone) <= set(ones):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return view(a, [0 if d in gone else slice(None) for d in range(a.ndim)])
 
@@ -106,74 +218,53 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 @rule(np.expand_dims)
 def expand_dims(a: Any, axis: Any) -> Any:
     a = array(a)
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    new = {static_axis(d, a.ndim + len(axes)) for d in axes}
-    return view(a, [None if d in new else slice(None) for d in range(a.ndim + len(axes))])
+    rank = a.ndim + len(several(axis))
+    new = axes_of(several(axis), rank)
+    return view(a, [None if d in new else slice(None) for d in range(rank)])
 
 
 @rule(np.broadcast_to)
-def broadcast_to(a: Any, shape: Any) -> Any:
-    a = array(a)
-    wanted = shape_of(shape)
-    storage = Storage(
-        a.storage.name, a.storage.known, a.storage.block, a.storage.site, readonly="assignment destination is read-only"
-    )
-    known = None if a.known is None else np.broadcast_to(a.known, wanted)
-    if known is not None:
-        return a.recorder.known(known.copy())
-    return Array(a.recorder, storage, a.tensor.broadcast(wanted))
+def broadcast_to(array: Any, shape: Any) -> Any:
+    return _widened(array, shape_of(shape))
 
 
-@rule(np.atleast_1d)
-def atleast_1d(a: Any) -> Any:
-    a = array(a)
-    return a if a.ndim else view(a, [None])
+def _widened(value: Any, shape: Sequence[Any]) -> Array:
+    a = array(value)
+    if tuple(broadcast_shape(a.tensor.shape, shape)) != tuple(shape):
+        raise ValueError(f"an array of shape {a.shape} does not broadcast to {tuple(shape)}")
+    if a.known is not None:
+        found = shared(a, np.broadcast_to(a.known, shape))
+        found.storage.readonly = READONLY
+        return found
+    storage = Storage(a.storage.name, None, a.storage.block, a.storage.site, readonly=READONLY)
+    return Array(a.recorder, storage, a.tensor.broadcast(shape))
 
 
-@rule(np.atleast_2d)
-def atleast_2d(a: Any) -> Any:
-    a = array(a)
-    return a if a.ndim > 1 else view(atleast_1d(a), [None, slice(None)])
+@rule(np.broadcast_arrays)
+def broadcast_arrays(*args: Any) -> Any:
+    arrays = [array(a) for a in args]
+    wide = broadcast_shape(*(a.tensor.shape for a in arrays))
+    return tuple(_widened(a, wide) for a in arrays)
 
 
-# -- joining
-@rule(np.concatenate)
-def concatenate(arrays: Sequence[Any], axis: Any = 0, dtype: Any = None, **kwargs: Any) -> Any:
-    parts = [array(a) for a in arrays]
-    if axis is None:
-        parts, axis = [ravel(p) for p in parts], 0
-    d = static_axis(axis, parts[0].ndim)
-    shape = list(parts[0].tensor.shape)
-    shape[d] = sum(p.tensor.shape[d] for p in parts)
-    recorder = recorder_of(*parts)
-    target = recorder.array(recorder.declare("t", shape, dtype or common(parts)))
-    start = 0
-    for part in parts:
-        stop = start + part.tensor.shape[d]
-        index = [slice(None)] * part.ndim
-        index[d] = slice(start, stop)
-        if stop != start:
-            fill(view(target, index), part)
-        start = stop
-    return target
+def _at_least(rank: int, shaped: Any) -> Any:
+    def widen(*arys: Any) -> Any:
+        found = tuple(shaped(array(a)) if ndim(a) < rank else array(a) for a in arys)
+        return found[0] if len(found) == 1 else found
+
+    return widen
 
 
-@rule(np.stack)
-def stack(arrays: Sequence[Any], axis: Any = 0, **kwargs: Any) -> Any:
-    return concatenate([expand_dims(a, axis) for a in arrays], axis)
+atleast_1d = rule(np.atleast_1d)(_at_least(1, lambda a: view(a, [None])))
+atleast_2d = rule(np.atleast_2d)(_at_least(2, lambda a: view(a, [None] * (2 - a.ndim) + [slice(None)] * a.ndim)))
+AS_THREE: dict[int, list[Any]] = {
+    0: [None] * 3,
+    1: [None, slice(None), None],
+    2: [slice(None), slice(None), None],
+}
+atleast_3d = rule(np.atleast_3d)(_at_least(3, lambda a: view(a, AS_THREE[a.ndim])))
 
 
-@rule(np.vstack)
-def vstack(arrays: Sequence[Any], **kwargs: Any) -> Any:
-    return concatenate([atleast_2d(a) for a in arrays], 0)
-
-
-@rule(np.hstack)
-def hstack(arrays: Sequence[Any], **kwargs: Any) -> Any:
-    parts = [atleast_1d(a) for a in arrays]
-    return concatenate(parts, 0 if parts[0].ndim == 1 else 1)
-
-
-@rule(np.column_stack)
-def column_stack(arrays: Sequence[Any]) -> Any:
-    return concatenate([view(array(a), [slice(None), None]) if array(a).ndim == 1 else array(a) for a in arrays], 1)
+def along(a: Array, axis: int, part: Any) -> Array:
+    """Return the view of a part along an axis."""
+    return view(a, lines(a.ndim, axis, part))

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import kind
 from sdgrad.record.reads import is_numeric
+from sdgrad.record.stores import store
 from sdgrad.record.values import Array, is_known, is_recorded
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 MAKERS: set[Any] = set()
 """Functions that make arrays out of nothing recorded: while a function is recorded, these are recorded as well."""
+WRITERS: set[Any] = set()
+"""Functions that write their first argument: known content as well has to be written by its rule."""
+WITHOUT_EFFECT = frozenset({"subok", "like", "device", "order", "optimize"})
+"""Arguments that choose how NumPy computes or stores a result, and not which result."""
 
 _active = threading.local()
 
@@ -33,18 +42,75 @@ def activate(recorder: Any) -> list[Any]:
     return _active.stack
 
 
-def rule(*functions: Any, method: str = "", makes: bool = False) -> Callable[[Callable], Callable]:
-    """Register a rule for functions, and for a method of arrays."""
+def rule(
+    *functions: Any, method: str = "", makes: bool = False, writes: bool = False
+) -> Callable[[Callable], Callable]:
+    """Register a rule for functions, and for a method of arrays; ``out=`` is written to what the rule returns."""
 
     def register(f: Callable) -> Callable:
-        FUNCTIONS.update(dict.fromkeys(functions, f))
+        FUNCTIONS.update((function, _checked(f, function, full_name(function))) for function in functions)
         if makes:
             MAKERS.update(functions)
+        if writes:
+            WRITERS.update(functions)
         if method:
-            METHODS[method] = f
+            METHODS[method] = _checked(f, getattr(np.ndarray, method, None), f"ndarray.{method}")
         return f
 
     return register
+
+
+def full_name(function: Any) -> str:
+    """Return the name of a function as a program writes it."""
+    name = getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))
+    module = getattr(function, "__module__", None) or ("numpy" if isinstance(function, np.ufunc) else "")
+    return f"{module}.{name}".removeprefix("builtins.")
+
+
+def _checked(f: Callable, original: Any, name: str) -> Callable:
+    """Return a rule that names the function in its errors, and knows what an ``out=`` of NumPy's means."""
+    signature = inspect.signature(f)
+    ignored = WITHOUT_EFFECT - set(signature.parameters)
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        kwargs = {k: v for k, v in kwargs.items() if k not in ignored}
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise _unfit(original, name, args, kwargs, error) from None
+        out = bound.arguments.pop("out", out)
+        found = f(*bound.args, **bound.kwargs)
+        return found if out is None else into(out, found, exact=True)
+
+    return call
+
+
+def _unfit(original: Any, name: str, args: tuple, kwargs: dict[str, Any], error: TypeError) -> Exception:
+    """Return the error for arguments that a rule does not take."""
+    try:
+        inspect.signature(original).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return TypeError(f"{name}: {error}")
+    return ParseError(f"{name}: {error} while a function is recorded; write it with other functions")
+
+
+def into(out: Any, found: Any, exact: bool = False) -> Any:
+    """Write a result into an array that exists, and return that.
+
+    :param exact: the shapes must be the same.
+    """
+    (out,) = out if isinstance(out, tuple) else (out,)
+    if not isinstance(out, Array):
+        raise ParseError("an array that the function did not make is written: pass it as an argument")
+    dtype = np.dtype(kind(found))
+    if not np.can_cast(dtype, out.dtype, "same_kind"):
+        raise TypeError(f"cannot cast a result of type {dtype} into an array of type {out.dtype}")
+    if exact and tuple(out.shape) != tuple(getattr(found, "shape", np.shape(found))):
+        raise ValueError(f"out has the shape {out.shape}, and the result {found.shape}")
+    store(out, Ellipsis, found)
+    return out
 
 
 def own(value: Any) -> Any:
@@ -66,6 +132,11 @@ def array(value: Any) -> Array:
     if holds_recorded(value):
         return FUNCTIONS[np.array](value)
     return active().outside(value) if is_numeric(value) else active().known(np.asarray(value))
+
+
+def known(value: Any) -> Any:
+    """Return content that a rule computed beforehand as an array."""
+    return active().known(np.asarray(value))
 
 
 def operand(value: Any) -> Any:
@@ -99,6 +170,16 @@ def content(value: Any) -> Any:
     if isinstance(value, slice):
         return slice(*map(content, (value.start, value.stop, value.step)))
     return value
+
+
+def fixed(value: Any) -> Any:
+    """Return the content of an argument that decides shapes; None if only a run knows it.
+
+    The content of an array from outside of the function is read beforehand: the recording starts again with it.
+    """
+    if isinstance(value, Array) and value.storage.outside is not None:
+        raise value.recorder.hints.fix(value.storage.origin)
+    return content(value)
 
 
 def all_known(value: Any) -> bool:

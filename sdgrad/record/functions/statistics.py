@@ -1,0 +1,168 @@
+"""Covariances, polynomials, convolutions and interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import apply, common
+from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.joining import concatenate, pad
+from sdgrad.record.functions.parts import choose_where, tensor_of
+from sdgrad.record.functions.products import conjugate, matmul
+from sdgrad.record.functions.reductions import mean, result
+from sdgrad.record.functions.shapes import atleast_2d, flip
+from sdgrad.record.functions.table import array, known, operand, rule
+from sdgrad.record.values import Array
+
+
+# -- covariances
+@rule(np.cov)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    if fweights is not None or aweights is not None:
+        raise ParseError("numpy.cov: weights are not recorded; use np.average with weights")
+    x = _variables(m, rowvar)
+    x = x if y is None else concatenate([x, _variables(y, rowvar)])
+    own = np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64)
+    x = astype(x, own, copy=False)
+    centred = x - mean(x, 1, keepdims=True)
+    count = x.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
+    return np.squeeze(matmul(centred, conjugate(centred.T)) / count)[()]
+
+
+def _variables(m: Any, rowvar: bool) -> Array:
+    a = array(m)
+    if a.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    x = atleast_2d(a)
+    return x.T if not rowvar and a.ndim == 2 else x
+
+
+@rule(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not np.ndim(c):
+        return c / c
+    deviation = np.sqrt(np.real(np.diagonal(c)))
+    return c / deviation[:, None] / deviation[None, :]
+
+
+# -- polynomials
+@rule(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    factors, place = array(p), operand(x)
+    found = np.zeros_like(place)
+    for k in range(factors.shape[0]):
+        found = found * place + factors[k]
+    return found
+
+
+@rule(np.polynomial.polynomial.polyval)
+def ascending_polyval(x: Any, c: Any, tensor: bool = True) -> Any:
+    if np.ndim(c) != 1:
+        raise ParseError("numpy.polynomial.polynomial.polyval: coefficients of several axes are not recorded")
+    return polyval(flip(c), x)
+
+
+@rule(np.polyder)
+def polyder(p: Any, m: Any = 1) -> Any:
+    factors = array(p)
+    for _ in range(m):
+        n = factors.shape[0]
+        factors = factors[:-1] * known(np.arange(n - 1, 0, -1))
+    return factors
+
+
+@rule(np.polyint)
+def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
+    if k is not None:
+        raise ParseError("numpy.polyint: constants of integration are not recorded; add them to the result")
+    factors = array(p)
+    for _ in range(m):
+        n = factors.shape[0]
+        factors = concatenate([factors / known(np.arange(n, 0, -1)), known(np.zeros(1))])
+    return factors
+
+
+@rule(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    return convolve(a1, a2)
+
+
+def _summed(ufunc: np.ufunc, a1: Any, a2: Any) -> Any:
+    """Return two polynomials added or subtracted: the shorter one has zeros for what it lacks."""
+    first, second = array(a1), array(a2)
+    size = max(first.shape[0], second.shape[0])
+    return apply(ufunc, [pad(p, (size - p.shape[0], 0)) for p in (first, second)])
+
+
+@rule(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    return _summed(np.add, a1, a2)
+
+
+@rule(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    return _summed(np.subtract, a1, a2)
+
+
+# -- convolutions
+@rule(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    return _windowed(array(a), array(v), mode, False)
+
+
+@rule(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    return _windowed(array(a), flip(conjugate(v)), mode, True)
+
+
+def _windowed(a: Array, v: Array, mode: str, centred_left: bool) -> Array:
+    """Return sums of ``a[n - k] * v[k]`` over ``k``, for all places ``n``, or those where the shorter one is inside."""
+    if a.ndim != 1 or v.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    m, n = a.shape[0], v.shape[0]
+    if 0 in (m, n):
+        raise ValueError("a and v cannot be empty")
+    least, most = min(m, n), max(m, n)
+    middle = least // 2 if centred_left and m < n else (least - 1) // 2
+    spans = {"full": (0, m + n - 1), "same": (middle, most), "valid": (least - 1, most - least + 1)}
+    if mode not in spans:
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    start, count = spans[mode]
+    dtype = common([a, v])
+    wide = tensor_of(pad(astype(a, dtype, copy=False), (n - 1, n - 1)))
+    factors = tensor_of(astype(v, dtype, copy=False))
+    tensor = a.recorder.reduction(
+        (count,), (n,), lambda out, k: wide[out[0] + start + (n - 1) - k[0]] * factors[k[0]], "sum", dtype
+    )
+    return result(a, tensor)
+
+
+# -- interpolation
+@rule(np.interp)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Add up ramps between 0 and 1, one for each interval."""
+    if period is not None:
+        raise ParseError("numpy.interp: period= is not recorded; pass x modulo the period, and one period more of xp")
+    at, places, values = array(x), array(xp), array(fp)
+    if places.ndim != 1 or values.ndim != 1 or places.shape != values.shape:
+        raise ValueError("fp and xp are not of the same length.")
+    found = values[0] + known(np.zeros(at.shape))
+    if places.shape[0] > 1:
+        ramps = np.clip((at[..., None] - places[:-1]) / np.diff(places), 0.0, 1.0)
+        found = values[0] + matmul(ramps, np.diff(values))
+    found = found if left is None else choose_where(at < places[0], left, found)
+    return found if right is None else choose_where(at > places[-1], right, found)
