@@ -12,7 +12,7 @@ from dace import data as dt
 from sdgrad.program.arrays import assign, over
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
-from sdgrad.program.naming import all_names, result_names, without_results
+from sdgrad.program.naming import all_names, is_status, result_names, without_results
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
     Block,
@@ -90,7 +90,7 @@ def _repeated(
     count: int | None,
 ) -> Program:
     """Return the program in a loop over directions; without a ``count``, the only seed is a unit vector."""
-    written = {program.root(w) for n in program.body for w in writes(n)} & set(own)
+    written = {program.root(w) for n in program.body for w in writes(n)} & {n for n in own if not is_status(n)}
     mapping = without_results(program, names) | {n: names.fresh(f"work_{n}") for n in sorted(written)}
     containers = _working_containers(program, own, mapping)
     start: list[Node] = [

@@ -32,6 +32,15 @@ STREAMED = "streamed"
 RETURN = "__return"  # what DaCe calls a function's result; __return_0, __return_1, ... for several
 
 
+STATUS = "sdgrad_status"
+"""How the arguments begin that hold the number of a check that failed: of all runs of a program in a call."""
+
+
+def is_status(name: str) -> bool:
+    """True if a container holds the number of a check that failed."""
+    return name.startswith(STATUS)
+
+
 def is_returned(name: str) -> bool:
     """True if a container is the result of a function, by DaCe's naming."""
     return name.startswith(RETURN)

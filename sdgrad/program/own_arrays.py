@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sdgrad.program.arrays import assign
-from sdgrad.program.naming import all_names, is_returned
+from sdgrad.program.naming import all_names, is_returned, is_status
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 
@@ -13,7 +13,7 @@ from sdgrad.program.tree import Program, writes
 def with_own_arrays(program: Program) -> Program:
     """Return the program on copies of the arguments that it writes: a derivative leaves its arguments alone."""
     written = {program.root(w) for node in program.body for w in writes(node)}
-    own = [n for n in program.arguments if n in written and not is_returned(n)]
+    own = [n for n in program.arguments if n in written and not is_returned(n) and not is_status(n)]
     if not own:
         return program
     names = all_names(program)

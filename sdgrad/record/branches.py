@@ -35,8 +35,10 @@ class RecordedBranch(Handler):
     def __iter__(self) -> Iterator[bool]:
         for arm in (True, False):
             block: list[Node] = []
+            self.recorder.arms += 1
             with self.recorder.inside(block):
                 yield arm
+            self.recorder.arms -= 1
             self.blocks.append(block)
         self._merge()
 

@@ -13,10 +13,13 @@ from sdgrad.errors import ParseError
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.own_arrays import with_own_arrays
 from sdgrad.program.tree import Program
+from sdgrad.record.checks import take_over
 from sdgrad.record.functions.table import array
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.stores import fill
+from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, is_recorded
+from sdgrad.runtime.call.checks import Checks
 
 
 def example(value: Any) -> Any:
@@ -46,17 +49,25 @@ def splice(
     :param closure: what the program takes besides its arguments; what is recorded belongs to this recording.
     :param shapes: of the results, as NumPy has them: () is a number.
     """
+    closure = dict(closure)
+    checks = {n: closure.pop(n) for n, v in list(closure.items()) if isinstance(v, Checks)}
     own = with_own_arrays(program)
     given = {**operands, **{n: closed(recorder, v) for n, v in closure.items()}}
-    bound = {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own)}
+    bound = {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own) if n not in checks}
     results = []
     for name, shape in zip(returned(own), shapes, strict=True):
         container = own.containers[name]
         tensor = recorder.declare("t", tuple(map(int, container.shape)), np.dtype(container.dtype.type))
         bound[name] = tensor.container
         results.append(tensor if tensor.shape == shape or not shape else recorder.view(tensor, shape))
+    for name in checks:
+        status = recorder.declare("status", (), np.dtype(np.int64))
+        recorder.write(status, (), 0)
+        bound[name] = status.container
     symbols = {s: _integer(recorder, given[s]) for s in own.symbols if s in given}
     recorder.splice(own, bound, symbols)
+    for name, value in checks.items():
+        take_over(recorder, value, Tensor(recorder, bound[name], (), np.dtype(np.int64)))
     return [recorder.array(t) if s else recorder.read(t, (0,) * t.rank) for t, s in zip(results, shapes, strict=True)]
 
 

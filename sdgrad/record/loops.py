@@ -12,7 +12,7 @@ import numpy as np
 
 from sdgrad.convert.operators import Handler, Names, PythonFor, PythonWhile, State
 from sdgrad.errors import ParseError
-from sdgrad.program.tree import Branch, Load, Loop, Node, Value
+from sdgrad.program.tree import SCALAR, Branch, Load, Loop, Node, Value
 from sdgrad.record.branches import MISSING, unbound
 from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
 from sdgrad.record.elementwise import common
@@ -341,8 +341,19 @@ class RecordedWhile(RecordedLoop):
             test = self.recorder.value(self.condition.value)
             body += tuple(self.tested) if also is None else (self._unless_stopped(also),)
             also = test
+        assert also is not None
+        also = self._while_nothing_failed(also)
         one = Value((), code.constant(1))
         self.recorder.append(Loop(self.symbol, Value((), code.constant(0)), None, one, body, self.where, also))
+
+    def _while_nothing_failed(self, going: Value) -> Value:
+        """Return a condition that also ends the loop once a check has failed."""
+        if self.recorder.checks is None:
+            return going
+        status = self.recorder.checks[0]
+        name = self.recorder.names.fresh("c")
+        fine = ast.Compare(code.name(name), [ast.Eq()], [code.constant(0)])
+        return Value((*going.loads, Load(name, status.container, SCALAR)), ast.BoolOp(ast.And(), [going.expr, fine]))
 
     def _unless_stopped(self, going: Value) -> Node:
         """Return the test after a trip: none, and no further trip, if a flag is set."""

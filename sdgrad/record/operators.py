@@ -19,6 +19,7 @@ from sdgrad.convert.operators import Handler, Names, Operators, State
 from sdgrad.errors import ParseError
 from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
+from sdgrad.record.checks import fail, require
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
@@ -39,6 +40,7 @@ from sdgrad.record.loops import RecordedFor, RecordedWhile, Trips, WrittenOutFor
 from sdgrad.record.nests import OfLeaves, positional
 from sdgrad.record.reads import PLAIN, is_numeric
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.restart import ArmEnds
 from sdgrad.record.stores import store
 from sdgrad.record.values import RULES, Array, Number, is_recorded
 
@@ -113,8 +115,19 @@ class RecordingOperators(Operators):
         return map(self.inner, iterable)
 
     def check(self, condition: Any, message: Callable[[], Any] | None) -> None:
-        if not is_recorded(_scalar(condition)):
+        condition = _scalar(condition)
+        if is_recorded(condition):
+            require(self.recorder, condition, AssertionError(*(() if message is None else (message(),))))
+        else:
             super().check(condition, message)
+
+    def raised(self, error: Any, *cause: Any) -> Any:
+        made = super().raised(error, *cause)
+        made = made() if isinstance(made, type) else made
+        if not self.recorder.arms or not isinstance(made, BaseException):
+            return made
+        fail(self.recorder, made)
+        return ArmEnds()
 
     # -- expressions
     def item(self, owner: Any, index: Any) -> Any:

@@ -71,6 +71,8 @@ class Recorder(Builder):
     sites: dict[Any, int] = field(default_factory=dict)
     loops: set[str] = field(default_factory=set)  # indices of recorded loops
     least: dict[str, Any] = field(default_factory=dict)  # the least values of loop indices, where these are known
+    checks: tuple[Tensor, list[BaseException]] | None = None  # where the number of a failed check is, and their errors
+    arms: int = 0  # of branches that are being recorded
     labels: dict[str, str] = field(default_factory=dict)  # names of variables, by container
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 
@@ -270,10 +272,11 @@ class Recorder(Builder):
     def inside(self, block: list[Node]) -> Iterator[None]:
         """Record at the end of a block of its own."""
         self.flush()
+        depth = len(self.blocks)
         self.blocks.append(block)
         yield
         self.flush()
-        self.blocks.pop()
+        del self.blocks[depth:]  # an arm may end inside of a loop
 
     # -- arrays
     def scatter_where(self, target: Tensor, function: Callable[..., tuple[Sequence[Index], Element, Element]]) -> None:

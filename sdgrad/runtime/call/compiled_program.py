@@ -10,6 +10,7 @@ import dace
 import numpy as np
 from dace import data as dt
 
+from sdgrad.runtime.call import checks
 from sdgrad.runtime.call.marshalling import check, evaluate_shape, solve_symbols
 from sdgrad.runtime.call.result_pool import copy_of, fresh
 from sdgrad.runtime.compile.cache import Library
@@ -81,6 +82,7 @@ class CompiledProgram:
         extra = {k: v for k, v in {**symbols, **given}.items() if k in self.symbols}
         passed = {self.spelled.get(n, n): v for n, v in call.items()} if self.spelled else call
         self.library({**passed, **extra})
+        checks.first(given, call)
         return call
 
     def _integers(self, given: Mapping[str, Any]) -> dict[str, int]:
@@ -93,5 +95,7 @@ def _argument(slot: Slot, given: Mapping[str, Any], symbols: dict[str, int], inp
     if slot.name not in given:
         shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, symbols)
         return fresh(shape, slot.dtype, not slot.defined)
+    if isinstance(given[slot.name], checks.Checks):
+        return given[slot.name].fresh()
     value = slot.accept(given[slot.name])
     return copy_of(value) if slot.copied and not inplace and isinstance(value, np.ndarray) else value

@@ -1,0 +1,61 @@
+"""Record checks: ``assert`` and ``raise`` that depend on what only a run knows.
+
+The first check that fails leaves its number in one integer of the program; the call raises the exception.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdgrad.program.naming import STATUS
+from sdgrad.record.elementwise import apply, compute
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.tensors import Tensor
+from sdgrad.record.values import Number
+from sdgrad.runtime.call.checks import Checks
+
+WHOLE = np.dtype(np.int64)
+
+
+def require(recorder: Recorder, condition: Any, error: BaseException) -> None:
+    """Record that a condition has to hold, or else the call raises an error."""
+    fail_with(recorder, apply(np.logical_not, [condition]), len(errors(recorder)) + 1)
+    errors(recorder).append(error)
+
+
+def fail(recorder: Recorder, error: BaseException) -> None:
+    """Record that the call raises an error if it comes here."""
+    fail_with(recorder, True, len(errors(recorder)) + 1)
+    errors(recorder).append(error)
+
+
+def errors(recorder: Recorder) -> list[BaseException]:
+    """Return the exceptions of the checks so far."""
+    if recorder.checks is None:
+        tensor = recorder.declare(recorder.names.fresh(STATUS), (), WHOLE, argument=True)
+        made: list[BaseException] = []
+        recorder.checks = (tensor, made)
+        recorder.inputs[tensor.container] = Checks(made)
+    return recorder.checks[1]
+
+
+def fail_with(recorder: Recorder, failed: Any, number: Any) -> None:
+    """Leave the number of a failed check, unless another one failed before."""
+    errors(recorder)
+    assert recorder.checks is not None
+    status = recorder.checks[0]
+    before = recorder.read(status, ())
+    types = [np.dtype(bool), WHOLE, WHOLE]
+    value = compute("({2} if {0} else {1}) if {1} == 0 else {1}", [failed, before, number], types, WHOLE)
+    recorder.write(status, (), value)
+
+
+def take_over(recorder: Recorder, checks: Checks, status: Tensor) -> None:
+    """Record that the checks of a program that was called are checks of this one."""
+    own = errors(recorder)
+    found: Number = recorder.read(status, ())
+    offset = len(own)
+    fail_with(recorder, apply(np.not_equal, [found, 0]), apply(np.add, [found, offset]))
+    own.extend(checks.errors)

@@ -1,0 +1,41 @@
+"""Raise the exceptions of a program's checks: which one failed first, the program says by a number."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Checks:
+    """Hold the exceptions of a program, one for each check, numbered from one.
+
+    It stands for an argument of one integer, which is zero before a call.
+    """
+
+    errors: Sequence[BaseException]
+
+    def fresh(self) -> np.ndarray:
+        """Return the argument before a call."""
+        return np.zeros(1, np.int64)
+
+    def done(self, found: Any) -> None:
+        """Raise the exception of the check that failed first, if any did."""
+        number = int(found[0])
+        if number:
+            raise copy.copy(self.errors[number - 1])
+
+
+def first(given: Any, found: Any) -> None:
+    """Raise the exception of a failed check of a call.
+
+    :param given: arguments by name.
+    :param found: what the program leaves in them.
+    """
+    for name, value in given.items():
+        if isinstance(value, Checks) and name in found:
+            value.done(found[name])
