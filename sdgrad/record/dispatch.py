@@ -33,6 +33,7 @@ from sdgrad.record.functions.table import (
 )
 from sdgrad.record.indexing import expanded, view
 from sdgrad.record.restart import Restart
+from sdgrad.record.selected import Selected, applied, called
 from sdgrad.record.stores import accumulate
 from sdgrad.record.values import DATA, RULES, Array, Number
 
@@ -45,6 +46,8 @@ WITHOUT_EFFECT = {"order", "subok", "casting"}
 def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Return a universal function, or one of its methods, of recorded values."""
     inputs = tuple(map(own, inputs))
+    if any(isinstance(x, Selected) for x in inputs):
+        return applied(function, method, inputs, kwargs)
     if method == "at":
         target, index, *value = inputs
         return _at(function, target, index, *value)
@@ -129,6 +132,8 @@ def _at(function: np.ufunc, target: Array, index: Any, value: Any = None) -> Non
 def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return another function of NumPy's of recorded values."""
     args, kwargs = tuple(map(own, args)), {k: own(v) for k, v in kwargs.items()}
+    if any(isinstance(x, Selected) for x in args):
+        return called(of, args, kwargs)
     rule = FUNCTIONS.get(of)
     if all_known([args, kwargs]) and of not in WRITERS and "out" not in kwargs:
         return wrapped(of(*content(args), **content(kwargs)))

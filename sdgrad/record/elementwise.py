@@ -96,7 +96,21 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     text = template(ufunc.__name__, types[0])
     if ufunc is np.power and (short := _short_power(operands, types)) is not None:
         text = short
-    return compute(text, operands, types[: ufunc.nin], results[0], is_weak(*operands))
+    found = compute(text, operands, types[: ufunc.nin], results[0], is_weak(*operands))
+    if isinstance(found, Array) and found.dtype.kind == "b":
+        found.storage.recipe = (ufunc, *map(_recipe, operands))
+    return found
+
+
+def _recipe(operand: Any) -> Any:
+    """Return a value that is equal for operands that are equal."""
+    if not isinstance(operand, Array):
+        return operand if not is_recorded(operand) else operand.expr if operand.expr is not None else id(operand)
+    if operand.storage.recipe is not None and not operand.storage.version:
+        return operand.storage.recipe
+    if operand.tensor.place is not None or operand.known is not None:
+        return object()
+    return (operand.storage.name, operand.storage.version, operand.tensor.container)
 
 
 def loop_types(ufunc: np.ufunc, kinds: Sequence[Any], dtype: Any = None) -> list[np.dtype]:

@@ -14,7 +14,7 @@ from sdgrad.record.elementwise import compute, origin, prepared
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import Array, Number, is_recorded
+from sdgrad.record.values import RULES, Array, Number, is_recorded
 
 ZERO, WHOLE = sympy.Integer(0), np.dtype(np.int64)
 
@@ -23,7 +23,7 @@ def item(array: Any, index: Any) -> Any:
     """Return ``array[index]``."""
     parts = expanded(array, index)
     if any(is_advanced(p) for p in parts):
-        return gathered(array, parts)
+        return selected(array, parts) if _is_open_mask(parts[0]) else gathered(array, parts)
     recorder: Recorder = array.recorder
     readable(array)
     if is_position(parts):
@@ -197,7 +197,21 @@ def _bound(recorder: Recorder, value: Any, extent: Dim) -> Any:
     return sympy.Integer(whole) + (extent if whole < 0 else 0)
 
 
-# -- index arrays
+# -- masks and index arrays
+def _is_open_mask(part: Any) -> bool:
+    """True of masks that only a run knows."""
+    return isinstance(part, Array) and part.dtype.kind == "b" and part.ndim > 0 and part.known is None
+
+
+def selected(array: Array, parts: Sequence[Any]) -> Any:
+    """Return the elements that a mask of the first axes selects."""
+    mask = parts[0]
+    if mask.storage.outside is not None:
+        raise mask.recorder.hints.fix(mask.storage.origin)
+    rest = view(array, [*[slice(None)] * mask.ndim, *parts[1:]]) if len(parts) > 1 else array
+    return RULES.select(rest, mask)
+
+
 def gathered(array: Array, parts: Sequence[Any]) -> Array:
     """Return the elements that index arrays name, as an array of its own."""
     readable(array)
@@ -252,7 +266,7 @@ def _chosen(recorder: Recorder, tensor: Any, extent: Dim, index: tuple) -> Any:
     if not isinstance(tensor, Tensor):
         return int(tensor) + (extent if int(tensor) < 0 else 0)
     known = tensor.known if tensor.known is not None else recorder.inputs.get(tensor.container)
-    if known is not None and known.size and known.min() >= 0:
+    if isinstance(known, np.ndarray) and tensor.container.startswith("constant") and known.size and known.min() >= 0:
         return tensor[index]
     found = tensor[index]
     return found + recorder.element(extent, np.int64) * (found < 0).astype(np.int64)
@@ -269,6 +283,8 @@ def _without_masks(part: Any) -> list[Any]:
     content = content_of(part)
     if getattr(part, "dtype", None) != np.bool_ or not is_advanced(part):
         return [part]
+    if content is None and isinstance(part, Array) and part.storage.outside is not None:
+        raise part.recorder.hints.fix(part.storage.origin)
     if content is None:
         raise IndexError(
             "the number of elements that a mask selects is known only when the program runs; use np.where, or sum with "

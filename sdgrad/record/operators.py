@@ -41,6 +41,7 @@ from sdgrad.record.nests import OfLeaves, positional
 from sdgrad.record.reads import PLAIN, is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
+from sdgrad.record.selected import Selected, called
 from sdgrad.record.stores import store
 from sdgrad.record.values import RULES, Array, Number, is_recorded
 
@@ -225,6 +226,8 @@ class RecordingOperators(Operators):
         args = tuple(map(self._argument, own(args)))
         kwargs = {k: self._argument(own(v)) for k, v in kwargs.items()}
         rule = FUNCTIONS.get(function) if _hashable(function) else None
+        if rule is not None and any(isinstance(a, Selected) for a in args):
+            return called(function, args, kwargs)
         known = all_known([args, kwargs])
         if rule is not None and not known:
             found = rule(*args, **kwargs)

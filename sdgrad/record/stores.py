@@ -26,7 +26,7 @@ from sdgrad.record.indexing import (
 )
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import broadcast_shape
-from sdgrad.record.values import Array, Number, Storage, is_recorded
+from sdgrad.record.values import RULES, Array, Number, Storage, is_recorded
 
 
 def store(array: Any, index: Any, value: Any) -> None:
@@ -72,6 +72,7 @@ def writing(array: Array) -> None:
     """Prepare a write: memory for known content, and no more reads of what Python would have changed as well."""
     if array.known is not None:
         array.recorder.materialize(array.storage)
+    array.storage.version += 1
     for partner in array.storage.partners:
         partner.stale = (
             "this array is the same as one that was written since, and here it is a copy of it: give the one that is "
@@ -114,11 +115,11 @@ def _apart(value: Array, storage: Storage) -> Array:
 def _store_masked(array: Array, parts: Sequence[Any], mask: Array, value: Any) -> None:
     """Write where a mask of the array's leading axes holds."""
     recorder: Recorder = array.recorder
-    whole = [p for p in parts if p is not mask and not (isinstance(p, slice) and p == slice(None))]
-    if whole or parts[0] is not mask:
-        raise IndexError("a mask that only a run knows must be the first index, and the only one")
+    if parts[0] is not mask:
+        raise IndexError("a mask that only a run knows must be the first index")
+    array = view(array, [*[slice(None)] * mask.ndim, *parts[1:]])
     condition = mask.tensor
-    source = _masked_source(recorder, value, mask)
+    source = _masked_source(array, value, mask)
     dtype = array.dtype
 
     def at(*index: Any) -> tuple[Any, Element, Element]:
@@ -127,7 +128,12 @@ def _store_masked(array: Array, parts: Sequence[Any], mask: Array, value: Any) -
     recorder.scatter_where(array.tensor, at)
 
 
-def _masked_source(recorder: Recorder, value: Any, mask: Array) -> Any:
+def _masked_source(array: Array, value: Any, mask: Array) -> Any:
+    """Return what is written where a mask holds: a number, or a tensor of the array's shape."""
+    value = RULES.under_the_mask(value, mask)
+    if isinstance(value, Array) and (value.tensor.shape == array.tensor.shape or value.ndim <= array.ndim - mask.ndim):
+        whole = prepared(array.recorder, [_apart(value, array.storage)], array.tensor.shape)[0]
+        return whole if value.ndim else single(value)
     if isinstance(value, Array) and value.ndim:
         raise IndexError(
             "the elements that a mask selects are as many as only a run knows; assign a number, or write "

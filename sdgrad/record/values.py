@@ -43,6 +43,8 @@ class Storage:
     read_inside: bool = False  # its known content was read in a loop or an arm that began after it was made
     partners: list[Storage] = field(default_factory=list)
     stale: str = ""
+    version: int = 0  # how often it was written
+    recipe: Any = None  # how a mask was computed: equal for masks that are equal
     outside: np.ndarray | None = None
 
     @property
@@ -63,6 +65,8 @@ class Rules:
     text: Callable[[Any, str], str]
     item: Callable[..., Any]
     store: Callable[..., None]
+    select: Callable[..., Any]
+    under_the_mask: Callable[..., Any]
 
 
 RULES = Rules()
@@ -228,7 +232,7 @@ def _operators() -> None:
 
     def inplace(ufunc: np.ufunc) -> Callable:
         def update(a: Any, b: Any) -> Any:
-            if isinstance(a, Number):
+            if not isinstance(a, Array):
                 return RULES.ufunc(ufunc, "__call__", (a, b), {})
             return RULES.ufunc(ufunc, "__call__", (a, b), {"out": (a,)})
 

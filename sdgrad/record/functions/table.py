@@ -14,7 +14,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import kind
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.stores import store
-from sdgrad.record.values import Array, is_known, is_recorded
+from sdgrad.record.values import Array, Number, is_known, is_recorded
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -129,6 +129,8 @@ def array(value: Any) -> Array:
     """Return any operand as an array: recorded ones as they are, nests of numbers stacked, NumPy's as known."""
     if isinstance(value, Array):
         return value
+    if is_recorded(value) and not isinstance(value, Number):
+        raise ParseError("the elements that a mask selects are as many as only a run knows: use np.where instead")
     if holds_recorded(value):
         return FUNCTIONS[np.array](value)
     return active().outside(value) if is_numeric(value) else active().known(np.asarray(value))

@@ -1,0 +1,191 @@
+"""Select elements by a mask that only a run knows: element-wise functions, reductions, and writes under the same mask.
+
+How many there are is not known while a function is recorded. So all elements are computed, and the mask decides which
+count: ``np.sum(a[m])`` adds up where ``m`` holds, ``b[m] = 1 / a[m]`` writes where it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdgrad.errors import ParseError
+from sdgrad.record.elements import bounds
+from sdgrad.record.functions.table import FUNCTIONS, array
+from sdgrad.record.indexing import view
+from sdgrad.record.values import RULES, Array, Recorded, is_recorded
+
+ADDED = {np.sum, np.prod, np.mean, np.var, np.std, np.any, np.all}
+EXTREME = {np.max: "max", np.min: "min", np.amax: "max", np.amin: "min"}
+METHODS = {
+    "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "any": np.any, "all": np.all,
+    "max": np.max, "min": np.min,
+}  # fmt: skip
+PRODUCTS = (np.dot, np.vdot, np.inner)
+
+
+class Selected(Recorded):
+    """Elements of an array that a mask selects.
+
+    :param full: all elements.
+    :param mask: which of them, along the first axes.
+    """
+
+    __slots__ = ("full", "mask", "recorder")
+
+    def __init__(self, full: Array, mask: Array) -> None:
+        self.full, self.mask, self.recorder = full, mask, full.recorder
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.full.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.full.ndim - self.mask.ndim + 1
+
+    @property
+    def count(self) -> Any:
+        """Return how many elements along the first axis the mask selects."""
+        return FUNCTIONS[np.count_nonzero](self.mask)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return (self.count, *self.full.shape[self.mask.ndim :])
+
+    @property
+    def size(self) -> Any:
+        rest = self.full.shape[self.mask.ndim :]
+        return self.count * int(np.prod(rest)) if rest else self.count
+
+    def __len__(self) -> int:
+        raise unknown("len()")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise unknown("an index")
+
+    def __iter__(self) -> Any:
+        raise unknown("a loop over them")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in METHODS:
+            return lambda *args, **kwargs: reduced(METHODS[name], self, *args, **kwargs)
+        if name == "copy":
+            return lambda: self
+        if name == "astype":
+            return lambda dtype: Selected(self.full.astype(dtype), self.mask)
+        if name in ("real", "imag"):
+            return Selected(getattr(self.full, name), self.mask)
+        raise unknown(f"'.{name}'")
+
+
+def unknown(what: str) -> ParseError:
+    """Return the error for what needs the number of selected elements."""
+    return ParseError(
+        f"{what} of the elements that a mask selects: how many there are is known when the program runs. Element-wise "
+        "functions, sums and other reductions of them, and writes under the same mask are recorded; else write "
+        "np.where(mask, a, 0)"
+    )
+
+
+def select(full: Array, mask: Array) -> Selected:
+    """Return the elements of an array that a mask of its first axes selects, as they are now."""
+    if full.tensor.shape[: mask.ndim] != mask.tensor.shape:
+        raise IndexError(f"a mask of shape {mask.shape} for an array of shape {full.shape}")
+    return Selected(full.copy(), mask)
+
+
+def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Return a universal function of selected elements."""
+    if method == "reduce" and ufunc in (np.add, np.multiply, np.maximum, np.minimum):
+        of = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}[ufunc]
+        return reduced(of, *inputs, **kwargs)
+    if method != "__call__" or kwargs or ufunc in (np.matmul, np.vecdot):
+        if ufunc is np.matmul and len(inputs) == 2 and all(x.ndim == 1 for x in inputs):
+            return product(*inputs)
+        raise unknown(f"numpy.{ufunc.__name__}")
+    full, mask = together(inputs)
+    found = RULES.ufunc(ufunc, method, full, kwargs)
+    return tuple(Selected(f, mask) for f in found) if isinstance(found, tuple) else Selected(found, mask)
+
+
+def together(inputs: Sequence[Any]) -> tuple[list[Any], Array]:
+    """Return operands with all their elements, and the mask that selects from each."""
+    chosen = [x for x in inputs if isinstance(x, Selected)]
+    mask = chosen[0].mask
+    if not all(same_mask(x.mask, mask) for x in chosen):
+        raise ParseError(
+            "elements that different masks select are combined: compute the mask once, m = .., and use it for both"
+        )
+    for x in inputs:
+        if not isinstance(x, Selected) and np.ndim(x) if not is_recorded(x) else 0:
+            raise unknown("an array of another length with")
+        if isinstance(x, Array) and x.ndim > chosen[0].ndim - 1:
+            raise unknown("an array of another length with")
+    return [x.full if isinstance(x, Selected) else x for x in inputs], mask
+
+
+def same_mask(a: Array, b: Array) -> bool:
+    """True if two masks are one, or computed in the same way from the same."""
+    if a is b or a.storage is b.storage and a.tensor is b.tensor:
+        return True
+    one, other = a.storage.recipe, b.storage.recipe
+    return one is not None and one == other
+
+
+def reduced(of: Any, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Return a reduction of selected elements."""
+    if not isinstance(a, Selected) or args or not (axis is None or axis == 0 and a.mask.ndim == 1):
+        raise unknown(f"numpy.{of.__name__} along an axis")
+    mask = a.mask
+    for _ in range(a.full.ndim - mask.ndim):
+        mask = view(mask, [slice(None)] * mask.ndim + [None])
+    if of in EXTREME:
+        least, largest = bounds(a.dtype)
+        kwargs["initial"] = least if EXTREME[of] == "max" else largest
+    elif of not in ADDED:
+        raise unknown(f"numpy.{of.__name__}")
+    return FUNCTIONS[of](a.full, axis=axis, where=np.broadcast_to(mask, a.full.shape), **kwargs)
+
+
+def product(a: Any, b: Any) -> Any:
+    """Return the inner product of selected elements."""
+    (left, right), mask = together([a, b])
+    return reduced(np.sum, Selected(left * right, mask))
+
+
+def called(function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return another function of selected elements."""
+    if function in ADDED or function in EXTREME:
+        return reduced(function, *args, **kwargs)
+    if function in PRODUCTS and len(args) == 2:
+        return product(*args)
+    if function is np.size:
+        return args[0].size
+    if function is np.linalg.norm and len(args) == 1:
+        return np.sqrt(reduced(np.sum, applied(np.multiply, "__call__", (args[0], args[0]), {})))
+    if function is np.count_nonzero:
+        return reduced(np.sum, applied(np.not_equal, "__call__", (args[0], 0), {}))
+    raise unknown(f"numpy.{function.__name__}")
+
+
+def under_the_mask(value: Any, mask: Array) -> Any:
+    """Return what is written where a mask holds, for all elements.
+
+    :raises ParseError: another mask selects them.
+    """
+    if not isinstance(value, Selected):
+        return value
+    if not same_mask(value.mask, mask):
+        raise ParseError(
+            "elements that one mask selects are written where another one holds: compute the mask once, m = .., and "
+            "use it for both"
+        )
+    return array(value.full)
+
+
+RULES.select, RULES.under_the_mask = select, under_the_mask
