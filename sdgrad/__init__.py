@@ -22,6 +22,7 @@ from sdgrad.api.gradient import grad, value_and_grad
 from sdgrad.api.graphs import add_backward_pass, add_forward_tangent
 from sdgrad.api.jacobian import hessian, jacobian
 from sdgrad.api.jvp import hvp, jvp, linearize
+from sdgrad.api.recording import Trace, to_sdfg, trace
 from sdgrad.api.sparse import sparse_hessian, sparse_jacobian
 from sdgrad.api.vjp import vjp
 from sdgrad.api.vmap import vmap
@@ -57,6 +58,7 @@ __all__ = [
     "ScalarRule",
     "SdgradError",
     "Tape",
+    "Trace",
     "add_backward_pass",
     "add_forward_tangent",
     "compile_forward",
@@ -85,6 +87,8 @@ __all__ = [
     "sparse_jacobian",
     "stop_gradient",
     "testing",
+    "to_sdfg",
+    "trace",
     "unregister_backward",
     "value_and_grad",
     "vjp",

@@ -56,7 +56,10 @@ class Config:
     (``XDG_CACHE_HOME``, or ``~/.cache``); see :attr:`cache_folder`."""
 
     debug: bool = False
-    """Compile generated code with debug information and with its assertions."""
+    """Compile generated code with debug information and with its assertions, and show whole tracebacks."""
+
+    progress: bool = True
+    """Say in a line what is being made of a function once that takes more than two seconds, in a terminal."""
 
     checked: bool = False
     """Find changes of arrays between a forward call and the backward calls that use its tape."""
@@ -209,6 +212,7 @@ _CHECKS = {
     "optimization_level": _check_level,
     "cache_dir": _check_folder,
     "debug": _check_flag,
+    "progress": _check_flag,
     "device": _choice("device", get_args(DeviceKind)),
     "frontend": _choice("frontend", get_args(FrontendKind)),
     "checked": _check_flag,

@@ -33,6 +33,7 @@ from sdgrad.program.tree import (
     map_blocks,
     walk,
 )
+from sdgrad.record.shown import short
 from sdgrad.specialize.argnums import Wrt
 from sdgrad.specialize.arguments import Call
 from sdgrad.tape.plan import Kept
@@ -117,6 +118,7 @@ class Explanation:
         return FilePath(path)
 
 
+@short
 def explain(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Explanation:
     """Explain how ``f`` is differentiated for arguments like these: print it, or write it with ``.to_html(path)``.
 

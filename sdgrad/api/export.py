@@ -20,6 +20,7 @@ from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments, name_of, python_function
 from sdgrad.errors import ArgumentError
+from sdgrad.record.shown import short
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.runtime.compile.c_export import export
@@ -146,6 +147,7 @@ def _read(facts: Mapping[str, Any]) -> dt.Data:
     return dt.Array(dtype, shape, strides=strides)
 
 
+@short
 def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> GradientProgram:
     """Compile value and gradient of ``f`` for arguments like these, as a program to save and export.
 

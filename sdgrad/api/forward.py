@@ -11,6 +11,7 @@ import numpy as np
 from sdgrad.api.gradient import checked, only_kinds_matter
 from sdgrad.convert.callables import name_of
 from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import placed, run
 from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
 from sdgrad.specialize.arguments import Call
@@ -42,7 +43,7 @@ class ForwardFunction:
     def __post_init__(self) -> None:
         self.__name__ = name_of(self.f)
 
-    def recorded(self, recorder: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    def record_call(self, recorder: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Call the function in one that is recorded."""
         return in_place(self.f, args, kwargs)
 
@@ -51,6 +52,11 @@ class ForwardFunction:
         if kinds in self.prepared:
             results = tuple(self.prepared[kinds](args))
             return results[0] if len(results) == 1 else results
+        return self.general(args, kwargs, kinds)
+
+    @short
+    def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
+        """Compute a call of which nothing is known beforehand."""
         call = Call.of(self.f, args, kwargs)
         if call.nests:
             own = self.flat.setdefault(call.f, ForwardFunction(call.f, self.inplace))

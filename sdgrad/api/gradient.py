@@ -19,6 +19,7 @@ from sdgrad.frontend.parse import as_program
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
+from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import placed
 from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
 from sdgrad.runtime.call.marshalling import as_array, like
@@ -221,6 +222,7 @@ class GradFunction(CalledInPrograms):
         with on_device(self.device):
             return self.general(args, kwargs, kinds)
 
+    @short
     def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
         """Compute a call of which nothing is known beforehand."""
         call = Call.of(self.f, args, kwargs)

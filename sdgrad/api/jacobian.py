@@ -14,6 +14,7 @@ from sdgrad.errors import NotScalarError
 from sdgrad.program.naming import RETURN
 from sdgrad.program.tree import Program
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.shown import short
 from sdgrad.runtime.call.marshalling import like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
 from sdgrad.specialize.arguments import Call
@@ -77,7 +78,7 @@ class JacobianFunction(CalledInPrograms):
         (name,) = names_of(self.wrt, self.f, arguments)
         return Columns(self.f, name, self.mode).shapes(arguments)
 
-    def recorded(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Record a call in a function that is recorded."""
         call = Call.of(self.f, args, kwargs)
 
@@ -86,6 +87,7 @@ class JacobianFunction(CalledInPrograms):
 
         return self.blocks(call, Signature.of(call.f, call.examples()), one)
 
+    @short
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = Call.of(self.f, args, kwargs)
         signature = Signature.of(call.f, call.arguments)

@@ -14,6 +14,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.record.functions.table import active, holds_recorded, rule
+from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.arguments import Call
@@ -25,6 +26,7 @@ from sdgrad.specialize.signature import Signature
 from sdgrad.specialize.transpose import linear_map
 
 
+@short
 def jvp(
     f: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, batched: bool = False, **kwargs: Any
 ) -> tuple[Any, Any]:
@@ -101,6 +103,7 @@ def _in_directions(
     return signature.nested(values), signature.nested(dots)
 
 
+@short
 def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
     """Return ``f``'s outputs, and the linear map from tangents of its arguments to tangents of its outputs.
 
@@ -139,6 +142,7 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     return signature.nested(values), push
 
 
+@short
 def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Return the Hessian of a scalar function times a vector, forward over reverse (Pearlmutter 1994).
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sdgrad.api.gradient import checked, grad
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import NotScalarError
+from sdgrad.record.shown import short
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.sparsity.colouring import colour_columns
 from sdgrad.sparsity.pattern import dependencies
@@ -77,6 +78,7 @@ class SparseJacobian:
         self.__name__ = f"sparse_jacobian_{name_of(self.f)}"
         self._plans: dict[Hashable, Plan] = {}
 
+    @short
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = Call.of(self.f, args, kwargs)
         own = SparseJacobian(call.f, self.wrt, self.mode) if call.nests else self

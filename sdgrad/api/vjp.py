@@ -11,6 +11,7 @@ from sdgrad.api.forward import in_place
 from sdgrad.errors import ArgumentError
 from sdgrad.record.functions.table import active, holds_recorded, rule
 from sdgrad.record.nests import cotangents_of
+from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import dtype_of, is_resident, saved
 from sdgrad.runtime.call.marshalling import is_tensor, like
 from sdgrad.specialize.arguments import Call
@@ -19,6 +20,7 @@ from sdgrad.specialize.nested_calls import spliced
 from sdgrad.specialize.pullback import Pullback
 
 
+@short
 def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
     """Return ``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
 

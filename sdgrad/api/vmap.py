@@ -16,6 +16,7 @@ from sdgrad.program.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
+from sdgrad.record.shown import short
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.nested_calls import CalledInPrograms
@@ -97,6 +98,7 @@ class VmapFunction(CalledInPrograms):
         """Return results as the function does."""
         return own.inner(call.examples()).nested(results)
 
+    @short
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = Call.of(self.f, args, kwargs)
         own = self.of_leaves(call)

@@ -109,7 +109,7 @@ class RecordedBranch(Handler):
                 f"{self.where.line}"
             )
         try:
-            cell = Cell.of(self.recorder, pair, ONLY_DATA)
+            cell = Cell.of(self.recorder, pair, ONLY_DATA, name)
         except ValueError as error:
             return Unusable(f"'{name}' has, depending on the condition in line {self.where.line}, the {error}")
         alive = [k for k, e in enumerate(self.ends) if e is not None]

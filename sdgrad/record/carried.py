@@ -86,21 +86,24 @@ class Cell:
     value: Number | Array
 
     @staticmethod
-    def of(recorder: Recorder, examples: Sequence[Any], origin: Origin, dtype: Any = None) -> Cell:
+    def of(recorder: Recorder, examples: Sequence[Any], origin: Origin, name: str, dtype: Any = None) -> Cell:
         """Declare memory for a value like each of some examples.
 
+        :param name: of the variable.
         :raises ValueError: arrays have different shapes.
         """
         examples = [own(x) for x in examples]
         wide = np.dtype(dtype) if dtype is not None else common(examples)
         if not any(is_array(x) for x in examples):
             tensor = recorder.declare("carried", (), wide)
+            recorder.labels[tensor.container] = name
             weak = all(x.weak if isinstance(x, Number) else type(x) in WEAK for x in examples)
             return Cell(recorder, Number(recorder, wide, weak, origin, tensor=tensor))
         shapes = {x.tensor.shape if isinstance(x, Array) else np.shape(x) for x in examples}
         if len(shapes) > 1:
             raise ValueError(f"shapes {' and '.join(map(str, shapes))}")
         tensor = recorder.declare("carried", shapes.pop(), wide)
+        recorder.labels[tensor.container] = name
         return Cell(recorder, Array(recorder, Storage(tensor.container, None, recorder.blocks[-1], None), tensor))
 
     def put(self, value: Any) -> None:

@@ -27,6 +27,7 @@ from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.reads import Content, Read
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Hints, Restart
+from sdgrad.record.shown import located
 from sdgrad.record.stores import fill
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, Storage, is_recorded
@@ -63,6 +64,9 @@ def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
         except Restart as restart:
             if restart.hints is not hints:  # of the function around this one
                 raise
+        except Exception as error:
+            located(error)
+            raise
     raise ParseError(f"{name_of(f)}: recording does not come to an end")
 
 

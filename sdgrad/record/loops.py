@@ -124,7 +124,7 @@ class RecordedLoop(Handler):
         if not (is_number(value) or is_array(value)):
             return None
         origin = self.origin | (value.origin if isinstance(value, Number) else frozenset())
-        cell = Cell.of(self.recorder, [value], origin, self.recorder.hints.widened.get((self.site, place)))
+        cell = Cell.of(self.recorder, [value], origin, place[0], self.recorder.hints.widened.get((self.site, place)))
         cell.put(value)
         return cell
 
@@ -181,7 +181,7 @@ class RecordedLoop(Handler):
         made = []
         for part in parts:
             origin = self.origin | (part.origin if isinstance(part, Number) else frozenset())
-            made.append(Cell.of(self.recorder, [part], origin))
+            made.append(Cell.of(self.recorder, [part], origin, name))
         self.cells[name] = list(made)
         return list(zip(made, parts, strict=True))
 
@@ -228,7 +228,7 @@ class RecordedLoop(Handler):
 
     def _stop(self, flag: str, value: Any) -> None:
         """Give a flag memory that stops the loop."""
-        cell = Cell.of(self.recorder, [np.False_], self.origin)
+        cell = Cell.of(self.recorder, [np.False_], self.origin, "stopped")
         self.stops.append(cell)
         self.cells[flag] = [cell]
         cell.put(value)
@@ -322,7 +322,7 @@ class RecordedWhile(RecordedLoop):
             if not condition or not self.flags:
                 raise self.written_out()
             return True
-        self.condition = Cell.of(self.recorder, [np.False_], self.origin)
+        self.condition = Cell.of(self.recorder, [np.False_], self.origin, "going")
         self.condition.put(_as_bool(condition))
         self.recorder.flush()
         self.tested, self.body[:] = list(self.body), []

@@ -172,8 +172,8 @@ class RecordingOperators(Operators):
             return own(*args, **kwargs)
         if isinstance(function, BoundRule):
             return function(*args, **kwargs)
-        if hasattr(function, "recorded"):  # a derivative, or another program
-            return function.recorded(self.recorder, args, kwargs)
+        if hasattr(function, "record_call"):  # a derivative, or another program
+            return function.record_call(self.recorder, args, kwargs)
         if isinstance(function, DaceProgram):
             return self.call(function.f, *args, **kwargs)
         if isinstance(function, functools.partial):

@@ -44,6 +44,12 @@ class Read:
         except (LookupError, AttributeError, ValueError):
             return NOTHING
 
+    def told(self) -> str:
+        """Return the name under which it was read; nothing for an entry of a list."""
+        if self.how == "attribute":
+            return f"{type(self.owner).__name__}.{self.key}"
+        return self.key if self.how == "item" and isinstance(self.key, str) else ""
+
     def holds(self) -> bool:
         """True if what is there now gives the same program."""
         now, value = self.again(), self.value

@@ -87,7 +87,7 @@ class CalledInPrograms:
     of_leaves: Callable[[Call], Any]
     whole: Callable[[Call, Any, Sequence[Any]], Any]
 
-    def recorded(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Record a call in a function that is recorded."""
         call = Call.of(self.f, args, kwargs)
         own = self.of_leaves(call)

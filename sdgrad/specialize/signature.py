@@ -32,6 +32,7 @@ from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
 from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
 from sdgrad.specialize.compile_lock import making
+from sdgrad.specialize.progress import step
 
 
 @runtime_checkable
@@ -195,7 +196,8 @@ class Signature:
                 tree, closure = f.derive(arguments)
                 found = Signature(f, normalize_again(tree), closure, numbers=_numbers(f, arguments, tree))
             elif config.frontend == "record" and not needs_dace(f):
-                found = Signature.record(f, arguments)
+                with step("recording", name_of(f)):
+                    found = Signature.record(f, arguments)
             else:
                 found = Signature.parse_with_dace(f, arguments)
         finally:
@@ -272,7 +274,8 @@ class Signature:
         """Return the function itself, compiled."""
         with making:
             if self._primal is None:
-                self._primal = compiled(Ready.of(self.program, self.resident))[0]
+                with step("compiling", self.program.name):
+                    self._primal = compiled(Ready.of(self.program, self.resident))[0]
         return self._primal
 
     def tangent(self, request: Request) -> CompiledProgram:
@@ -285,7 +288,8 @@ class Signature:
         """Return the function and its adjoint."""
         with making:
             if request not in self.results:
-                self.results[request] = differentiate_program(self.program, request)
+                with step("differentiating", self.program.name):
+                    self.results[request] = differentiate_program(self.program, request)
         return self.results[request]
 
     def gradient(self, request: Request) -> CompiledGradient:
@@ -305,7 +309,9 @@ def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile gradients that will be called, by one call of the compiler."""
     with making:
         missing = _missing(asked, lambda s: s.gradients)
-        programs = compiled(*(Ready.of(s.differentiated(r).program, s.resident) for s, r in missing))
+        results = [(s.differentiated(r).program, s.resident) for s, r in missing]
+        with step("compiling", ", ".join(p.name for p, _ in results)):
+            programs = compiled(*(Ready.of(*r) for r in results))
         for (signature, request), program in zip(missing, programs, strict=True):
             signature.gradients[request] = CompiledGradient(signature.differentiated(request), program)
 
@@ -314,7 +320,8 @@ def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile functions with their tangents that will be called, by one call of the compiler."""
     with making:
         missing = _missing(asked, lambda s: s.tangents)
-        programs = compiled(*(Ready.of(push_tangents(s.program, r), s.resident) for s, r in missing))
+        with step("compiling", ", ".join(s.program.name for s, _ in missing)):
+            programs = compiled(*(Ready.of(push_tangents(s.program, r), s.resident) for s, r in missing))
         for (signature, request), program in zip(missing, programs, strict=True):
             signature.tangents[request] = program
 

@@ -1,0 +1,79 @@
+"""Look at what is recorded of a function: ``trace``, and its graph: ``to_sdfg``."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dace
+
+from sdgrad.program.emit import emit
+from sdgrad.program.tree import Branch, Loop, Node, Program, Scope, children, lines, with_children
+from sdgrad.record.function import record
+from sdgrad.record.shown import short
+from sdgrad.runtime.call.marshalling import as_value
+from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.signature import Signature
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was recorded of a function: ``print`` it, or look at the ``program``, node by node.
+
+    :param fixed: arguments whose values it was recorded for, because Python asked for them.
+    :param reads: what it read outside of its arguments; arrays are read again at each call.
+    """
+
+    program: Program
+    fixed: frozenset[str]
+    reads: tuple[str, ...]
+
+    def __str__(self) -> str:
+        head = [f"recorded {self.program.name}", *(f"  {c}" for c in self.program.containers.values())]
+        head += [f"  for this value of {n}" for n in sorted(self.fixed)]
+        head += [f"  reads {r}" for r in self.reads]
+        return "\n".join([*head, *_shown(self.program.body, "  ", [""])])
+
+
+def _shown(block: tuple[Node, ...], indent: str, last: list[str]) -> Iterator[str]:
+    """Yield nodes as text, each after the line of the user's code that it comes from."""
+    for node in block:
+        source = node.source
+        if source.file and source.line and (place := f"{Path(source.file).name}:{source.line}") != last[0]:
+            last[0] = place
+            yield f"{indent}# {place}  {linecache.getline(source.file, source.line).strip()}"
+        if isinstance(node, (Scope, Loop, Branch)):
+            parts = children(node)
+            heads = list(lines(with_children(node, ((),) * len(parts))))
+            for head, part in zip([*heads, *[""] * len(parts)], parts, strict=False):
+                yield indent + head
+                yield from _shown(part, indent + "  ", last)
+        else:
+            yield from (indent + text for text in lines(node))
+
+
+@short
+def trace(f: Callable, *args: Any, **kwargs: Any) -> Trace:
+    """Record ``f`` for arguments like these, and show what was recorded, with the lines of the source.
+
+    :param f: a NumPy-style function, or anything else that :func:`~sdgrad.grad` takes.
+    """
+    call = Call.of(f, args, kwargs)
+    found = record(call.f, {n: as_value(v) for n, v in call.arguments.items()})
+    reads = tuple(dict.fromkeys(r.told() for r in found.guards if hasattr(r, "told")))
+    return Trace(found.program, found.fixed, tuple(r for r in reads if r))
+
+
+@short
+def to_sdfg(f: Callable, *args: Any, **kwargs: Any) -> dace.SDFG:
+    """Return the state/tasklet graph of ``f`` for arguments like these, as it is before it is differentiated.
+
+    Its arguments are those of ``f``: one for each array of a nest, ``params_0_W`` for ``params[0]["W"]``; then the
+    arrays that ``f`` reads outside, and its results ``__return``, or ``__return_0``, ... It is an ordinary graph of
+    DaCe: transform it, compile it, or give it to :func:`~sdgrad.add_backward_pass`.
+    """
+    call = Call.of(f, args, kwargs)
+    return emit(Signature.of(call.f, call.arguments).program)

@@ -1,0 +1,100 @@
+"""Show errors in the user's code: file and line first, the source with the expression marked, then what is wrong."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, TracebackType
+from typing import Any, TypeVar
+
+import sdgrad
+from sdgrad.config import config
+from sdgrad.convert.rewrite import OPERATORS
+
+F = TypeVar("F", bound=Callable)
+OURS = str(Path(sdgrad.__file__).parent)
+MOST_CALLERS = 4
+LOCATED = "sdgrad_located"
+
+
+def located(error: Exception) -> None:
+    """Put the place in the user's code before the message of an error that was raised here, once."""
+    steps = list(_steps(error.__traceback__))
+    if getattr(error, LOCATED, False) or not steps or _is_users(steps[-1].tb_frame.f_code):
+        return
+    converted = [s for s in steps if _is_converted(s.tb_frame.f_code)]
+    if not converted or not error.args or not isinstance(error.args[0], str):
+        return
+    first = converted[-1]
+    callers = [s for s in reversed(converted[:-1])][:MOST_CALLERS]
+    text = [_place(first), *_marked(first), str(error.args[0])]
+    text += [f"  called from {_place(s)}: {_line(s)}" for s in callers]
+    error.args = ("\n".join(text), *error.args[1:])
+    setattr(error, LOCATED, True)
+
+
+def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _is_users(code: CodeType) -> bool:
+    return not code.co_filename.startswith(OURS)
+
+
+def _is_converted(code: CodeType) -> bool:
+    return OPERATORS in code.co_freevars
+
+
+def _place(step: TracebackType) -> str:
+    return f"{Path(step.tb_frame.f_code.co_filename).name}:{step.tb_lineno}"
+
+
+def _line(step: TracebackType) -> str:
+    return linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno, step.tb_frame.f_globals).strip()
+
+
+def _marked(step: TracebackType) -> list[str]:
+    """Return the source line, and marks under the expression that was computed."""
+    frame = step.tb_frame
+    line = linecache.getline(frame.f_code.co_filename, step.tb_lineno, frame.f_globals).rstrip("\n")
+    if not line.strip():
+        return []
+    indent = len(line) - len(line.lstrip())
+    shown = ["    " + line.strip()]
+    positions = list(frame.f_code.co_positions()) if hasattr(frame.f_code, "co_positions") else []
+    place = positions[step.tb_lasti // 2] if step.tb_lasti // 2 < len(positions) else (None,) * 4
+    first, last, start, end = place
+    if start is not None and end is not None and first == step.tb_lineno:
+        end = end if last == first else len(line)
+        if end > start >= indent:
+            shown.append("    " + " " * (start - indent) + "^" * (end - start))
+    return shown
+
+
+def short(f: F) -> F:
+    """Decorate a function that users call: the tracebacks of its errors show their code, and not ours."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            if config.debug:
+                raise
+            cut = _cut(error.__traceback__)
+            raise error.with_traceback(cut) from error.__cause__
+
+    return call  # type: ignore[return-value]
+
+
+def _cut(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without the frames of this library."""
+    kept = [s for s in _steps(traceback) if _is_users(s.tb_frame.f_code)]
+    found: TracebackType | None = None
+    for step in reversed(kept):
+        found = TracebackType(found, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    return found
