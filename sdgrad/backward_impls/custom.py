@@ -10,30 +10,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from dace import data as dt
-
 from sdgrad.analysis.footprint import box, reads_of
 from sdgrad.autodiff.contexts import CallContext, TangentContext
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.canonicalize.normal_form import in_normal_form, normal_form, normalize
-from sdgrad.config import config
-from sdgrad.errors import DifferentiationError, Problem
-from sdgrad.frontend.parse import parse_for_descriptors
+from sdgrad.backward_impls.custom_programs import is_region, parsed, problem, rule_of
+from sdgrad.canonicalize.normal_form import normal_form
 from sdgrad.program.arrays import cleared, moved
 from sdgrad.program.custom_call import CustomCall, Operand
-from sdgrad.program.custom_rule import COTANGENT, TANGENT, AdjointProgram, CustomRule, names_of, stem
+from sdgrad.program.custom_rule import COTANGENT, TANGENT, AdjointProgram, names_of, stem
 from sdgrad.program.inline import inline
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.names import Names
 from sdgrad.program.naming import returned
-from sdgrad.program.passes import Target
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, reads, writes
 from sdgrad.program.window import Window, whole_window
-from sdgrad.record.function import record
 from sdgrad.symbolic.expr import same
 
 
@@ -49,55 +43,6 @@ class Linear:
     results: Mapping[str, str]
 
 
-def rule_of(call: CustomCall) -> CustomRule:
-    """Return the rule of a call."""
-    assert call.rule is not None
-    return call.rule
-
-
-def is_region(call: CustomCall) -> bool:
-    """True if the call is a region of a function, not a function."""
-    return rule_of(call).parameters is None
-
-
-# --- the programs of rules
-def parsed(function, call: CustomCall, program: Program) -> Program:
-    """Return the program of a rule for the variables of a call, made once."""
-    rule = rule_of(call)
-    descs, symbols = {}, {}
-    for parameter in names_of(function):
-        name = rule.spelled(stem(parameter)[1])
-        if name in call.symbols:
-            symbols[parameter] = call.symbols[name]
-        elif name in call.variables:
-            descs[parameter] = _desc(call.variables[name], program)
-        else:
-            raise _problem(call, f"its rule asks for '{parameter}', which has a constant value", "write the constant")
-    key = (function, str({n: (str(d.dtype), str(d.shape), type(d)) for n, d in descs.items()}), str(symbols))
-    if config.frontend == "record":
-        if (key, "recorded") not in rule.parsed:
-            rule.parsed[key, "recorded"] = _recorded_rule(function, {**descs, **symbols}, call)
-        return rule.parsed[key, "recorded"]
-    if key not in rule.parsed:
-        rule.parsed[key] = normalize(parse_for_descriptors(function, descs, symbols), own=True)
-    return rule.parsed[key]
-
-
-def _recorded_rule(function: Callable, arguments: Mapping[str, object], call: CustomCall) -> Program:
-    """Record a rule for variables like these."""
-    order = [p for p in names_of(function) if p in arguments]
-    found = record(function, {n: arguments[n] for n in order})
-    if found.closure:
-        hint = "make it an argument of the function, which the rule asks for by name"
-        raise _problem(call, f"its rule reads an array that is no argument: {', '.join(found.closure)}", hint)
-    return in_normal_form(found.program, Target(python=True))
-
-
-def _desc(operand: Operand, program: Program) -> dt.Data:
-    dtype = program.containers[operand.window.container].dtype
-    return dt.Scalar(dtype) if operand.scalar else dt.Array(dtype, list(operand.shape))
-
-
 def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
     """Return the rule of a mode (``grad_``: reverse, ``tangent_``: forward), or the transpose of the other one's."""
     rule = rule_of(call)
@@ -107,7 +52,7 @@ def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
     own, other = (rule.vjp, rule.jvp) if prefix == COTANGENT else (rule.jvp, rule.vjp)
     given = own if own is not None else other
     if given is None:
-        raise _problem(call, "has no rule", "give one with defvjp or defjvp")
+        raise problem(call, "has no rule", "give one with defvjp or defjvp")
     as_given = _as_given(given, COTANGENT if given is rule.vjp else TANGENT, call, program)
     return as_given if own is not None else transposed(as_given, call)
 
@@ -129,12 +74,12 @@ def _check_returned(call: CustomCall, found: Program, names: Sequence[str], valu
     """Raise an error unless a rule returns one array for each name, of the variable's shape."""
     if len(values) != len(names):
         hint = f"return {len(names)}: {', '.join(names)}"
-        raise _problem(call, f"its rule returns {len(values)} arrays, not one for each {what}", hint)
+        raise problem(call, f"its rule returns {len(values)} arrays, not one for each {what}", hint)
     for name, value in zip(names, values, strict=True):
         shape, wanted = found.containers[value].shape, call.variables[name].shape
         if not same(shape, wanted) and (1,) not in (shape, wanted):
             expected = f"({', '.join(map(str, wanted))})"
-            raise _problem(call, f"its rule returns an array of another shape for '{name}'", f"make it {expected}")
+            raise problem(call, f"its rule returns an array of another shape for '{name}'", f"make it {expected}")
 
 
 def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:
@@ -162,7 +107,7 @@ def transposed(rule: Linear, call: CustomCall) -> Linear:
     result = differentiate_program(rule.program, request)
     used = {result.program.root(n) for node in result.backward for n in reads(node)}
     if used & set(rule.sources.values()) - set(rule.results.values()):
-        raise _problem(call, "its rule is not linear in what it is given", "it has to be, to have a transpose")
+        raise problem(call, "its rule is not linear in what it is given", "it has to be, to have a transpose")
     sources = {n: seed_name(p, rule.program, request) for n, p in rule.results.items()}
     return Linear(result.program, sources, {n: gradient_name(p, rule.program) for n, p in rule.sources.items()})
 
@@ -208,23 +153,17 @@ def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str
         for name in active:
             if name not in said:
                 hint = f"take {prefix}{name} as a parameter (and leave it where it is a constant)"
-                raise _problem(call, f"its rule says nothing of '{name}', which carries a derivative", hint)
+                raise problem(call, f"its rule says nothing of '{name}', which carries a derivative", hint)
         return
     adjoint = rule_of(call).adjoint
     covered = adjoint.gradients if adjoint is not None else _arguments(call, program)
     arguments = {call.variables[n].window.container for n in covered}
     if hidden := [n for n in active if n not in arguments]:
-        raise _problem(call, f"reads {', '.join(hidden)}, which is no argument", "pass it as one")
+        raise problem(call, f"reads {', '.join(hidden)}, which is no argument", "pass it as one")
     if both := sorted(arguments & call.outputs.keys()):
-        raise _problem(call, f"writes its argument {', '.join(both)}", "return a new array, or use custom_region")
+        raise problem(call, f"writes its argument {', '.join(both)}", "return a new array, or use custom_region")
 
 
-def _problem(call: CustomCall, message: str, hint: str) -> DifferentiationError:
-    kind = "region" if is_region(call) else "function"
-    return DifferentiationError([Problem(f"{kind} '{rule_of(call).name}'", message, str(call.source), hint)])
-
-
-# --- rules as nodes
 @dataclass
 class Splice:
     """Put a rule's program between other nodes."""

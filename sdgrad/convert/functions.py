@@ -7,8 +7,9 @@ import weakref
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from sdgrad.convert.rewrite import OPERATORS, rewrite
+from sdgrad.convert.rewrite import rewrite
 from sdgrad.convert.source import Text, arguments, text_of
+from sdgrad.convert.trees import OPERATORS
 
 _codes: weakref.WeakKeyDictionary[CodeType, CodeType | None] = weakref.WeakKeyDictionary()
 

@@ -18,15 +18,26 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sdgrad.convert.liveness import mark
 from sdgrad.convert.lowering import PREFIX, RESULT, lowered
 from sdgrad.convert.scopes import bound, captured, locals_of, own_nodes
 from sdgrad.convert.source import Definition
+from sdgrad.convert.trees import (
+    attribute_of,
+    binds,
+    computes,
+    constants,
+    is_plain,
+    located,
+    method_call,
+    named,
+    operator_call,
+    thunk,
+)
 
-OPERATORS = f"{PREFIX}operators"
 OF_A_FRAME = ("super", "locals", "vars", "dir", "eval", "exec", "globals")
 """Functions that look at the frame that calls them."""
 
@@ -114,7 +125,7 @@ class Rewriter(ast.NodeTransformer):
         test = self.visit(node.test)
         body, orelse = self.block(node.body), self.block(node.orelse)
         arm = self._fresh("arm")
-        choice = ast.If(_name(arm), body, [] if len(orelse) == 1 and isinstance(orelse[0], ast.Pass) else orelse)
+        choice = ast.If(named(arm), body, [] if len(orelse) == 1 and isinstance(orelse[0], ast.Pass) else orelse)
         return self._handled(node, "branch", [test], names, arm, [choice])
 
     def visit_While(self, node: Any) -> Any:
@@ -123,10 +134,10 @@ class Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         names = self._names(node, node.body)
         handler = self._fresh("while")
-        test = ast.copy_location(_method(handler, "test", self.visit(node.test)), node.test)
+        test = ast.copy_location(method_call(handler, "test", self.visit(node.test)), node.test)
         choice = ast.If(test, self.block(node.body), [])
-        flags = _constants(getattr(node, "sdgrad_flags", ()))
-        head = _constants(node.sdgrad_head)
+        flags = constants(getattr(node, "sdgrad_flags", ()))
+        head = constants(node.sdgrad_head)
         return self._handled(node, "while_", [flags, head], names, self._fresh("trip"), [choice], handler)
 
     def visit_For(self, node: Any) -> Any:
@@ -135,17 +146,18 @@ class Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         iterable = self.visit(node.iter)
         names = self._names(node, [*node.body, ast.Expr(node.target)])
-        flags = _constants(getattr(node, "sdgrad_flags", ()))
-        head = _constants(node.sdgrad_head)
+        flags = constants(getattr(node, "sdgrad_flags", ()))
+        head = constants(node.sdgrad_head)
         handler = self._fresh("for")
-        given = ast.copy_location(ast.Assign([node.target], _method(handler, "item")), node)
+        bound_to = ast.Constant(node.target.id if isinstance(node.target, ast.Name) else "")
+        given = ast.copy_location(ast.Assign([node.target], method_call(handler, "item")), node)
         body = [*self._unconverted(given), *self.block(node.body)]
-        return self._handled(node, "for_", [iterable, flags, head], names, self._fresh("trip"), body, handler)
+        return self._handled(node, "for_", [iterable, bound_to, flags, head], names, self._fresh("trip"), body, handler)
 
     def _unconverted(self, given: ast.Assign) -> list[ast.stmt]:
         """Return the assignment to the target of a loop; only subscripts in it become operators."""
         target = given.targets[0]
-        return [given] if _plain(target) else self._unpacked(target, given.value, given)
+        return [given] if is_plain(target) else self._unpacked(target, given.value, given)
 
     def _names(self, node: Any, body: Sequence[ast.AST]) -> list[str]:
         """Return the names that a statement binds and that are read afterwards, or where its body begins."""
@@ -164,92 +176,96 @@ class Rewriter(ast.NodeTransformer):
         """Return the loop over a handler that runs a body."""
         handler = handler or self._fresh(kind.rstrip("_"))
         later = [n for n in names if n in node.sdgrad_after]
-        targets = ast.Tuple([_name(n, ast.Store()) for n in names], ast.Store())
-        state = ast.Call(_name("locals"), [], [])
-        make = ast.Assign([_name(handler, ast.Store())], _call(kind, *given, _constants(names), _constants(later)))
-        enter = ast.If(_attribute(handler, "sets"), [ast.Assign([targets], _method(handler, "enter", state))], [])
-        leave = ast.Expr(_method(handler, "leave", state))
-        inside = [enter, *body, leave] if names else [ast.Expr(_method(handler, "enter", state)), *body, leave]
-        managed = ast.With([ast.withitem(_name(handler))], inside)
-        loop = ast.For(_name(item, ast.Store()), _name(handler), [managed], [])
-        after = ast.If(_attribute(handler, "recorded"), [ast.Assign([targets], _method(handler, "after", state))], [])
+        targets = ast.Tuple([named(n, ast.Store()) for n in names], ast.Store())
+        state = ast.Call(named("locals"), [], [])
+        make = ast.Assign(
+            [named(handler, ast.Store())], operator_call(kind, *given, constants(names), constants(later))
+        )
+        enter = ast.If(attribute_of(handler, "sets"), [ast.Assign([targets], method_call(handler, "enter", state))], [])
+        leave = ast.Expr(method_call(handler, "leave", state))
+        inside = [enter, *body, leave] if names else [ast.Expr(method_call(handler, "enter", state)), *body, leave]
+        managed = ast.With([ast.withitem(named(handler))], inside)
+        loop = ast.For(named(item, ast.Store()), named(handler), [managed], [])
+        after = ast.If(
+            attribute_of(handler, "recorded"), [ast.Assign([targets], method_call(handler, "after", state))], []
+        )
         new = [make, loop, *([after] if names else [])]
-        return [_located(statement, node) for statement in new]
+        return [located(statement, node) for statement in new]
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         if getattr(node, "sdgrad_maybe", False):
-            node.value = _call("result", ast.Call(_name("locals"), [], []), ast.Constant(RESULT))
-            return _located(node, node)
+            node.value = operator_call("result", ast.Call(named("locals"), [], []), ast.Constant(RESULT))
+            return located(node, node)
         return self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> Any:
         if node.exc is None:
             return node
         given = [self.visit(n) for n in (node.exc, node.cause) if n is not None]
-        return _located(ast.Raise(_call("raised", *given), None), node)
+        return located(ast.Raise(operator_call("raised", *given), None), node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        message = _thunk(self.visit(node.msg)) if node.msg is not None else ast.Constant(None)
-        return _located(ast.Expr(_call("check", self.visit(node.test), message)), node)
+        message = thunk(self.visit(node.msg)) if node.msg is not None else ast.Constant(None)
+        return located(ast.Expr(operator_call("check", self.visit(node.test), message)), node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = self.visit(node.value)
-        if all(_plain(t) for t in node.targets):
-            if isinstance(node.targets[0], ast.Name) and _computes(node.value):
+        if all(is_plain(t) for t in node.targets):
+            if isinstance(node.targets[0], ast.Name) and computes(node.value):
                 node.value = self._operator("bound", ast.Constant(node.targets[0].id), node.value, at=node.value)
             return node
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
             return self._stored(node.targets[0], node.value, node)
         value = self._fresh("value")
-        out: list[ast.stmt] = [_located(ast.Assign([_name(value, ast.Store())], node.value), node)]
+        out: list[ast.stmt] = [located(ast.Assign([named(value, ast.Store())], node.value), node)]
         for target in node.targets:
-            out += self._unpacked(target, _name(value), node)
+            out += self._unpacked(target, named(value), node)
         return out
 
     def _unpacked(self, target: ast.expr, value: ast.expr, at: ast.stmt) -> list[ast.stmt]:
         """Return assignments of a value to a target that holds subscripts."""
         if isinstance(target, ast.Subscript):
             return [self._stored(target, value, at)]
-        if _plain(target):
-            return [_located(ast.Assign([target], value), at)]
+        if is_plain(target):
+            return [located(ast.Assign([target], value), at)]
         if isinstance(target, ast.Starred):
             return self._unpacked(target.value, value, at)
         assert isinstance(target, (ast.Tuple, ast.List))
         parts = [self._fresh("part") for _ in target.elts]
         stars = [isinstance(t, ast.Starred) for t in target.elts]
         heads: list[ast.expr] = [
-            ast.Starred(_name(p, ast.Store()), ast.Store()) if s else _name(p, ast.Store())
+            ast.Starred(named(p, ast.Store()), ast.Store()) if s else named(p, ast.Store())
             for p, s in zip(parts, stars, strict=True)
         ]
-        out: list[ast.stmt] = [_located(ast.Assign([ast.Tuple(heads, ast.Store())], value), at)]
+        out: list[ast.stmt] = [located(ast.Assign([ast.Tuple(heads, ast.Store())], value), at)]
         for inner, part in zip(target.elts, parts, strict=True):
-            out += self._unpacked(inner, _name(part), at)
+            out += self._unpacked(inner, named(part), at)
         return out
 
     def _stored(self, target: ast.Subscript, value: ast.expr, at: ast.stmt) -> ast.stmt:
         place = (self.visit(target.value), self.visit(target.slice))
-        return _located(ast.Expr(_call("store", *place, value)), at)
+        return located(ast.Expr(operator_call("store", *place, value)), at)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if self.of_class:  # its annotations are read
             node.value = self.visit(node.value) if node.value is not None else None
             return node
         if node.value is None:
-            return _located(ast.Pass(), node)
+            return located(ast.Pass(), node)
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         value = self.visit(node.value)
         operator = ast.Constant(type(node.op).__name__)
         if isinstance(node.target, ast.Name):
-            new = _call("update", operator, _name(node.target.id), value)
-            return _located(ast.Assign([node.target], new), node)
+            new = operator_call("update", operator, named(node.target.id), value)
+            return located(ast.Assign([node.target], new), node)
         if isinstance(node.target, ast.Subscript):
             place = (self.visit(node.target.value), self.visit(node.target.slice))
-            return _located(ast.Expr(_call("update_item", operator, *place, _thunk(value))), node)
+            return located(ast.Expr(operator_call("update_item", operator, *place, thunk(value))), node)
         attribute = node.target
         place = (self.visit(attribute.value), ast.Constant(self._mangled(attribute.attr)))
-        return _located(ast.Expr(_call("update_attribute", operator, *place, _thunk(value))), node)
+        return located(ast.Expr(operator_call("update_attribute", operator, *place, thunk(value))), node)
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         return node
@@ -280,21 +296,21 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Slice(self, node: ast.Slice) -> ast.expr:
         parts = [self.visit(p) if p is not None else ast.Constant(None) for p in (node.lower, node.upper, node.step)]
-        return ast.copy_location(_call("slice", *parts), node)
+        return ast.copy_location(operator_call("slice", *parts), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id in OF_A_FRAME:
             return node
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]
-        new = _call("call", self.visit(node.func), *node.args)
+        new = operator_call("call", self.visit(node.func), *node.args)
         new.keywords = node.keywords
-        return _located(new, node)
+        return located(new, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        if _binds(*node.values):
+        if binds(*node.values):
             return self.generic_visit(node)
-        parts = [_thunk(self.visit(v)) for v in node.values]
+        parts = [thunk(self.visit(v)) for v in node.values]
         return self._operator("and_" if isinstance(node.op, ast.And) else "or_", *parts, at=node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -302,26 +318,26 @@ class Rewriter(ast.NodeTransformer):
         return self._operator("not_", node.operand, at=node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        if len(node.ops) > 1 and _binds(node):
+        if len(node.ops) > 1 and binds(node):
             return self.generic_visit(node)
         first = self.visit(node.left)
         rest = [self.visit(c) for c in node.comparators]
         words = [ast.Constant(COMPARISONS[type(o)]) for o in node.ops]
         if len(rest) == 1:
             return self._operator("compare", words[0], first, rest[0], at=node)
-        pairs: list[ast.expr] = [ast.Tuple([w, _thunk(r)], ast.Load()) for w, r in zip(words, rest, strict=True)]
+        pairs: list[ast.expr] = [ast.Tuple([w, thunk(r)], ast.Load()) for w, r in zip(words, rest, strict=True)]
         return self._operator("chain", first, *pairs, at=node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        if _binds(node.body, node.orelse):
+        if binds(node.body, node.orelse):
             node.test = self._operator("truth", node.test, at=node.test)
             return self.generic_visit(node)
-        arms = [_thunk(self.visit(a)) for a in (node.body, node.orelse)]
+        arms = [thunk(self.visit(a)) for a in (node.body, node.orelse)]
         return self._operator("choose", self.visit(node.test), *arms, at=node)
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
-        node.iter = ast.copy_location(_call("iterate", self.visit(node.iter)), node.iter)
-        node.ifs = [ast.copy_location(_call("truth", self.visit(i)), i) for i in node.ifs]
+        node.iter = ast.copy_location(operator_call("iterate", self.visit(node.iter)), node.iter)
+        node.ifs = [ast.copy_location(operator_call("truth", self.visit(i)), i) for i in node.ifs]
         return node
 
     def _comprehension(self, node: Any) -> Any:
@@ -342,7 +358,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_match_case(self, node: ast.match_case) -> ast.match_case:
         if node.guard is not None:
-            node.guard = ast.copy_location(_call("truth", self.visit(node.guard)), node.guard)
+            node.guard = ast.copy_location(operator_call("truth", self.visit(node.guard)), node.guard)
         node.body = self.block(node.body)
         return node
 
@@ -355,50 +371,4 @@ class Rewriter(ast.NodeTransformer):
         return f"{PREFIX}{stem}_{next(self.numbers)}"
 
     def _operator(self, name: str, *args: ast.expr, at: ast.expr) -> ast.expr:
-        return _located(_call(name, *args), at)
-
-
-def _plain(target: ast.expr) -> bool:
-    """True if an assignment to a target is left to Python: names and attributes."""
-    return not any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(target))
-
-
-def _computes(value: ast.expr) -> bool:
-    """True of expressions whose value may be new: neither a name nor a constant."""
-    return not isinstance(value, (ast.Name, ast.Constant))
-
-
-def _thunk(value: ast.expr) -> ast.expr:
-    """Return a function without arguments that computes a value; what binds a name is computed where it stands."""
-    nothing = ast.arguments([], [], None, [], [], None, [])
-    return _located(_call("already", value) if _binds(value) else ast.Lambda(nothing, value), value)
-
-
-def _binds(*values: ast.expr) -> bool:
-    """True if expressions bind names or stop a generator: they cannot move into a function of their own."""
-    return any(isinstance(n, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(values))
-
-
-def _name(name: str, ctx: ast.expr_context | None = None) -> ast.Name:
-    return ast.Name(name, ctx or ast.Load())
-
-
-def _attribute(name: str, attribute: str) -> ast.Attribute:
-    return ast.Attribute(_name(name), attribute, ast.Load())
-
-
-def _method(name: str, method: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(_attribute(name, method), list(args), [])
-
-
-def _call(operator: str, *args: ast.expr) -> ast.Call:
-    return _method(OPERATORS, operator, *args)
-
-
-def _constants(names: Iterable[str]) -> ast.expr:
-    return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
-
-
-def _located(node: Any, at: ast.AST) -> Any:
-    """Give a new node the place of an old one; what is new inside of it inherits that in the end."""
-    return ast.copy_location(node, at)
+        return located(operator_call(name, *args), at)

@@ -62,6 +62,15 @@ def stamped(program: DaceProgram) -> list[tuple[Any, Hashable]]:
     return found
 
 
+def closure_of(program: Any, sdfg: dace.SDFG) -> dict[str, Any]:
+    """Global and closure arrays that the graph of a program takes as arguments."""
+    found = {}
+    for name, resolve in getattr(program, "closure_arg_mapping", {}).items():
+        if name in sdfg.arrays:
+            found[name] = resolve() if callable(resolve) else resolve
+    return found
+
+
 def _to_sdfg(program: DaceProgram, given: Mapping[str, Any], fixed: Mapping[str, Expr] | None = None) -> dace.SDFG:
     name = program.f.__name__
     try:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import dace
 import numpy as np
 import sympy
 from dace import data as dt
-from dace import symbolic
 
 import sdgrad.record.dispatch  # noqa: F401  (answers NumPy's protocols)
 from sdgrad.convert.callables import name_of
@@ -22,9 +20,9 @@ from sdgrad.record.carried import Unusable, is_array, is_number
 from sdgrad.record.elements import typeclass
 from sdgrad.record.functions.table import activate
 from sdgrad.record.indexing import as_array
+from sdgrad.record.labels import labelled
 from sdgrad.record.nests import Form, flatten
 from sdgrad.record.operators import RecordingOperators
-from sdgrad.record.reads import Content, Read
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.shown import located
@@ -50,7 +48,7 @@ class Recording:
     program: Program
     closure: Mapping[str, Any]
     fixed: frozenset[str]
-    guards: tuple[Read | Content, ...] = ()
+    guards: tuple[Any, ...] = ()
     form: Form | None = None
     numbers: frozenset[str] = frozenset()
 
@@ -84,7 +82,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     recorder.flush()
     recorder.reads.write_back()
     arrays = [n for n in (*own, *recorder.inputs) if n in recorder.containers]
-    program = recorder.labelled(recorder.program([*arrays, *results]))
+    program = labelled(recorder, recorder.program([*arrays, *results]))
     numbers = frozenset(n for n, rank in results.items() if not rank)
     guards = recorder.reads.guards()
     return Recording(program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers)
@@ -135,27 +133,3 @@ def _results(recorder: Recorder, found: Any) -> tuple[dict[str, int], Form | Non
             tensor = recorder.declare(name, (), dtype, argument=True)
             recorder.write(tensor, (), value)
     return {n: getattr(v, "ndim", 0) for n, v in zip(names, values, strict=True)}, form
-
-
-def needs_dace(f: Any) -> bool:
-    """True of functions with constructs of DaCe: maps, tasklets, symbols, which only its parser reads."""
-    function = getattr(f, "f", f)
-    if not isinstance(function, FunctionType):
-        return False
-    annotated = any(_of_dace(a) for a in function.__annotations__.values())
-    return annotated or any(_of_dace(function.__globals__.get(n)) for n in _names(function.__code__))
-
-
-def _names(code: CodeType) -> set[str]:
-    """Return the global names that code and the code in it mention."""
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return set(code.co_names).union(*map(_names, inner))
-
-
-def _of_dace(value: Any) -> bool:
-    """True of DaCe itself, its symbols, and types with symbols in their shapes."""
-    if isinstance(value, ModuleType):
-        return value.__name__.partition(".")[0] == "dace"
-    if isinstance(value, dt.Array):
-        return any(not isinstance(n, int) and sympy.sympify(n).free_symbols for n in value.shape)
-    return isinstance(value, symbolic.symbol)

@@ -129,9 +129,13 @@ def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
             if loops and array.tensor.place is None
             else recorder.symbolic(sympy.Mod(end, extent), position.origin)
         )
-    return compute(
-        f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}", [position], [WHOLE], WHOLE, True
-    )
+    if array.tensor.place is None and position.loaded:
+        return position  # counted later, too
+    key = (position.name, extent)
+    if position.name is None or key not in recorder.run.wrapped:
+        text = f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}"
+        recorder.run.wrapped[key] = compute(text, [position], [WHOLE], WHOLE, True)
+    return recorder.run.wrapped[key]
 
 
 def _position(array: Any, part: Any, extent: Dim, axis: int) -> Any:

@@ -79,7 +79,7 @@ class RecordedLoop(Handler):
 
     recorded = sets = True
 
-    def __init__(self, recorder: Recorder, flags: Names, head: Names, names: Names, later: Names) -> None:
+    def __init__(self, recorder: Recorder, target: str, flags: Names, head: Names, names: Names, later: Names) -> None:
         self.recorder, self.flags, self.head, self.names, self.later = recorder, flags, head, names, later
         self.site, self.where = recorder.site(), recorder.where()
         self.before: dict[str, Any] = {}
@@ -87,7 +87,7 @@ class RecordedLoop(Handler):
         self.cells: dict[str, list[Cell | None]] = {}
         self.values: dict[str, Any] = {}
         self.body: list[Node] = []
-        self.symbol = recorder.names.fresh("k")
+        self.symbol = recorder.names.fresh(target or "k")
         recorder.symbols[self.symbol] = dace.int64
         recorder.loops.add(self.symbol)
         self.origin = frozenset({("loop", self.site)})
@@ -277,8 +277,10 @@ def _sample(value: Any) -> Any:
 class RecordedFor(RecordedLoop):
     """Record ``for``."""
 
-    def __init__(self, recorder: Recorder, trips: Trips, flags: Names, head: Names, names: Names, later: Names) -> None:
-        super().__init__(recorder, flags, head, names, later)
+    def __init__(
+        self, recorder: Recorder, target: str, trips: Trips, flags: Names, head: Names, names: Names, later: Names
+    ) -> None:
+        super().__init__(recorder, target, flags, head, names, later)
         self.trips = trips
         stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1
         least = trips.start if trips.step > 0 else stop
@@ -306,8 +308,8 @@ class RecordedFor(RecordedLoop):
 class RecordedWhile(RecordedLoop):
     """Record ``while``: the condition before the first trip, and again after each."""
 
-    def __init__(self, recorder: Recorder, flags: Names, head: Names, names: Names, later: Names) -> None:
-        super().__init__(recorder, flags, head, names, later)
+    def __init__(self, recorder: Recorder, target: str, flags: Names, head: Names, names: Names, later: Names) -> None:
+        super().__init__(recorder, target, flags, head, names, later)
         self.condition: Cell | None = None
         self.tested: list[Node] = []
 

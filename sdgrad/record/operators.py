@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.checks import fail, require
 from sdgrad.record.custom import call_with_rule
+from sdgrad.record.dace_functions import needs_dace
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
 from sdgrad.record.functions.table import (
@@ -35,17 +36,27 @@ from sdgrad.record.functions.table import (
     own,
     wrapped,
 )
+from sdgrad.record.graphs import call_graph, is_graph
 from sdgrad.record.indexing import item
+from sdgrad.record.labels import label
+from sdgrad.record.libraries import (
+    is_hashable,
+    is_known,
+    is_library_function,
+    is_of_library,
+    is_users,
+    method_of,
+    refused,
+)
 from sdgrad.record.loops import RecordedFor, RecordedWhile, Trips, WrittenOutFor, WrittenOutWhile
 from sdgrad.record.nests import OfLeaves, positional
-from sdgrad.record.reads import PLAIN, is_numeric
+from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
 from sdgrad.record.selected import Selected, called
 from sdgrad.record.stores import store
 from sdgrad.record.values import RULES, Array, Number, is_recorded
 
-LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
 STANDARD = sysconfig.get_path("stdlib")
 ITERABLES = (Array, range, Range, Paired, Reversed)
 
@@ -67,12 +78,12 @@ class RecordingOperators(Operators):
             return super().branch(condition, names, later)
         return RecordedBranch(self.recorder, condition, names, later)
 
-    def for_(self, iterable: Iterable, flags: Names, head: Names, names: Names, later: Names) -> Handler:
+    def for_(self, iterable: Iterable, target: str, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         site = self.recorder.site()
         trips = self.trips(iterable) if site not in self.recorder.hints.written_out else None
         if trips is None:
             return WrittenOutFor(map(self.inner, iterable), flags)
-        return RecordedFor(self.recorder, trips, flags, head, names, later)
+        return RecordedFor(self.recorder, target, trips, flags, head, names, later)
 
     def trips(self, iterable: Any) -> Trips | None:
         """Return the trips of a loop that can be recorded; None for what Python runs over."""
@@ -107,7 +118,7 @@ class RecordingOperators(Operators):
     def while_(self, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         if self.recorder.site() in self.recorder.hints.written_out:
             return WrittenOutWhile(flags)
-        return RecordedWhile(self.recorder, flags, head, names, later)
+        return RecordedWhile(self.recorder, "", flags, head, names, later)
 
     def truth(self, value: Any) -> bool:
         return bool(value)
@@ -142,7 +153,7 @@ class RecordingOperators(Operators):
     def attribute(self, owner: Any, name: str) -> Any:
         owner = self.inner(owner)
         value = getattr(owner, name)
-        if is_recorded(owner) or _is_of_library(owner):
+        if is_recorded(owner) or is_of_library(owner):
             return value
         if id(owner) in self.recorder.reads.own or isinstance(owner, tuple):
             return self.inner(value)
@@ -174,22 +185,24 @@ class RecordingOperators(Operators):
             return function(*args, **kwargs)
         if hasattr(function, "record_call"):  # a derivative, or another program
             return function.record_call(self.recorder, args, kwargs)
-        if isinstance(function, DaceProgram):
+        if isinstance(function, DaceProgram) and not needs_dace(function):
             return self.call(function.f, *args, **kwargs)
+        if is_graph(function):
+            return call_graph(self.recorder, function, args, kwargs)
         if isinstance(function, functools.partial):
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
         if isinstance(function, MethodType):
             return self.call(function.__func__, function.__self__, *args, **kwargs)
-        if isinstance(function, FunctionType) and not _known_function(function):
+        if isinstance(function, FunctionType) and not is_known(function):
             rule = getattr(function, ATTRIBUTE, None)
             if rule is not None:
                 return call_with_rule(self.converted(function), function, rule, args, kwargs)
             return self.converted(function)(*args, **kwargs)
         own_kind = function if isinstance(function, type) else type(function)
-        if _is_users(own_kind):
+        if is_users(own_kind):
             if function is own_kind:
                 return self.made(function, args, kwargs)
-            called = _method_of(own_kind, "__call__")
+            called = method_of(own_kind, "__call__")
             if isinstance(called, FunctionType):
                 return self.call(called, function, *args, **kwargs)
         return self.foreign(function, args, kwargs)
@@ -225,7 +238,7 @@ class RecordingOperators(Operators):
         """Call a function of a library: by its rule, or with content that is known."""
         args = tuple(map(self._argument, own(args)))
         kwargs = {k: self._argument(own(v)) for k, v in kwargs.items()}
-        rule = FUNCTIONS.get(function) if _hashable(function) else None
+        rule = FUNCTIONS.get(function) if is_hashable(function) else None
         if rule is not None and any(isinstance(a, Selected) for a in args):
             return called(function, args, kwargs)
         known = all_known([args, kwargs])
@@ -237,16 +250,16 @@ class RecordingOperators(Operators):
             return RULES.ufunc(ufunc, function.__name__, args, kwargs)
         if isinstance(function, np.ufunc) and holds_recorded(args):
             return RULES.ufunc(function, "__call__", args, kwargs)
-        if _of_library(function) and (holds_recorded(args) or holds_recorded(kwargs)):
+        if is_library_function(function) and (holds_recorded(args) or holds_recorded(kwargs)):
             if all_known([args, kwargs]):
                 return wrapped(function(*content(args), **content(kwargs)))
             raise refused(function)
         found = function(*args, **kwargs)
-        return wrapped(found) if _of_library(function) else found
+        return wrapped(found) if is_library_function(function) else found
 
     def _argument(self, value: Any) -> Any:
         """Return an argument of a function that is not converted: functions of the user's are, when it calls them."""
-        if isinstance(value, FunctionType) and not _known_function(value):
+        if isinstance(value, FunctionType) and not is_known(value):
             return self.converted(value)
         if isinstance(value, (list, tuple)) and any(is_numeric(v) for v in value):
             return type(value)(map(self._argument, value)) if not hasattr(value, "_fields") else value
@@ -302,7 +315,7 @@ class RecordingOperators(Operators):
     # -- stores
     def bound(self, name: str, value: Any) -> Any:
         if is_recorded(value):
-            value.recorder.call_it(name, value)
+            label(value.recorder, name, value)
         return value
 
     def store(self, owner: Any, index: Any, value: Any) -> None:
@@ -338,63 +351,10 @@ def _scalar(value: Any) -> Any:
     return value
 
 
-def _is_of_library(owner: Any) -> bool:
-    """True of modules of libraries, and of what has no attributes of a user's."""
-    if isinstance(owner, ModuleType):
-        return owner.__name__.partition(".")[0] in LIBRARIES or owner.__name__ in sys.stdlib_module_names
-    return isinstance(owner, PLAIN) or type(owner) in (list, tuple, dict, set)
-
-
 def _reversed(trips: Trips | None) -> Trips | None:
     if trips is None or abs(trips.step) != 1:
         return None
     return Trips(trips.stop - trips.step, trips.start - trips.step, -trips.step, trips.item)
-
-
-def _method_of(kind: type, name: str) -> Any:
-    """Return what a class has under a name, as it stands in the class."""
-    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
-
-
-def _hashable(function: Any) -> bool:
-    try:
-        hash(function)
-    except TypeError:
-        return False
-    return True
-
-
-def _is_users(kind: type) -> bool:
-    """True of classes whose code is converted: not those of libraries, nor of Python itself."""
-    return _is_users_module(getattr(kind, "__module__", ""))
-
-
-@functools.cache
-def _is_users_module(name: str) -> bool:
-    top = (name or "").partition(".")[0]
-    if top in LIBRARIES or top in sys.stdlib_module_names and top != "__main__":
-        return False
-    return bool(name)
-
-
-def _known_function(function: FunctionType) -> bool:
-    """True of functions that have a rule, or belong to a library."""
-    if function in FUNCTIONS:
-        return True
-    return not _is_users_module(function.__module__ or "__main__")
-
-
-def _of_library(function: Any) -> bool:
-    module = getattr(function, "__module__", None) or ""
-    owner = getattr(function, "__self__", None)
-    return module.partition(".")[0] in LIBRARIES or isinstance(function, np.ufunc) or isinstance(owner, np.ufunc)
-
-
-def refused(function: Any) -> ParseError:
-    """Return the error for a function of a library without a rule."""
-    name = getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))
-    module = getattr(function, "__module__", "") or ""
-    return ParseError(f"{module}.{name} has no derivative here: it is not among the functions that are recorded")
 
 
 def _method(value: Any, name: str) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.frontend.parse import STAMP
 from sdgrad.record.values import is_recorded
 
 How = Literal["item", "attribute", "cell", "length", "entries"]
@@ -75,6 +76,18 @@ class Content:
         return now is not NOTHING and np.array_equal(now, self.content)
 
 
+@dataclass(frozen=True)
+class Stamped:
+    """An object that tells when it changes, with what it told."""
+
+    called: Any
+    stamp: Any
+
+    def holds(self) -> bool:
+        """True if the object tells the same."""
+        return getattr(self.called, STAMP)() == self.stamp
+
+
 def is_numeric(value: Any) -> bool:
     """True of arrays that programs can take."""
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
@@ -88,9 +101,9 @@ class Reads:
     arrays: dict[int, Read] = field(default_factory=dict)
     own: dict[int, Any] = field(default_factory=dict)  # objects that the function made itself
     copies: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)  # of lists and dicts: original, copy, before
-    contents: list[Content] = field(default_factory=list)
+    contents: list[Any] = field(default_factory=list)
 
-    def guards(self) -> tuple[Read | Content, ...]:
+    def guards(self) -> tuple[Any, ...]:
         """Return what has to hold for the program to be the right one."""
         return (*self.found.values(), *self.contents)
 

@@ -8,7 +8,6 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import CodeType, FrameType
 from typing import Any
 
 import dace
@@ -16,10 +15,7 @@ import numpy as np
 import sympy
 from dace import data as dt
 
-from sdgrad.convert.rewrite import OPERATORS
 from sdgrad.errors import ParseError
-from sdgrad.program.naming import all_names
-from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import (
     SCALAR,
     Container,
@@ -28,7 +24,6 @@ from sdgrad.program.tree import (
     Let,
     Load,
     Node,
-    Program,
     Source,
     Store,
     SymbolAssign,
@@ -36,8 +31,10 @@ from sdgrad.program.tree import (
 )
 from sdgrad.record.builder import Builder, is_uniform
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
+from sdgrad.record.frames import converted_frames
 from sdgrad.record.reads import Content, Reads
 from sdgrad.record.restart import Hints, Restart
+from sdgrad.record.runs import Run
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import DATA, Array, Number, Origin, Storage
 from sdgrad.symbolic import code
@@ -46,17 +43,6 @@ from sdgrad.symbolic.expr import sym, to_ast
 WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128), bool: np.dtype(bool)}
 OUTSIDE = "an array that the function did not make is written: pass it as an argument"
 ONLY_DATA: Origin = frozenset({DATA})
-
-
-@dataclass
-class Run:
-    """Hold the open scalar leaf: instructions, what was loaded, and the numbers that may be needed afterwards."""
-
-    body: list[Instr] = field(default_factory=list)
-    loaded: dict[Any, str] = field(default_factory=dict)
-    stored: set[str] = field(default_factory=set)
-    numbers: list[weakref.ref[Number]] = field(default_factory=list)
-    source: Source = Source()
 
 
 @dataclass
@@ -79,13 +65,13 @@ class Recorder(Builder):
     # -- places in the user's code
     def where(self) -> Source:
         """Return the line of the innermost converted frame."""
-        for frame in _converted_frames(sys._getframe(1)):
+        for frame in converted_frames(sys._getframe(1)):
             return Source(frame.f_code.co_filename, frame.f_lineno)
         return self.source
 
     def site(self) -> Any:
         """Return a key of the place that is being recorded: the same in each recording, another for each call chain."""
-        return tuple((f.f_code.co_filename, f.f_lineno) for f in _converted_frames(sys._getframe(1)))
+        return tuple((f.f_code.co_filename, f.f_lineno) for f in converted_frames(sys._getframe(1)))
 
     # -- the open scalar leaf
     def append(self, *nodes: Node) -> None:
@@ -109,24 +95,6 @@ class Recorder(Builder):
     def scalar(self, dtype: Any) -> str:
         """Declare memory for one number."""
         return self.declare("s", (), dtype).container
-
-    def call_it(self, name: str, value: Any) -> None:
-        """Give a value the name of the variable that it is bound to, unless it has one."""
-        if isinstance(value, Number):
-            if value.name is not None and value.label is None:
-                value.label = name
-        elif value.storage.known is None and value.storage.name not in self.labels:
-            container = self.containers.get(value.storage.name)
-            if container is not None and container.desc.transient and value.tensor.place is None:
-                self.labels[value.storage.name] = name
-
-    def labelled(self, program: Program) -> Program:
-        """Return the program with the names of variables for containers that were bound to such."""
-        names, places = all_names(program), {}
-        for container, label in self.labels.items():
-            if container in program.containers:
-                places[container] = names.fresh(label)
-        return renamed_program(program, places) if places else program
 
     @contextlib.contextmanager
     def _leaf(self, params: Sequence, sequential: bool = False) -> Iterator[None]:
@@ -188,7 +156,9 @@ class Recorder(Builder):
 
     def read(self, tensor: Tensor, index: Sequence[Any], origin: Origin = ONLY_DATA) -> Number:
         """Return an element of an array, as it is now."""
-        return self.number(self._read(tensor, index), False, origin)
+        found = self.number(self._read(tensor, index), False, origin)
+        found.loaded = True
+        return found
 
     def _read(self, tensor: Tensor, index: Sequence[Any]) -> Element:
         place = self._placed(tensor, index)
@@ -417,15 +387,3 @@ class Recorder(Builder):
 
 def _plain(number: Any) -> Any:
     return number.item() if isinstance(number, np.generic) else number
-
-
-def _converted_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield the frames of converted functions, innermost first."""
-    while frame is not None:
-        if _is_converted(frame.f_code):
-            yield frame
-        frame = frame.f_back
-
-
-def _is_converted(function: CodeType) -> bool:
-    return OPERATORS in function.co_freevars

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.convert.rewrite import OPERATORS
+from sdgrad.convert.trees import OPERATORS
 
 F = TypeVar("F", bound=Callable)
 OURS = str(Path(sdgrad.__file__).parent)

@@ -118,7 +118,19 @@ class Number(Recorded):
     :param origin: what its value depends on: arguments, loops, or :data:`DATA`.
     """
 
-    __slots__ = ("__weakref__", "dtype", "expr", "label", "name", "origin", "outer", "recorder", "tensor", "weak")
+    __slots__ = (
+        "__weakref__",
+        "dtype",
+        "expr",
+        "label",
+        "loaded",
+        "name",
+        "origin",
+        "outer",
+        "recorder",
+        "tensor",
+        "weak",
+    )
 
     shape: tuple[Dim, ...] = ()
     ndim = 0
@@ -136,6 +148,7 @@ class Number(Recorded):
     ) -> None:
         self.recorder, self.dtype, self.weak, self.origin = recorder, np.dtype(dtype), weak, origin
         self.expr, self.name, self.tensor = expr, name, tensor
+        self.loaded = False  # an element of an array as it stands
         self.label: str | None = None  # the variable that it is bound to
         self.outer: Number | None = None  # what it is in the recording around this one
 

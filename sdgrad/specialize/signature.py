@@ -17,15 +17,16 @@ from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize
 from sdgrad.config import config, device
 from sdgrad.convert.callables import hashable, name_of
 from sdgrad.errors import ParseError
-from sdgrad.frontend.parse import STAMP, as_program, parse, sizes, stamped
+from sdgrad.frontend.parse import as_program, closure_of, parse, sizes, stamped
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Program, writes
-from sdgrad.record.function import needs_dace, record
+from sdgrad.record.dace_functions import needs_dace
+from sdgrad.record.function import record
 from sdgrad.record.nests import Form, OfLeaves, unflatten
-from sdgrad.record.reads import Read
+from sdgrad.record.reads import Read, Stamped
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
@@ -78,18 +79,6 @@ class Guard(Protocol):
 
     def holds(self) -> bool:
         """True if it is still the same."""
-
-
-@dataclass(frozen=True)
-class Stamped:
-    """An object that tells when it changes, with what it told."""
-
-    called: Any
-    stamp: Hashable
-
-    def holds(self) -> bool:
-        """True if the object tells the same."""
-        return getattr(self.called, STAMP)() == self.stamp
 
 
 def identity(f: Callable | Derived | OfLeaves) -> Hashable:
@@ -210,7 +199,7 @@ class Signature:
         program = as_program(f)
         sdfg = parse(program, _values(arguments))
         sdfg.name = name_of(f)
-        closure = {k: v for k, v in _closure(program, sdfg).items()}
+        closure = {k: v for k, v in closure_of(program, sdfg).items()}
         tree = normalize(sdfg, own=True)
         if missing := [n for n in own_arguments(tree) if n not in arguments and n not in closure]:
             raise ParseError(
@@ -377,12 +366,3 @@ def _numbers(f: Derived, arguments: Mapping[str, Any], program: Program) -> froz
 
 def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {n: as_value(v) for n, v in arguments.items()}
-
-
-def _closure(program: Any, sdfg: dace.SDFG) -> dict[str, Any]:
-    """Return global and closure arrays that the graph takes as arguments."""
-    found = {}
-    for name, resolve in getattr(program, "closure_arg_mapping", {}).items():
-        if name in sdfg.arrays:
-            found[name] = resolve() if callable(resolve) else resolve
-    return found

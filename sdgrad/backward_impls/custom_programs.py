@@ -1,0 +1,73 @@
+"""Make programs of the rules that users give: for the variables of a call, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from dace import data as dt
+
+from sdgrad.canonicalize.normal_form import in_normal_form, normalize
+from sdgrad.config import config
+from sdgrad.errors import DifferentiationError, Problem
+from sdgrad.frontend.parse import parse_for_descriptors
+from sdgrad.program.custom_call import CustomCall, Operand
+from sdgrad.program.custom_rule import CustomRule, names_of, stem
+from sdgrad.program.passes import Target
+from sdgrad.program.tree import Program
+from sdgrad.record.function import record
+
+
+def rule_of(call: CustomCall) -> CustomRule:
+    """Return the rule of a call."""
+    assert call.rule is not None
+    return call.rule
+
+
+def parsed(function, call: CustomCall, program: Program) -> Program:
+    """Return the program of a rule for the variables of a call, made once."""
+    rule = rule_of(call)
+    descs, symbols = {}, {}
+    for parameter in names_of(function):
+        name = rule.spelled(stem(parameter)[1])
+        if name in call.symbols:
+            symbols[parameter] = call.symbols[name]
+        elif name in call.variables:
+            descs[parameter] = _desc(call.variables[name], program)
+        else:
+            raise problem(call, f"its rule asks for '{parameter}', which has a constant value", "write the constant")
+    key = (function, str({n: (str(d.dtype), str(d.shape), type(d)) for n, d in descs.items()}), str(symbols))
+    if config.frontend == "record":
+        if (key, "recorded") not in rule.parsed:
+            rule.parsed[key, "recorded"] = _recorded_rule(function, {**descs, **symbols}, call)
+        return rule.parsed[key, "recorded"]
+    if key not in rule.parsed:
+        rule.parsed[key] = normalize(parse_for_descriptors(function, descs, symbols), own=True)
+    return rule.parsed[key]
+
+
+def _recorded_rule(function: Callable, arguments: Mapping[str, object], call: CustomCall) -> Program:
+    """Record a rule for variables like these."""
+    order = [p for p in names_of(function) if p in arguments]
+    found = record(function, {n: arguments[n] for n in order})
+    if found.closure:
+        hint = "make it an argument of the function, which the rule asks for by name"
+        raise problem(call, f"its rule reads an array that is no argument: {', '.join(found.closure)}", hint)
+    return in_normal_form(found.program, Target(python=True))
+
+
+def _desc(operand: Operand, program: Program) -> dt.Data:
+    dtype = program.containers[operand.window.container].dtype
+    return dt.Scalar(dtype) if operand.scalar else dt.Array(dtype, list(operand.shape))
+
+
+def is_region(call: CustomCall) -> bool:
+    """True if the call is a region of a function, not a function."""
+    return rule_of(call).parameters is None
+
+
+def problem(call: CustomCall, message: str, hint: str) -> DifferentiationError:
+    kind = "region" if is_region(call) else "function"
+    return DifferentiationError([Problem(f"{kind} '{rule_of(call).name}'", message, str(call.source), hint)])
+
+
+# --- rules as nodes

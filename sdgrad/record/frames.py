@@ -1,0 +1,20 @@
+"""Find the user's frames among those that are being run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CodeType, FrameType
+
+from sdgrad.convert.trees import OPERATORS
+
+
+def converted_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the frames of converted functions, innermost first."""
+    while frame is not None:
+        if is_converted(frame.f_code):
+            yield frame
+        frame = frame.f_back
+
+
+def is_converted(function: CodeType) -> bool:
+    return OPERATORS in function.co_freevars

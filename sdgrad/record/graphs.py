@@ -1,0 +1,62 @@
+"""Call graphs from recorded functions: ``@dace.program``s with constructs of DaCe, and objects that have a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from dace import SDFG
+from dace import data as dt
+from dace.frontend.python.parser import DaceProgram
+
+from sdgrad.canonicalize.normal_form import normalize
+from sdgrad.convert.callables import bind_arguments
+from sdgrad.frontend.parse import STAMP, closure_of, parse, stamped
+from sdgrad.program.naming import returned
+from sdgrad.record.calls import example, splice
+from sdgrad.record.elements import typeclass
+from sdgrad.record.reads import Stamped
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.values import Array, Number
+
+
+def is_graph(function: Any) -> bool:
+    """True of objects that DaCe's programs can call because they have a graph."""
+    return hasattr(type(function), "__sdfg__") and not isinstance(function, type)
+
+
+def call_graph(recorder: Recorder, function: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    """Record a call of an object that has a graph, and return its results: one, or a tuple."""
+    if isinstance(function, DaceProgram):
+        arguments = bind_arguments(function, args, kwargs)
+        sdfg = parse(function, {n: example(v) for n, v in arguments.items()})
+        closure = closure_of(function, sdfg)
+        recorder.reads.contents += [Stamped(*s) for s in stamped(function)]
+    else:
+        names, _ = function.__sdfg_signature__()
+        arguments = dict(zip(names, args, strict=False)) | dict(kwargs)
+        sdfg = function.__sdfg__(*map(_described, args), **{k: _described(v) for k, v in kwargs.items()})
+        closure = function.__sdfg_closure__()
+        if hasattr(function, STAMP):
+            recorder.reads.contents.append(Stamped(function, getattr(function, STAMP)()))
+    return _spliced(recorder, sdfg, closure, arguments, isinstance(function, DaceProgram))
+
+
+def _spliced(
+    recorder: Recorder, sdfg: SDFG, closure: Mapping[str, Any], arguments: Mapping[str, Any], own: bool
+) -> Any:
+    program = normalize(sdfg, own=own)
+    shapes = [tuple(int(n) for n in program.containers[r].shape) for r in returned(program)]
+    shapes = [() if s == (1,) else s for s in shapes]
+    results = splice(recorder, program, closure, arguments, shapes)
+    return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+
+def _described(value: Any) -> Any:
+    """Return DaCe's descriptor of a recorded value."""
+    if isinstance(value, Array):
+        return dt.Array(typeclass(value.dtype), example(value).shape or (1,))
+    if isinstance(value, Number):
+        return dt.Scalar(typeclass(value.dtype))
+    return dt.create_datadescriptor(value) if isinstance(value, np.ndarray) else value

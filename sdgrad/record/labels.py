@@ -1,0 +1,36 @@
+"""Name containers of recorded programs as the variables that they were bound to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sdgrad.program.naming import all_names
+from sdgrad.program.rename import renamed_program
+from sdgrad.program.tree import Program
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.values import Array, Number
+
+
+def label(recorder: Recorder, name: str, value: Any) -> None:
+    """Give a value the name of the variable that it is bound to, unless it has one."""
+    if isinstance(value, Number):
+        if value.name is not None and value.label is None:
+            value.label = name
+    elif not isinstance(value, Array):
+        return
+    elif value.storage.known is not None:
+        if value.view is value.storage.known:
+            recorder.labels.setdefault(value.storage.name, name)
+    elif value.storage.name not in recorder.labels:
+        container = recorder.containers.get(value.storage.name)
+        if container is not None and container.desc.transient and value.tensor.place is None:
+            recorder.labels[value.storage.name] = name
+
+
+def labelled(recorder: Recorder, program: Program) -> Program:
+    """Return the program with the names of variables for containers that were bound to such."""
+    names, places = all_names(program), {}
+    for container, name in recorder.labels.items():
+        if container in program.containers:
+            places[container] = names.fresh(name)
+    return renamed_program(program, places) if places else program

@@ -1,0 +1,69 @@
+"""Tell what belongs to the user, whose code is converted, from what belongs to libraries and to Python."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from sdgrad.errors import ParseError
+from sdgrad.record.functions.table import FUNCTIONS
+from sdgrad.record.reads import PLAIN
+
+LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
+
+
+def is_of_library(owner: Any) -> bool:
+    """True of modules of libraries, and of what has no attributes of a user's."""
+    if isinstance(owner, ModuleType):
+        return owner.__name__.partition(".")[0] in LIBRARIES or owner.__name__ in sys.stdlib_module_names
+    return isinstance(owner, PLAIN) or type(owner) in (list, tuple, dict, set)
+
+
+def method_of(kind: type, name: str) -> Any:
+    """Return what a class has under a name, as it stands in the class."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
+def is_hashable(function: Any) -> bool:
+    try:
+        hash(function)
+    except TypeError:
+        return False
+    return True
+
+
+def is_users(kind: type) -> bool:
+    """True of classes whose code is converted: not those of libraries, nor of Python itself."""
+    return is_users_module(getattr(kind, "__module__", ""))
+
+
+@functools.cache
+def is_users_module(name: str) -> bool:
+    top = (name or "").partition(".")[0]
+    if top in LIBRARIES or top in sys.stdlib_module_names and top != "__main__":
+        return False
+    return bool(name)
+
+
+def is_known(function: FunctionType) -> bool:
+    """True of functions that have a rule, or belong to a library."""
+    if function in FUNCTIONS:
+        return True
+    return not is_users_module(function.__module__ or "__main__")
+
+
+def is_library_function(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    owner = getattr(function, "__self__", None)
+    return module.partition(".")[0] in LIBRARIES or isinstance(function, np.ufunc) or isinstance(owner, np.ufunc)
+
+
+def refused(function: Any) -> ParseError:
+    """Return the error for a function of a library without a rule."""
+    name = getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))
+    module = getattr(function, "__module__", "") or ""
+    return ParseError(f"{module}.{name} has no derivative here: it is not among the functions that are recorded")
