@@ -13,6 +13,7 @@ from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NotScalarError
+from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, holds_recorded, rule
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
@@ -117,7 +118,7 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     call = Call.of(f, primals, kwargs)
     given = call.arguments
     if holds_recorded([primals, kwargs]):
-        return in_place(f, primals, kwargs), lambda *tangents: jvp(f, primals, tangents, **kwargs)[1]
+        return in_place(f, primals, kwargs), works_inside(lambda *tangents: jvp(f, primals, tangents, **kwargs)[1])
     arguments = {n: np.array(as_array(v)) if isinstance(as_array(v), np.ndarray) else v for n, v in given.items()}
     moved = tuple(n for n in call.positional(len(primals)) if dtype_of(arguments[n]).kind in "fc")
     tape = Forward(call.f, moved, None).run(arguments)

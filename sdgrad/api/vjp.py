@@ -9,6 +9,7 @@ import numpy as np
 
 from sdgrad.api.forward import in_place
 from sdgrad.errors import ArgumentError
+from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, holds_recorded, rule
 from sdgrad.record.nests import cotangents_of
 from sdgrad.record.shown import short
@@ -63,6 +64,7 @@ def _recorded(f: Callable, args: tuple, kwargs: dict, call: Call, wanted: tuple[
     outputs = in_place(f, args, kwargs)
     own = Pullback(call.f, tuple(call.arguments), wanted)
 
+    @works_inside
     def pullback(*cotangents: Any) -> tuple:
         seeds = own.cotangents(call.examples())
         named = dict(zip(seeds, _flat(cotangents, len(seeds)), strict=True))

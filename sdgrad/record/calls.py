@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import sympy
@@ -21,6 +21,8 @@ from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, is_recorded
 from sdgrad.runtime.call.checks import Checks
 
+F = TypeVar("F", bound=Callable)
+
 
 def example(value: Any) -> Any:
     """Return a value of NumPy's like a recorded one; only its type and its shape mean something."""
@@ -35,6 +37,12 @@ def example(value: Any) -> Any:
             "of a derivative: call that with arrays whose sizes are numbers"
         )
     return np.zeros(value.tensor.shape, value.dtype)
+
+
+def works_inside(f: F) -> F:
+    """Decorate a function of ours that recorded functions may call as it is."""
+    f.record_call = lambda recorder, args, kwargs: f(*args, **kwargs)  # type: ignore[attr-defined]
+    return f
 
 
 def splice(

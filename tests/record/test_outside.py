@@ -1,0 +1,153 @@
+"""What a call reads outside of the function is what is there at the call."""
+
+import numpy as np
+import pytest
+
+import sdgrad
+from sdgrad.errors import SdgradError
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+class Settings:
+    def __init__(self):
+        self.factor = 3.0
+        self.weights = np.ones(3)
+
+
+factor = 2.0
+weights = np.ones(3)
+entries = [1.0, 2.0, np.ones(3)]
+by_name = {"a": 1.0}
+settings = Settings()
+
+
+def of_everything(x):
+    return factor * np.sum(x * weights) * settings.factor + np.sum(settings.weights * x) * entries[1] * by_name["a"]
+
+
+def wanted():
+    return factor * settings.factor * weights + settings.weights * entries[1] * by_name["a"]
+
+
+def test_state_is_read_at_each_call():
+    global factor, weights, settings
+    g = sdgrad.grad(of_everything)
+
+    def check():
+        np.testing.assert_allclose(g(X), wanted())
+
+    check()
+    factor = 5.0
+    check()
+    weights[:] = 7.0
+    check()
+    weights = np.arange(3.0)
+    check()
+    settings.factor = 1.0
+    check()
+    settings.weights = np.full(3, 2.0)
+    check()
+    entries[1] = -1.0
+    check()
+    by_name["a"] = 4.0
+    check()
+    settings = Settings()
+    check()
+
+
+def test_cells_helpers_and_defaults():
+    scale = 2.0
+
+    def square(x, power=2):
+        return np.sum(x**power)
+
+    def cube(x, power=3):
+        return np.sum(x**power)
+
+    helper = square
+
+    def f(x):
+        return scale * helper(x)
+
+    g = sdgrad.grad(f)
+    np.testing.assert_allclose(g(X), 4 * X)
+    scale = 3.0
+    np.testing.assert_allclose(g(X), 6 * X)
+
+    helper = cube
+    np.testing.assert_allclose(g(X), 9 * X**2)
+
+
+def test_earlier_values_need_no_new_program():
+    from sdgrad.specialize.signature import Signature
+
+    values = {"k": 1.0}
+
+    def f(x):
+        return values["k"] * np.sum(x)
+
+    first = Signature.of(f, {"x": X})
+    values["k"] = 2.0
+    assert Signature.of(f, {"x": X}) is not first
+    values["k"] = 1.0
+    assert Signature.of(f, {"x": X}) is first
+
+
+def test_contents_that_python_needs():
+    sizes = np.array([2, 1])
+
+    def f(x):
+        y = np.zeros(sizes[0])
+        y[:] = x[: sizes[0]]
+        return np.sum(y**2)
+
+    g = sdgrad.grad(f)
+    np.testing.assert_allclose(g(X), [2, 4, 0])
+    sizes[0] = 3
+    np.testing.assert_allclose(g(X), [2, 4, 6])
+
+
+def test_methods_and_objects():
+    class Loss:
+        def __init__(self, scale):
+            self.scale = scale
+
+        def value(self, x):
+            return self.scale * np.sum(x * x)
+
+        def __call__(self, x):
+            return self.value(x)
+
+    loss = Loss(2.0)
+    for f in (loss.value, loss):
+        np.testing.assert_allclose(sdgrad.grad(f)(X), 4 * X)
+    loss.scale = 3.0
+    np.testing.assert_allclose(sdgrad.grad(loss.value)(X), 6 * X)
+
+
+def test_lists_outside():
+    seen = []
+
+    def counts(x):
+        seen.append(x.ndim)
+        return np.sum(x)
+
+    sdgrad.grad(counts)(X)
+    assert seen == [1]
+
+    def leaks(x):
+        seen.append(x[0])
+        return np.sum(x)
+
+    with pytest.raises(SdgradError, match="exists outside"):
+        sdgrad.grad(leaks)(X)
+
+
+def test_arrays_outside_are_not_written():
+    def f(x):
+        weights[0] = x[0]
+        return np.sum(weights)
+
+    with pytest.raises(SdgradError, match=r"(?s)test_outside.py:\d+.*pass it as an argument"):
+        sdgrad.grad(f)(X)
