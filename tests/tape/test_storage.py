@@ -76,3 +76,18 @@ def test_a_box_of_unknown_size_is_not_kept(planned):
         x[i] = v
     """)
     assert shape(found) == ["4", "Max(0, m)"]
+
+
+def test_a_subscript_that_the_leaf_computes_from_a_loop_gives_a_dimension(planned):
+    found = planned("""
+      loop j = 0 .. 7 step 1:
+        do:
+          k = 7 - j
+          v = x[k]
+          u = sin(v)
+          s[0] += u
+      map i=0:8:
+        v = 0.0
+        x[i] = v
+    """)
+    assert shape(found) == ["8"] and found.tape[0].startswith(("tape_x[j]", "tape_v[j]", "tape_x[7 - j]"))
