@@ -102,8 +102,15 @@ def _call(node: NodeCall, places: Places, symbols: Symbols) -> NodeCall:
     if isinstance(node, CustomCall):
         node = _custom(node, places, symbols)
     region = partial(_region, symbols, places)
-    inputs, outputs = ({c: region(r) for c, r in x.items()} for x in (node.inputs, node.outputs))
+    inputs, outputs = (
+        {_connector(c, r, region(r), node): region(r) for c, r in x.items()} for x in (node.inputs, node.outputs)
+    )
     return replace(node, inputs=inputs, outputs=outputs)
+
+
+def _connector(connector: str, old: Region, new: Region, node: NodeCall) -> str:
+    """Return a connector's name: the operands of custom calls are called like their containers."""
+    return new.container if isinstance(node, CustomCall) and connector == old.container else connector
 
 
 def _custom(call: CustomCall, places: Places, symbols: Symbols) -> CustomCall:

@@ -12,14 +12,16 @@ from dace import data as dt
 from sdgrad.errors import ParseError
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.own_arrays import with_own_arrays
-from sdgrad.program.tree import Program
+from sdgrad.program.tree import Program, writes
 from sdgrad.record.checks import take_over
+from sdgrad.record.elements import dim
 from sdgrad.record.functions.table import array
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.stores import fill
+from sdgrad.record.stores import fill, store, writing
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, is_recorded
 from sdgrad.runtime.call.checks import Checks
+from sdgrad.runtime.call.marshalling import as_array
 
 F = TypeVar("F", bound=Callable)
 
@@ -51,40 +53,69 @@ def splice(
     closure: Mapping[str, Any],
     operands: Mapping[str, Any],
     shapes: Sequence[tuple[int, ...]],
+    writes_back: bool = False,
 ) -> list[Any]:
     """Record a call of a program, and return its results.
 
     :param closure: what the program takes besides its arguments; what is recorded belongs to this recording.
     :param shapes: of the results, as NumPy has them: () is a number.
+    :param writes_back: the program writes its arguments; if not, it writes copies of them.
+    :raises ParseError: the program takes an array that nobody gives.
     """
     closure = dict(closure)
     checks = {n: closure.pop(n) for n, v in list(closure.items()) if isinstance(v, Checks)}
-    own = with_own_arrays(program)
+    own = program if writes_back else with_own_arrays(program)
     given = {**operands, **{n: closed(recorder, v) for n, v in closure.items()}}
+    if missing := [n for n in own_arguments(own) if n not in given and n not in checks]:
+        raise ParseError(f"'{own.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure")
+    changed = _written(own, given) if writes_back else {}
+    for value in changed.values():
+        writing(value)
     bound = {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own) if n not in checks}
+    sizes = _sizes(own, given)
     results = []
     for name, shape in zip(returned(own), shapes, strict=True):
         container = own.containers[name]
-        tensor = recorder.declare("t", tuple(map(int, container.shape)), np.dtype(container.dtype.type))
+        extents = [dim(sympy.sympify(n).subs(sizes)) for n in container.shape]
+        tensor = recorder.declare("t", extents, np.dtype(container.dtype.type))
         bound[name] = tensor.container
-        results.append(tensor if tensor.shape == shape or not shape else recorder.view(tensor, shape))
+        results.append(tensor if tensor.shape == tuple(shape) or not shape else recorder.view(tensor, shape))
     for name in checks:
         status = recorder.declare("status", (), np.dtype(np.int64))
         recorder.write(status, (), 0)
         bound[name] = status.container
-    symbols = {s: _integer(recorder, given[s]) for s in own.symbols if s in given}
+    symbols = {s: _integer(recorder, given[s]) for s in own.symbols if s in given} | sizes
     recorder.splice(own, bound, symbols)
+    for name, array_ in changed.items():
+        if bound[name] != array_.tensor.container:
+            store(array_, Ellipsis, recorder.array(Tensor(recorder, bound[name], array_.tensor.shape, array_.dtype)))
     for name, value in checks.items():
         take_over(recorder, value, Tensor(recorder, bound[name], (), np.dtype(np.int64)))
     return [recorder.array(t) if s else recorder.read(t, (0,) * t.rank) for t, s in zip(results, shapes, strict=True)]
+
+
+def _written(program: Program, given: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the arrays among the arguments that a program writes."""
+    names = {program.root(w) for node in program.body for w in writes(node)}
+    return {n: v for n, v in given.items() if n in names and isinstance(v, Array)}
+
+
+def _sizes(program: Program, given: Mapping[str, Any]) -> dict[str, sympy.Expr]:
+    """Return the symbols that are extents of a program's arguments, by what they are here."""
+    found: dict[str, sympy.Expr] = {}
+    for name, value in given.items():
+        if isinstance(value, Array) and name in program.containers:
+            pairs = zip(program.containers[name].shape, value.tensor.shape, strict=False)
+            found |= {str(n): sympy.sympify(own) for n, own in pairs if getattr(n, "is_Symbol", False)}
+    return found
 
 
 def closed(recorder: Recorder, value: Any) -> Any:
     """Return what a program takes besides its arguments as a value of this recording."""
     if is_recorded(value):
         return recorder.adopt(value)
-    if isinstance(value, np.ndarray):
-        return recorder.outside(value)
+    if isinstance(as_array(value), np.ndarray):
+        return recorder.outside(as_array(value))
     if hasattr(value, "again"):
         return recorder.outside(value.value)
     return value

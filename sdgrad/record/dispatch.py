@@ -11,6 +11,7 @@ import sdgrad.record.functions.detached
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.python
+import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
 import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError
@@ -19,9 +20,9 @@ from sdgrad.record.functions.reductions import reduced, sum_type
 from sdgrad.record.functions.scans import accumulated
 from sdgrad.record.functions.special import logsumexp
 from sdgrad.record.functions.table import (
+    ALIASING,
     FUNCTIONS,
     MAKERS,
-    WRITERS,
     all_known,
     array,
     content,
@@ -135,7 +136,7 @@ def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if any(isinstance(x, Selected) for x in args):
         return called(of, args, kwargs)
     rule = FUNCTIONS.get(of)
-    if all_known([args, kwargs]) and of not in WRITERS and "out" not in kwargs:
+    if all_known([args, kwargs]) and of not in ALIASING and "out" not in kwargs:
         return wrapped(of(*content(args), **content(kwargs)))
     if rule is None:
         raise ParseError(f"{full_name(of)} has no derivative here: no rule is known")

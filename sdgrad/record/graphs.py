@@ -49,7 +49,7 @@ def _spliced(
     program = normalize(sdfg, own=own)
     shapes = [tuple(int(n) for n in program.containers[r].shape) for r in returned(program)]
     shapes = [() if s == (1,) else s for s in shapes]
-    results = splice(recorder, program, closure, arguments, shapes)
+    results = splice(recorder, program, closure, arguments, shapes, writes_back=True)
     return None if not results else results[0] if len(results) == 1 else tuple(results)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -136,6 +136,17 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         found = [moveaxis(x, 0, 1) for x in found]
     wide = found if sparse else np.broadcast_arrays(*found)
     return tuple(duplicate(x) for x in wide) if copy else tuple(wide)
+
+
+@rule(np.apply_along_axis)
+def apply_along_axis(func1d: Callable, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    a = moveaxis(arr, axis, -1)
+    lead = a.shape[:-1]
+    parts = [array(func1d(a[index], *args, **kwargs)) for index in np.ndindex(*lead)]
+    own = parts[0].shape
+    found = reshape(stack(parts), (*lead, *own))
+    rank, place = len(lead), static_axis(axis, np.ndim(arr))
+    return moveaxis(found, list(range(rank, rank + len(own))), list(range(place, place + len(own))))
 
 
 # -- cutting

@@ -55,7 +55,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return item(a, _places_along(indices, d))
 
 
-@rule(np.put_along_axis, writes=True)
+@rule(np.put_along_axis, aliases=True)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     store(arr, _places_along(indices, static_axis(axis, arr.ndim)), operand(values))
 
@@ -120,7 +120,7 @@ def tolist(a: Any) -> Any:
 
 
 # -- writes
-@rule(np.copyto, writes=True)
+@rule(np.copyto, aliases=True)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     value = operand(src)
     if not np.can_cast(np.dtype(kind(value)), dst.dtype, casting):  # type: ignore[arg-type]
@@ -133,7 +133,7 @@ def fill_with(a: Any, value: Any) -> None:
     store(a, Ellipsis, value)
 
 
-@rule(np.put, method="put", writes=True)
+@rule(np.put, method="put", aliases=True)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     places = ravel(_kept_inside(array(ind), a.size, mode))
     values = np.resize(ravel(v), places.shape)
@@ -144,7 +144,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     store(a, tuple(reversed(index)), values)
 
 
-@rule(np.place, writes=True)
+@rule(np.place, aliases=True)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     chosen = fixed(array(mask))
     if chosen is None:
@@ -154,13 +154,13 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         put(arr, known(places), vals)
 
 
-@rule(np.putmask, writes=True)
+@rule(np.putmask, aliases=True)
 def putmask(a: Any, mask: Any, values: Any) -> None:
     more = np.resize(ravel(values), a.shape)
     store(a, Ellipsis, choose_where(mask, astype(more, a.dtype), a))
 
 
-@rule(np.fill_diagonal, writes=True)
+@rule(np.fill_diagonal, aliases=True)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")

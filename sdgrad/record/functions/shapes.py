@@ -60,7 +60,7 @@ def size(a: Any, axis: Any = None) -> Any:
 
 
 # -- the order of axes
-@rule(np.transpose, np.permute_dims, method="transpose")
+@rule(np.transpose, np.permute_dims, method="transpose", aliases=True)
 def transpose(a: Any, *axes: Any, **named: Any) -> Any:
     a = array(a)
     axes = axes or tuple(named.values())
@@ -71,7 +71,7 @@ def transpose(a: Any, *axes: Any, **named: Any) -> Any:
     return moved(a, a.tensor.transpose(order), None if a.known is None else a.known.transpose(order))
 
 
-@rule(np.swapaxes, method="swapaxes")
+@rule(np.swapaxes, method="swapaxes", aliases=True)
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     a = array(a)
     order = list(range(a.ndim))
@@ -80,7 +80,7 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     return transpose(a, order)
 
 
-@rule(np.moveaxis)
+@rule(np.moveaxis, aliases=True)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     a = array(a)
     of, to = ([static_axis(d, a.ndim) for d in several(x)] for x in (source, destination))
@@ -92,38 +92,38 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return transpose(a, order)
 
 
-@rule(np.rollaxis)
+@rule(np.rollaxis, aliases=True)
 def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     a = array(a)
     of, to = static_axis(axis, a.ndim), static(start) + (a.ndim if start < 0 else 0)
     return moveaxis(a, of, to - 1 if to > of else to)
 
 
-@rule(np.matrix_transpose, np.linalg.matrix_transpose)
+@rule(np.matrix_transpose, np.linalg.matrix_transpose, aliases=True)
 def matrix_transpose(x: Any, /) -> Any:
     if ndim(x) < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {ndim(x)}")
     return swapaxes(x, -1, -2)
 
 
-@rule(np.flip)
+@rule(np.flip, aliases=True)
 def flip(m: Any, axis: Any = None) -> Any:
     a = array(m)
     turned = axes_of(axis, a.ndim)
     return view(a, [BACKWARDS if d in turned else slice(None) for d in range(a.ndim)])
 
 
-@rule(np.flipud)
+@rule(np.flipud, aliases=True)
 def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
-@rule(np.fliplr)
+@rule(np.fliplr, aliases=True)
 def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
-@rule(np.rot90)
+@rule(np.rot90, aliases=True)
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     a = array(m)
     first, second = (static_axis(d, a.ndim) for d in axes)
@@ -134,7 +134,7 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     return a
 
 
-@rule(np.diagonal, method="diagonal")
+@rule(np.diagonal, method="diagonal", aliases=True)
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     a = array(a)
     first, second, by = static_axis(axis1, a.ndim), static_axis(axis2, a.ndim), static(offset)
@@ -148,13 +148,13 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     return moved(a, tensor, None if a.known is None else np.diagonal(a.known, by, -2, -1))
 
 
-@rule(np.linalg.diagonal)
+@rule(np.linalg.diagonal, aliases=True)
 def diagonal_of_matrices(x: Any, /, *, offset: Any = 0) -> Any:
     return diagonal(x, offset, -2, -1)
 
 
 # -- other shapes
-@rule(np.reshape, method="reshape")
+@rule(np.reshape, method="reshape", aliases=True)
 def reshape(a: Any, *extents: Any, shape: Any = None, newshape: Any = None, order: str = "C", copy: Any = None) -> Any:
     a = array(a)
     *sizes, last = extents or (shape if shape is not None else newshape,)
@@ -195,7 +195,7 @@ def _completed(shape: tuple[int, ...], a: Array) -> tuple[int, ...]:
     return shape
 
 
-@rule(np.ravel, method="ravel")
+@rule(np.ravel, method="ravel", aliases=True)
 def ravel(a: Any, order: str = "C") -> Any:
     return reshape(a, -1, order=order)
 
@@ -205,7 +205,7 @@ def flatten(a: Any, order: str = "C") -> Any:
     return duplicate(ravel(a, order))
 
 
-@rule(np.squeeze, method="squeeze")
+@rule(np.squeeze, method="squeeze", aliases=True)
 def squeeze(a: Any, axis: Any = None) -> Any:
     a = array(a)
     ones = [d for d, n in enumerate(a.tensor.shape) if n == 1]
@@ -215,7 +215,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     return view(a, [0 if d in gone else slice(None) for d in range(a.ndim)])
 
 
-@rule(np.expand_dims)
+@rule(np.expand_dims, aliases=True)
 def expand_dims(a: Any, axis: Any) -> Any:
     a = array(a)
     rank = a.ndim + len(several(axis))
@@ -223,7 +223,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     return view(a, [None if d in new else slice(None) for d in range(rank)])
 
 
-@rule(np.broadcast_to)
+@rule(np.broadcast_to, aliases=True)
 def broadcast_to(array: Any, shape: Any) -> Any:
     return _widened(array, shape_of(shape))
 
@@ -240,7 +240,7 @@ def _widened(value: Any, shape: Sequence[Any]) -> Array:
     return Array(a.recorder, storage, a.tensor.broadcast(shape))
 
 
-@rule(np.broadcast_arrays)
+@rule(np.broadcast_arrays, aliases=True)
 def broadcast_arrays(*args: Any) -> Any:
     arrays = [array(a) for a in args]
     wide = broadcast_shape(*(a.tensor.shape for a in arrays))
@@ -255,14 +255,16 @@ def _at_least(rank: int, shaped: Any) -> Any:
     return widen
 
 
-atleast_1d = rule(np.atleast_1d)(_at_least(1, lambda a: view(a, [None])))
-atleast_2d = rule(np.atleast_2d)(_at_least(2, lambda a: view(a, [None] * (2 - a.ndim) + [slice(None)] * a.ndim)))
+atleast_1d = rule(np.atleast_1d, aliases=True)(_at_least(1, lambda a: view(a, [None])))
+atleast_2d = rule(np.atleast_2d, aliases=True)(
+    _at_least(2, lambda a: view(a, [None] * (2 - a.ndim) + [slice(None)] * a.ndim))
+)
 AS_THREE: dict[int, list[Any]] = {
     0: [None] * 3,
     1: [None, slice(None), None],
     2: [slice(None), slice(None), None],
 }
-atleast_3d = rule(np.atleast_3d)(_at_least(3, lambda a: view(a, AS_THREE[a.ndim])))
+atleast_3d = rule(np.atleast_3d, aliases=True)(_at_least(3, lambda a: view(a, AS_THREE[a.ndim])))
 
 
 def along(a: Array, axis: int, part: Any) -> Array:

@@ -20,8 +20,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 MAKERS: set[Any] = set()
 """Functions that make arrays out of nothing recorded: while a function is recorded, these are recorded as well."""
-WRITERS: set[Any] = set()
-"""Functions that write their first argument: known content as well has to be written by its rule."""
+ALIASING: set[Any] = set()
+"""Functions that write an argument, or return a view of it: their rules are for arrays of known content as well."""
 WITHOUT_EFFECT = frozenset({"subok", "like", "device", "order", "optimize"})
 """Arguments that choose how NumPy computes or stores a result, and not which result."""
 
@@ -43,7 +43,7 @@ def activate(recorder: Any) -> list[Any]:
 
 
 def rule(
-    *functions: Any, method: str = "", makes: bool = False, writes: bool = False
+    *functions: Any, method: str = "", makes: bool = False, aliases: bool = False
 ) -> Callable[[Callable], Callable]:
     """Register a rule for functions, and for a method of arrays; ``out=`` is written to what the rule returns."""
 
@@ -51,8 +51,8 @@ def rule(
         FUNCTIONS.update((function, _checked(f, function, full_name(function))) for function in functions)
         if makes:
             MAKERS.update(functions)
-        if writes:
-            WRITERS.update(functions)
+        if aliases:
+            ALIASING.update(functions)
         if method:
             METHODS[method] = _checked(f, getattr(np.ndarray, method, None), f"ndarray.{method}")
         return f
@@ -160,9 +160,7 @@ def holds_recorded(value: Any) -> bool:
 def content(value: Any) -> Any:
     """Return a nest of values with known content as NumPy has it."""
     if isinstance(value, Array):
-        if value.storage.block is not value.recorder.blocks[-1]:
-            value.storage.read_inside = True
-        return value.known
+        return _content_now(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(content, value))
     if isinstance(value, (list, tuple)):
@@ -172,6 +170,18 @@ def content(value: Any) -> Any:
     if isinstance(value, slice):
         return slice(*map(content, (value.start, value.stop, value.step)))
     return value
+
+
+def _content_now(a: Array) -> np.ndarray | None:
+    """Return the content of an array, if it is known; what NumPy may not write here cannot be written."""
+    if a.storage.stale:
+        raise ValueError(a.storage.stale)
+    if a.storage.block is a.recorder.blocks[-1] or a.known is None:
+        return a.known
+    a.storage.read_inside = True
+    found = a.known.view()
+    found.flags.writeable = False  # the block that is recorded may run often, or never
+    return found
 
 
 def fixed(value: Any) -> Any:
@@ -185,11 +195,11 @@ def fixed(value: Any) -> Any:
 
 
 def all_known(value: Any) -> bool:
-    """True if the content of everything in a nest is known."""
+    """True if the content of everything in a nest is known, and nothing of it is there to be written."""
     if isinstance(value, (list, tuple)):
         return all(map(all_known, value))
     if isinstance(value, dict):
-        return all(map(all_known, value.values()))
+        return all(map(all_known, value.values())) and not holds_recorded(value.get("out"))
     return is_known(value)
 
 
