@@ -16,7 +16,6 @@ import scipy.linalg
 import scipy.special
 
 import sdgrad
-from sdgrad.config import config
 
 _random = np.random.default_rng(7)
 
@@ -301,12 +300,6 @@ TABLE = {
 SLICES = ("negative steps", "slices of one element", "slices of no element", "operators integer", "two operands mixed")
 WITHOUT_SLOPES = {"one operand float32", "one operand integer", "two operands float32", "tests", *SLICES}
 COMPOSED = ("np.fft.fft2", "np.fft.ifft", "np.fft.fftn", "scipy.linalg.cho", "scipy.linalg.inv", "np.linalg.tensor")
-
-
-@pytest.fixture(autouse=True)
-def recorded():
-    with config.override(frontend="record"):
-        yield
 
 
 def _evaluated(expression, values):

@@ -7,17 +7,10 @@ import pytest
 import scipy.special
 
 import sdgrad
-from sdgrad.config import config
 from sdgrad.errors import ParseError
 
 X = np.array([0.5, 1.5, -0.7])
 COUNTS, PLACES, MASK = np.array([1, 0, 2]), np.array([2, 0, 1]), np.array([True, False, True])
-
-
-@pytest.fixture(autouse=True)
-def recorded():
-    with config.override(frontend="record"):
-        yield
 
 
 def results_in_arrays(x):

@@ -78,7 +78,7 @@ def stack(arrays: Sequence[Any], axis: Any = 0, *, dtype: Any = None, casting: s
     return concatenate([expand_dims(p, axis) for p in parts], axis, dtype=dtype, casting=casting)
 
 
-@rule(np.vstack)
+@rule(np.vstack, *filter(None, [vars(np).get("row_stack")]))  # which newer versions do not have
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
     return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
 
