@@ -12,7 +12,7 @@ from dace import data as dt
 from sdgrad.errors import ParseError
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.own_arrays import with_own_arrays
-from sdgrad.program.tree import Program, writes
+from sdgrad.program.tree import Container, Program, writes
 from sdgrad.record.checks import take_over
 from sdgrad.record.elements import dim
 from sdgrad.record.functions.table import array
@@ -75,15 +75,10 @@ def splice(
     sizes = _sizes(own, given)
     results = []
     for name, shape in zip(returned(own), shapes, strict=True):
-        container = own.containers[name]
-        extents = [dim(sympy.sympify(n).subs(sizes)) for n in container.shape]
-        tensor = recorder.declare("t", extents, np.dtype(container.dtype.type))
+        tensor = _result(recorder, own.containers[name], sizes)
         bound[name] = tensor.container
         results.append(tensor if tensor.shape == tuple(shape) or not shape else recorder.view(tensor, shape))
-    for name in checks:
-        status = recorder.declare("status", (), np.dtype(np.int64))
-        recorder.write(status, (), 0)
-        bound[name] = status.container
+    bound |= {name: _cleared(recorder) for name in checks}
     symbols = {s: _integer(recorder, given[s]) for s in own.symbols if s in given} | sizes
     recorder.splice(own, bound, symbols)
     for name, array_ in changed.items():
@@ -92,6 +87,19 @@ def splice(
     for name, value in checks.items():
         take_over(recorder, value, Tensor(recorder, bound[name], (), np.dtype(np.int64)))
     return [recorder.array(t) if s else recorder.read(t, (0,) * t.rank) for t, s in zip(results, shapes, strict=True)]
+
+
+def _result(recorder: Recorder, container: Container, sizes: Mapping[str, sympy.Expr]) -> Tensor:
+    """Return memory for a result."""
+    extents = [dim(sympy.sympify(n).subs(sizes)) for n in container.shape]
+    return recorder.declare("t", extents, np.dtype(container.dtype.type))
+
+
+def _cleared(recorder: Recorder) -> str:
+    """Return memory for the number of a check that fails."""
+    status = recorder.declare("status", (), np.dtype(np.int64))
+    recorder.write(status, (), 0)
+    return status.container
 
 
 def _written(program: Program, given: Mapping[str, Any]) -> dict[str, Array]:

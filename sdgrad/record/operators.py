@@ -25,6 +25,7 @@ from sdgrad.record.dace_functions import needs_dace
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
 from sdgrad.record.functions.table import (
+    ALIASING,
     FUNCTIONS,
     MAKERS,
     METHODS,
@@ -241,7 +242,8 @@ class RecordingOperators(Operators):
         rule = FUNCTIONS.get(function) if is_hashable(function) else None
         if rule is not None and any(isinstance(a, Selected) for a in args):
             return called(function, args, kwargs)
-        known = all_known([args, kwargs])
+        writes = function in ALIASING if rule is not None else getattr(function, "__name__", "") == "at"
+        known = all_known([args, kwargs]) and not writes
         if rule is not None and not known:
             found = rule(*args, **kwargs)
             return wrapped(found) if function in MAKERS else found

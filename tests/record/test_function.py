@@ -352,7 +352,7 @@ def test_lambdas():
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (lambda x: np.sum(np.sort(x)), "numpy.sort"),
+        (lambda x: np.sum(np.unique(x)), "numpy.unique"),
         (lambda x: np.sum([v for v in x if v > 0]), "truth value"),
         (lambda x: [1, 2, 3][x[0]], "index"),
         (lambda x: np.sum(x) if x > 0 else 0, "ambiguous"),
