@@ -33,9 +33,7 @@ def test_a_lost_load_goes_on_the_tape(planned):
 def test_a_lost_load_is_lost_even_if_its_subscript_is_kept(planned):
     """The place is lost, too, and needed for the adjoint of the load: both are kept."""
     found = planned(
-        leaf("k = idx[i]", "v = x[k]", "u = sin(v)", "s[0] += u")
-        + OVERWRITE_X
-        + OVERWRITE_X.replace("x[i]", "idx[i]")
+        leaf("k = idx[i]", "v = x[k]", "u = sin(v)", "s[0] += u") + OVERWRITE_X + OVERWRITE_X.replace("x[i]", "idx[i]")
     )
     assert len(found.tape) == 2 and not any("= x[" in row for row in found.replay(0))
 
