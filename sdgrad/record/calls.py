@@ -17,7 +17,7 @@ from sdgrad.record.checks import take_over
 from sdgrad.record.elements import dim
 from sdgrad.record.functions.table import array
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.stores import fill, store, writing
+from sdgrad.record.stores import in_memory, store, writing
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, is_recorded
 from sdgrad.runtime.call.checks import Checks
@@ -134,13 +134,7 @@ def _memory(recorder: Recorder, value: Any, desc: dt.Data) -> str:
     dtype = np.dtype(desc.dtype.type)
     if not isinstance(value, Array) and (not isinstance(value, np.ndarray) or not value.ndim):
         return recorder.stored(value, dtype).container
-    whole = array(value)
-    if whole.known is None and whole.dtype == dtype and recorder.is_whole(whole.tensor):
-        return whole.tensor.container
-    shape = tuple(n if isinstance(n, int) else sympy.sympify(n) for n in whole.tensor.shape)
-    target = recorder.array(recorder.declare("operand", shape, dtype))
-    fill(target, whole)
-    return target.tensor.container
+    return in_memory(array(value), dtype).container
 
 
 def _integer(recorder: Recorder, value: Any) -> Any:

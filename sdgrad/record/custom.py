@@ -26,7 +26,7 @@ from sdgrad.program.window import whole_window
 from sdgrad.record.functions.table import active, array
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Control
-from sdgrad.record.stores import fill
+from sdgrad.record.stores import fill, in_memory
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, Storage, is_recorded
 from sdgrad.symbolic.expr import Expr
@@ -45,21 +45,13 @@ class Variables:
     def add(self, name: str, value: Any) -> None:
         """Add a variable; what is neither an array nor a number is none."""
         if isinstance(value, (np.ndarray, Array)):
-            self.operands[name] = self.operand(self.whole(array(value)), False)
+            self.operands[name] = self.operand(_whole(value), False)
         elif isinstance(value, Number) and value.expr is not None:
             self.symbols[name] = value.expr
         elif isinstance(value, Number):
             self.operands[name] = self.operand(self.recorder.stored(value, value.dtype), True)
         elif isinstance(value, int) and not isinstance(value, bool):
             self.symbols[name] = sympy.Integer(value)
-
-    def whole(self, value: Array) -> Tensor:
-        """Return an array as all of a container: itself, or a copy."""
-        if value.known is None and self.recorder.is_whole(value.tensor):
-            return value.tensor
-        target = self.recorder.array(self.recorder.declare("operand", value.tensor.shape, value.dtype))
-        fill(target, value)
-        return target.tensor
 
     def operand(self, tensor: Tensor, scalar: bool) -> Operand:
         desc = self.recorder.containers[tensor.container].desc
@@ -79,6 +71,12 @@ class Variables:
         symbols = {n: e for n, e in self.symbols.items() if n in wanted}
         label, where = nd.Tasklet(rule.name), self.recorder.where()
         return CustomCall(label, {}, {}, where, block=tuple(block), rule=rule, variables=operands, symbols=symbols)
+
+
+def _whole(value: Any) -> Tensor:
+    """Return an array as all of a container."""
+    given = array(value)
+    return in_memory(given, given.dtype)
 
 
 def call_with_rule(call: Callable, function: Any, rule: CustomRule, args: tuple, kwargs: Mapping[str, Any]) -> Any:
@@ -113,7 +111,7 @@ def _apart(variables: Variables, name: str, value: Any, rule: CustomRule) -> Any
     """Return an argument as an array of its own that must not be written."""
     if not isinstance(value, (Array, np.ndarray)):
         return value
-    tensor = variables.whole(array(value))
+    tensor = _whole(value)
     reason = f"'{rule.name}' has a derivative of its own, and writes its argument {name}: give a copy of it"
     storage = Storage(tensor.container, None, variables.recorder.blocks[-1], None, readonly=reason)
     return Array(variables.recorder, storage, tensor)

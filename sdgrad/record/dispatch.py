@@ -162,18 +162,19 @@ def _content(value: Any, what: str) -> Any:
             return value.known.flat[0]
         if value.storage.outside is not None:
             raise value.recorder.hints.fix(value.storage.origin)
-        if value.recorder.freeze():
-            raise Restart(value.recorder.hints)
-        raise unreadable(value, what)
+        raise _unless_frozen(value, what)
     if not isinstance(value, Number):
         return value
     if value.outer is not None:
         return _content(value.outer, what)
     if DATA in value.origin or not value.origin:
-        if value.recorder.freeze():
-            raise Restart(value.recorder.hints)
-        raise unreadable(value, what)
+        raise _unless_frozen(value, what)
     raise value.recorder.hints.fix(value.origin)
+
+
+def _unless_frozen(value: Any, what: str) -> BaseException:
+    """Return the restart with the content of arrays from outside known; the error if it is known already."""
+    return Restart(value.recorder.hints) if value.recorder.freeze() else unreadable(value, what)
 
 
 def unreadable(value: Any, what: str) -> Exception:

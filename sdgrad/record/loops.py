@@ -368,6 +368,3 @@ class RecordedWhile(RecordedLoop):
 
 def _as_bool(condition: Any) -> Any:
     return condition if condition.dtype.kind == "b" else condition != 0
-
-
-__all__ = ["RecordedFor", "RecordedWhile", "Trips", "WrittenOutFor", "WrittenOutWhile"]

@@ -115,8 +115,7 @@ class OfLeaves:
         return [leaf for n in self.order for leaf in (nests[n].names if n in nests else (n,))]
 
     def identity(self) -> Hashable:
-        of = self.function.identity() if hasattr(self.function, "identity") else hashable(self.function)
-        return ("leaves", of, self.nests)
+        return ("leaves", identity(self.function), self.nests)
 
     def whole(self, leaves: Mapping[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Return the arguments of the function, as a call takes them."""
@@ -126,6 +125,11 @@ class OfLeaves:
         """Call the function with the nests that leaves belong to."""
         given, named = self.whole(inspect.signature(self).bind(*args, **kwargs).arguments)
         return self.function(*given, **named)
+
+
+def identity(f: Any) -> Hashable:
+    """Return a value that is equal for equal functions: plain ones, derivatives, and functions of leaves."""
+    return f.identity() if isinstance(f, OfLeaves) or hasattr(f, "derive") else hashable(f)
 
 
 def restored(leaves: Mapping[str, Any], order: Sequence[str], nests: Mapping[str, Nest]) -> dict[str, Any]:

@@ -25,9 +25,7 @@ from sdgrad.record.dace_functions import needs_dace
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
 from sdgrad.record.functions.table import (
-    ALIASING,
     FUNCTIONS,
-    MAKERS,
     METHODS,
     active,
     all_known,
@@ -54,7 +52,6 @@ from sdgrad.record.nests import OfLeaves, positional
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
-from sdgrad.record.selected import Selected, called
 from sdgrad.record.stores import store
 from sdgrad.record.values import RULES, Array, Number, is_recorded
 
@@ -240,13 +237,9 @@ class RecordingOperators(Operators):
         args = tuple(map(self._argument, own(args)))
         kwargs = {k: self._argument(own(v)) for k, v in kwargs.items()}
         rule = FUNCTIONS.get(function) if is_hashable(function) else None
-        if rule is not None and any(isinstance(a, Selected) for a in args):
-            return called(function, args, kwargs)
-        writes = function in ALIASING if rule is not None else getattr(function, "__name__", "") == "at"
-        known = all_known([args, kwargs]) and not writes
-        if rule is not None and not known:
-            found = rule(*args, **kwargs)
-            return wrapped(found) if function in MAKERS else found
+        if rule is not None:
+            return RULES.function(function, args, kwargs)
+        known = all_known([args, kwargs]) and getattr(function, "__name__", "") != "at"  # which writes
         ufunc = getattr(function, "__self__", None)
         if isinstance(ufunc, np.ufunc) and not known:
             return RULES.ufunc(ufunc, function.__name__, args, kwargs)

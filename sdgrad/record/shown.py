@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.convert.trees import OPERATORS
+from sdgrad.record.frames import is_converted
 
 F = TypeVar("F", bound=Callable)
 OURS = str(Path(sdgrad.__file__).parent)
@@ -24,7 +24,7 @@ def located(error: Exception) -> None:
     steps = list(_steps(error.__traceback__))
     if getattr(error, LOCATED, False) or not steps or _is_users(steps[-1].tb_frame.f_code):
         return
-    converted = [s for s in steps if _is_converted(s.tb_frame.f_code)]
+    converted = [s for s in steps if is_converted(s.tb_frame.f_code)]
     if not converted or not error.args or not isinstance(error.args[0], str):
         return
     first = converted[-1]
@@ -43,10 +43,6 @@ def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:
 
 def _is_users(code: CodeType) -> bool:
     return not code.co_filename.startswith(OURS)
-
-
-def _is_converted(code: CodeType) -> bool:
-    return OPERATORS in code.co_freevars
 
 
 def _place(step: TracebackType) -> str:

@@ -25,7 +25,7 @@ from sdgrad.record.indexing import (
     view,
 )
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.tensors import broadcast_shape
+from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number, Storage, is_recorded
 
 
@@ -94,6 +94,16 @@ def fill(target: Array, value: Any) -> None:
     recorder.assign(target.tensor, lambda *i: read(recorder, source, i, dtype))
 
 
+def in_memory(value: Array, dtype: Any) -> Tensor:
+    """Return an array as all of a container, in a type: itself, or a copy."""
+    recorder: Recorder = value.recorder
+    if value.known is None and value.dtype == dtype and recorder.is_whole(value.tensor):
+        return value.tensor
+    target = recorder.array(recorder.declare("operand", value.tensor.shape, dtype))
+    fill(target, value)
+    return target.tensor
+
+
 def _trimmed(value: Array, rank: int) -> Array:
     """Return an array without the leading axes of one element that its target does not have."""
     extra = value.ndim - rank
@@ -142,15 +152,19 @@ def _masked_source(array: Array, value: Any, mask: Array) -> Any:
     return single(value) if isinstance(value, Array) else value
 
 
+def _source(array: Array, value: Any, shape: Sequence[Any]) -> Any:
+    """Return what is written to some elements of an array: a number, or a tensor of their shape."""
+    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(array.recorder, value)
+    if isinstance(value, Array):
+        value = _trimmed(_apart(value, array.storage), len(shape))
+    return prepared(array.recorder, [value], shape)[0]
+
+
 def _scatter(array: Array, parts: Sequence[Any], value: Any) -> None:
     """Write to the elements that index arrays name, in order."""
     recorder: Recorder = array.recorder
     shape, place = advanced(array, parts)
-    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(recorder, value)
-    if isinstance(value, Array):
-        value = _trimmed(_apart(value, array.storage), len(shape))
-    source = prepared(recorder, [value], shape)[0]
-    dtype = array.dtype
+    source, dtype = _source(array, value, shape), array.dtype
     recorder.scatter(array.tensor, shape, lambda *i: (place(i), read(recorder, source, i, dtype), None))
 
 
@@ -162,9 +176,5 @@ def accumulate(array: Array, parts: Sequence[Any], value: Any) -> None:
         shape, place = advanced(array, parts)
     else:
         shape, place = addressed(array, parts)
-    value = value if is_recorded(value) or np.ndim(value) == 0 else as_array(recorder, value)
-    if isinstance(value, Array):
-        value = _trimmed(_apart(value, array.storage), len(shape))
-    source = prepared(recorder, [value], shape)[0]
-    dtype = array.dtype
+    source, dtype = _source(array, value, shape), array.dtype
     recorder.accumulate(array.tensor, shape, lambda *i: (place(i), read(recorder, source, i, dtype)))

@@ -18,14 +18,24 @@ from sdgrad.specialize.signature import Signature, identity
 
 
 @dataclass
-class Pullback:
+class OfArguments:
+    """A function of the arguments of ``f``, and of directions."""
+
+    f: Callable
+    own: tuple[str, ...]  # the arguments of f
+
+    def inner(self, arguments: Mapping[str, Any]) -> Signature:
+        """Return ``f`` for its arguments among these."""
+        return Signature.of(self.f, {n: arguments[n] for n in self.own})
+
+
+@dataclass
+class Pullback(OfArguments):
     """Map arguments of ``f`` and cotangents of its outputs to gradients by ``wanted``, as a program.
 
     The cotangents are arguments by the names that :meth:`cotangents` gives.
     """
 
-    f: Callable
-    own: tuple[str, ...]  # the arguments of f
     wanted: tuple[str, ...]
     outputs: tuple[str, ...] | None = None  # that have a cotangent; all real ones unless given
 
@@ -39,7 +49,7 @@ class Pullback:
 
     def cotangents(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the names of the arguments that are cotangents, one for each output."""
-        signature = Signature.of(self.f, {n: arguments[n] for n in self.own})
+        signature = self.inner(arguments)
         request = self.request(signature)
         return [seed_name(o, signature.program, request) for o in request.outputs]
 
@@ -49,12 +59,11 @@ class Pullback:
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """Return the pullback as a program that returns the gradients."""
-        own = {n: arguments[n] for n in self.own}
-        signature = Signature.of(self.f, own)
+        signature = self.inner(arguments)
         request = self.request(signature)
         program = signature.differentiated(request).program
         gradients = {n: gradient_name(n, signature.program) for n in self.wanted}
-        zeros = {gradients[n]: np.asarray(as_array(own[n])) for n in self.wanted if n not in request.inputs}
+        zeros = {gradients[n]: np.asarray(as_array(arguments[n])) for n in self.wanted if n not in request.inputs}
         seeds = [seed_name(o, signature.program, request) for o in request.outputs]
         taken = [*own_arguments(signature.program), *seeds]
         return returning(program, taken, list(gradients.values()), [], zeros), signature.closure

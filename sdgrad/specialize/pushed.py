@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,18 +13,17 @@ from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
-from sdgrad.specialize.signature import Signature, identity
+from sdgrad.specialize.pullback import OfArguments
+from sdgrad.specialize.signature import identity
 
 
 @dataclass
-class Pushed:
+class Pushed(OfArguments):
     """Map arguments of ``f`` and tangents of some of them to ``f``'s outputs and their tangents, as a program.
 
     The tangents are arguments by the names that :meth:`tangent` gives.
     """
 
-    f: Callable
-    own: tuple[str, ...]  # the arguments of f
     moved: tuple[str, ...]
 
     def identity(self) -> Hashable:
@@ -45,9 +44,6 @@ class Pushed:
         dots = [tangent_name(o, program) for o in signature.outputs]
         taken = [*own_arguments(program), *places.values()]
         return returning(renamed, taken, [*signature.outputs, *dots], [], {}), signature.closure
-
-    def inner(self, arguments: Mapping[str, Any]) -> Signature:
-        return Signature.of(self.f, {n: arguments[n] for n in self.own})
 
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
         """Return the shapes of the outputs and of their tangents."""

@@ -15,7 +15,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
 from sdgrad.config import config, device
-from sdgrad.convert.callables import hashable, name_of
+from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
 from sdgrad.frontend.parse import as_program, closure_of, parse, sizes, stamped
 from sdgrad.pipeline import Ready, compiled
@@ -25,7 +25,7 @@ from sdgrad.program.passes import Target
 from sdgrad.program.tree import Program, writes
 from sdgrad.record.dace_functions import needs_dace
 from sdgrad.record.function import record
-from sdgrad.record.nests import Form, OfLeaves, unflatten
+from sdgrad.record.nests import Form, identity, unflatten
 from sdgrad.record.reads import Read, Stamped
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
@@ -79,11 +79,6 @@ class Guard(Protocol):
 
     def holds(self) -> bool:
         """True if it is still the same."""
-
-
-def identity(f: Callable | Derived | OfLeaves) -> Hashable:
-    """Return a value that is equal for equal functions."""
-    return f.identity() if isinstance(f, (Derived, OfLeaves)) else hashable(f)
 
 
 @dataclass

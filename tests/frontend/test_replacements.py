@@ -15,33 +15,11 @@ import numpy as np
 import pytest
 import scipy.special
 from graphs import call
+from numpy_operands import INPUTS, normal
 
 import sdgrad.frontend.replacements
 
 N = dace.symbol("N")
-_random = np.random.default_rng(7)
-
-
-def _normal(*shape):
-    return _random.standard_normal(shape)
-
-
-def _definite(size):
-    square = _normal(size, size)
-    return square @ square.T + size * np.eye(size)
-
-
-INPUTS = {
-    "A": _normal(4, 5), "B": _random.uniform(0.1, 0.9, (4, 5)), "S": _definite(4), "P": _normal(5, 3),
-    "T": _normal(3, 4, 5), "U": _normal(3, 5, 2), "c": _normal(4, 1), "r": _normal(1, 5),
-    "u": _normal(3), "v": _normal(5), "w": _normal(4), "x": _normal(3), "L": np.sort(_normal(5)),
-    "F": _normal(4, 5).astype("f4"), "G": _random.uniform(0.1, 0.9, (4, 5)).astype("f4"),
-    "I": _random.integers(-9, 9, (4, 5)), "J": _random.integers(1, 9, (4, 5)).astype("i4"),
-    "K": _random.random((4, 5)) > 0.5, "Z": _normal(4, 5) + 1j * _normal(4, 5),
-    "E": np.array([[np.nan, np.inf, -np.inf, 0.0, 1.0]]), "H": np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]),
-    "s": np.float64(0.7), "t": np.float64(1.3), "f": np.float32(0.6), "i": np.int64(3),
-}  # fmt: skip
-
 ONE = [
     "exp",
     "exp2",
@@ -369,7 +347,7 @@ def test_symbolic_sizes(tmp_path):
         "np.diag(y)", "np.std(X)", "y * y.shape[0]"]  # fmt: skip
     function = _program(tmp_path, "X, y", f"    return {', '.join(expressions)}")
     function.__annotations__ = {"X": dace.float32[N, 3], "y": dace.float32[N]}
-    data = {"X": _normal(6, 3).astype("f4"), "y": _normal(6).astype("f4")}
+    data = {"X": normal(6, 3).astype("f4"), "y": normal(6).astype("f4")}
     results = call(dace.program(function).to_sdfg(simplify=False), {**data, "N": 6}, fill=True)
     for expression, got, want in zip(expressions, _returned(results), function(**data), strict=True):
         _check(expression, got, want)

@@ -14,35 +14,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.special
+from numpy_operands import INPUTS
 
 import sdgrad
-
-_random = np.random.default_rng(7)
-
-
-def _normal(*shape):
-    return _random.standard_normal(shape)
-
-
-def _definite(size):
-    square = _normal(size, size)
-    return square @ square.T + size * np.eye(size)
-
-
-INPUTS = {
-    "A": _normal(4, 5), "B": _random.uniform(0.1, 0.9, (4, 5)), "S": _definite(4), "P": _normal(5, 3),
-    "T": _normal(3, 4, 5), "U": _normal(3, 5, 2), "c": _normal(4, 1), "r": _normal(1, 5),
-    "u": _normal(3), "v": _normal(5), "w": _normal(4), "x": _normal(3), "L": np.sort(_normal(5)),
-    "F": _normal(4, 5).astype("f4"), "G": _random.uniform(0.1, 0.9, (4, 5)).astype("f4"),
-    "I": _random.integers(-9, 9, (4, 5)), "J": _random.integers(1, 9, (4, 5)).astype("i4"),
-    "K": _random.random((4, 5)) > 0.5, "Z": _normal(4, 5) + 1j * _normal(4, 5),
-    "E": np.array([[np.nan, np.inf, -np.inf, 0.0, 1.0]]), "H": np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]),
-    "s": np.float64(0.7), "t": np.float64(1.3), "f": np.float32(0.6), "i": np.int64(3),
-    "X": _normal(2, 3, 4), "Y": _normal(6), "M": _normal(3, 3), "D": _normal(2, 3, 3) + 3 * np.eye(3),
-    "Q": _normal(6, 6) + 4 * np.eye(6), "C": _normal(4) + 1j * _normal(4), "O": np.sort(_random.uniform(0.1, 2, 6)),
-    "o": np.array([2, 0, 1, 2]), "b": np.array([[0, 2], [1, 1]]), "N": np.array([1.0, np.nan, -2.0, 3.0]),
-    "p": _random.uniform(0.2, 0.8, 5),
-}  # fmt: skip
 
 ONE = (
     "exp exp2 expm1 log log1p log2 log10 sqrt cbrt reciprocal square abs absolute fabs sign floor ceil rint "
