@@ -6,7 +6,8 @@ import warnings
 import sdgrad.backward_impls.convolution
 import sdgrad.backward_impls.custom
 import sdgrad.backward_impls.fft
-import sdgrad.backward_impls.linalg  # noqa: F401
+import sdgrad.backward_impls.linalg
+import sdgrad.record.replacements  # noqa: F401
 from sdgrad import errors, testing
 from sdgrad.api.backward_implementation import (
     BackwardContext,
@@ -28,8 +29,8 @@ from sdgrad.api.vjp import vjp
 from sdgrad.api.vmap import vmap
 from sdgrad.config import config
 from sdgrad.errors import DifferentiationError, SdgradError
-from sdgrad.frontend.stop_gradient import detach, stop_gradient
 from sdgrad.program.custom_rule import custom_jvp, custom_region, custom_vjp
+from sdgrad.record.functions.detached import detach, stop_gradient
 from sdgrad.runtime.call.result_pool import free_memory
 from sdgrad.runtime.compile.precompiled_header import prepare
 from sdgrad.specialize.forward_backward import Tape, zero_grad

@@ -28,7 +28,6 @@ from sdgrad.machine.model import Machine
 
 PREFIX = "SDGRAD_"
 BlasKind = Literal["openblas", "mkl", "none"]
-FrontendKind = Literal["dace", "record"]
 DeviceKind = Literal["cpu", "gpu"]
 _switches: tuple[str, ...] = ()
 _watchers: dict[str, Callable[[Any], None]] = {}
@@ -67,10 +66,6 @@ class Config:
     device: DeviceKind = "cpu"
     """Where programs run that are made from now on: ``"cpu"``, or ``"gpu"``, an NVIDIA GPU, by CUDA. They are compiled
     by ``nvcc``; what a library computes on the host is copied there and back."""
-
-    frontend: FrontendKind = "dace"
-    """How Python functions are read: ``"dace"``, by DaCe's parser, or ``"record"``: Python runs them once with recorded
-    arrays."""
 
     without: tuple[str, ...] = ()
     """Passes to leave out, of :data:`sdgrad.pipeline.SWITCHES`, in functions that are differentiated from now on: to
@@ -214,7 +209,6 @@ _CHECKS = {
     "debug": _check_flag,
     "progress": _check_flag,
     "device": _choice("device", get_args(DeviceKind)),
-    "frontend": _choice("frontend", get_args(FrontendKind)),
     "checked": _check_flag,
     "without": _check_passes,
     "machine": _check_machine,

@@ -17,9 +17,8 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.rule_builder import Builder, clear_cotangent, extents
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.canonicalize.normal_form import normalize
+from sdgrad.backward_impls.custom_programs import recorded_rule
 from sdgrad.errors import NameNotFound
-from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.program import registry
 from sdgrad.program.inline import inline
 from sdgrad.program.naming import returned
@@ -149,7 +148,7 @@ def _operands(
 
 def _parsed(context: CallContext | TangentContext, function: Callable, copies: Mapping[str, Region]) -> Program:
     descs = {p: _plain(context.container(r.container)) for p, r in copies.items()}
-    return normalize(parse_for_descriptors(function, descs))
+    return recorded_rule(function, descs)
 
 
 def _transpose(context: TangentContext, function: Callable) -> list[Node]:

@@ -12,10 +12,9 @@ import numpy as np
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.config import DeviceKind, config, on_device
+from sdgrad.config import DeviceKind, on_device
 from sdgrad.convert.callables import name_of, parameters, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
-from sdgrad.frontend.parse import as_program
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
@@ -61,9 +60,7 @@ def checked(f: Callable) -> Callable:
     """Return the function if it can be differentiated: plain, a ``@dace.program``, or a derivative."""
     if isinstance(f, Derived):
         return f
-    if config.frontend == "dace":
-        as_program(f)
-    elif not callable(f):
+    if not callable(f):
         raise ArgumentError(f"expected a function, got {type(f).__name__}")
     return f
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from dace import data as dt
 
-from sdgrad.canonicalize.normal_form import in_normal_form, normalize
-from sdgrad.config import config
-from sdgrad.errors import DifferentiationError, Problem
-from sdgrad.frontend.parse import parse_for_descriptors
+from sdgrad.canonicalize.normal_form import in_normal_form
+from sdgrad.errors import DifferentiationError, ParseError, Problem
 from sdgrad.program.custom_call import CustomCall, Operand
 from sdgrad.program.custom_rule import CustomRule, names_of, stem
 from sdgrad.program.passes import Target
@@ -36,22 +35,30 @@ def parsed(function, call: CustomCall, program: Program) -> Program:
         else:
             raise problem(call, f"its rule asks for '{parameter}', which has a constant value", "write the constant")
     key = (function, str({n: (str(d.dtype), str(d.shape), type(d)) for n, d in descs.items()}), str(symbols))
-    if config.frontend == "record":
-        if (key, "recorded") not in rule.parsed:
-            rule.parsed[key, "recorded"] = _recorded_rule(function, {**descs, **symbols}, call)
-        return rule.parsed[key, "recorded"]
     if key not in rule.parsed:
-        rule.parsed[key] = normalize(parse_for_descriptors(function, descs, symbols), own=True)
+        order = [p for p in names_of(function) if p in descs or p in symbols]
+        known: Mapping[str, Any] = {**descs, **symbols}
+        try:
+            rule.parsed[key] = recorded_rule(function, {n: known[n] for n in order})
+        except ClosureError as error:
+            raise problem(call, str(error), error.hint) from None
     return rule.parsed[key]
 
 
-def _recorded_rule(function: Callable, arguments: Mapping[str, object], call: CustomCall) -> Program:
-    """Record a rule for variables like these."""
-    order = [p for p in names_of(function) if p in arguments]
-    found = record(function, {n: arguments[n] for n in order})
+class ClosureError(ParseError):
+    """A rule reads an array that is none of its arguments."""
+
+    hint = "make it an argument of the function, which the rule asks for by name"
+
+
+def recorded_rule(function: Callable, arguments: Mapping[str, Any]) -> Program:
+    """Return the program of a rule for arguments like these: arrays, DaCe's descriptors of such, expressions.
+
+    :raises ClosureError: it reads an array that is none of its arguments.
+    """
+    found = record(function, arguments)
     if found.closure:
-        hint = "make it an argument of the function, which the rule asks for by name"
-        raise problem(call, f"its rule reads an array that is no argument: {', '.join(found.closure)}", hint)
+        raise ClosureError(f"its rule reads an array that is no argument: {', '.join(found.closure)}")
     return in_normal_form(found.program, Target(python=True))
 
 

@@ -7,21 +7,21 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dace import data as dt
+import numpy as np
 
 from sdgrad.api.forward import compile_forward
-from sdgrad.canonicalize.normal_form import normal_form, normalize
+from sdgrad.canonicalize.normal_form import normal_form
 from sdgrad.convert.callables import python_function
 from sdgrad.errors import ArgumentError
-from sdgrad.frontend.parse import parse_for_descriptors
 from sdgrad.onnx.function import ModelFunction, without_source
 from sdgrad.program.inline import inline
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names, own_arguments, returned
 from sdgrad.program.rename import renamed_program
-from sdgrad.program.tree import Container, Program, lasting
+from sdgrad.program.tree import Program, lasting
 from sdgrad.runtime.call.marshalling import as_value
-from sdgrad.specialize.signature import identity
+from sdgrad.specialize.signature import Signature, identity
+from sdgrad.symbolic.expr import sym
 
 
 @dataclass(eq=False)
@@ -65,39 +65,46 @@ class WithLoss:
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """Return both programs, one after the other; the model's results become local."""
         first, closure = self.model.derive(self._of_model(arguments))
-        shapes = self.model.graph(self._of_model(arguments)).results
-        parameters = list(inspect.signature(python_function(self.loss)).parameters)
-        descs: dict[str, dt.Data] = {}
-        for name, result, (shape, _) in zip(parameters, returned(first), shapes, strict=False):
-            dtype = first.containers[result].dtype
-            descs[name] = dt.Array(dtype, list(shape)) if shape else dt.Scalar(dtype)
-        for name, own in self.arguments.items():
-            descs[name] = dt.create_datadescriptor(as_value(arguments[own]))
-        second = normalize(parse_for_descriptors(self.loss, descs), own=True)
+        loss = self._signature(first, arguments)
         names = all_names(first)
         names.add(self.arguments.values())
-        outputs = returned(first)
-        local = {o: names.fresh("output") for o in outputs}
-        head = renamed_program(first, local)
-        containers = {
-            n: replace(c, desc=lasting(c.desc, True)) if n in local.values() else c for n, c in head.containers.items()
+        local = {o: names.fresh("output") for o in returned(first)}
+        bound: dict[str, str] = dict(zip(self._parameters(), local.values(), strict=False))
+        bound |= self.arguments | {n: names.fresh(n) for n in loss.closure}
+        whole = _joined(renamed_program(first, local), loss.program, bound, names)
+        return normal_form(replace(whole, name=self._function.__name__)), {
+            **closure,
+            **{bound[n]: v for n, v in loss.closure.items()},
         }
-        containers |= {own: Container(own, lasting(descs[p], False)) for p, own in self.arguments.items()}
-        bound = {
-            **{p: local[o] for p, o in zip(parameters, outputs, strict=False)},
-            **self.arguments,
-            **{r: r for r in returned(second)},
-        }
-        known = {p: c for p, c in bound.items() if p in second.containers}
-        block, brought = inline(second, known, names)
-        containers |= {c.name: c for c in brought.values()}
-        containers |= {r: second.containers[r] for r in returned(second)}
-        whole = replace(
-            head,
-            name=self._function.__name__,
-            containers=containers,
-            symbols={**head.symbols, **second.symbols},
-            body=(*head.body, *block),
-            arguments=(*own_arguments(first), *self.arguments.values(), *returned(second)),
-        )
-        return normal_form(whole), closure
+
+    def _parameters(self) -> list[str]:
+        return list(inspect.signature(python_function(self.loss)).parameters)
+
+    def _signature(self, first: Program, arguments: Mapping[str, Any]) -> Signature:
+        """Return the loss for results of the model as they are for these arguments."""
+        shapes = self.model.graph(self._of_model(arguments)).results
+        given: dict[str, Any] = {}
+        for name, result, (shape, _) in zip(self._parameters(), returned(first), shapes, strict=False):
+            given[name] = np.zeros(shape, first.containers[result].dtype.type)[()]
+        return Signature.of(self.loss, {**given, **{n: as_value(arguments[o]) for n, o in self.arguments.items()}})
+
+
+def _joined(head: Program, loss: Program, bound: Mapping[str, str], names: Names) -> Program:
+    """Return two programs, one after the other; ``bound`` are the arguments of the second, by their names in both."""
+    results = returned(loss)
+    known = {p: c for p, c in bound.items() if p in loss.containers} | {r: r for r in results}
+    block, brought = inline(loss, known, names, {p: sym(c) for p, c in bound.items() if p in loss.symbols})
+    inner = set(bound.values())
+    kept = {n: replace(c, desc=lasting(c.desc, True)) if n in inner else c for n, c in head.containers.items()}
+    own = {c: replace(loss.containers[p], name=c) for p, c in known.items() if c not in kept}
+    return replace(
+        head,
+        containers={**kept, **own, **{c.name: c for c in brought.values()}},
+        symbols={**head.symbols, **{bound.get(s, s): dtype for s, dtype in loss.symbols.items()}},
+        body=(*head.body, *block),
+        arguments=(
+            *(n for n in own_arguments(head) if n not in inner),
+            *(c for c in own if c not in results),
+            *results,
+        ),
+    )

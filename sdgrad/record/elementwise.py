@@ -11,9 +11,9 @@ import numpy as np
 import sympy
 from dace.symbolic import int_floor
 
-from sdgrad.frontend.replacements.ufunc_table import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 from sdgrad.record.elements import Element
 from sdgrad.record.recorder import WEAK, Recorder
+from sdgrad.record.templates import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array, Number, Origin, is_recorded
 from sdgrad.symbolic import code

@@ -14,6 +14,7 @@ from dace import data as dt
 import sdgrad.record.dispatch  # noqa: F401  (answers NumPy's protocols)
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
+from sdgrad.lift.dace_functions import sizes_of
 from sdgrad.program.naming import result_names
 from sdgrad.program.tree import Container, Program
 from sdgrad.record.carried import Unusable, is_array, is_number
@@ -70,7 +71,7 @@ def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
 
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:
     name = name_of(f)
-    recorder = Recorder(name if name.isidentifier() else "function", hints=hints)
+    recorder = Recorder(name if name.isidentifier() else "function", hints=hints, sizes=sizes_of(f, arguments))
     recorder.names.add(["__return", *arguments])
     given = {n: _argument(recorder, n, v) for n, v in arguments.items()}
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]

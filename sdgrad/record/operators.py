@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 from dace.frontend.python.parser import DaceProgram
+from dace.symbolic import symbol
 
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.convert.functions import converted, is_converted
 from sdgrad.convert.operators import Handler, Names, Operators, State
 from sdgrad.errors import ParseError
+from sdgrad.lift.dace_functions import needs_dace, sizes_of
 from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.checks import fail, require
 from sdgrad.record.custom import call_with_rule
-from sdgrad.record.dace_functions import needs_dace
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
 from sdgrad.record.functions.table import (
@@ -145,6 +147,8 @@ class RecordingOperators(Operators):
         return item(owner, own(index)) if is_recorded(owner) else self.inner(owner[index])
 
     def free(self, name: str, value: Any) -> Any:
+        if isinstance(value, symbol) and value.name in self.recorder.sizes:
+            return self.recorder.sizes[value.name]
         self.recorder.reads.globals_of(name, value, sys._getframe(1).f_globals)
         return self.met(value)
 
@@ -184,7 +188,8 @@ class RecordingOperators(Operators):
         if hasattr(function, "record_call"):  # a derivative, or another program
             return function.record_call(self.recorder, args, kwargs)
         if isinstance(function, DaceProgram) and not needs_dace(function):
-            return self.call(function.f, *args, **kwargs)
+            with self.recorder.sized(sizes_of(function, bind_arguments(function, args, kwargs))):
+                return self.call(function.f, *args, **kwargs)
         if is_graph(function):
             return call_graph(self.recorder, function, args, kwargs)
         if isinstance(function, functools.partial):
@@ -211,6 +216,8 @@ class RecordingOperators(Operators):
             args, kwargs = f.whole(given)
             return self.call(f.function, *args, **kwargs)
         args, kwargs = positional(f, given)
+        if isinstance(f, FunctionType) and is_library_function(f) and f not in FUNCTIONS:
+            return self.converted(f)(*args, **kwargs)  # of a library, and asked for
         return self.call(f, *args, **kwargs)
 
     def converted(self, function: FunctionType) -> FunctionType:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sdgrad.errors import ParseError
-from sdgrad.frontend.parse import STAMP
+from sdgrad.lift.dace_programs import STAMP
 from sdgrad.record.values import is_recorded
 
 How = Literal["item", "attribute", "cell", "length", "entries"]

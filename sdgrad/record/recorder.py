@@ -6,7 +6,7 @@ import ast
 import contextlib
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,7 @@ class Recorder(Builder):
     outer: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # what was taken from outside: it, and its input
     reads: Reads = field(default_factory=Reads)
     sites: dict[Any, int] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)  # what DaCe's symbols are, by the shapes of arguments
     loops: set[str] = field(default_factory=set)  # indices of recorded loops
     least: dict[str, Any] = field(default_factory=dict)  # the least values of loop indices, where these are known
     checks: tuple[Tensor, list[BaseException]] | None = None  # where the number of a failed check is, and their errors
@@ -72,6 +73,15 @@ class Recorder(Builder):
     def site(self) -> Any:
         """Return a key of the place that is being recorded: the same in each recording, another for each call chain."""
         return tuple((f.f_code.co_filename, f.f_lineno) for f in converted_frames(sys._getframe(1)))
+
+    @contextlib.contextmanager
+    def sized(self, sizes: Mapping[str, int]) -> Iterator[None]:
+        """Let DaCe's symbols be these numbers for the time of a call."""
+        before, self.sizes = self.sizes, {**self.sizes, **sizes}
+        try:
+            yield
+        finally:
+            self.sizes = before
 
     # -- the open scalar leaf
     def append(self, *nodes: Node) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments, python_function
 from sdgrad.errors import ArgumentError
 from sdgrad.record.calls import example
@@ -38,7 +37,7 @@ class Call:
         :raises ArgumentError: they do not fit.
         """
         given = bind_arguments(f, tuple(args), kwargs)
-        leaves, nests = by_leaves(given) if config.frontend == "record" else (given, {})
+        leaves, nests = by_leaves(given)
         order = tuple(given)
         return Call(OfLeaves(f, order, tuple(nests.items())) if nests else f, leaves, order, nests)
 

@@ -21,7 +21,7 @@ from dace.transformation.transformation import ExpandTransformation
 from sdgrad.canonicalize.normal_form import normalize_again
 from sdgrad.convert.callables import bind_arguments, name_of, parameters, python_function
 from sdgrad.errors import ParseError
-from sdgrad.frontend.parse import as_program, sizes
+from sdgrad.lift.dace_programs import as_program
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import is_returned
@@ -97,12 +97,12 @@ class CalledInPrograms:
         """Return the graph for arguments like these: DaCe's descriptors, arrays, or plain values."""
         given = bind_arguments(self.f, args, kwargs)
         arguments = {n: example(v, n, name_of(self.f)) for n, v in given.items()}
-        if unknown := [n for n in sizes(self.f, arguments) if isinstance(given[n], dt.Data)]:
+        derived, self.__dict__["_closure"] = self.derive(arguments)
+        if unknown := [n for n in fixed_arguments(self.f, arguments) if isinstance(given[n], dt.Data)]:
             raise ParseError(
                 f"'{unknown[0]}' of {name_of(self.f)} decides shapes: inside of a program it has to "
                 "be a number that is written there, or a global one"
             )
-        derived, self.__dict__["_closure"] = self.derive(arguments)
         program = normalize_again(derived)
         own = with_own_arrays(program)
         called = renamed_program(own, {n: PREFIX + n for n in own.containers})

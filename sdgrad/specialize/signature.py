@@ -17,13 +17,13 @@ from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize
 from sdgrad.config import config, device
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
-from sdgrad.frontend.parse import as_program, closure_of, parse, sizes, stamped
+from sdgrad.lift.dace_functions import needs_dace
+from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Program, writes
-from sdgrad.record.dace_functions import needs_dace
 from sdgrad.record.function import record
 from sdgrad.record.nests import Form, identity, unflatten
 from sdgrad.record.reads import Read, Stamped
@@ -168,7 +168,7 @@ class Signature:
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
-        return (config.frontend, config.blas, config.without, config.machine, device(), resident, own, *kinds)
+        return (config.blas, config.without, config.machine, device(), resident, own, *kinds)
 
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
@@ -179,7 +179,7 @@ class Signature:
             if isinstance(f, Derived):
                 tree, closure = f.derive(arguments)
                 found = Signature(f, normalize_again(tree), closure, numbers=_numbers(f, arguments, tree))
-            elif config.frontend == "record" and not needs_dace(f):
+            elif not needs_dace(f):
                 with step("recording", name_of(f)):
                     found = Signature.record(f, arguments)
             else:
@@ -191,7 +191,7 @@ class Signature:
     @staticmethod
     def parse_with_dace(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         """Parse a function with constructs of DaCe for the arguments' shapes and dtypes."""
-        program = as_program(f)
+        program = as_program(f, arguments)
         sdfg = parse(program, _values(arguments))
         sdfg.name = name_of(f)
         closure = {k: v for k, v in closure_of(program, sdfg).items()}
@@ -319,8 +319,6 @@ def _missing(
 
 def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments whose values the program is for."""
-    if config.frontend == "dace":
-        return sizes(f, arguments)
     names = _fixed.get(identity(f), ())
     return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
 

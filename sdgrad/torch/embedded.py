@@ -17,7 +17,7 @@ from dace.frontend.python.common import SDFGClosure
 from torch import nn
 
 from sdgrad.errors import CaptureError, Problem
-from sdgrad.frontend.parse import STAMP
+from sdgrad.lift.dace_programs import STAMP
 from sdgrad.onnx.importing import identifier
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, refuse

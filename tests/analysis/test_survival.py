@@ -10,7 +10,7 @@ from benchmarks.kernels import load
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.analysis.survival import Memory
 from sdgrad.canonicalize.normal_form import normalize
-from sdgrad.frontend.parse import parse
+from sdgrad.lift.dace_programs import parse
 from sdgrad.program.tree import Leaf, Program
 
 X = np.linspace(0.1, 1.0, 8)

@@ -5,7 +5,7 @@ import numpy as np
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.canonicalize.normal_form import normalize
-from sdgrad.frontend.parse import parse
+from sdgrad.lift.dace_programs import parse
 
 
 def plan_of(function, *args):

@@ -11,7 +11,7 @@ from benchmarks.kernels import load
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.canonicalize.normal_form import normalize
-from sdgrad.frontend.parse import parse
+from sdgrad.lift.dace_programs import parse
 from sdgrad.tape.plan import TapePlan
 
 N = 8

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from sdgrad.frontend.stop_gradient import stop_gradient
 from sdgrad.record.elementwise import compute, kind
 from sdgrad.record.functions.creation import duplicate
 from sdgrad.record.functions.table import operand, rule
 from sdgrad.record.values import Array, is_recorded
 
 DETACHED = "sdgrad_detached"
+T = TypeVar("T")
+
+
+def stop_gradient(x: T) -> T:
+    """Return ``x`` itself, through which no derivative passes, in either mode and at any order.
+
+    In a function that is differentiated it is a value of its own: writing it does not change ``x``. Outside of one it
+    returns ``x``. :func:`detach` is the same under PyTorch's name.
+    """
+    return x
+
+
+detach = stop_gradient
 
 
 @rule(stop_gradient)

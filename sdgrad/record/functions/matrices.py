@@ -118,7 +118,7 @@ def matrix_power(a: Any, n: Any) -> Any:
 def det(a: Any) -> Any:
     matrix = square(a)
     n = matrix.shape[-1]
-    if n <= LARGEST_EXPANSION:
+    if not isinstance(n, Number) and n <= LARGEST_EXPANSION:
         return _expanded(matrix, list(range(n)))
     sign, pivots = _eliminated(matrix)
     return sign * np.prod(pivots, axis=-1)

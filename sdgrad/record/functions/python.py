@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.frontend.replacements.ufunc_table import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
 from sdgrad.record.elementwise import apply, compute
 from sdgrad.record.functions.table import holds_recorded, operand, rule
+from sdgrad.record.templates import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
 from sdgrad.record.values import Array, is_recorded
 
 WHOLE, REAL = np.dtype(np.int64), np.dtype(np.float64)

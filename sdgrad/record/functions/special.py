@@ -9,7 +9,6 @@ import numpy as np
 import scipy.special as special
 
 from sdgrad.errors import ParseError
-from sdgrad.frontend.replacements.ufunc_table import SCIPY
 from sdgrad.record.elementwise import apply, common, compute, is_weak, kind
 from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.creation import astype
@@ -17,6 +16,7 @@ from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.parts import choose_where
 from sdgrad.record.functions.reductions import all_, largest, total
 from sdgrad.record.functions.table import array, into, operand, rule
+from sdgrad.record.templates import SCIPY
 from sdgrad.record.values import Array, is_recorded
 
 BOOLEAN, WHOLE, REAL = np.dtype(bool), np.dtype(np.int64), np.dtype(float)

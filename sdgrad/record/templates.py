@@ -113,19 +113,6 @@ INTEGER_UFUNCS = {
     **REAL_UFUNCS,
 }  # fmt: skip
 
-# Reductions start from these; NumPy's own identities serve for the others
-IDENTITIES = {"maximum": float("-inf"), "fmax": float("-inf"), "minimum": float("inf"), "fmin": float("inf")}
-
-# Which universal function implements a Python operator of DaCe's syntax tree
-BINARY_OPERATORS = {
-    "Add": "add", "Sub": "subtract", "Mult": "multiply", "Div": "divide", "FloorDiv": "floor_divide",
-    "Mod": "remainder",
-    "PyMod": "remainder", "Pow": "power", "LShift": "left_shift", "RShift": "right_shift", "BitOr": "bitwise_or",
-    "BitXor": "bitwise_xor", "BitAnd": "bitwise_and", "And": "logical_and", "Or": "logical_or", "Eq": "equal",
-    "NotEq": "not_equal", "Lt": "less", "LtE": "less_equal", "Gt": "greater", "GtE": "greater_equal",
-}  # fmt: skip
-UNARY_OPERATORS = {"UAdd": "positive", "USub": "negative", "Not": "logical_not", "Invert": "invert"}
-
 # The ``math`` module computes in double precision: (expression, number of arguments)
 MATH = {
     "sin": "sin({0})", "cos": "cos({0})", "tan": "tan({0})", "asin": "asin({0})", "acos": "acos({0})",

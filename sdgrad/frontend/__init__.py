@@ -1,1 +1,0 @@
-"""Read Python functions through DaCe's parser."""

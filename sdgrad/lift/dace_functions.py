@@ -1,0 +1,97 @@
+"""Tell functions with constructs of DaCe, which only its parser reads, and give DaCe's symbols the sizes of a call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import sympy
+from dace import data as dt
+from dace import symbolic
+
+from sdgrad.convert.callables import name_of
+from sdgrad.errors import ArgumentError
+from sdgrad.symbolic.expr import free_names
+
+
+def needs_dace(f: Any) -> bool:
+    """True of functions with constructs of DaCe: maps, tasklets, symbols that no annotation gives a size."""
+    function = getattr(f, "f", f)
+    if not isinstance(function, FunctionType):
+        return False
+    mentioned = {n: v for n, v in known_names(function).items() if n in _names(function.__code__)}
+    sized = free_names(*(n for shape in _annotated(function).values() for n in shape))
+    return any(
+        v.__name__.partition(".")[0] == "dace" if isinstance(v, ModuleType) else v.name not in sized
+        for v in mentioned.values()
+        if isinstance(v, (ModuleType, symbolic.symbol))
+    )
+
+
+def known_names(function: FunctionType) -> dict[str, Any]:
+    """Return what the global and the enclosing names of a function are bound to."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    return {**function.__globals__, **{n: c.cell_contents for n, c in cells.items() if _is_filled(c)}}
+
+
+def sizes_of(f: Any, arguments: Mapping[str, Any]) -> dict[str, int]:
+    """Return what the symbols are that the annotations of a function have in shapes, for arguments like these.
+
+    :raises ArgumentError: two arguments disagree.
+    """
+    function = getattr(f, "f", f)
+    found: dict[str, int] = {}
+    annotated = _annotated(function) if isinstance(function, FunctionType) else {}
+    for name, extents in annotated.items():
+        given = arguments.get(name, 0)
+        shape = given.shape if hasattr(given, "shape") else np.shape(given)
+        for extent, size in zip(extents, shape, strict=False):
+            if isinstance(extent, sympy.Symbol) and found.setdefault(str(extent), size) != size:
+                raise ArgumentError(
+                    f"{name_of(f)}: {extent} is {found[str(extent)]}, and {size} by the shape of '{name}', {shape}"
+                )
+    return found
+
+
+def sized(function: FunctionType, sizes: Mapping[str, int]) -> FunctionType:
+    """Return a function in which DaCe's symbols are numbers, also in annotations of its arguments."""
+    if not sizes:
+        return function
+    cells = [
+        CellType(sizes[n]) if n in sizes and isinstance(known_names(function).get(n), symbolic.symbol) else cell
+        for n, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    ]
+    symbols = {n: sizes[n] for n, v in function.__globals__.items() if isinstance(v, symbolic.symbol) and n in sizes}
+    own = {**function.__globals__, **symbols}
+    found = FunctionType(function.__code__, own, function.__name__, function.__defaults__, tuple(cells) or None)
+    found.__kwdefaults__, found.__qualname__ = function.__kwdefaults__, function.__qualname__
+    found.__module__ = function.__module__
+    found.__annotations__ = {n: a for n, a in inspect.get_annotations(function).items() if not _is_open(a)}
+    return found
+
+
+def _annotated(function: FunctionType) -> dict[str, tuple[Any, ...]]:
+    """Return the shapes of arguments that annotations give, with symbols in them."""
+    return {n: tuple(a.shape) for n, a in inspect.get_annotations(function).items() if _is_open(a)}
+
+
+def _is_open(annotation: Any) -> bool:
+    """True of a type of arrays with symbols in its shape."""
+    return isinstance(annotation, dt.Array) and bool(free_names(*annotation.shape))
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the global and the enclosing names that code and the code in it mention."""
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return set(code.co_names).union(code.co_freevars, *map(_names, inner))
