@@ -107,6 +107,12 @@ class Cell:
         return Cell(recorder, Array(recorder, Storage(tensor.container, None, recorder.blocks[-1], None), tensor))
 
     def put(self, value: Any) -> None:
+        """Write a value to the memory, which may be the same array in Python from now on."""
+        self.fill(value)
+        if isinstance(self.value, Array) and isinstance(value, Array):
+            self.value.storage.share(value.storage)
+
+    def fill(self, value: Any) -> None:
         """Write a value to the memory."""
         value = own(value)
         if isinstance(self.value, Number):
@@ -114,9 +120,7 @@ class Cell:
             self.recorder.write(self.value.tensor, (), value)
             return
         fill(self.value, value if is_recorded(value) or np.ndim(value) == 0 else as_array(self.recorder, value))
-        if isinstance(value, Array) and value.known is None:
-            self.value.storage.partners.append(value.storage)
-            value.storage.partners.append(self.value.storage)
+        self.value.storage.stale = ""
 
 
 def same(a: Any, b: Any) -> bool:

@@ -15,7 +15,7 @@ from sdgrad.record.elements import Element
 from sdgrad.record.recorder import WEAK, Recorder
 from sdgrad.record.templates import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import Array, Number, Origin, is_recorded
+from sdgrad.record.values import Array, Number, Origin, is_positive, is_recorded
 from sdgrad.symbolic import code
 
 BY_KIND = {"b": BOOLEAN_UFUNCS, "i": INTEGER_UFUNCS, "u": INTEGER_UFUNCS, "f": REAL_UFUNCS}
@@ -168,7 +168,7 @@ def _symbolic(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
         return None
     parts: list[Any] = [x.expr if isinstance(x, Number) else sympy.Integer(x) for x in operands]
     if ufunc is np.floor_divide:  # that of generated code is cut off, not rounded down
-        positive = isinstance(operands[0], Number) and whole[0].recorder.is_positive(operands[0])
+        positive = isinstance(operands[0], Number) and is_positive(operands[0])
         if not (positive and parts[1].is_Integer and parts[1] > 0):
             return None
     return whole[0].recorder.symbolic(SYMBOLIC[ufunc](*parts), origin(*operands))
@@ -180,7 +180,7 @@ def _power_operands(operands: Sequence[Any], kinds: Sequence[Any]) -> tuple[Sequ
     if not is_weak(base, exponent) or list(kinds) != [int, int]:
         return operands, kinds
     if isinstance(exponent, Number):
-        if exponent.recorder.is_positive(exponent):
+        if is_positive(exponent):
             return operands, kinds
         if all(o[0] == "argument" for o in exponent.origin):
             exponent = exponent.__index__()

@@ -9,12 +9,13 @@ import numpy as np
 import sympy
 from dace.symbolic import int_floor, symstr
 
+from sdgrad.errors import ParseError
 from sdgrad.record.elements import Dim, Index, dim
 from sdgrad.record.elementwise import compute, origin, prepared
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import RULES, Array, Number, is_recorded
+from sdgrad.record.values import RULES, Array, Number, is_positive, is_recorded
 
 ZERO, WHOLE = sympy.Integer(0), np.dtype(np.int64)
 
@@ -48,7 +49,7 @@ def view(array: Array, parts: Sequence[Any]) -> Array:
 def readable(array: Any) -> None:
     """Raise an error if the array's content may be another one in Python."""
     if isinstance(array, Array) and array.storage.stale:
-        raise ValueError(array.storage.stale)
+        raise ParseError(array.storage.stale)
 
 
 def _note(array: Array) -> None:
@@ -119,7 +120,7 @@ def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
     Loop indices in whole arrays are counted later, with what is known of the loops by then.
     """
     recorder: Recorder = array.recorder
-    if not isinstance(position, Number) or recorder.is_positive(position):
+    if not isinstance(position, Number) or is_positive(position):
         return position
     if position.expr is not None:
         loops = {str(s) for s in position.expr.free_symbols} <= recorder.loops

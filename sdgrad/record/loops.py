@@ -19,7 +19,8 @@ from sdgrad.record.elementwise import common
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
-from sdgrad.record.values import Array, Number, is_recorded
+from sdgrad.record.sharing import Sharing
+from sdgrad.record.values import Array, Number, is_positive, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
@@ -104,6 +105,7 @@ class RecordedLoop(Handler):
         self.python = PythonState.of(state.values())
         for name in self.names:
             self.begin[name] = self._begin(name, self.before[name])
+        self.sharing = Sharing.of(self.site, self.recorder.hints, self.cells, state)
         self.recorder.flush()
         self.recorder.blocks.append(self.body)
         return tuple(unbound(n, self.begin[n]) for n in self.names)
@@ -135,7 +137,9 @@ class RecordedLoop(Handler):
         ends = {n: state.get(n, MISSING) for n in self.names}
         self._check_constants(ends)
         updates = [u for n in self.names if n not in self.flags for u in self._updates(n, ends[n])]
+        self.sharing.at_end(self.cells, ends)
         self._write(updates)
+        self.sharing.after(self.cells)
         for flag in self.flags:
             if not same(state.get(flag, False), False):
                 self._stop(flag, state[flag])
@@ -224,7 +228,7 @@ class RecordedLoop(Handler):
             cell.put(value)
         for cell, value in apart:
             if is_array(cell.value):
-                cell.put(value)
+                cell.fill(value)
 
     def _stop(self, flag: str, value: Any) -> None:
         """Give a flag memory that stops the loop."""
@@ -286,7 +290,7 @@ class RecordedFor(RecordedLoop):
         least = trips.start if trips.step > 0 else stop
         if type(least) is int:
             recorder.least[self.symbol] = least
-        elif isinstance(least, Number) and recorder.is_positive(least):
+        elif isinstance(least, Number) and is_positive(least):
             recorder.least[self.symbol] = 0
         self.bounds = [recorder.value(n) for n in (trips.start, stop, trips.step)]
 

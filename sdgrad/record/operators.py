@@ -280,7 +280,10 @@ class RecordingOperators(Operators):
                 other = _scalar(part())
                 if not is_recorded(other) and not isinstance(other, (bool, int, float, np.generic)):
                     raise ParseError("'and' and 'or' of what only a run knows and an object of Python's")
-                value = apply(ufunc, [value, other])
+                if _is_truth(value) and _is_truth(other):
+                    value = apply(ufunc, [value, other])
+                else:  # one of its operands, as in Python
+                    value = FUNCTIONS[np.where](value, *((other, value) if ufunc is np.logical_and else (value, other)))
             elif bool(value) is not ends:
                 value = _scalar(part())
         return value
@@ -386,3 +389,8 @@ class BoundRule:
 RULES.method = _method
 RULES.item = lambda a, i: item(a, i)
 RULES.store = lambda a, i, v: store(a, i, v if is_recorded(v) or not holds_recorded(v) else array(v))
+
+
+def _is_truth(value: Any) -> bool:
+    """True of booleans, recorded ones as well."""
+    return isinstance(value, (bool, np.bool_)) or getattr(value, "dtype", None) == np.bool_

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import sys
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,15 +29,16 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
+    writes,
 )
 from sdgrad.record.builder import Builder, is_uniform
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
 from sdgrad.record.frames import converted_frames
 from sdgrad.record.reads import Content, Reads
 from sdgrad.record.restart import Hints, Restart
-from sdgrad.record.runs import Run
+from sdgrad.record.runs import Assigned, Run
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import DATA, Array, Number, Origin, Storage
+from sdgrad.record.values import DATA, Array, Number, Origin, Storage, is_positive
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast
 
@@ -60,6 +62,8 @@ class Recorder(Builder):
     least: dict[str, Any] = field(default_factory=dict)  # the least values of loop indices, where these are known
     checks: tuple[Tensor, list[BaseException]] | None = None  # where the number of a failed check is, and their errors
     arms: int = 0  # of branches that are being recorded
+    assigned: dict[Any, Assigned] = field(default_factory=dict)  # symbols that elements of arrays were assigned to
+    versions: Counter[str] = field(default_factory=Counter)  # how often containers were written
     labels: dict[str, str] = field(default_factory=dict)  # names of variables, by container
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 
@@ -87,6 +91,7 @@ class Recorder(Builder):
     def append(self, *nodes: Node) -> None:
         self.flush()
         super().append(*nodes)
+        self.versions.update(self.root(c) for node in nodes for c in writes(node))
 
     def flush(self) -> None:
         """Close the open scalar leaf; numbers that are alive get memory."""
@@ -148,50 +153,42 @@ class Recorder(Builder):
         expr = sympy.expand(expr)
         return int(expr) if expr.is_Integer else Number(self, np.int64, True, origin, expr=expr)
 
-    def is_positive(self, number: Number) -> bool:
-        """True if an integer is certainly not negative, by the least values of loop indices."""
-        if number.expr is None:
-            return False
-        total = sympy.Integer(0)
-        for term, factor in number.expr.as_coefficients_dict().items():
-            least = sympy.Integer(1) if term == 1 else self.least.get(str(term))
-            if least is None or term != 1 and factor < 0:
-                return False
-            total += factor * least
-        return bool(total >= 0)
-
     def size(self, extent: Dim) -> Any:
         """Return an extent as Python sees it."""
         return int(extent) if isinstance(extent, (int, sympy.Integer)) else self.symbolic(extent, ONLY_DATA)
 
     def read(self, tensor: Tensor, index: Sequence[Any], origin: Origin = ONLY_DATA) -> Number:
         """Return an element of an array, as it is now."""
-        found = self.number(self._read(tensor, index), False, origin)
-        found.loaded = True
+        read, place = self._read(tensor, index)
+        found = self.number(read, False, origin)
+        found.loaded = (self.root(tensor.container), tensor.container, place)
         return found
 
-    def _read(self, tensor: Tensor, index: Sequence[Any]) -> Element:
+    def _read(self, tensor: Tensor, index: Sequence[Any]) -> tuple[Element, tuple[sympy.Expr, ...]]:
+        """Return an element of an array as code of the open scalar leaf, and its subscripts."""
         place = self._placed(tensor, index)
-        if self._root(tensor.container) in self.run.stored:
+        if self.root(tensor.container) in self.run.stored:
             self.flush()
             place = self._placed(tensor, index)
         key = (tensor.container, place)
         if key not in self.run.loaded:
             self.run.loaded[key] = self.names.fresh("v")
             self.add(Load(self.run.loaded[key], tensor.container, place))
-        return Element(code.name(self.run.loaded[key]), tensor.dtype)
+        return Element(code.name(self.run.loaded[key]), tensor.dtype), place
 
     def write(self, tensor: Tensor, index: Sequence[Any], value: Any) -> None:
         """Write an element of an array."""
-        root = self._root(tensor.container)
+        root = self.root(tensor.container)
         if root in self.run.stored:
             self.flush()
         name = self.named(self.element(value, tensor.dtype).astype(tensor.dtype))
         self.add(Store(tensor.container, self._placed(tensor, index), name))
         self.run.stored.add(root)
-        self.run.loaded = {k: v for k, v in self.run.loaded.items() if self._root(k[0]) != root}
+        self.versions[root] += 1
+        self.run.loaded = {k: v for k, v in self.run.loaded.items() if self.root(k[0]) != root}
 
-    def _root(self, container: str) -> str:
+    def root(self, container: str) -> str:
+        """Return the container whose memory a container is, or is a view of."""
         while (found := self.containers.get(container)) is not None and found.view_of is not None:
             container = found.view_of
         return container
@@ -218,7 +215,7 @@ class Recorder(Builder):
         if value.name is not None:
             return Element(code.name(value.name), value.dtype)
         assert value.tensor is not None
-        return self.load(value.tensor, (), None) if self.recording_leaf else self._read(value.tensor, ())
+        return self.load(value.tensor, (), None) if self.recording_leaf else self._read(value.tensor, ())[0]
 
     def stored(self, value: Any, dtype: Any) -> Tensor:
         """Return a number as a tensor without axes."""
@@ -243,9 +240,13 @@ class Recorder(Builder):
         """Return an integer as an expression over symbols; one that only a run knows is assigned to a new one."""
         if number.expr is not None:
             return number.expr
+        if (known := self.assigned.get(number.loaded)) is not None and known.holds(self):
+            return sym(known.symbol)
         name = self.names.fresh(stem)
         self.symbols[name] = dace.int64
         self.append(SymbolAssign(name, self.value(number), dace.int64, self.where()))
+        if number.loaded is not None:
+            self.assigned[number.loaded] = Assigned.now(self, name, number.loaded[0])
         return sym(name)
 
     @contextlib.contextmanager
@@ -284,7 +285,7 @@ class Recorder(Builder):
     def content(self, array: Array) -> Any:
         """Return a tensor with the content of an array, or the number that all its elements are."""
         if array.storage.stale:
-            raise ValueError(array.storage.stale)
+            raise ParseError(array.storage.stale)
         if array.known is None:
             return array.tensor
         if array.storage.block is not self.blocks[-1]:
@@ -364,7 +365,7 @@ class Recorder(Builder):
         if value.dtype.kind in "iub":
             self.symbols[name] = dace.int64
             found = Number(self, value.dtype, value.weak, value.origin, expr=sym(name))
-            if value.recorder.is_positive(value):
+            if is_positive(value):
                 self.least[name] = 0
         else:
             self.containers[name] = Container(name, dt.Scalar(typeclass(value.dtype), transient=False))

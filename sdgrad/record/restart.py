@@ -35,6 +35,8 @@ class Hints:
     :param widened: types of carried numbers, by site and position.
     :param frozen: arrays from outside whose content has to be known, by identity.
     :param constant: names that a loop may bind and does not, by site and name.
+    :param shared: memory of a loop that is one array in Python once a trip has ended, by site, in pairs.
+    :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
     fixed: set[str] = field(default_factory=set)
@@ -43,6 +45,8 @@ class Hints:
     widened: dict[Any, np.dtype] = field(default_factory=dict)
     constant: set[Any] = field(default_factory=set)
     frozen: set[int] = field(default_factory=set)
+    shared: set[Any] = field(default_factory=set)
+    stale: set[Any] = field(default_factory=set)
 
     def fix(self, origins: Iterable[Any]) -> Restart:
         """Return the restart after which what a number came from is known: arguments, and trips of loops."""

@@ -20,3 +20,24 @@ class Run:
     stored: set[str] = field(default_factory=set)
     numbers: list[weakref.ref[Number]] = field(default_factory=list)
     source: Source = Source()
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """A symbol that an element of an array was assigned to: it holds until the array is written, and in its block.
+
+    :param version: how often the array had been written.
+    """
+
+    symbol: str
+    container: str
+    block: list
+    version: int
+
+    @staticmethod
+    def now(recorder: Any, symbol: str, container: str) -> Assigned:
+        return Assigned(symbol, container, recorder.blocks[-1], recorder.versions[container])
+
+    def holds(self, recorder: Any) -> bool:
+        """True if it is still the element's value in what is recorded now."""
+        return self.block is recorder.blocks[-1] and self.version == recorder.versions[self.container]

@@ -7,6 +7,7 @@ An :class:`Array` is memory and a view of it, so that what is written through on
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
@@ -30,7 +31,7 @@ class Storage:
     :param known: the content, as long as nothing recorded was written.
     :param block: the block that was being recorded when the array was made.
     :param site: where in the user's code, the same in every recording.
-    :param partners: memory that Python would share with this one, and that a copy separated.
+    :param partners: memory that Python may share with this one, and that a copy separated.
     :param stale: why it must not be read any more.
     :param outside: the array outside of the function whose memory this is.
     """
@@ -41,11 +42,22 @@ class Storage:
     site: Any
     readonly: str = ""  # why it must not be written
     read_inside: bool = False  # its known content was read in a loop or an arm that began after it was made
-    partners: list[Storage] = field(default_factory=list)
+    partners: weakref.WeakSet[Storage] = field(default_factory=weakref.WeakSet)
     stale: str = ""
     version: int = 0  # how often it was written
     recipe: Any = None  # how a mask was computed: equal for masks that are equal
     outside: np.ndarray | None = None
+
+    def share(self, other: Storage) -> None:
+        """Note that Python may have one array where this is a copy of another one, or the other way round."""
+        for partner in (other, *other.partners):
+            if partner is not self:
+                self.partners.add(partner)
+                partner.partners.add(self)
+
+    def may_be(self, other: Storage) -> bool:
+        """True if Python may have one array where there are two."""
+        return self is other or other in self.partners
 
     @property
     def origin(self) -> Origin:
@@ -148,7 +160,7 @@ class Number(Recorded):
     ) -> None:
         self.recorder, self.dtype, self.weak, self.origin = recorder, np.dtype(dtype), weak, origin
         self.expr, self.name, self.tensor = expr, name, tensor
-        self.loaded = False  # an element of an array as it stands
+        self.loaded: Any = None  # the element of an array that it is as it stands
         self.label: str | None = None  # the variable that it is bound to
         self.outer: Number | None = None  # what it is in the recording around this one
 
@@ -264,3 +276,16 @@ def _operators() -> None:
 
 
 _operators()
+
+
+def is_positive(number: Number) -> bool:
+    """True if an integer is certainly not negative, by the least values of loop indices."""
+    if number.expr is None:
+        return False
+    total = sympy.Integer(0)
+    for term, factor in number.expr.as_coefficients_dict().items():
+        least = sympy.Integer(1) if term == 1 else number.recorder.least.get(str(term))
+        if least is None or term != 1 and factor < 0:
+            return False
+        total += factor * least
+    return bool(total >= 0)

@@ -9,16 +9,15 @@ import pytest
 from benchmarks.kernels import load
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.analysis.survival import Memory
-from sdgrad.canonicalize.normal_form import normalize
-from sdgrad.lift.dace_programs import parse
 from sdgrad.program.tree import Leaf, Program
+from sdgrad.specialize.signature import Signature
 
 X = np.linspace(0.1, 1.0, 8)
 
 
 def program_of(function, *args) -> Program:
     names = list(inspect.signature(function).parameters)
-    return normalize(parse(function, dict(zip(names, args, strict=True))), own=True)
+    return Signature.parse(function, dict(zip(names, args, strict=True))).program
 
 
 def lost_loads(function, *args) -> set[str]:

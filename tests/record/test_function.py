@@ -7,18 +7,11 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.config import config
 from sdgrad.errors import ParseError
 
 X = np.array([0.5, 1.5, -0.7])
 TABLE = np.array([0.3, 0.1, 0.4, 0.2])
 LAYERS = [(np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), 0.5), (np.array([[1.0, -1.0]]), 0.25)]
-
-
-@pytest.fixture(autouse=True)
-def recorded():
-    with config.override(frontend="record"):
-        yield
 
 
 def append_in_a_loop(x):

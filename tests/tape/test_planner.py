@@ -4,13 +4,12 @@ import numpy as np
 
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
-from sdgrad.canonicalize.normal_form import normalize
-from sdgrad.lift.dace_programs import parse
+from sdgrad.specialize.signature import Signature
 
 
 def plan_of(function, *args):
     names = function.__code__.co_varnames[: len(args)]
-    program = normalize(parse(function, dict(zip(names, args, strict=True))), own=True)
+    program = Signature.parse(function, dict(zip(names, args, strict=True))).program
     outputs = tuple(n for n in program.arguments if n.startswith("__return"))
     return differentiate_program(program, Request(("x",), outputs, accumulate=False)).plan
 

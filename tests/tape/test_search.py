@@ -10,8 +10,7 @@ import sdgrad
 from benchmarks.kernels import load
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
-from sdgrad.canonicalize.normal_form import normalize
-from sdgrad.lift.dace_programs import parse
+from sdgrad.specialize.signature import Signature
 from sdgrad.tape.plan import TapePlan
 
 N = 8
@@ -20,7 +19,7 @@ N = 8
 def plan_of(function, *args, wrt=None) -> TapePlan:
     """The plan for the gradient of a function's result by some (or all) of its float arguments."""
     names = list(inspect.signature(function).parameters)
-    program = normalize(parse(function, dict(zip(names, args, strict=True))), own=True)
+    program = Signature.parse(function, dict(zip(names, args, strict=True))).program
     wanted = wrt or tuple(n for n, a in zip(names, args, strict=True) if np.asarray(a).dtype.kind == "f")
     outputs = tuple(n for n in program.arguments if n.startswith("__return"))
     return differentiate_program(program, Request(tuple(wanted), outputs, accumulate=False)).plan

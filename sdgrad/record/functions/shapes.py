@@ -35,8 +35,7 @@ def shared(a: Array, content: np.ndarray) -> Array:
 
 
 def _joined(first: Storage, second: Storage) -> None:
-    first.partners.append(second)
-    second.partners.append(first)
+    first.share(second)
 
 
 # -- what arrays are

@@ -175,7 +175,7 @@ def content(value: Any) -> Any:
 def _content_now(a: Array) -> np.ndarray | None:
     """Return the content of an array, if it is known; what NumPy may not write here cannot be written."""
     if a.storage.stale:
-        raise ValueError(a.storage.stale)
+        raise ParseError(a.storage.stale)
     if a.storage.block is a.recorder.blocks[-1] or a.known is None:
         return a.known
     a.storage.read_inside = True

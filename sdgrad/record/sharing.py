@@ -1,0 +1,98 @@
+"""Find out what is one array in Python from one trip of a recorded loop to the next, where the program has copies.
+
+A name that a loop binds again has memory of its own, into which each trip copies what it leaves. In Python it may be an
+array that another name has as well, or a part of it: a write through one is seen through the other. What a trip leaves
+holds at the beginning of the next one, so the body is recorded again when something new is found at its end.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sdgrad.record.carried import Cell, leaves
+from sdgrad.record.restart import Hints, Restart
+from sdgrad.record.values import Array, Storage
+
+Cells = Mapping[str, Sequence[Cell | None]]
+
+
+@dataclass
+class Sharing:
+    """What is one array in Python at the beginning of a trip.
+
+    :param places: memory by what names it in each recording: the names that trips hand on, and arrays before the loop.
+    """
+
+    site: Any
+    hints: Hints
+    places: dict[Any, Storage]
+
+    @staticmethod
+    def of(site: Any, hints: Hints, cells: Cells, state: Mapping[str, Any]) -> Sharing:
+        """Return what is known so far, and note it."""
+        arrays = [x for v in list(state.values()) for x in leaves(v) if isinstance(x, Array)]
+        places: dict[Any, Storage] = {x.storage.site or x.storage.name: x.storage for x in arrays}
+        places |= {place: cell.value.storage for place, cell in _arrays(cells)}
+        for where, pair in hints.shared:
+            if where == site and places.keys() >= pair:
+                first, second = (places[p] for p in pair)
+                first.partners.add(second)
+                second.partners.add(first)
+        for where, place in hints.stale:
+            if where == site and place in places:
+                places[place].stale = OLD
+        return Sharing(site, hints, places)
+
+    def at_end(self, cells: Cells, ends: Mapping[str, Any]) -> None:
+        """Look for names that have one array at the end of a trip: it is the beginning of the next one."""
+        left = {}
+        for place, cell in _arrays(cells):
+            value = next(itertools.islice(leaves(ends[place[0]]), place[1], None), None)
+            if isinstance(value, Array):
+                left[place] = (cell, value.storage)
+        mine = [cell.value.storage for _, cell in _arrays(cells)]
+        pairs: list[tuple[set[Any], Storage, Storage]] = [
+            ({p, q}, a.value.storage, b.value.storage)
+            for (p, (a, s)), (q, (b, t)) in itertools.combinations(left.items(), 2)
+            if s.may_be(t)
+        ]
+        names: dict[int, Any] = {id(s): place for place, s in self.places.items()}
+        for place, (cell, storage) in left.items():
+            for other in (storage, *storage.partners):
+                if not any(other is m for m in mine):
+                    pairs.append(({place, names.get(id(other))}, cell.value.storage, other))
+        self._note(pairs)
+
+    def _note(self, pairs: Sequence[tuple[set[Any], Storage, Storage]]) -> None:
+        """Note what is one array; start again if a trip begins with what it was not recorded with."""
+        new = set()
+        for pair, first, second in pairs:
+            if second not in first.partners and first is not second:
+                first.partners.add(second)
+                second.partners.add(first)
+                if self.places.keys() >= pair:  # both are there when a trip begins
+                    new.add((self.site, frozenset(pair)))
+        if new - self.hints.shared:
+            self.hints.shared |= new
+            raise Restart(self.hints)
+
+    def after(self, cells: Cells) -> None:
+        """Start again if the next trip begins with old content that this one did not begin with."""
+        new = {(self.site, p) for p, s in self.places.items() if s.stale} - self.hints.stale
+        if new:
+            self.hints.stale |= new
+            raise Restart(self.hints)
+
+
+OLD = (
+    "this array is the same as one that an earlier trip of the loop has written, and here it is a copy of it: give the "
+    "one that is written a copy of its own with .copy()"
+)
+
+
+def _arrays(cells: Cells) -> list[tuple[tuple[str, int], Any]]:
+    """Return the memory of arrays that trips hand on, by name and position in its nest."""
+    return [((n, k), c) for n, row in cells.items() for k, c in enumerate(row) if c and isinstance(c.value, Array)]
