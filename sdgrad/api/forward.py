@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.api.gradient import checked, only_kinds_matter
+from sdgrad.api.gradient import checked
 from sdgrad.convert.callables import name_of
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import placed, run
-from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
 from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
 from sdgrad.specialize.signature import Signature
 
 
@@ -37,7 +37,7 @@ class ForwardFunction:
 
     f: Callable
     inplace: bool
-    prepared: dict[Kinds, Direct] = field(default_factory=dict, init=False, repr=False, compare=False)
+    prepared: PreparedCalls = field(default_factory=PreparedCalls, init=False, repr=False, compare=False)
     flat: dict[Callable, ForwardFunction] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -48,26 +48,24 @@ class ForwardFunction:
         return in_place(self.f, args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        kinds = kinds_of(args) if not kwargs else None
-        if kinds in self.prepared:
-            results = tuple(self.prepared[kinds](args))
-            return results[0] if len(results) == 1 else results
-        return self.general(args, kwargs, kinds)
+        found = self.prepared(args, kwargs)
+        return self.general(args, kwargs) if found is MISSING else found
 
     @short
-    def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
+    def general(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Compute a call of which nothing is known beforehand."""
         call = Call.of(self.f, args, kwargs)
         if call.nests:
             own = self.flat.setdefault(call.f, ForwardFunction(call.f, self.inplace))
-            return own(*call.arguments.values())
+            found = own(*call.arguments.values())
+            self.prepared.nest(self.f, args, kwargs, own.prepared, call, lambda result: result)
+            return found
         memory, models = placed(call.arguments)
         signature = Signature.of(self.f, models, memory is not None)
         program = signature.primal()
         found = run(program, signature.arguments(call.arguments), memory, self.inplace)
         results = tuple(signature.output_value(o, found, call.arguments) for o in signature.outputs)
-        if kinds is not None and not self.inplace and only_kinds_matter(self.f, signature, args):
+        if not self.inplace and memory is None:
             shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))
-            if (direct := Direct.of(program, list(call.arguments), args, (), shapes)) is not None:
-                self.prepared[kinds] = direct
+            self.prepared.prepare(self.f, signature, program, args, kwargs, (), shapes, signature.nested)
         return signature.nested(results)

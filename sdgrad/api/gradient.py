@@ -13,20 +13,20 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, on_device
-from sdgrad.convert.callables import name_of, parameters, python_function
+from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.program.functions import returning
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import placed
-from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tapes
 from sdgrad.specialize.nested_calls import CalledInPrograms
-from sdgrad.specialize.signature import CompiledGradient, Derived, Signature, fixed_arguments, identity
+from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
+from sdgrad.specialize.signature import CompiledGradient, Derived, Signature, identity
 
 
 def value_and_grad(
@@ -155,14 +155,6 @@ def _halves(f, requires, provides, attach_backward, tapes, strong_zero) -> tuple
     return Attached(*halves) if attach_backward else halves
 
 
-def only_kinds_matter(f: Callable, signature: Signature, args: Sequence[Any]) -> bool:
-    """True if calls with arguments of the same kinds run the same program, on nothing but these."""
-    if isinstance(f, Derived) or signature.guards or signature.closure:
-        return False
-    order = parameters(f)
-    return len(order) == len(args) and not fixed_arguments(f, dict(zip(order, args, strict=True)))
-
-
 @dataclass
 class GradFunction(CalledInPrograms):
     """``grad(f)`` or ``value_and_grad(f)``: compiled on demand, once for each signature."""
@@ -174,7 +166,7 @@ class GradFunction(CalledInPrograms):
     strong_zero: bool
     unused: str
     device: DeviceKind | None = None
-    prepared: dict[Kinds, Direct] = field(default_factory=dict, init=False, repr=False, compare=False)
+    prepared: PreparedCalls = field(default_factory=PreparedCalls, init=False, repr=False, compare=False)
     flat: dict[Hashable, GradFunction] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -210,23 +202,27 @@ class GradFunction(CalledInPrograms):
         return signature, names, output, Request(present, (output,), False, self.strong_zero, self.unused)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        kinds = kinds_of(args) if not kwargs else None
-        direct = self.prepared.get(kinds) if kinds is not None else None
-        if direct is not None:
-            found = direct(args)
-            gradients = tuple(found[self.with_value :]) if several(self.wrt) else found[-1]
-            return (found[0], gradients) if self.with_value else gradients
+        found = self.prepared(args, kwargs)
+        if found is not MISSING:
+            return found
         with on_device(self.device):
-            return self.general(args, kwargs, kinds)
+            return self.general(args, kwargs)
 
     @short
-    def general(self, args: tuple, kwargs: Mapping[str, Any], kinds: Kinds | None) -> Any:
+    def general(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Compute a call of which nothing is known beforehand."""
         call = Call.of(self.f, args, kwargs)
         if call.nests:
             own = self.of_leaves(call)
             found = own(*call.arguments.values())
-            return self.whole(call, own, [found[0], *found[1]] if self.with_value else list(found))
+
+            nested = call.builder(self.wrt, cast(Sequence[str], own.wrt))
+
+            def build(results: Any) -> Any:
+                return (results[0], nested(results[1])) if self.with_value else nested(results)
+
+            self.prepared.nest(self.f, args, kwargs, own.prepared, call, build)
+            return build(found)
         arguments = call.arguments
         memory, models = placed(arguments)
         signature, names, output, request = self.question(models, memory is not None)
@@ -237,15 +233,18 @@ class GradFunction(CalledInPrograms):
         }
         found = program({**signature.arguments(arguments), **seed}, self.inplace, memory)
         simple = not self.inplace and self.unused != "none" and list(present) == names
-        if kinds is not None and simple and only_kinds_matter(self.f, signature, args):
+        if simple and memory is None:
             results: dict[str, tuple[int, ...]] = {output: ()} if self.with_value else {}
             results |= {gradient_name(n, program.normalized): np.shape(arguments[n]) for n in names}
-            direct = Direct.of(program.program, list(arguments), args, list(seed), results)
-            if direct is not None:
-                self.prepared[kinds] = direct
+            self.prepared.prepare(self.f, signature, program.program, args, kwargs, list(seed), results, self._results)
         gradients = tuple(self.gradient(n, program, n in present, found, arguments[n]) for n in names)
         result = gradients if several(self.wrt) else gradients[0]
         return (signature.output_value(output, found, arguments), result) if self.with_value else result
+
+    def _results(self, found: list[Any]) -> Any:
+        """Return the results of a prepared call as the function does."""
+        gradients = tuple(found[self.with_value :]) if several(self.wrt) else found[-1]
+        return (found[0], gradients) if self.with_value else gradients
 
     def of_leaves(self, call: Call) -> GradFunction:
         """Return the gradient by the leaves of a call's arguments."""
@@ -259,8 +258,7 @@ class GradFunction(CalledInPrograms):
 
     def whole(self, call: Call, own: GradFunction, results: Sequence[Any]) -> Any:
         """Return results for leaves as this function returns them."""
-        gradients = dict(zip(cast(Sequence[str], own.wrt), results[self.with_value :], strict=True))
-        nested = call.nested(self.wrt, gradients)
+        nested = call.builder(self.wrt, cast(Sequence[str], own.wrt))(results[self.with_value :])
         return (results[0], nested) if self.with_value else nested
 
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import dace
 import numpy as np
 import sympy
 from dace import data as dt
@@ -29,8 +28,7 @@ from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.shown import located
 from sdgrad.record.stores import fill
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Array, Number, Storage, is_recorded
-from sdgrad.symbolic.expr import sym
+from sdgrad.record.values import Array, Number, Origin, Storage, is_recorded
 
 MOST_RECORDINGS = 200
 
@@ -106,11 +104,15 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
     origin = frozenset({("argument", name)})
     weak = type(value) in (int, float, complex)
     if type(value) is int or isinstance(value, np.int64):
-        recorder.symbols[name] = dace.int64
-        return Number(recorder, np.int64, weak, origin, expr=sym(name))
-    dtype = np.asarray(value).dtype
+        symbol = recorder.symbol(_scalar(recorder, name, np.dtype(np.int64), weak, origin), f"{name}_value")
+        return Number(recorder, np.int64, weak, origin, expr=symbol)
+    return _scalar(recorder, name, np.asarray(value).dtype, weak, ONLY_DATA)
+
+
+def _scalar(recorder: Recorder, name: str, dtype: np.dtype, weak: bool, origin: Origin) -> Number:
+    """Declare an argument that is a number."""
     recorder.containers[name] = Container(name, dt.Scalar(typeclass(dtype), transient=False))
-    return Number(recorder, dtype, weak, ONLY_DATA, tensor=Tensor(recorder, name, (), dtype))
+    return Number(recorder, dtype, weak, origin, tensor=Tensor(recorder, name, (), dtype))
 
 
 def _results(recorder: Recorder, found: Any) -> tuple[dict[str, int], Form | None]:

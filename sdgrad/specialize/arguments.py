@@ -96,6 +96,27 @@ class Call:
         kinds = inspect.signature(python_function(function)).parameters.values()
         return next((p.name for p in kinds if p.kind is p.VAR_POSITIONAL), None)
 
+    def builder(self, wrt: Wrt, leaves: Sequence[str]) -> Callable[[Sequence[Any]], Any]:
+        """Return the function that puts what belongs to some leaves in the nests of their arguments."""
+        places = {n: k for k, n in enumerate(leaves)}
+        missing = len(leaves)
+        names = arguments_of(wrt, self.f, self.order)
+        nests = [self.nests.get(n) for n in names]
+        leaves_of = [(n,) if nest is None else nest.names for n, nest in zip(names, nests, strict=True)]
+        parts = [
+            (nest and nest.form, [places.get(leaf, missing) for leaf in row])
+            for nest, row in zip(nests, leaves_of, strict=True)
+        ]
+
+        def build(values: Sequence[Any]) -> Any:
+            given = (*values, None)
+            found = tuple(
+                given[row[0]] if form is None else unflatten(form, [given[k] for k in row]) for form, row in parts
+            )
+            return found if several(wrt) else found[0]
+
+        return build
+
     def nested(self, wrt: Wrt, values: Mapping[str, Any]) -> Any:
         """Return what belongs to leaves in the nests of their arguments; None where there is nothing."""
         found = tuple(self.nest(n, values) for n in arguments_of(wrt, self.f, self.order))

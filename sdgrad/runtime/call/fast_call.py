@@ -6,7 +6,7 @@ that: it allocates results, collects addresses, and runs.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -23,13 +23,15 @@ Kinds = tuple[Hashable, ...]
 
 
 def kinds_of(args: Sequence[Any]) -> Kinds | None:
-    """Return the types and shapes of arguments; None if some argument needs the general call."""
+    """Return the types and shapes of arguments, and truths and texts; None if some argument needs the general call."""
     found: list[Any] = []
     for value in args:
         if type(value) is np.ndarray:
             if not value.ndim or not value.flags.c_contiguous:
                 return None
             found.append((value.shape, value.dtype))
+        elif type(value) is bool or type(value) is str:
+            found.append(value)
         elif type(value) in NUMBERS:
             found.append(type(value))
         else:
@@ -72,7 +74,21 @@ class Fixed:
     array: np.ndarray
 
 
-Step: TypeAlias = "Given | Made | Fixed"
+@dataclass(frozen=True)
+class Outside:
+    """An array that the function reads outside of its arguments, as it is at the call; the program only reads it."""
+
+    read: Callable[[], Any]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def fits(self, value: Any) -> bool:
+        """True if the program takes the array as it is."""
+        same = type(value) is np.ndarray and value.shape == self.shape and value.dtype == self.dtype
+        return same and value.flags.c_contiguous
+
+
+Step: TypeAlias = "Given | Made | Fixed | Outside"
 
 
 @dataclass(frozen=True)
@@ -94,12 +110,14 @@ class Direct:
         args: Sequence[Any],
         ones: Sequence[str],
         results: Mapping[str, tuple[int, ...]],
+        closure: Mapping[str, Any],
     ) -> Direct | None:
         """Prepare a call of a program; None if its sizes are symbolic, or an argument does not fit as it is.
 
         :param order: the names of the call's arguments.
         :param ones: arguments of the program that are seeds.
         :param results: arguments of the program that are results, with their shapes.
+        :param closure: arguments of the program that the caller does not pass: arrays, or functions that return such.
         """
         slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
         steps: list[Step] = []
@@ -112,6 +130,8 @@ class Direct:
             if slot.name in order:
                 position = order.index(slot.name)
                 step: Step | None = _given(slot, position, args[position], desc)
+            elif slot.name in closure:
+                step = _outside(slot, slot.shape, closure[slot.name])
             else:
                 step = _made(slot, slot.shape, slot.name in ones)
             if step is None:
@@ -120,8 +140,8 @@ class Direct:
         found = tuple((places[n], shape) for n, shape in results.items())
         return Direct(program.library, tuple(steps), found)
 
-    def __call__(self, args: Sequence[Any]) -> list[Any]:
-        """Run the program, and return its results."""
+    def __call__(self, args: Sequence[Any]) -> list[Any] | None:
+        """Run the program, and return its results; None if an array from outside does not fit as it is."""
         values: list[Any] = []
         pointers: list[Any] = []
         for step in self.steps:
@@ -129,6 +149,10 @@ class Direct:
                 value = step.array()
             elif isinstance(step, Fixed):
                 value = step.array
+            elif isinstance(step, Outside):
+                value = step.read()
+                if not step.fits(value):
+                    return None
             else:
                 value = args[step.position]
                 if step.number is not None:
@@ -149,6 +173,14 @@ def _given(slot: Slot, position: int, value: Any, desc: dt.Data) -> Given | None
         return Given(position, slot.copied, desc.dtype.as_ctypes()) if type(value) in NUMBERS else None
     fits = type(value) is np.ndarray and value.dtype == slot.dtype and value.shape == slot.shape
     return Given(position, slot.copied, None) if fits else None
+
+
+def _outside(slot: Slot, shape: tuple[int, ...], value: Any) -> Fixed | Outside | None:
+    """Take an array that the caller does not pass; None if it is something else, or is written."""
+    if slot.copied:
+        return None
+    found = Outside(value if callable(value) else lambda: value, shape, slot.dtype)
+    return found if found.fits(found.read()) else None
 
 
 def _made(slot: Slot, shape: tuple[int, ...], is_seed: bool) -> Made | Fixed:
