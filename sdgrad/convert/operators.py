@@ -224,8 +224,8 @@ class Operators:
         return then() if condition else otherwise()
 
     # -- stores
-    def bound(self, name: str, value: Any) -> Any:
-        """Return a value that a variable is bound to."""
+    def bound(self, names: Names, value: Any) -> Any:
+        """Return a value that a variable is bound to, or a tuple of values for several."""
         return value
 
     def store(self, owner: Any, index: Any, value: Any) -> None:

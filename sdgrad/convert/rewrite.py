@@ -34,6 +34,7 @@ from sdgrad.convert.trees import (
     located,
     method_call,
     named,
+    names_of,
     operator_call,
     thunk,
 )
@@ -211,8 +212,9 @@ class Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = self.visit(node.value)
         if all(is_plain(t) for t in node.targets):
-            if isinstance(node.targets[0], ast.Name) and computes(node.value):
-                node.value = self._operator("bound", ast.Constant(node.targets[0].id), node.value, at=node.value)
+            names = names_of(node.targets[0])
+            if names and (computes(node.value) or isinstance(node.value, ast.Tuple)):
+                node.value = self._operator("bound", constants(names), node.value, at=node.value)
             return node
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
             return self._stored(node.targets[0], node.value, node)

@@ -22,6 +22,12 @@ def computes(value: ast.expr) -> bool:
     return not isinstance(value, (ast.Name, ast.Constant))
 
 
+def names_of(target: ast.expr) -> list[str]:
+    """Return the names of a target that binds nothing else: one, or those of a tuple; none of other targets."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return [p.id for p in parts if isinstance(p, ast.Name)] if all(isinstance(p, ast.Name) for p in parts) else []
+
+
 def thunk(value: ast.expr) -> ast.expr:
     """Return a function without arguments that computes a value; what binds a name is computed where it stands."""
     nothing = ast.arguments([], [], None, [], [], None, [])

@@ -318,9 +318,11 @@ class RecordingOperators(Operators):
         return state.get(name)
 
     # -- stores
-    def bound(self, name: str, value: Any) -> Any:
-        if is_recorded(value):
-            label(value.recorder, name, value)
+    def bound(self, names: Names, value: Any) -> Any:
+        parts = value if type(value) in (tuple, list) and len(value) == len(names) > 1 else (value,)
+        for name, part in zip(names, parts, strict=False):
+            if is_recorded(part):
+                label(part.recorder, name, part)
         return value
 
     def store(self, owner: Any, index: Any, value: Any) -> None:

@@ -104,7 +104,7 @@ class Call:
         nests = [self.nests.get(n) for n in names]
         leaves_of = [(n,) if nest is None else nest.names for n, nest in zip(names, nests, strict=True)]
         parts = [
-            (nest and nest.form, [places.get(leaf, missing) for leaf in row])
+            (None if nest is None else nest.form, [places.get(leaf, missing) for leaf in row])
             for nest, row in zip(nests, leaves_of, strict=True)
         ]
 

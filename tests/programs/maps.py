@@ -206,12 +206,14 @@ def map_if_inside_nested(A):
     return B
 
 
-# DaCe: In assignments, the rhs may only be data, numerical/boolean constants and symbols.
-@program(arrays(7), "map control ternary dace-frontend-fails", scalar=False)
-def map_ternary(A):
+@program(arrays(7), "map control", scalar=False)
+def map_branch(A):
     B = np.zeros(7)
     for i in dace.map[0:7]:
-        B[i] = A[i] * A[i] if A[i] > 0.0 else -A[i]
+        if A[i] > 0.0:
+            B[i] = A[i] * A[i]
+        else:
+            B[i] = -A[i]
     return B
 
 

@@ -34,7 +34,7 @@ def kernel_plan(name: str) -> TapePlan:
 def numbers(plan: TapePlan, **symbols: int) -> int:
     """How many floating-point numbers are kept."""
     size = plan.numbers()
-    return int(size.subs({s: symbols[s.name] for s in size.free_symbols}))
+    return int(size.subs({s: symbols[s.name.removesuffix("_0")] for s in size.free_symbols}))
 
 
 def vector(n=N):
@@ -301,7 +301,8 @@ def nested_places(x, w, idx):
 def test_places_are_read_again(f, kept):
     rng = np.random.default_rng(4)
     x, w, idx = rng.standard_normal(6), rng.standard_normal(4), np.array([0, 3, 1, 1, 2, 0])
-    assert bool(plan_of(f, x, w, idx).symbols) == kept
+    plan = plan_of(f, x, w, idx)
+    assert any(k.name.endswith("_at") for k in plan.tape_containers) == kept
     found = sdgrad.grad(f, wrt=("x", "w"))(x, w, idx)
     for k, (gradient, size) in enumerate(zip(found, (6, 4), strict=True)):
         for j in range(size):

@@ -112,6 +112,8 @@ def generate(job: Job) -> Needs:
             objects = codegen.generate_code(job.sdfg, validate=config.debug)
         for made in objects if "simd-reductions" not in config.without and not is_device(job.sdfg) else ():
             made.code = in_lanes(around_caches(local_pointers(made.clean_code)))
+        for made in objects if is_device(job.sdfg) else ():
+            made.code = made.clean_code.replace("const const ", "const ")  # DaCe's, for arrays that kernels only read
         write_sources(job.sdfg, objects, job.folder)
     if len(job.arguments) > MOST_ARGUMENTS:
         entry = entry_by_addresses(job.sdfg.name, job.arguments)
