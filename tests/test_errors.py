@@ -1,11 +1,11 @@
 """Bad input: the kind of error, and that its text names the construct, the place and what to write instead."""
 
-import re
 from pathlib import Path
 
 import dace
 import numpy as np
 import pytest
+import scipy.signal
 from dace import Memlet
 from graphs import text
 
@@ -141,8 +141,8 @@ def test_wrong_cotangents(cotangents, parts):
 
 
 def test_what_is_no_function():
-    with pytest.raises(ArgumentError, match=re.escape("expected a Python function or a @dace.program")):
-        sdgrad.vjp(len, X)
+    with pytest.raises(ArgumentError, match="expected a function, got int"):
+        sdgrad.vjp(3, X)
 
 
 def nothing(x):
@@ -175,32 +175,22 @@ def calls_back(x):
 
 class _Foreign:
     def __call__(self, x):
-        return np.sort(x)
+        return scipy.signal.medfilt(x)
 
 
 foreign_library = _Foreign()
 
 
 def test_callbacks_into_python():
-    with pytest.raises((ParseError, sdgrad.DifferentiationError)) as caught:
+    with pytest.raises(ParseError) as caught:
         sdgrad.grad(calls_back)(X)
-    assert_says(caught.value, "calls_back")
+    assert_says(caught.value, "return scipy.signal.medfilt(x)", "return np.sum(foreign_library(x))", "no derivative")
 
 
-def test_what_the_frontend_does_not_know_is_named():
+def test_what_is_not_recorded_is_named():
     with pytest.raises(ParseError) as caught:
         sdgrad.grad(uses_subtract_reduce)(X)
-    assert_says(caught.value, "uses_subtract_reduce", "numpy.subtract.reduce")
-
-
-def sorts(x):
-    return np.sort(x)[0]
-
-
-def test_an_unknown_function_is_named_where_the_message_is_about_something_else():
-    with pytest.raises(ParseError) as caught:
-        sdgrad.grad(sorts)(X)
-    assert_says(caught.value, "No replacement is known for line", "np.sort")
+    assert_says(caught.value, "return np.subtract.reduce(x)", "numpy.subtract.reduce", "write a loop")
 
 
 def uses_subtract_reduce(x):
@@ -269,29 +259,35 @@ def an_array_written_by_a_function_of_numpy(x):
     return np.sum(w * w)
 
 
+def too_many_shapes(x):
+    s = 0.0
+    for k in range(100):
+        s += np.sum(np.zeros(k) + x[0])
+    return s
+
+
 @pytest.mark.parametrize(
     "function, where",
     [
-        (one_array_of_two_names, "'z = y'"),
-        (a_slice_and_its_array_in_a_branch, "'w = v[1:]'"),
-        (a_slice_written_after_its_loop, "'w = v[1:]'"),
-        (a_slice_written_by_a_function, "'w = v[1:]'"),
-        (a_slice_after_a_loop_that_may_be_left, "'w = v[1:]'"),
-        (an_array_written_by_a_function_of_numpy, "'w = v.T'"),
+        (a_slice_and_its_array_in_a_branch, "return np.sum(w * w) + np.sum(v)"),
+        (a_slice_written_after_its_loop, "return np.sum(v * v) + np.sum(w)"),
+        (a_slice_after_a_loop_that_may_be_left, "return np.sum(w * w)"),
+        (an_array_written_by_a_function_of_numpy, "return np.sum(w * w)"),
     ],
 )
 def test_names_that_share_an_array(function, where):
     """A loop or a branch decides which array a name has, and it is written in place while the other name is read."""
     with pytest.raises(ParseError) as caught:
         sdgrad.grad(function)(X)
-    assert_says(caught.value, where, "two names", "line")
+    assert_says(caught.value, where, "the same as one that was written", ".copy()")
 
 
-def too_many_shapes(x):
-    s = 0.0
-    for k in range(100):
-        s += np.sum(np.zeros(k) + x[0])
-    return s
+@pytest.mark.parametrize("function", [one_array_of_two_names, a_slice_written_by_a_function, too_many_shapes])
+def test_what_was_refused_once(function):
+    value, gradient = sdgrad.value_and_grad(function)(X)
+    assert abs(value - function(X)) < 1e-12 * abs(value)
+    for k, step in enumerate(1e-6 * np.eye(4)):
+        assert abs(gradient[k] - (function(X + step) - function(X - step)) / 2e-6) < 1e-4
 
 
 def doubling(A):
@@ -305,12 +301,6 @@ def test_a_loop_of_unknown_trips_in_two_graphs():
     sdfg = dace.program(doubling).to_sdfg(np.array([1.5, 0.5]), simplify=False)
     with pytest.raises(sdgrad.DifferentiationError, match=r"loop: how often it runs .*(\n|.)*test_errors.py:\d+"):
         sdgrad.add_backward_pass(sdfg, ["A"], ["__return"], separate_sdfgs=True)
-
-
-def test_loops_that_make_too_many_shapes():
-    with pytest.raises(ParseError) as caught:
-        sdgrad.grad(too_many_shapes)(X)
-    assert_says(caught.value, "'k' makes shapes", "100 trips")
 
 
 # Graphs ----------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ def within_parts(program: Program) -> Program:
     changed: dict[Path, Node] = {}
     for place, node in places(program.body):
         if isinstance(node, CustomCall):
-            changed[place.path] = _with_places(node, place)
+            changed[place.path] = _with_places(node, place, within_parts(replace(program, body=node.block)).body)
         if isinstance(node, Leaf):
             body = tuple(i if isinstance(i, Let) else _in_parts(i, node, place) for i in node.body)
             if body != node.body:
@@ -72,10 +72,10 @@ def _counted(expr: Expr, leaf: Leaf, place: Place) -> Expr:
     return counted(expr, resolved)
 
 
-def _with_places(call: CustomCall, place: Place) -> CustomCall:
-    """Resolve the windows of the variables of a custom call."""
+def _with_places(call: CustomCall, place: Place, block: Block) -> CustomCall:
+    """Resolve the windows of the variables of a custom call, whose block is resolved already."""
     found = {}
     for name, operand in call.variables.items():
         base = tuple(_counted(b, Leaf((), ()), place) for b in operand.window.base)
         found[name] = replace(operand, window=replace(operand.window, base=base))
-    return replace(call, variables=found)
+    return replace(call, variables=found, block=block)

@@ -27,14 +27,12 @@ from dace.sdfg.state import (
 from dace.transformation.passes.analysis import loop_analysis
 
 from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
-from sdgrad.lift.custom_regions import custom_call
 from sdgrad.lift.data_access import source_of
 from sdgrad.lift.interstate import carry, joins, lift_assignment, lift_value, reload, resize
 from sdgrad.lift.jumps import Jump, set_flag, without_jumps
 from sdgrad.lift.states import StateLifting
 from sdgrad.lift.symbol_liveness import live_symbols
 from sdgrad.lift.views import Env
-from sdgrad.program.custom_rule import rule_of
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     SCALAR,
@@ -132,9 +130,6 @@ def lift_block(block: ControlFlowBlock, sdfg: dace.SDFG, env: Env) -> list[Node]
         return lift_loop(block, sdfg, env)
     if isinstance(block, ConditionalBlock):
         return lift_branch(block, sdfg, env)
-    if isinstance(block, NamedRegion) and (rule := rule_of(block.label)) is not None:
-        body = lift_region(block, sdfg, env)
-        return [custom_call(rule, body, sdfg, env, source_inside(block))]
     if type(block) is ControlFlowRegion or isinstance(block, NamedRegion):
         return list(lift_region(block, sdfg, env))
     if type(block) in JUMPS:

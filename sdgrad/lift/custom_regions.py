@@ -1,8 +1,8 @@
 """Close the regions and functions that have a derivative rule of their own, as single nodes of the program tree.
 
-A region is lifted like any other code, and becomes the block of a :class:`CustomCall`. Once the whole program is known,
-its operands are computed: what the block reads before it writes is an input, what it writes an output, and what nothing
-outside accesses is private. Differentiation then asks the rule instead of the block.
+A region is the block of a :class:`CustomCall`. Once the whole program is known, its operands are computed: what the
+block reads before it writes is an input, what it writes an output, and what nothing outside accesses is private.
+Differentiation then asks the rule instead of the block.
 """
 
 from __future__ import annotations
@@ -10,17 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import dace
-from dace import data as dt
-from dace import nodes as nd
-
 from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.footprint import box, reads_of, writes_of
-from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnsupportedNode
-from sdgrad.lift.jumps import Jump
-from sdgrad.lift.views import Env
-from sdgrad.program.custom_call import CustomCall, Operand
-from sdgrad.program.custom_rule import CustomRule, names_of, stem
+from sdgrad.errors import DifferentiationError, Problem
+from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.naming import names_in
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
@@ -31,7 +24,6 @@ from sdgrad.program.tree import (
     Node,
     Program,
     Region,
-    Source,
     SymbolAssign,
     children,
     lasting,
@@ -44,43 +36,6 @@ from sdgrad.program.tree import (
     whole_region,
     writes,
 )
-from sdgrad.symbolic.expr import Expr, sym
-
-
-def custom_call(rule: CustomRule, body: Block, sdfg: dace.SDFG, env: Env, source: Source) -> CustomCall:
-    """Make the call of a rule, with the variables that its functions ask for; :func:`close_calls` finds its operands.
-
-    :raises UnsupportedNode: a jump leaves the region.
-    :raises NameNotFound: a function of the rule asks for a variable that is not visible.
-    """
-    if any(isinstance(n, Jump) for n in walk(body)):
-        raise UnsupportedNode(f"a jump out of the region of {rule.name}, at {source}")
-    variables: dict[str, Operand] = {}
-    symbols: dict[str, Expr] = {}
-    for name in _wanted(rule):
-        if name in env.windows:
-            variables[name] = _variable(name, sdfg, env)
-        elif name in env.values or name in sdfg.symbols:
-            symbols[name] = env.values.get(name, sym(name))
-        elif name not in (rule.parameters or ()):  # arguments with a constant value have no variable
-            known = sorted(n for n in {*env.windows, *env.values} if not n.startswith("__"))
-            raise NameNotFound(f"variable of '{rule.name}'", name, known)
-    label = nd.Tasklet(rule.name)
-    return CustomCall(label, {}, {}, source, block=body, rule=rule, variables=variables, symbols=symbols)
-
-
-def _wanted(rule: CustomRule) -> list[str]:
-    """Return the names of the variables that a rule's functions, parameters and results stand for."""
-    asked = {rule.spelled(stem(p)[1]) for f in rule.functions for p in names_of(f)}
-    return sorted(asked | {*(rule.parameters or ()), *rule.results})
-
-
-def _variable(name: str, sdfg: dace.SDFG, env: Env) -> Operand:
-    """Return a variable of a rule: the window of a container, with the shape that the rule's array has."""
-    desc = sdfg.arrays[name]
-    shape = tuple(env.expr(n) for n in desc.shape)
-    window = replace(env.windows[name], shape=None)  # the arrays of rules are copies, with strides of their own
-    return Operand(window, shape, isinstance(desc, dt.Scalar))
 
 
 def close_calls(program: Program, finish: Callable[[Program], Program]) -> Program:

@@ -8,12 +8,10 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-import sympy
 from dace import data as dt
-from dace import symbolic
+from dace import dtypes, symbolic
 
-from sdgrad.convert.callables import name_of
-from sdgrad.errors import ArgumentError
+from sdgrad.runtime.call.marshalling import as_array, check, solve_symbols
 from sdgrad.symbolic.expr import free_names
 
 
@@ -23,7 +21,7 @@ def needs_dace(f: Any) -> bool:
     if not isinstance(function, FunctionType):
         return False
     mentioned = {n: v for n, v in known_names(function).items() if n in _names(function.__code__)}
-    sized = free_names(*(n for shape in _annotated(function).values() for n in shape))
+    sized = free_names(*(n for desc in _annotated(function).values() for n in desc.shape))
     return any(
         v.__name__.partition(".")[0] == "dace" if isinstance(v, ModuleType) else v.name not in sized
         for v in mentioned.values()
@@ -37,23 +35,32 @@ def known_names(function: FunctionType) -> dict[str, Any]:
     return {**function.__globals__, **{n: c.cell_contents for n, c in cells.items() if _is_filled(c)}}
 
 
+def check_arguments(f: Any, arguments: Mapping[str, Any]) -> None:
+    """Compare arguments with the types that annotations of DaCe's give them.
+
+    :raises ArgumentError: one has another type, or another shape.
+    """
+    function = getattr(f, "f", f)
+    annotations = inspect.get_annotations(function) if isinstance(function, FunctionType) else {}
+    for name, annotation in annotations.items():
+        desc = dt.Scalar(annotation) if isinstance(annotation, dtypes.typeclass) else annotation
+        if isinstance(desc, dt.Data) and name in arguments:
+            check(name, arguments[name], desc)
+
+
 def sizes_of(f: Any, arguments: Mapping[str, Any]) -> dict[str, int]:
     """Return what the symbols are that the annotations of a function have in shapes, for arguments like these.
 
     :raises ArgumentError: two arguments disagree.
     """
     function = getattr(f, "f", f)
-    found: dict[str, int] = {}
     annotated = _annotated(function) if isinstance(function, FunctionType) else {}
-    for name, extents in annotated.items():
-        given = arguments.get(name, 0)
-        shape = given.shape if hasattr(given, "shape") else np.shape(given)
-        for extent, size in zip(extents, shape, strict=False):
-            if isinstance(extent, sympy.Symbol) and found.setdefault(str(extent), size) != size:
-                raise ArgumentError(
-                    f"{name_of(f)}: {extent} is {found[str(extent)]}, and {size} by the shape of '{name}', {shape}"
-                )
-    return found
+    given: dict[str, Any] = {}
+    for name in annotated.keys() & arguments.keys():
+        shape = getattr(as_array(arguments[name]), "shape", ())
+        if all(isinstance(n, (int, np.integer)) for n in shape):
+            given[name] = np.broadcast_to(np.zeros(()), shape)
+    return solve_symbols(annotated, given) if given else {}
 
 
 def sized(function: FunctionType, sizes: Mapping[str, int]) -> FunctionType:
@@ -73,9 +80,9 @@ def sized(function: FunctionType, sizes: Mapping[str, int]) -> FunctionType:
     return found
 
 
-def _annotated(function: FunctionType) -> dict[str, tuple[Any, ...]]:
-    """Return the shapes of arguments that annotations give, with symbols in them."""
-    return {n: tuple(a.shape) for n, a in inspect.get_annotations(function).items() if _is_open(a)}
+def _annotated(function: FunctionType) -> dict[str, dt.Data]:
+    """Return the types of arguments that annotations give, if they have symbols in their shapes."""
+    return {n: a for n, a in inspect.get_annotations(function).items() if _is_open(a)}
 
 
 def _is_open(annotation: Any) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import dace
+from dace.frontend.python.common import SDFGClosure
 
 from sdgrad.errors import ArgumentError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable)
 ATTRIBUTE = "__sdgrad_rule__"
 COTANGENT, TANGENT = "grad_", "tangent_"
-_rules: dict[int, CustomRule] = {}
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,6 @@ class CustomRule:
     results: tuple[str, ...] = ()
     parsed: dict[tuple, Any] = field(default_factory=dict)  # programs made of the rules, by what they are applied to
     adjoint: AdjointProgram | None = None
-    number: int | None = None
-
-    @property
-    def label(self) -> str:
-        """Return the name of the graph region that the rule is for."""
-        if self.number is None:
-            self.number = len(_rules)
-            _rules[self.number] = self
-        return f"sdgrad_rule_{self.number}_{self.name}"
 
     @property
     def functions(self) -> tuple[Callable, ...]:
@@ -82,12 +72,6 @@ def stem(name: str) -> tuple[str, str]:
     """Split a rule's parameter into prefix (cotangent, tangent or none) and name."""
     prefix = next((p for p in (COTANGENT, TANGENT) if name.startswith(p)), "")
     return prefix, name[len(prefix) :]
-
-
-def rule_of(label: str) -> CustomRule | None:
-    """Return the rule of a graph region from its label; None if the label is no rule's."""
-    found = re.match(r"sdgrad_rule_(\d+)_", label)
-    return _rules.get(int(found[1])) if found else None
 
 
 def custom_vjp(f: F) -> F:
@@ -139,7 +123,16 @@ def _rule(f: Any) -> CustomRule:
         raise ArgumentError(f"expected a Python function or a @dace.program, got {type(f).__name__}")
     if not hasattr(function, ATTRIBUTE):
         setattr(function, ATTRIBUTE, CustomRule(function.__name__, names_of(function)))
+        _call_in_graphs(function)
     return getattr(function, ATTRIBUTE)
+
+
+def _call_in_graphs(function: Any) -> None:
+    """Let ``@dace.program``s call a function with a rule, by DaCe's protocol for objects that have a graph."""
+    function.__sdfg__ = lambda *args, **kwargs: HOOKS.graph(function, args, kwargs)
+    function.__sdfg_signature__ = lambda: (list(names_of(function)), [])
+    function.__sdfg_closure__ = lambda reevaluate=None: {}
+    function.closure_resolver = lambda constants, given, parent=None: SDFGClosure()
 
 
 class custom_region:  # noqa: N801  (used like a function)
@@ -170,18 +163,17 @@ class custom_region:  # noqa: N801  (used like a function)
 
 
 class Hooks:
-    """What a recorder does at the beginning and at the end of a region: set by the recorder."""
+    """What modules above do with rules: set by these.
+
+    :param enter: records the beginning of a region.
+    :param leave: records the end of a region.
+    :param graph: makes the graph of a call of a function.
+    """
 
     enter: Callable[[custom_region], None]
     leave: Callable[[custom_region, Any], None]
+    graph: Callable[[Callable, tuple, dict[str, Any]], Any]
 
 
 HOOKS = Hooks()
 HOOKS.enter, HOOKS.leave = lambda region: None, lambda region, error: None
-
-
-class Marker(dace.named):
-    """Stand for a custom region in DaCe's frontend, which takes it in place of a context manager."""
-
-    def __str__(self) -> str:
-        return "dace.named"

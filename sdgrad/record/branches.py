@@ -81,7 +81,8 @@ class RecordedBranch(Handler):
         self.recorder.append(self._node())
 
     def _node(self) -> Branch:
-        return Branch(((self.condition, tuple(self.blocks[0])), (None, tuple(self.blocks[1]))), self.where)
+        otherwise = ((None, tuple(self.blocks[1])),) if self.blocks[1] else ()
+        return Branch(((self.condition, tuple(self.blocks[0])), *otherwise), self.where)
 
     def _both(self, name: str, ends: list[Any]) -> Any:
         """Return what a name is after the branch if its arms leave different values."""

@@ -17,6 +17,7 @@ from sdgrad.record.templates import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS,
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array, Number, Origin, is_positive, is_recorded
 from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import to_ast
 
 BY_KIND = {"b": BOOLEAN_UFUNCS, "i": INTEGER_UFUNCS, "u": INTEGER_UFUNCS, "f": REAL_UFUNCS}
 SYMBOLIC: dict[np.ufunc, Callable[..., sympy.Expr]] = {
@@ -28,6 +29,15 @@ SYMBOLIC: dict[np.ufunc, Callable[..., sympy.Expr]] = {
     np.floor_divide: int_floor,
 }
 """Universal functions of integers whose results stay expressions over symbols."""
+COMPARED: dict[np.ufunc, type[ast.cmpop]] = {
+    np.less: ast.Lt,
+    np.less_equal: ast.LtE,
+    np.greater: ast.Gt,
+    np.greater_equal: ast.GtE,
+    np.equal: ast.Eq,
+    np.not_equal: ast.NotEq,
+}
+JOINED: dict[np.ufunc, type[ast.boolop]] = {np.logical_and: ast.And, np.logical_or: ast.Or}
 
 
 def template(name: str, dtype: np.dtype) -> str:
@@ -99,7 +109,23 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     found = compute(text, operands, types[: ufunc.nin], results[0], is_weak(*operands))
     if isinstance(found, Array) and found.dtype.kind == "b":
         found.storage.recipe = (ufunc, *map(_recipe, operands))
+    elif isinstance(found, Number) and found.dtype.kind == "b":
+        found.condition = _condition(ufunc, operands)
     return found
+
+
+def _condition(ufunc: np.ufunc, operands: Sequence[Any]) -> ast.expr | None:
+    """Return a condition on loop indices and sizes, as a loop or a branch takes it; None for any other."""
+    if ufunc in COMPARED:
+        parts = [x.expr if isinstance(x, Number) else x if type(x) is int else None for x in operands]
+        if all(p is not None for p in parts):
+            left, right = (to_ast(sympy.sympify(p)) for p in parts)
+            return ast.Compare(left, [COMPARED[ufunc]()], [right])
+    conditions = [x.condition for x in operands if isinstance(x, Number)]
+    tests = [c for c in conditions if c is not None]
+    if ufunc in JOINED and len(tests) == len(operands):
+        return ast.BoolOp(JOINED[ufunc](), tests)
+    return ast.UnaryOp(ast.Not(), tests[0]) if ufunc is np.logical_not and tests else None
 
 
 def _recipe(operand: Any) -> Any:

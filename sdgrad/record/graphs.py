@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,16 @@ from sdgrad.record.values import Array, Number
 def is_graph(function: Any) -> bool:
     """True of objects that DaCe's programs can call because they have a graph."""
     return hasattr(type(function), "__sdfg__") and not isinstance(function, type)
+
+
+@contextlib.contextmanager
+def sized(recorder: Recorder, sizes: Mapping[str, int]) -> Iterator[None]:
+    """Let DaCe's symbols be these numbers for the time of a call."""
+    before, recorder.sizes = recorder.sizes, {**recorder.sizes, **sizes}
+    try:
+        yield
+    finally:
+        recorder.sizes = before
 
 
 def call_graph(recorder: Recorder, function: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:

@@ -132,8 +132,9 @@ def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
         )
     if array.tensor.place is None and position.loaded:
         return position  # counted later, too
-    key = (position.name, extent)
-    if position.name is None or key not in recorder.run.wrapped:
+    name = position.name or (position.tensor.container if position.tensor else "")
+    key = (name, extent)
+    if key not in recorder.run.wrapped:
         text = f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}"
         recorder.run.wrapped[key] = compute(text, [position], [WHOLE], WHOLE, True)
     return recorder.run.wrapped[key]

@@ -37,7 +37,7 @@ from sdgrad.record.functions.table import (
     own,
     wrapped,
 )
-from sdgrad.record.graphs import call_graph, is_graph
+from sdgrad.record.graphs import call_graph, is_graph, sized
 from sdgrad.record.indexing import item
 from sdgrad.record.labels import label
 from sdgrad.record.libraries import (
@@ -55,6 +55,7 @@ from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
 from sdgrad.record.stores import store
+from sdgrad.record.truth import joined, scalar
 from sdgrad.record.values import RULES, Array, Number, is_recorded
 
 STANDARD = sysconfig.get_path("stdlib")
@@ -73,7 +74,7 @@ class RecordingOperators(Operators):
 
     # -- control flow
     def branch(self, condition: Any, names: Names, later: Names) -> Handler:
-        condition = _scalar(condition)
+        condition = scalar(condition)
         if not is_recorded(condition):
             return super().branch(condition, names, later)
         return RecordedBranch(self.recorder, condition, names, later)
@@ -127,7 +128,7 @@ class RecordingOperators(Operators):
         return map(self.inner, iterable)
 
     def check(self, condition: Any, message: Callable[[], Any] | None) -> None:
-        condition = _scalar(condition)
+        condition = scalar(condition)
         if is_recorded(condition):
             require(self.recorder, condition, AssertionError(*(() if message is None else (message(),))))
         else:
@@ -188,7 +189,7 @@ class RecordingOperators(Operators):
         if hasattr(function, "record_call"):  # a derivative, or another program
             return function.record_call(self.recorder, args, kwargs)
         if isinstance(function, DaceProgram) and not needs_dace(function):
-            with self.recorder.sized(sizes_of(function, bind_arguments(function, args, kwargs))):
+            with sized(self.recorder, sizes_of(function, bind_arguments(function, args, kwargs))):
                 return self.call(function.f, *args, **kwargs)
         if is_graph(function):
             return call_graph(self.recorder, function, args, kwargs)
@@ -268,28 +269,13 @@ class RecordingOperators(Operators):
         return self.recorder.outside(value) if is_numeric(value) else value
 
     def and_(self, *parts: Callable[[], Any]) -> Any:
-        return self._joined(parts, np.logical_and, False)
+        return joined(parts, np.logical_and, False)
 
     def or_(self, *parts: Callable[[], Any]) -> Any:
-        return self._joined(parts, np.logical_or, True)
-
-    def _joined(self, parts: tuple, ufunc: np.ufunc, ends: bool) -> Any:
-        value = _scalar(parts[0]())
-        for part in parts[1:]:
-            if is_recorded(value):
-                other = _scalar(part())
-                if not is_recorded(other) and not isinstance(other, (bool, int, float, np.generic)):
-                    raise ParseError("'and' and 'or' of what only a run knows and an object of Python's")
-                if _is_truth(value) and _is_truth(other):
-                    value = apply(ufunc, [value, other])
-                else:  # one of its operands, as in Python
-                    value = FUNCTIONS[np.where](value, *((other, value) if ufunc is np.logical_and else (value, other)))
-            elif bool(value) is not ends:
-                value = _scalar(part())
-        return value
+        return joined(parts, np.logical_or, True)
 
     def not_(self, value: Any) -> Any:
-        value = _scalar(value)
+        value = scalar(value)
         return apply(np.logical_not, [value]) if is_recorded(value) else not value
 
     def chain(self, first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
@@ -304,7 +290,7 @@ class RecordingOperators(Operators):
         return value
 
     def choose(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        condition = _scalar(condition)
+        condition = scalar(condition)
         if not is_recorded(condition):
             return then() if condition else otherwise()
         branch = RecordedBranch(self.recorder, condition, ("value",), ("value",))
@@ -338,24 +324,18 @@ class RecordingOperators(Operators):
             return getattr(operator, UPDATES[word])(value, by)
         return super().update(word, value, by)
 
+    def update_item(self, word: str, owner: Any, index: Any, by: Callable[[], Any]) -> None:
+        part = self.item(owner, index)
+        new = self.update(word, part, by())
+        if not (new is part and isinstance(part, Array) and part.storage is getattr(owner, "storage", None)):
+            self.store(owner, index, new)
+
 
 UPDATES = {
     "Add": "add", "Sub": "sub", "Mult": "mul", "MatMult": "matmul", "Div": "truediv", "FloorDiv": "floordiv",
     "Mod": "mod", "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitAnd": "and_", "BitOr": "or_",
     "BitXor": "xor",
 }  # fmt: skip
-
-
-def _scalar(value: Any) -> Any:
-    """Return the only element of an array, as a condition takes it."""
-    value = own(value)
-    if isinstance(value, Array):
-        if value.size != 1:
-            raise ValueError(
-                "the truth value of an array with more than one element is ambiguous: use .any() or .all()"
-            )
-        return item(value, (0,) * value.ndim)
-    return value
 
 
 def _reversed(trips: Trips | None) -> Trips | None:
@@ -391,8 +371,3 @@ class BoundRule:
 RULES.method = _method
 RULES.item = lambda a, i: item(a, i)
 RULES.store = lambda a, i, v: store(a, i, v if is_recorded(v) or not holds_recorded(v) else array(v))
-
-
-def _is_truth(value: Any) -> bool:
-    """True of booleans, recorded ones as well."""
-    return isinstance(value, (bool, np.bool_)) or getattr(value, "dtype", None) == np.bool_

@@ -78,15 +78,6 @@ class Recorder(Builder):
         """Return a key of the place that is being recorded: the same in each recording, another for each call chain."""
         return tuple((f.f_code.co_filename, f.f_lineno) for f in converted_frames(sys._getframe(1)))
 
-    @contextlib.contextmanager
-    def sized(self, sizes: Mapping[str, int]) -> Iterator[None]:
-        """Let DaCe's symbols be these numbers for the time of a call."""
-        before, self.sizes = self.sizes, {**self.sizes, **sizes}
-        try:
-            yield
-        finally:
-            self.sizes = before
-
     # -- the open scalar leaf
     def append(self, *nodes: Node) -> None:
         self.flush()
@@ -186,6 +177,7 @@ class Recorder(Builder):
         self.run.stored.add(root)
         self.versions[root] += 1
         self.run.loaded = {k: v for k, v in self.run.loaded.items() if self.root(k[0]) != root}
+        self.run.wrapped = {k: v for k, v in self.run.wrapped.items() if k[0] != root}
 
     def root(self, container: str) -> str:
         """Return the container whose memory a container is, or is a view of."""
@@ -230,6 +222,9 @@ class Recorder(Builder):
 
     def value(self, number: Any) -> Value:
         """Return an integer or a condition for a control node; the open scalar leaf is closed."""
+        if isinstance(number, Number) and number.condition is not None:
+            self.flush()
+            return Value((), number.condition)
         if isinstance(number, Number) and number.expr is None:
             self.flush()
             assert number.tensor is not None

@@ -7,6 +7,7 @@ An :class:`Array` is memory and a view of it, so that what is written through on
 
 from __future__ import annotations
 
+import ast
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -132,6 +133,7 @@ class Number(Recorded):
 
     __slots__ = (
         "__weakref__",
+        "condition",
         "dtype",
         "expr",
         "label",
@@ -162,6 +164,7 @@ class Number(Recorded):
         self.expr, self.name, self.tensor = expr, name, tensor
         self.loaded: Any = None  # the element of an array that it is as it stands
         self.label: str | None = None  # the variable that it is bound to
+        self.condition: ast.expr | None = None  # what it tests of symbols
         self.outer: Number | None = None  # what it is in the recording around this one
 
     def __getattr__(self, name: str) -> Any:

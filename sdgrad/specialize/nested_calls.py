@@ -23,6 +23,7 @@ from sdgrad.convert.callables import bind_arguments, name_of, parameters, python
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import as_program
 from sdgrad.optimize import optimize
+from sdgrad.program import custom_rule
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import is_returned
 from sdgrad.program.own_arrays import with_own_arrays
@@ -33,7 +34,7 @@ from sdgrad.record.calls import splice
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import is_recorded
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.signature import fixed_arguments
+from sdgrad.specialize.signature import Signature, fixed_arguments
 
 
 @library.expansion
@@ -103,23 +104,7 @@ class CalledInPrograms:
                 f"'{unknown[0]}' of {name_of(self.f)} decides shapes: inside of a program it has to "
                 "be a number that is written there, or a global one"
             )
-        program = normalize_again(derived)
-        own = with_own_arrays(program)
-        called = renamed_program(own, {n: PREFIX + n for n in own.containers})
-        graph = dace.SDFG(self.__name__)  # type: ignore[attr-defined]
-        state, node = graph.add_state("call"), DerivativeCall(self.__name__, called)  # type: ignore[attr-defined]
-        state.add_node(node)
-        for name in program.arguments:
-            desc = program.containers[name].desc.clone()
-            desc.transient = False
-            graph.add_datadesc(name, desc)
-            memlet, connector = dace.Memlet.from_array(name, desc), PREFIX + name
-            if connector in node.out_connectors:
-                state.add_edge(node, connector, state.add_write(name), None, memlet)
-            else:
-                state.add_edge(state.add_read(name), None, node, connector, memlet)
-        graph.arg_names = [n for n in given if n in graph.arrays]
-        return graph
+        return graph_calling(self.__name__, normalize_again(derived), list(given))  # type: ignore[attr-defined]
 
     def __sdfg_signature__(self) -> tuple[list[str], list[str]]:
         """Return the arguments, and which of them are constants."""
@@ -134,6 +119,40 @@ class CalledInPrograms:
     ) -> SDFGClosure:
         """Return global arrays that the function reads."""
         return as_program(python_function(self.f)).closure_resolver(constant_args, given_args, parent_closure)
+
+
+def graph_calling(name: str, program: Program, order: Sequence[str]) -> dace.SDFG:
+    """Return the graph of one node that knows its program; ``order`` are the arguments of a call."""
+    own = with_own_arrays(program)
+    called = renamed_program(own, {n: PREFIX + n for n in own.containers})
+    graph = dace.SDFG(name)
+    state, node = graph.add_state("call"), DerivativeCall(name, called)
+    state.add_node(node)
+    for argument in program.arguments:
+        desc = program.containers[argument].desc.clone()
+        desc.transient = False
+        graph.add_datadesc(argument, desc)
+        memlet, connector = dace.Memlet.from_array(argument, desc), PREFIX + argument
+        if connector in node.out_connectors:
+            state.add_edge(node, connector, state.add_write(argument), None, memlet)
+        else:
+            state.add_edge(state.add_read(argument), None, node, connector, memlet)
+    graph.arg_names = [n for n in order if n in graph.arrays]
+    return graph
+
+
+def graph_with_rule(function: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dace.SDFG:
+    """Return the graph of a function with a rule of the user, for arguments like these."""
+    given = bind_arguments(function, args, kwargs)
+    arguments = {n: example(v, n, name_of(function)) for n, v in given.items()}
+    signature = Signature.of(function, arguments)
+    if signature.closure:
+        names = ", ".join(signature.closure)
+        raise ParseError(f"{name_of(function)} reads {names} outside: make it an argument, for a @dace.program")
+    return graph_calling(name_of(function), signature.program, list(given))
+
+
+custom_rule.HOOKS.graph = graph_with_rule
 
 
 def spliced(recorder: Recorder, derived: Any, given: Mapping[str, Any]) -> list[Any]:

@@ -17,7 +17,7 @@ from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize
 from sdgrad.config import config, device
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
-from sdgrad.lift.dace_functions import needs_dace
+from sdgrad.lift.dace_functions import check_arguments, needs_dace
 from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.kinds import kind_of
@@ -173,6 +173,7 @@ class Signature:
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
         """Parse the function for the arguments' shapes and dtypes, and bring it into normal form."""
+        check_arguments(f, arguments)
         precompiled_header.begin()  # it is there when the program is, rather than after it
         _making.append([])
         try:

@@ -35,30 +35,30 @@ def chain(x):
 
 
 CHAIN = """\
-    map __i0=0:8:
-      v_x = x[__i0]
-      v = sin(v_x)
-      v_0 = v * v_x
-      v_1 = exp(v_0)
-      sum_expr[0] += v_1 (fresh)
+    map i0=0:8:
+      v = x[i0]
+      v_0 = sin(v)
+      v_3 = v_0 * v
+      v_5 = exp(v_3)
+      t_2[0] += v_5 (fresh)
     do:
-      v_sum_expr = sum_expr[0]
-      __return[0] = v_sum_expr
+      v_7 = t_2[0]
+      __return[0] = v_7
     do:
       g___return = cotangent___return[0]
-      gradient_sum_expr[0] = g___return
-    map __i0=0:8:
-      v_x = x[__i0]
-      v = sin(v_x)
-      v_0 = v * v_x
-      v_1 = exp(v_0)
-      g_sum_expr = gradient_sum_expr[0]
-      g = v_1 * g_sum_expr
-      g_0 = v_x * g
-      g_1 = v * g
-      g_2 = cos(v_x) * g_0
+      gradient_t_2[0] = g___return
+    map i0=0:8:
+      v = x[i0]
+      v_0 = sin(v)
+      v_3 = v_0 * v
+      v_5 = exp(v_3)
+      g_t_2 = gradient_t_2[0]
+      g = v_5 * g_t_2
+      g_0 = v * g
+      g_1 = v_0 * g
+      g_2 = cos(v) * g_0
       g_3 = g_1 + g_2
-      gradient_x[__i0] = g_3"""
+      gradient_x[i0] = g_3"""
 
 
 def doubled(A):
@@ -66,20 +66,22 @@ def doubled(A):
 
 
 DOUBLED = """\
-    map __i0=0:8:
-      v_A = A[__i0]
-      v = v_A * 2.0
-      A[__i0] = v
     map i0=0:8:
-      v_0 = cotangent_A[i0]
-      cotangent_A_work[i0] = v_0
-    map __i0=0:8:
-      g_A = cotangent_A_work[__i0]
-      g = 2.0 * g_A
-      cotangent_A_work[__i0] = g
+      v = A[i0]
+      v_0 = 2
+      v_1 = v * v_0
+      A[i0] = v_1
     map i0_0=0:8:
-      v_1 = cotangent_A_work[i0_0]
-      gradient_A[i0_0] = v_1"""
+      v_2 = cotangent_A[i0_0]
+      cotangent_A_work[i0_0] = v_2
+    map i0=0:8:
+      v_0 = 2
+      g_A = cotangent_A_work[i0]
+      g = v_0 * g_A
+      cotangent_A_work[i0] = g
+    map i0_1=0:8:
+      v_3 = cotangent_A_work[i0_1]
+      gradient_A[i0_1] = v_3"""
 
 
 def exponential(A):
@@ -87,21 +89,21 @@ def exponential(A):
 
 
 EXPONENTIAL = """\
-    map __i0=0:8:
-      v_A = A[__i0]
-      v = exp(v_A)
-      A[__i0] = v
     map i0=0:8:
-      v_0 = cotangent_A[i0]
-      cotangent_A_work[i0] = v_0
-    map __i0=0:8:
-      v = A[__i0]
-      g_A = cotangent_A_work[__i0]
-      g = v * g_A
-      cotangent_A_work[__i0] = g
+      v = A[i0]
+      v_0 = exp(v)
+      A[i0] = v_0
     map i0_0=0:8:
-      v_1 = cotangent_A_work[i0_0]
-      gradient_A[i0_0] = v_1"""
+      v_1 = cotangent_A[i0_0]
+      cotangent_A_work[i0_0] = v_1
+    map i0=0:8:
+      v_0 = A[i0]
+      g_A = cotangent_A_work[i0]
+      g = v_0 * g_A
+      cotangent_A_work[i0] = g
+    map i0_1=0:8:
+      v_2 = cotangent_A_work[i0_1]
+      gradient_A[i0_1] = v_2"""
 
 
 def sine(A):
@@ -109,24 +111,24 @@ def sine(A):
 
 
 SINE = """\
-    map __i0=0:8:
-      v_A = A[__i0]
-      tape_A[__i0] = v_A
-    map __i0=0:8:
-      v_A = A[__i0]
-      v = sin(v_A)
-      A[__i0] = v
     map i0=0:8:
-      v_0 = cotangent_A[i0]
-      cotangent_A_work[i0] = v_0
-    map __i0=0:8:
-      v_A = tape_A[__i0]
-      g_A = cotangent_A_work[__i0]
-      g = cos(v_A) * g_A
-      cotangent_A_work[__i0] = g
+      v = A[i0]
+      tape_A[i0] = v
+    map i0=0:8:
+      v = A[i0]
+      v_0 = sin(v)
+      A[i0] = v_0
     map i0_0=0:8:
-      v_1 = cotangent_A_work[i0_0]
-      gradient_A[i0_0] = v_1"""
+      v_1 = cotangent_A[i0_0]
+      cotangent_A_work[i0_0] = v_1
+    map i0=0:8:
+      v = tape_A[i0]
+      g_A = cotangent_A_work[i0]
+      g = cos(v) * g_A
+      cotangent_A_work[i0] = g
+    map i0_1=0:8:
+      v_2 = cotangent_A_work[i0_1]
+      gradient_A[i0_1] = v_2"""
 
 
 def square_sum(A):
@@ -134,21 +136,21 @@ def square_sum(A):
 
 
 SQUARE_SUM = """\
-    map __i0=0:8:
-      v_A = A[__i0]
-      v = v_A * v_A
-      sum_A_A[0] += v (fresh)
+    map i0=0:8:
+      v = A[i0]
+      v_0 = v * v
+      t_0[0] += v_0 (fresh)
     do:
-      v_sum_A_A = sum_A_A[0]
-      __return[0] = v_sum_A_A
+      v_2 = t_0[0]
+      __return[0] = v_2
     do:
       g___return = cotangent___return[0]
-      gradient_sum_A_A[0] = g___return
-    map __i0=0:8:
-      v_A = A[__i0]
-      g_sum_A_A = gradient_sum_A_A[0]
-      g = 2 * v_A * g_sum_A_A
-      gradient_A[__i0] = g"""
+      gradient_t_0[0] = g___return
+    map i0=0:8:
+      v = A[i0]
+      g_t_0 = gradient_t_0[0]
+      g = 2 * v * g_t_0
+      gradient_A[i0] = g"""
 
 
 def ignores(x, y):
@@ -157,21 +159,21 @@ def ignores(x, y):
 
 
 IGNORES = """\
-    map __i0=0:8:
-      v_x = x[__i0]
-      sum_x[0] += v_x (fresh)
+    map i0=0:8:
+      v_1 = x[i0]
+      t_0[0] += v_1 (fresh)
     do:
-      v_sum_x = sum_x[0]
-      __return[0] = v_sum_x
+      v_2 = t_0[0]
+      __return[0] = v_2
     do:
       g___return = cotangent___return[0]
-      gradient_sum_x[0] = g___return
-    map __i0=0:8:
-      g_sum_x = gradient_sum_x[0]
-      gradient_x[__i0] = g_sum_x
+      gradient_t_0[0] = g___return
     map i0=0:8:
+      g_t_0 = gradient_t_0[0]
+      gradient_x[i0] = g_t_0
+    map i0_0=0:8:
       v = 0
-      gradient_y[i0] = v"""
+      gradient_y[i0_0] = v"""
 
 
 def neighbours(A):
@@ -179,22 +181,22 @@ def neighbours(A):
 
 
 NEIGHBOURS = """\
-    map __i0=0:7:
-      v_A = A[__i0]
-      v_A_0 = A[__i0 + 1]
-      v = v_A * v_A_0
-      __return[__i0] = v
-    map i0=0:8:
-      v_0 = 0
-      gradient_A[i0] = v_0
-    map __i0=0:7:
-      v_A = A[__i0]
-      v_A_0 = A[__i0 + 1]
-      g___return = cotangent___return[__i0]
-      g = v_A_0 * g___return
-      g_0 = v_A * g___return
-      gradient_A[__i0] += g
-      gradient_A[__i0 + 1] += g_0"""
+    map i0=0:7:
+      v = A[i0]
+      v_0 = A[i0 + 1]
+      v_1 = v * v_0
+      __return[i0] = v_1
+    map i0_0=0:8:
+      v_2 = 0
+      gradient_A[i0_0] = v_2
+    map i0=0:7:
+      v = A[i0]
+      v_0 = A[i0 + 1]
+      g___return = cotangent___return[i0]
+      g = v_0 * g___return
+      g_0 = v * g___return
+      gradient_A[i0] += g
+      gradient_A[i0 + 1] += g_0"""
 
 
 def layer(A, x, b):
@@ -202,31 +204,31 @@ def layer(A, x, b):
 
 
 LAYER = """\
-    map __i0=0:4, __i1=0:5:
-      v_A = A[__i0, __i1]
-      v_x = x[__i1]
-      v_0 = 1 * v_A * v_x
-      A_matmul_x[__i0] += v_0 (fresh)
-    map __i0_0=0:4:
-      v_A_matmul_x = A_matmul_x[__i0_0]
-      v_b = b[__i0_0]
-      v_1 = v_A_matmul_x + v_b
-      v_2 = tanh(v_1)
-      __return[__i0_0] = v_2
-    map __i0_0=0:4:
-      v_2 = __return[__i0_0]
-      g___return = cotangent___return[__i0_0]
-      g = (1 - v_2 * v_2) * g___return
-      gradient_A_matmul_x[__i0_0] = g
-      gradient_b[__i0_0] = g
-    map __i0=0:4, __i1=0:5:
-      v_A = A[__i0, __i1]
-      v_x = x[__i1]
-      g_A_matmul_x = gradient_A_matmul_x[__i0]
-      g_0 = v_x * g_A_matmul_x
-      g_1 = v_A * g_A_matmul_x
-      gradient_A[__i0, __i1] = g_0
-      gradient_x[__i1] += g_1 (fresh)"""
+    map i0=0:4, i0_0=0:5:
+      v = A[i0, i0_0]
+      v_0 = x[i0_0]
+      v_1 = v * v_0
+      t[i0, 0] += v_1 (fresh)
+    map i0_1=0:4:
+      v_2 = t[i0_1, 0]
+      v_3 = b[i0_1]
+      v_4 = v_2 + v_3
+      v_6 = tanh(v_4)
+      __return[i0_1] = v_6
+    map i0_1=0:4:
+      v_6 = __return[i0_1]
+      g___return = cotangent___return[i0_1]
+      g = (1 - v_6 * v_6) * g___return
+      gradient_t[i0_1, 0] = g
+      gradient_b[i0_1] = g
+    map i0=0:4, i0_0=0:5:
+      v = A[i0, i0_0]
+      v_0 = x[i0_0]
+      g_t = gradient_t[i0, 0]
+      g_0 = v_0 * g_t
+      g_1 = v * g_t
+      gradient_A[i0, i0_0] = g_0
+      gradient_x[i0_0] += g_1 (fresh)"""
 
 V, M = np.ones(8), np.ones((4, 5))
 PRINTED = {  # function: arguments, program, containers of the tape

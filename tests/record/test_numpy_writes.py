@@ -106,7 +106,7 @@ def of_one_memory(x):
 
 
 REFUSED = {
-    "one memory": (of_one_memory, ValueError, "copy"),
+    "one memory": (of_one_memory, ParseError, "copy"),
     "unique": (lambda x: np.sum(np.unique(x)), ParseError, "numpy.unique"),
     "argument": (lambda x: np.sum(x, oops=1), TypeError, "numpy.sum.*oops"),
     "keyword": (lambda x: np.var(x, mean=1.0), ParseError, "numpy.var.*mean"),

@@ -45,7 +45,7 @@ def writes(x, y):
     x[0] = 0.0
 
 
-MODES = ["least", "all", "none", ["h"], ["h", "x_matmul_w"]]
+MODES = ["least", "all", "none", ["h"], ["h", "z"]]
 
 
 @pytest.mark.parametrize("tapes", MODES, ids=str)

@@ -260,7 +260,7 @@ def test_arrays_of_both_memories(cupy):
 def test_arrays_of_a_gpu_that_do_not_fit(cupy):
     A, x, b = arguments()
     gradient = sdgrad.grad(layers, wrt=("x",), device="gpu")
-    with pytest.raises(sdgrad.SdgradError, match="shape|dimension"):
+    with pytest.raises(ValueError, match="matmul: shapes .* do not fit"):
         gradient(cupy.asarray(A), cupy.asarray(x[:-1]), cupy.asarray(b))
 
 
@@ -274,7 +274,7 @@ def on_device(f, *given, resident=False):
 def test_large_sums_of_few_elements_are_shared_out():
     program = on_device(layers, *arguments())[0]
     (part,) = [c for n, c in program.containers.items() if n.startswith("part_")]
-    assert part.name == "part_sum_A_A" and part.shape == (32,)
+    assert part.shape == (32,)
     kernels = [n for n in program.body if isinstance(n, Scope) and part.name in writes(n)]
     assert [[str(p) for p in n.params] for n in kernels] == [["lane=0:32"]]
 
