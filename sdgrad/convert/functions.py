@@ -11,6 +11,7 @@ from sdgrad.convert.rewrite import rewrite
 from sdgrad.convert.source import Text, arguments, text_of
 from sdgrad.convert.trees import OPERATORS
 
+OWN = "_sdgrad_function"
 _codes: weakref.WeakKeyDictionary[CodeType, CodeType | None] = weakref.WeakKeyDictionary()
 
 
@@ -45,13 +46,16 @@ def _code(text: Text, original: CodeType) -> CodeType:
     new = rewrite(definition, text.owner)
     free = [ast.arg(n) for n in (*original.co_freevars, OPERATORS)]
     name = "factory"
+    if isinstance(new, ast.FunctionDef | ast.AsyncFunctionDef):
+        new.name = OWN  # or calls of itself would find this definition
     last: ast.stmt = new if isinstance(new, ast.FunctionDef | ast.AsyncFunctionDef) else ast.Expr(new)
     factory = ast.FunctionDef(name, ast.arguments([], free, None, [], [], None, []), [last], [], None, None)
     factory.type_params = []  # type: ignore[attr-defined]
     module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, last))], [])
     compiled = compile(module, text.file, "exec", dont_inherit=True)
     outer = next(c for c in compiled.co_consts if isinstance(c, CodeType))
-    return next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == original.co_name)
+    found = next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name in (OWN, "<lambda>"))
+    return found.replace(co_name=original.co_name)
 
 
 def copied(tree: Any) -> Any:

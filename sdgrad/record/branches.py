@@ -14,6 +14,7 @@ from sdgrad.record.carried import Cell, Unusable, is_array, is_number, leaves, r
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
+from sdgrad.record.values import DATA
 
 MISSING = object()
 
@@ -25,6 +26,7 @@ class RecordedBranch(Handler):
 
     def __init__(self, recorder: Recorder, condition: Any, names: Names, later: Names) -> None:
         self.recorder, self.names, self.later = recorder, names, later
+        self.origin = condition.origin
         self.condition, self.where = recorder.value(condition), recorder.where()
         self.before: dict[str, Any] | None = None
         self.ends: list[dict[str, Any] | None] = []
@@ -56,6 +58,8 @@ class RecordedBranch(Handler):
 
     def leave(self, state: State) -> None:
         if changed := self.python.changed():
+            if self.origin and DATA not in self.origin:  # but on a counter, or on an argument
+                raise self.recorder.hints.fix(self.origin)
             raise TypeError(
                 f"a {changed} is changed in an arm of a condition that only a run knows: bind the name to a new one in "
                 "each arm, or use an array"

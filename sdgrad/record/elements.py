@@ -156,13 +156,22 @@ def element(value: Any, dtype: Any = np.float64) -> Element:
 
 
 def _number(value: Any, own: np.dtype) -> Element:
-    """Return a real or complex number as code of its type; a small integer takes any type."""
-    value = complex(value) if isinstance(value, (complex, np.complexfloating)) else float(value)
-    if not isinstance(value, complex) and value == int(value if np.isfinite(value) else 1) and abs(value) < 2**20:
+    """Return a real or complex number as code of its type; a small integer takes any real type."""
+    is_complex = own.kind == "c" or isinstance(value, (complex, np.complexfloating))
+    value = complex(value) if is_complex else float(value)
+    if not is_complex and value == int(value if np.isfinite(value) else 1) and abs(value) < 2**20:
         return Element(code.constant(int(value)), own)
-    text = "1e309 - 1e309" if np.isnan(value) else repr(value).replace("inf", "1e309")  # beyond the largest double
-    exact = own == np.float64 or own.kind == "c" or not np.isfinite(value)
+    if isinstance(value, complex):
+        kind = own if own.kind == "c" else np.dtype(np.complex128)
+        parts = ", ".join(map(_text, (value.real, value.imag)))
+        return Element(code.parse(f"dace.{typeclass(kind).to_string()}({parts})"), kind)
+    text, exact = _text(value), own == np.float64 or not np.isfinite(value)
     return Element(code.parse(text if exact else f"dace.{typeclass(own).to_string()}({text})"), own)
+
+
+def _text(value: float) -> str:
+    """Return a real number as code; what is beyond the largest double is infinite."""
+    return "1e309 - 1e309" if np.isnan(value) else repr(float(value)).replace("inf", "1e309")
 
 
 def call(function: str, *args: Any, dtype: Any = None) -> Element:

@@ -219,9 +219,11 @@ def _short_power(operands: Sequence[Any], types: Sequence[np.dtype]) -> str | No
     exponent = operands[1]
     if isinstance(exponent, Array) and exponent.known is not None and exponent.size == 1:
         exponent = exponent.known.flat[0]
-    if is_recorded(exponent) or types[0].kind == "c" or np.ndim(exponent) or exponent != int(exponent):
+    if is_recorded(exponent) or np.ndim(exponent) or isinstance(exponent, complex) or exponent != int(exponent):
         return None
     whole = int(exponent)
     if not 0 <= whole <= 8:
         return None
+    if types[0].kind == "c" and whole:
+        return " * ".join(["{0}"] * whole)
     return "{0} * {0}" if whole == 2 else f"{{0}} ** {whole}" if whole else "1"

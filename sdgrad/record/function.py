@@ -61,6 +61,12 @@ def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
         except Restart as restart:
             if restart.hints is not hints:  # of the function around this one
                 raise
+        except RecursionError as error:  # whether a function calls itself again may depend on a counter
+            counts = {n for n, v in arguments.items() if type(v) is int or isinstance(v, np.integer)}
+            if counts <= hints.fixed:
+                located(error)
+                raise
+            hints.fixed |= counts
         except Exception as error:
             located(error)
             raise
@@ -111,7 +117,10 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
 
 def _scalar(recorder: Recorder, name: str, dtype: np.dtype, weak: bool, origin: Origin) -> Number:
     """Declare an argument that is a number."""
-    recorder.containers[name] = Container(name, dt.Scalar(typeclass(dtype), transient=False))
+    kind = typeclass(dtype)
+    # complex numbers are not passed by value: C and ctypes do not agree on how
+    desc = dt.Array(kind, [1]) if dtype.kind == "c" else dt.Scalar(kind, transient=False)
+    recorder.containers[name] = Container(name, desc)
     return Number(recorder, dtype, weak, origin, tensor=Tensor(recorder, name, (), dtype))
 
 

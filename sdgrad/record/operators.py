@@ -56,7 +56,7 @@ from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
 from sdgrad.record.stores import store
 from sdgrad.record.truth import joined, scalar
-from sdgrad.record.values import RULES, Array, Number, is_recorded
+from sdgrad.record.values import DATA, RULES, Array, Number, is_recorded
 
 STANDARD = sysconfig.get_path("stdlib")
 ITERABLES = (Array, range, Range, Paired, Reversed)
@@ -256,6 +256,9 @@ class RecordingOperators(Operators):
         if is_library_function(function) and (holds_recorded(args) or holds_recorded(kwargs)):
             if all_known([args, kwargs]):
                 return wrapped(function(*content(args), **content(kwargs)))
+            origins = set().union(*(x.origin for x in (*args, *kwargs.values()) if isinstance(x, Number)))
+            if origins and DATA not in origins and not any(isinstance(x, Array) for x in (*args, *kwargs.values())):
+                raise self.recorder.hints.fix(origins)
             raise refused(function)
         found = function(*args, **kwargs)
         return wrapped(found) if is_library_function(function) else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
@@ -47,7 +48,7 @@ class PythonState:
 
 def _content(value: Any) -> Any:
     """Return a shallow copy of what an object holds; None if it holds nothing that can change."""
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (list, tuple, set, frozenset, deque)):
         return list(value)
     if isinstance(value, dict):
         return dict(value)

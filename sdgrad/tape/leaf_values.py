@@ -30,6 +30,10 @@ from sdgrad.tape.shared_values import shared_tape
 from sdgrad.tape.storage import Keeper, varying
 from sdgrad.tape.stored_values import StoredValues
 
+EXTREMES = ("max", "min")
+EXACT = {"abs", "max", "min", "conj", "real", "imag", *kinds.CASTS}
+"""Functions whose results are not rounded."""
+
 
 @dataclass(frozen=True)
 class LeafValues:
@@ -100,6 +104,8 @@ class LeafPlanner:
         memory = self.available.memory
         place = memory.places[path]
         lost = {x.name for x in leaf.loads if not self.available.has(memory.element(x, leaf, place))}
+        if not any(place.owner(x.container) is not None for x in leaf.loads):
+            lost |= {s.value for s in leaf.stores if s.mode in EXTREMES and not is_exact(s.value, definitions)}
         tainted = _derived(lost, definitions)
         return LeafValues(leaf, path, definitions, self.stored.loads(leaf, path), lost, tainted)
 
@@ -186,6 +192,21 @@ def _derived(names: Set[str], definitions: Mapping[str, Instr]) -> set[str]:
         if mentioned(instr) & found:
             found.add(name)
     return found
+
+
+def is_exact(name: str, definitions: Mapping[str, Instr]) -> bool:
+    """True if a value is the same to the bit each time it is computed: nothing is rounded on the way.
+
+    The operands of a maximum are compared with it, and a compiler may contract or vectorise two loops differently.
+    """
+    instr = definitions.get(name)
+    if not isinstance(instr, Let):
+        return True
+    rounded = any(
+        isinstance(n, ast.BinOp) or isinstance(n, ast.Call) and code.callee(n) not in EXACT
+        for n in ast.walk(instr.expr)
+    )
+    return not rounded and all(is_exact(n, definitions) for n in mentioned(instr))
 
 
 def _is_function(instr: Instr) -> bool:

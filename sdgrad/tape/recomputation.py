@@ -136,6 +136,8 @@ class Available:
         for load in leaf.loads:
             if self.between(define, before, load.container) or self.inside_writes(before, load.container):
                 return None
+            if before != define and self.program.root(load.container) in self.memory.changed[define]:
+                return None  # the leaf itself writes what it has read, which is restored only before its own adjoint
             needed = self.reach(self.memory.element(load, leaf, self.memory.places[define]), before, (*active, define))
             if needed is None:
                 return None

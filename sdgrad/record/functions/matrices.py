@@ -147,6 +147,9 @@ def slogdet(a: Any) -> Any:
     matrix = square(a)
     if matrix.dtype.kind == "c":
         raise ParseError("numpy.linalg.slogdet of complex matrices is not recorded; use numpy.linalg.det")
+    if matrix.shape[-1] == 1:
+        only = matrix[..., 0, 0]
+        return SIGN_AND_LOGARITHM(np.sign(only), np.log(np.abs(only)))
     sign, pivots = _eliminated(matrix)
     return SIGN_AND_LOGARITHM(sign * np.prod(np.sign(pivots), axis=-1), np.sum(np.log(np.abs(pivots)), axis=-1))
 

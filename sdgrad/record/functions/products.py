@@ -84,7 +84,8 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 @rule(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
-    return apply(np.multiply, [view(ravel(a), [WHOLE, None]), view(ravel(b), [None, WHOLE])])
+    first, second = (x if x.ndim == 1 else ravel(x) for x in map(array, (a, b)))
+    return apply(np.multiply, [view(first, [WHOLE, None]), view(second, [None, WHOLE])])
 
 
 @rule(np.linalg.outer)
