@@ -27,6 +27,7 @@ SYMBOLIC: dict[np.ufunc, Callable[..., sympy.Expr]] = {
     np.negative: lambda a: -a,
     np.positive: lambda a: a,
     np.floor_divide: int_floor,
+    np.remainder: sympy.Mod,
 }
 """Universal functions of integers whose results stay expressions over symbols."""
 COMPARED: dict[np.ufunc, type[ast.cmpop]] = {
@@ -193,7 +194,7 @@ def _symbolic(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
     if any(type(x) is not int for x in operands if not isinstance(x, Number)):
         return None
     parts: list[Any] = [x.expr if isinstance(x, Number) else sympy.Integer(x) for x in operands]
-    if ufunc is np.floor_divide:  # that of generated code is cut off, not rounded down
+    if ufunc in (np.floor_divide, np.remainder):  # those of generated code are cut off, not rounded down
         positive = isinstance(operands[0], Number) and is_positive(operands[0])
         if not (positive and parts[1].is_Integer and parts[1] > 0):
             return None

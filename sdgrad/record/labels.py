@@ -16,15 +16,22 @@ def label(recorder: Recorder, name: str, value: Any) -> None:
     if isinstance(value, Number):
         if value.name is not None and value.label is None:
             value.label = name
+        elif value.name is None and value.tensor is not None and value.tensor.place is None:
+            _name(recorder, value.tensor.container, name)
     elif not isinstance(value, Array):
         return
     elif value.storage.known is not None:
         if value.view is value.storage.known:
             recorder.labels.setdefault(value.storage.name, name)
-    elif value.storage.name not in recorder.labels:
-        container = recorder.containers.get(value.storage.name)
-        if container is not None and container.desc.transient and value.tensor.place is None:
-            recorder.labels[value.storage.name] = name
+    elif value.tensor.place is None:
+        _name(recorder, value.storage.name, name)
+
+
+def _name(recorder: Recorder, container: str, name: str) -> None:
+    """Give a container of the program's own a name, unless it has one."""
+    found = recorder.containers.get(container)
+    if container not in recorder.labels and found is not None and found.desc.transient:
+        recorder.labels[container] = name
 
 
 def labelled(recorder: Recorder, program: Program) -> Program:

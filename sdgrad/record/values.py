@@ -239,6 +239,13 @@ def is_known(value: Any) -> bool:
     return not isinstance(value, Number) and (not isinstance(value, Array) or value.known is not None)
 
 
+def _times(a: Any, b: Any) -> Any:
+    """Return a product, of which either order is the same; an integer repeats a list, a tuple or a text."""
+    if isinstance(b, (list, tuple, str)) and isinstance(a, Number) and a.dtype.kind in "iu":
+        return b * a.__index__()
+    return RULES.ufunc(np.multiply, "__call__", (a, b), {})
+
+
 def _operators() -> None:
     """Define Python's operators by NumPy's universal functions."""
     two = {
@@ -266,17 +273,11 @@ def _operators() -> None:
 
         return update
 
-    def repeated(a: Any, b: Any) -> Any:
-        """Multiply; a list, a tuple or a text is repeated."""
-        if isinstance(b, (list, tuple, str)) and isinstance(a, Number) and a.dtype.kind in "iu":
-            return b * a.__index__()
-        return RULES.ufunc(np.multiply, "__call__", (a, b), {})  # either order has the same product
-
     for name, ufunc in two.items():
         setattr(Recorded, f"__{name}__", forward(ufunc))
         setattr(Recorded, f"__r{name}__", backward(ufunc))
         setattr(Recorded, f"__i{name}__", inplace(ufunc))
-    Recorded.__mul__ = Recorded.__rmul__ = repeated  # type: ignore[attr-defined,operator]
+    Recorded.__mul__ = Recorded.__rmul__ = _times  # type: ignore[attr-defined,operator]
     for name, ufunc in compared.items():
         setattr(Recorded, f"__{name}__", forward(ufunc))
     for name, ufunc in one.items():

@@ -17,6 +17,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.shapes import along, broadcast_to, expand_dims, ravel, size
 from sdgrad.record.functions.table import array, operand, rule
+from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array, Number
 
@@ -25,6 +26,8 @@ COMBINED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.min
 
 def result(a: Array, tensor: Tensor) -> Any:
     """Return a reduced tensor: a number if it has no axes."""
+    if tensor.rank == 0 and tensor.place is None:  # nobody else has this memory, and nobody writes it again
+        return Number(a.recorder, tensor.dtype, False, ONLY_DATA, tensor=tensor)
     found = a.recorder.array(tensor)
     return found if tensor.rank else found[()]
 
