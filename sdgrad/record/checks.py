@@ -5,15 +5,17 @@ The first check that fails leaves its number in one integer of the program; the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import sympy
 
 from sdgrad.program.naming import STATUS
 from sdgrad.record.elementwise import apply, compute
-from sdgrad.record.recorder import Recorder
+from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Number
+from sdgrad.record.values import RULES, Number
 from sdgrad.runtime.call.checks import Checks
 
 WHOLE = np.dtype(np.int64)
@@ -50,6 +52,23 @@ def fail_with(recorder: Recorder, failed: Any, number: Any) -> None:
     types = [np.dtype(bool), WHOLE, WHOLE]
     value = compute("({2} if {0} else {1}) if {1} == 0 else {1}", [failed, before, number], types, WHOLE)
     recorder.write(status, (), value)
+
+
+def agree(recorder: Recorder, *shapes: Sequence[Any]) -> None:
+    """Record that extents which only a run knows are equal, where shapes are broadcast to one."""
+    rank = max(map(len, shapes), default=0)
+    for extents in zip(*((1,) * (rank - len(s)) + tuple(s) for s in shapes), strict=True):
+        wide = [n for n in extents if n != 1]
+        first = next((n for n in wide if isinstance(n, int)), wide[0] if wide else 1)
+        for other in wide:
+            if isinstance(other, int) or sympy.expand(sympy.sympify(first) - other) == 0:
+                continue
+            sizes = (n if isinstance(n, int) else recorder.symbolic(n, ONLY_DATA) for n in (first, other))
+            told = f"operands of sizes {first} and {other}, which only a run knows: they are not equal"
+            require(recorder, apply(np.equal, list(sizes)), ValueError(told))
+
+
+RULES.agree = agree
 
 
 def take_over(recorder: Recorder, checks: Checks, status: Tensor) -> None:

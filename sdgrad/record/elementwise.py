@@ -15,7 +15,7 @@ from sdgrad.record.elements import Element
 from sdgrad.record.recorder import WEAK, Recorder
 from sdgrad.record.templates import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import Array, Number, Origin, is_positive, is_recorded
+from sdgrad.record.values import RULES, Array, Number, Origin, is_positive, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast
 
@@ -164,7 +164,9 @@ def compute(
         parts = [recorder.element(x, t).astype(t) for x, t in zip(numbers, types, strict=True)]
         value = filled(text, parts, recorder.named, dtype)
         return recorder.number(value, weak, origin(*numbers))
-    shape = broadcast_shape(*(a.tensor.shape for a in arrays))
+    shapes = [a.tensor.shape for a in arrays]
+    RULES.agree(recorder, *shapes)
+    shape = broadcast_shape(*shapes)
     inner = prepared(recorder, operands, shape)
 
     def at(*index: Any) -> Element:

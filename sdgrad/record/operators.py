@@ -51,6 +51,7 @@ from sdgrad.record.libraries import (
 )
 from sdgrad.record.loops import RecordedFor, RecordedWhile, Trips, WrittenOutFor, WrittenOutWhile
 from sdgrad.record.nests import OfLeaves, positional
+from sdgrad.record.random_numbers import KINDS, check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
@@ -195,7 +196,7 @@ class RecordingOperators(Operators):
             return call_graph(self.recorder, function, args, kwargs)
         if isinstance(function, functools.partial):
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
-        if isinstance(function, MethodType):
+        if isinstance(function, MethodType) and not isinstance(function.__self__, KINDS):
             return self.call(function.__func__, function.__self__, *args, **kwargs)
         if isinstance(function, FunctionType) and not is_known(function):
             rule = getattr(function, ATTRIBUTE, None)
@@ -260,7 +261,10 @@ class RecordingOperators(Operators):
             if origins and DATA not in origins and not any(isinstance(x, Array) for x in (*args, *kwargs.values())):
                 raise self.recorder.hints.fix(origins)
             raise refused(function)
+        check_random(function, args, kwargs, self.recorder.reads)
         found = function(*args, **kwargs)
+        if isinstance(found, KINDS):
+            return self.recorder.reads.made(found)
         return wrapped(found) if is_library_function(function) else found
 
     def _argument(self, value: Any) -> Any:

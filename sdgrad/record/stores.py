@@ -87,8 +87,9 @@ def fill(target: Array, value: Any) -> None:
     if isinstance(value, Array):
         readable(value)
         value = _apart(value, target.storage)
-        broadcast_shape(target.tensor.shape, _trimmed(value, target.ndim).tensor.shape)
         value = _trimmed(value, target.ndim)
+        RULES.agree(recorder, target.tensor.shape, value.tensor.shape)
+        broadcast_shape(target.tensor.shape, value.tensor.shape)
     source = prepared(recorder, [value], target.tensor.shape)[0]
     dtype = target.dtype
     recorder.assign(target.tensor, lambda *i: read(recorder, source, i, dtype))

@@ -80,6 +80,7 @@ class Rules:
     store: Callable[..., None]
     select: Callable[..., Any]
     under_the_mask: Callable[..., Any]
+    agree: Callable[..., None]
 
 
 RULES = Rules()

@@ -18,7 +18,7 @@ from sdgrad.record.functions.reductions import result, total
 from sdgrad.record.functions.shapes import diagonal, moveaxis, ravel, reshape
 from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.indexing import view
-from sdgrad.record.values import Array
+from sdgrad.record.values import RULES, Array
 
 WHOLE = slice(None)
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -34,6 +34,7 @@ def matmul(x1: Any, x2: Any, /, *, dtype: Any = None) -> Any:
     inner = (left.shape[-1], right.shape[-2] if right.rank > 1 else right.shape[0])
     if isinstance(inner[0], int) and isinstance(inner[1], int) and inner[0] != inner[1]:
         raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit: {inner[0]} is not {inner[1]}")
+    RULES.agree(a.recorder, inner[:1], inner[1:])
     return result(a, a.recorder.matmul(left, right))
 
 
