@@ -141,7 +141,7 @@ def test_wrong_cotangents(cotangents, parts):
 
 
 def test_what_is_no_function():
-    with pytest.raises(ArgumentError, match="expected a function, got int"):
+    with pytest.raises(ArgumentError, match="not a callable object"):
         sdgrad.vjp(3, X)
 
 

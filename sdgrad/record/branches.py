@@ -109,6 +109,8 @@ class RecordedBranch(Handler):
         if same(*pair):
             return pair[0]
         if not all(is_number(p) or is_array(p) for p in pair):
+            if self.origin and DATA not in self.origin:
+                raise self.recorder.hints.fix(self.origin)
             return Unusable(
                 f"'{name}' is {_told(pair[0])} or {_told(pair[1])}: that depends on the condition in line "
                 f"{self.where.line}"

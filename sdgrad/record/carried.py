@@ -34,7 +34,7 @@ class Unusable:
     __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
     __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
-    __array_ufunc__ = refuse
+    __array_ufunc__ = __array_function__ = __array__ = __str__ = __format__ = refuse
 
 
 def is_number(value: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import sympy
 from dace.symbolic import int_floor
 
+from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element
 from sdgrad.record.recorder import WEAK, Recorder
 from sdgrad.record.templates import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
@@ -44,11 +45,12 @@ JOINED: dict[np.ufunc, type[ast.boolop]] = {np.logical_and: ast.And, np.logical_
 def template(name: str, dtype: np.dtype) -> str:
     """Return the code of a universal function in a loop of a type.
 
-    :raises TypeError: there is none.
+    :raises ParseError: there is none.
     """
     found = BY_KIND.get(dtype.kind, {}).get(name, UFUNCS.get(name))
     if found is None:
-        raise TypeError(f"numpy.{name} has no rule for operands of type {dtype}")
+        owner = "numpy" if hasattr(np, name) else "scipy.special"
+        raise ParseError(f"{owner}.{name} has no derivative here for operands of type {dtype}: no rule is known")
     return found
 
 

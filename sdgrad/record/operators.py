@@ -25,6 +25,7 @@ from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.checks import fail, require
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
+from sdgrad.record.functions.joining import by_subscript
 from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
 from sdgrad.record.functions.table import (
     FUNCTIONS,
@@ -146,6 +147,8 @@ class RecordingOperators(Operators):
     # -- expressions
     def item(self, owner: Any, index: Any) -> Any:
         owner = self.inner(owner)
+        if (owner is np.r_ or owner is np.c_) and holds_recorded(index):
+            return by_subscript(owner, index)
         return item(owner, own(index)) if is_recorded(owner) else self.inner(owner[index])
 
     def free(self, name: str, value: Any) -> Any:

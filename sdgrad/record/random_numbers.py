@@ -32,7 +32,7 @@ def check_random(function: Any, args: tuple, kwargs: dict[str, Any], reads: Read
         seed = [*args, *kwargs.values()]
         if not seed or all(s is None for s in seed):
             raise ParseError(f"{full_name(function)} without a seed {HINT}")
-    owner = getattr(function, "__self__", None)
+    owner = np.random.mtrand._rand if function is np.random.seed else getattr(function, "__self__", None)
     if not isinstance(owner, KINDS):
         return
     if getattr(function, "__name__", "") == "seed" and args and args[0] is not None:

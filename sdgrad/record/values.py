@@ -240,6 +240,17 @@ def is_known(value: Any) -> bool:
     return not isinstance(value, Number) and (not isinstance(value, Array) or value.known is not None)
 
 
+def _compared(ufunc: np.ufunc) -> Callable:
+    """Return a comparison that leaves texts, None and functions to Python: they are equal to no number."""
+
+    def compare(a: Any, b: Any) -> Any:
+        if b is None or isinstance(b, (str, bytes)) or callable(b):
+            return NotImplemented
+        return RULES.ufunc(ufunc, "__call__", (a, b), {})
+
+    return compare
+
+
 def _times(a: Any, b: Any) -> Any:
     """Return a product, of which either order is the same; an integer repeats a list, a tuple or a text."""
     if isinstance(b, (list, tuple, str)) and isinstance(a, Number) and a.dtype.kind in "iu":
@@ -281,6 +292,8 @@ def _operators() -> None:
     Recorded.__mul__ = Recorded.__rmul__ = _times  # type: ignore[attr-defined,operator]
     for name, ufunc in compared.items():
         setattr(Recorded, f"__{name}__", forward(ufunc))
+    for name, ufunc in (("eq", np.equal), ("ne", np.not_equal)):
+        setattr(Recorded, f"__{name}__", _compared(ufunc))
     for name, ufunc in one.items():
         setattr(Recorded, f"__{name}__", lambda a, ufunc=ufunc: RULES.ufunc(ufunc, "__call__", (a,), {}))
     for kind in (Number, Array):

@@ -44,11 +44,11 @@ def test_what_is_still_there_costs_nothing():
 
 
 def test_what_is_overwritten_is_kept():
-    """Five trips, four elements a trip, and the branch's array: in bytes, as a number and as a formula."""
+    """Five trips, four elements a trip: in bytes, as a number and as a formula."""
     found = sdgrad.explain(overwritten, X)
     assert hows(found) & {STORED, UNDONE}
     sizes = {v.formula: v.size for v in found.tape}
-    assert sizes == {"5 * 4 * 8 bytes": 160, "6 * 8 bytes": 48} and found.bytes_kept == 208
+    assert sizes == {"5 * 4 * 8 bytes": 160} and found.bytes_kept == 160
     loop = next(s for s in found.statements if s.primal[0].startswith("loop"))
     assert "backwards" in loop.schedule
 

@@ -45,7 +45,7 @@ def writes(x, y):
     x[0] = 0.0
 
 
-MODES = ["least", "all", "none", ["h"], ["h", "z"]]
+MODES = ["least", "all", "none", ["h"], ["h", "t"]]
 
 
 @pytest.mark.parametrize("tapes", MODES, ids=str)
@@ -76,7 +76,7 @@ def test_less_is_kept_where_values_are_computed_again():
     for tapes in ("least", "all", "none"):
         _, tape = sdgrad.grad(time_steps, requires=["x"], tapes=tapes)[0](X[:, 0], 50)
         sizes[tapes] = tape.nbytes
-    assert sizes["none"] == 8 < sizes["least"] <= sizes["all"]  # the number of trips
+    assert sizes["none"] <= 8 < sizes["least"] <= sizes["all"]  # the number of trips
 
 
 def test_several_forwards_before_a_backward():

@@ -1,7 +1,5 @@
 """Derivatives that NumPy-style programs call, compared with the same programs in JAX."""
 
-import warnings
-
 import dace
 import jax
 import jax.numpy as jnp
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.errors import NotScalarError, ParseError
+from sdgrad.errors import NotScalarError
 
 WEIGHTS = np.array([2.0, 1.0, 0.5, 0.3])
 W, X = np.linspace(0.1, 0.9, 4), np.linspace(-0.5, 1.0, 4)
@@ -255,17 +253,16 @@ def of_a_size_that_is_data(w, x):
 
 
 @pytest.mark.parametrize(
-    "program, error, words",
-    [
-        (of_open_size, ParseError, ("'w' of loss", "(N)", "numbers")),
-        (of_a_function_of_its_own, ParseError, ("sdgrad.grad(own)", "global", "line")),
-        (of_an_array, NotScalarError, ("vector", "vjp")),
-        (pulled_back, ParseError, ("sdgrad.vjp", "hessian")),
-        (of_a_size_that_is_data, ParseError, ("'n' of of_the_first", "number")),
-    ],
+    "program", [of_open_size.f, of_a_function_of_its_own, pulled_back, of_a_size_that_is_data], ids=lambda f: f.__name__
 )
-def test_refusals(program, error, words):
-    with warnings.catch_warnings(), pytest.raises(error) as caught:
-        warnings.simplefilter("ignore")
-        sdgrad.grad(program)(W.copy(), X.copy())
-    assert all(word in str(caught.value) for word in words), str(caught.value)
+def test_against_differences(program):
+    """Of DaCe's symbols, of a function in the function, pulled back, and for a size that is data."""
+    x = np.array([2.5, *X[1:]])
+    found = sdgrad.grad(program)(W.copy(), x)
+    for k, step in enumerate(1e-5 * np.eye(W.size)):
+        assert abs(found[k] - (program(W + step, x) - program(W - step, x)) / 2e-5) < 1e-7
+
+
+def test_arrays_have_no_gradient():
+    with pytest.raises(NotScalarError, match="vector(.|\n)*vjp"):
+        sdgrad.grad(of_an_array)(W.copy(), X.copy())

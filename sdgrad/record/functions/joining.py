@@ -322,3 +322,20 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     own = [count if e == d else m for e, m in enumerate(a.tensor.shape)]
     order = np.insert(np.arange(n), where, n + np.arange(count))
     return rearranged(concatenate([a, astype(broadcast_to(more, own), a.dtype)], d), d, order)
+
+
+def by_subscript(joiner: Any, parts: Any) -> Any:
+    """Return what ``np.r_[..]`` and ``np.c_[..]`` make of recorded parts."""
+    given = parts if isinstance(parts, tuple) else (parts,)
+    if any(isinstance(p, str) for p in given):
+        raise ParseError("np.r_ and np.c_ with a text among the parts are not recorded: use np.concatenate")
+    arrays = [np.r_[p] if isinstance(p, slice) else p for p in given]
+    return column_stack(arrays) if joiner is np.c_ else concatenate([atleast_1d(p) for p in arrays])
+
+
+@rule(np.diag_indices_from)
+def diag_indices_from(arr: Any) -> Any:
+    a = array(arr)
+    if a.ndim < 2 or len(set(a.tensor.shape)) != 1:
+        raise ValueError("input array must be at least 2-d, with all dimensions of equal length")
+    return np.diag_indices(a.shape[0], a.ndim)
