@@ -36,7 +36,7 @@ from sdgrad.record.elements import Dim, Element, Index, element, typeclass
 from sdgrad.record.frames import converted_frames
 from sdgrad.record.reads import Content, Reads
 from sdgrad.record.restart import Hints, Restart
-from sdgrad.record.runs import Assigned, Run
+from sdgrad.record.runs import Assigned, Run, element_of
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import DATA, Array, Number, Origin, Storage, is_positive
 from sdgrad.symbolic import code
@@ -239,7 +239,7 @@ class Recorder(Builder):
             return sym(known.symbol)
         name = self.names.fresh(stem)
         self.symbols[name] = dace.int64
-        self.append(SymbolAssign(name, self.value(number), dace.int64, self.where()))
+        self.append(SymbolAssign(name, element_of(self, number) or self.value(number), dace.int64, self.where()))
         if number.loaded is not None:
             self.assigned[number.loaded] = Assigned.now(self, name, number.loaded[0])
         return sym(name)

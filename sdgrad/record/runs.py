@@ -6,8 +6,9 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
-from sdgrad.program.tree import Instr, Source
+from sdgrad.program.tree import Instr, Load, Source, Value
 from sdgrad.record.values import Number
+from sdgrad.symbolic import code
 
 
 @dataclass
@@ -41,3 +42,15 @@ class Assigned:
     def holds(self, recorder: Any) -> bool:
         """True if it is still the element's value in what is recorded now."""
         return self.block is recorder.blocks[-1] and self.version == recorder.versions[self.container]
+
+
+def element_of(recorder: Any, number: Number) -> Value | None:
+    """Return the element of an array that a number is, if that is what it was, at subscripts that are symbols."""
+    if number.name is None or number.loaded is None:
+        return None
+    root, container, place = number.loaded
+    known = {s.name for e in place for s in e.free_symbols} <= recorder.symbols.keys()
+    if not known or root in recorder.run.stored or (container, place) not in recorder.run.loaded:
+        return None
+    name = recorder.names.fresh("c")
+    return Value((Load(name, container, place),), code.name(name))
