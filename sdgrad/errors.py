@@ -89,7 +89,11 @@ class CaptureError(SdgradError):
 
 
 class ParseError(SdgradError):
-    """The frontend cannot turn a function into a graph."""
+    """A function cannot be turned into a program."""
+
+
+class UnboundVariable(ParseError, UnboundLocalError):
+    """A name has no value that can be used, or another one in each arm of a condition that only a run decides."""
 
 
 class CompilationFailed(SdgradError):

@@ -9,12 +9,13 @@ import numpy as np
 
 from sdgrad.convert.lowering import RESULT
 from sdgrad.convert.operators import Handler, Names, State
+from sdgrad.errors import ParseError
 from sdgrad.program.tree import Branch, Node
 from sdgrad.record.carried import Cell, Unusable, is_array, is_number, leaves, rebuilt, same, structure
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
-from sdgrad.record.values import DATA
+from sdgrad.record.values import DATA, Number
 
 MISSING = object()
 
@@ -60,7 +61,7 @@ class RecordedBranch(Handler):
         if changed := self.python.changed():
             if self.origin and DATA not in self.origin:  # but on a counter, or on an argument
                 raise self.recorder.hints.fix(self.origin)
-            raise TypeError(
+            raise ParseError(
                 f"a {changed} is changed in an arm of a condition that only a run knows: bind the name to a new one in "
                 "each arm, or use an array"
             )
@@ -100,7 +101,7 @@ class RecordedBranch(Handler):
 
     def _cells(self, name: str, ends: list[Any], written: list[bool]) -> Any:
         if structure(ends[0]) != structure(ends[1]):
-            return Unusable(f"'{name}' has another form in each arm of the condition in line {self.where.line}")
+            return Unusable(f"{_called(name)} has another form in each arm of the condition in line {self.where.line}")
         parts = [self._cell(name, pair, written) for pair in zip(*map(leaves, ends), strict=True)]
         return rebuilt(ends[0], iter(parts))
 
@@ -112,13 +113,14 @@ class RecordedBranch(Handler):
             if self.origin and DATA not in self.origin:
                 raise self.recorder.hints.fix(self.origin)
             return Unusable(
-                f"'{name}' is {_told(pair[0])} or {_told(pair[1])}: that depends on the condition in line "
+                f"{_called(name)} is {_told(pair[0])} or {_told(pair[1])}: that depends on the condition in line "
                 f"{self.where.line}"
             )
         try:
-            cell = Cell.of(self.recorder, pair, ONLY_DATA, name)
+            origin = self.origin.union(*(p.origin for p in pair if isinstance(p, Number)))
+            cell = Cell.of(self.recorder, pair, origin or ONLY_DATA, name)
         except ValueError as error:
-            return Unusable(f"'{name}' has, depending on the condition in line {self.where.line}, the {error}")
+            return Unusable(f"{_called(name)} has, depending on the condition in line {self.where.line}, the {error}")
         alive = [k for k, e in enumerate(self.ends) if e is not None]
         for k, value, own in zip(alive, pair, written, strict=True):
             with self.recorder.inside(self.blocks[k]):
@@ -135,3 +137,8 @@ def _told(value: Any) -> str:
     if is_array(value) or is_number(value):
         return "a number" if is_number(value) else "an array"
     return repr(value) if isinstance(value, (str, type(None))) else f"a {type(value).__name__}"
+
+
+def _called(name: str) -> str:
+    """Return how an error calls a name."""
+    return "what is returned" if name == RESULT else f"'{name}'"

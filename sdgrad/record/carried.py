@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.errors import UnboundVariable
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.table import own
 from sdgrad.record.indexing import as_array
@@ -24,7 +25,7 @@ class Unusable:
 
     def refuse(self, *args: Any, **kwargs: Any) -> Any:
         """Raise the error that says why there is no value."""
-        raise UnboundLocalError(self._reason)
+        raise UnboundVariable(self._reason)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__array") or name == "_reason":

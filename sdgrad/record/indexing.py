@@ -199,7 +199,9 @@ def _bound(recorder: Recorder, value: Any, extent: Dim) -> Any:
     if isinstance(value, Array):
         value = item(value, ())
     if isinstance(value, Number):
-        return recorder.symbol(value)
+        bound = recorder.symbol(value)
+        below = recorder.symbolic(-bound - 1, value.origin)
+        return bound + extent if isinstance(below, Number) and is_positive(below) else bound
     whole = value.__index__()
     return sympy.Integer(whole) + (extent if whole < 0 else 0)
 

@@ -20,7 +20,7 @@ from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing
-from sdgrad.record.values import Array, Number, is_positive, is_recorded
+from sdgrad.record.values import DATA, Array, Number, is_positive, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
@@ -59,7 +59,11 @@ class WrittenOutWhile(PythonWhile):
             yield
 
     def leave(self, state: State) -> None:
-        if any(is_recorded(state.get(f)) for f in self.flags):
+        flags = [v for v in (state.get(f) for f in self.flags) if is_recorded(v)]
+        origin = frozenset().union(*(v.origin for v in flags if isinstance(v, Number)))
+        if origin and DATA not in origin:
+            raise flags[0].recorder.hints.fix(origin)
+        if flags:
             raise ParseError(
                 "this loop has to be written out, and only a run knows when it stops: its body changes lists or other "
                 "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
