@@ -15,7 +15,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.linalg import inv, square
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import matmul
-from sdgrad.record.functions.reductions import count_nonzero, largest, smallest, total
+from sdgrad.record.functions.reductions import count_nonzero, largest, root, smallest, total
 from sdgrad.record.functions.shapes import reshape
 from sdgrad.record.functions.table import array, known, rule
 from sdgrad.record.values import Array, Number
@@ -34,7 +34,7 @@ def _sizes(x: Any) -> Array:
 def _euclidean(x: Any, axes: Any, keepdims: bool) -> Any:
     a = array(x)
     a = a if a.dtype.kind == "f" else _sizes(a)
-    return apply(np.sqrt, [total(apply(np.square, [a]), axes, keepdims=keepdims)])
+    return root(total(apply(np.square, [a]), axes, keepdims=keepdims))
 
 
 def _vector_norm(x: Any, order: Any, axes: Any, keepdims: bool) -> Any:

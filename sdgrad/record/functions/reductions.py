@@ -174,7 +174,12 @@ def var(
 
 def std(*args: Any, **kwargs: Any) -> Any:
     """Return the root of the variance, with the same arguments."""
-    return apply(np.sqrt, [var(*args, **kwargs)])
+    return root(var(*args, **kwargs))
+
+
+def root(squares: Any) -> Any:
+    """Return the root of a sum of squares: at zero it has the derivative zero, which a root alone has not."""
+    return apply(np.hypot, [apply(np.sqrt, [squares]), 0.0])
 
 
 std.__signature__ = inspect.signature(var)  # type: ignore[attr-defined]
