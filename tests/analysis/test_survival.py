@@ -93,12 +93,12 @@ def until(A):
 
 INDEX = np.arange(8)
 CASES = [
-    (forwards, (X,), {"A[i_0]"}),
-    (backwards, (X,), {"A[i_0]"}),
-    (ahead, (X,), {"A[i_0]", "A[i_0 + 1]"}),
-    (every_other, (X,), {"A[i_0]"}),
-    (two_sweeps, (X,), {"A[i_0]", "A[i_0 - 1]"}),
-    (triangle, (X,), {"A[i_0]"}),
+    (forwards, (X,), {"A[i]"}),
+    (backwards, (X,), {"A[i]"}),
+    (ahead, (X,), {"A[i]", "A[i + 1]"}),
+    (every_other, (X,), {"A[i]"}),
+    (two_sweeps, (X,), {"A[i]", "A[i - 1]"}),
+    (triangle, (X,), {"A[i]"}),
     (upper_half, (X,), set()),
 ]
 
@@ -118,10 +118,10 @@ def test_writes_that_destroy_are_plain_data():
     program = program_of(ahead, X)
     memory = Memory.of(program)
     (path, leaf) = next((p, n) for p, n in nodes_with_paths(program.body) if isinstance(n, Leaf) and n.stores)
-    load = next(x for x in leaf.loads if str(x.index[0]) == "i_0 + 1")
+    load = next(x for x in leaf.loads if str(x.index[0]) == "i + 1")
     (write,) = memory.clobbers(memory.element(load, leaf, memory.places[path]))
     assert (write.path, write.container) == (path, "A")
-    assert str(memory.relation(write)) == "{ [v_i_0] -> [e0 = v_i_0] : 0 <= v_i_0 <= 6 }"
+    assert str(memory.relation(write)) == "{ [v_i] -> [e0 = v_i] : 0 <= v_i <= 6 }"
 
 
 @pytest.mark.parametrize("name", ["vadv", "nbody"])
