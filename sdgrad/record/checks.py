@@ -17,6 +17,7 @@ from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import RULES, Number
 from sdgrad.runtime.call.checks import Checks
+from sdgrad.symbolic.expr import sym
 
 WHOLE = np.dtype(np.int64)
 
@@ -61,11 +62,17 @@ def agree(recorder: Recorder, *shapes: Sequence[Any]) -> None:
         wide = [n for n in extents if n != 1]
         first = next((n for n in wide if isinstance(n, int)), wide[0] if wide else 1)
         for other in wide:
-            if isinstance(other, int) or sympy.expand(sympy.sympify(first) - other) == 0:
+            if isinstance(other, int) or sympy.expand(_plain(first) - _plain(other)) == 0:
                 continue
             sizes = (n if isinstance(n, int) else recorder.symbolic(n, ONLY_DATA) for n in (first, other))
             told = f"operands of sizes {first} and {other}, which only a run knows: they are not equal"
             require(recorder, apply(np.equal, list(sizes)), ValueError(told))
+
+
+def _plain(extent: Any) -> sympy.Expr:
+    """Return an extent over symbols that are equal if their names are: some come with assumptions."""
+    expr = sympy.sympify(extent)
+    return expr.xreplace({s: sym(s.name) for s in expr.free_symbols})
 
 
 RULES.agree = agree

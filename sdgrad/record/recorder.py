@@ -235,11 +235,14 @@ class Recorder(Builder):
         """Return an integer as an expression over symbols; one that only a run knows is assigned to a new one."""
         if number.expr is not None:
             return number.expr
+        if number.assigned is not None and any(b is number.assigned[1] for b in self.blocks):
+            return sym(number.assigned[0])
         if (known := self.assigned.get(number.loaded)) is not None and known.holds(self):
             return sym(known.symbol)
         name = self.names.fresh(stem)
         self.symbols[name] = dace.int64
         self.append(SymbolAssign(name, element_of(self, number) or self.value(number), dace.int64, self.where()))
+        number.assigned = (name, self.blocks[-1])
         if number.loaded is not None:
             self.assigned[number.loaded] = Assigned.now(self, name, number.loaded[0])
         return sym(name)

@@ -134,6 +134,7 @@ class Number(Recorded):
 
     __slots__ = (
         "__weakref__",
+        "assigned",
         "condition",
         "dtype",
         "expr",
@@ -165,6 +166,7 @@ class Number(Recorded):
         self.expr, self.name, self.tensor = expr, name, tensor
         self.loaded: Any = None  # the element of an array that it is as it stands
         self.label: str | None = None  # the variable that it is bound to
+        self.assigned: tuple[str, list] | None = None  # the symbol it was assigned to, and the block that has that
         self.condition: ast.expr | None = None  # what it tests of symbols
         self.outer: Number | None = None  # what it is in the recording around this one
 
