@@ -98,7 +98,7 @@ class Cell:
         if not any(is_array(x) for x in examples):
             tensor = recorder.declare("carried", (), wide)
             recorder.labels[tensor.container] = name
-            weak = all(x.weak if isinstance(x, Number) else type(x) in WEAK for x in examples)
+            weak = wide in WEAK.values() and all(_is_weak(x) for x in examples)
             return Cell(recorder, Number(recorder, wide, weak, origin, tensor=tensor))
         shapes = {x.tensor.shape if isinstance(x, Array) else np.shape(x) for x in examples}
         if len(shapes) > 1:
@@ -122,6 +122,11 @@ class Cell:
             return
         fill(self.value, value if is_recorded(value) or np.ndim(value) == 0 else as_array(self.recorder, value))
         self.value.storage.stale = ""
+
+
+def _is_weak(value: Any) -> bool:
+    """True of numbers that take the type of their partner."""
+    return value.weak if isinstance(value, Number) else type(value) in WEAK
 
 
 def same(a: Any, b: Any) -> bool:
