@@ -125,7 +125,7 @@ CHANGES = {
     "destination-forwarding": lambda own, other: str(other) != str(own),
     "broadcast-elimination": lambda own, other: str(other) != str(own),
     "split-sums": lambda own, other: str(other) != str(own),
-    "dead-stores": lambda own, other: count(other, Store) > count(own, Store),
+    "dead-stores": lambda own, other: str(other) == str(own),  # of graphs: recorded functions have none here
     "unrolled-sums": lambda own, other: str(other) != str(own),
     "scatter-to-gather": lambda own, other: str(other) != str(own),
     "reshape-views": lambda own, other: str(other) != str(own),
