@@ -224,9 +224,10 @@ class Table(nn.Module):
         return x * self.table[: x.shape[0]]
 
 
-def test_arrays_that_nobody_gives_are_refused():
+@pytest.mark.parametrize("closure", [{"w": np.arange(4.0)}, {}], ids=["given", "missing"])
+def test_arrays_of_the_closure_of_a_graph(closure):
     class Hidden:
-        """An object that becomes a graph with an argument of its own, and names no array for it."""
+        """An object that becomes a graph with an argument of its own."""
 
         def __sdfg__(self, *args):
             sdfg = dace.SDFG("hidden")
@@ -245,12 +246,15 @@ def test_arrays_that_nobody_gives_are_refused():
             return ["a"], []
 
         def __sdfg_closure__(self, reevaluate=None):
-            return {"w": np.ones(4)}
+            return closure
 
     hidden = Hidden()
 
     def f(a):
         return np.sum(hidden(a))
 
+    if closure:
+        assert np.array_equal(sdgrad.grad(f)(np.ones(4)), closure["w"])
+        return
     with pytest.raises(ParseError, match="neither an argument nor an array of the closure"):
         sdgrad.grad(f)(np.ones(4))
