@@ -6,14 +6,11 @@ import dace
 import pytest
 from treetext import program
 
-from sdgrad.errors import DifferentiationError, NameNotFound, UnsupportedNode
-from sdgrad.lift.custom_regions import close_calls, custom_call
-from sdgrad.lift.jumps import Jump
-from sdgrad.lift.views import Env
+from sdgrad.errors import DifferentiationError
+from sdgrad.lift.custom_regions import close_calls
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.custom_rule import CustomRule
-from sdgrad.program.names import Names
-from sdgrad.program.tree import Program, Source
+from sdgrad.program.tree import Program
 
 SOURCE = """
     argument x: float64[8]
@@ -111,29 +108,3 @@ def test_a_symbol_that_the_region_assigns_and_others_use_is_refused():
 def test_programs_without_calls_stay():
     before = program(SOURCE)
     assert close_calls(before, lambda p: p) is before
-
-
-def environment() -> tuple[dace.SDFG, Env]:
-    sdfg = dace.SDFG("graph")
-    _, desc = sdfg.add_array("x", [8], dace.float64)
-    sdfg.add_symbol("n", dace.int64)
-    env = Env(Names(), {}, {})
-    env.declare("x", desc)
-    return sdfg, env
-
-
-def test_a_rule_gets_the_variables_that_it_asks_for():
-    rule = CustomRule("twice", None, vjp=lambda x, n, grad_x: None)
-    call = custom_call(rule, (), *environment(), Source())
-    assert list(call.variables) == ["x"] and list(call.symbols) == ["n"]
-
-
-def test_an_unknown_variable_is_refused():
-    rule = CustomRule("twice", None, vjp=lambda z: None)
-    with pytest.raises(NameNotFound, match="variable of 'twice'"):
-        custom_call(rule, (), *environment(), Source())
-
-
-def test_a_jump_out_of_a_region_is_refused():
-    with pytest.raises(UnsupportedNode, match="a jump out of the region of twice"):
-        custom_call(CustomRule("twice", None), (Jump("break"),), *environment(), Source())
