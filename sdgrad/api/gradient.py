@@ -214,13 +214,7 @@ class GradFunction(CalledInPrograms):
         call = Call.of(self.f, args, kwargs)
         if call.nests:
             own = self.of_leaves(call)
-            found = own(*call.arguments.values())
-
-            nested = call.builder(self.wrt, cast(Sequence[str], own.wrt))
-
-            def build(results: Any) -> Any:
-                return (results[0], nested(results[1])) if self.with_value else nested(results)
-
+            found, build = own(*call.arguments.values()), self._nesting(call, own)
             self.prepared.nest(self.f, args, kwargs, own.prepared, call, build)
             return build(found)
         arguments = call.arguments
@@ -258,8 +252,12 @@ class GradFunction(CalledInPrograms):
 
     def whole(self, call: Call, own: GradFunction, results: Sequence[Any]) -> Any:
         """Return results for leaves as this function returns them."""
-        nested = call.builder(self.wrt, cast(Sequence[str], own.wrt))(results[self.with_value :])
-        return (results[0], nested) if self.with_value else nested
+        return self._nesting(call, own)((results[0], results[1:]) if self.with_value else results)
+
+    def _nesting(self, call: Call, own: GradFunction) -> Callable[[Any], Any]:
+        """Return the function that puts results for leaves in the nests of a call's arguments."""
+        nested = call.builder(self.wrt, cast(Sequence[str], own.wrt))
+        return lambda results: (results[0], nested(results[1])) if self.with_value else nested(results)
 
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
         """Return the shapes of the results, () for numbers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import MethodType
+from types import CellType, MethodType
 from typing import Any
 
 from dace.frontend.python.parser import DaceProgram
@@ -44,6 +44,15 @@ def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[
         raise ArgumentError(f"{name_of(f)}: {error}{hint}") from None
     bound.apply_defaults()
     return dict(bound.arguments)
+
+
+def is_filled(cell: CellType) -> bool:
+    """True if the cell of a function has a content by now."""
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
 
 
 def hashable(f: Any) -> Any:

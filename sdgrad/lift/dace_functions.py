@@ -11,6 +11,7 @@ import numpy as np
 from dace import data as dt
 from dace import dtypes, symbolic
 
+from sdgrad.convert.callables import is_filled
 from sdgrad.runtime.call.marshalling import as_array, check, solve_symbols
 from sdgrad.symbolic.expr import free_names
 
@@ -32,7 +33,7 @@ def needs_dace(f: Any) -> bool:
 def known_names(function: FunctionType) -> dict[str, Any]:
     """Return what the global and the enclosing names of a function are bound to."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    return {**function.__globals__, **{n: c.cell_contents for n, c in cells.items() if _is_filled(c)}}
+    return {**function.__globals__, **{n: c.cell_contents for n, c in cells.items() if is_filled(c)}}
 
 
 def check_arguments(f: Any, arguments: Mapping[str, Any]) -> None:
@@ -67,17 +68,21 @@ def sized(function: FunctionType, sizes: Mapping[str, int]) -> FunctionType:
     """Return a function in which DaCe's symbols are numbers, also in annotations of its arguments."""
     if not sizes:
         return function
+    numbers = {n: sizes[v.name] for n, v in known_names(function).items() if _has_size(v, sizes)}
     cells = [
-        CellType(sizes[n]) if n in sizes and isinstance(known_names(function).get(n), symbolic.symbol) else cell
+        CellType(numbers[n]) if n in numbers else cell
         for n, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     ]
-    symbols = {n: sizes[n] for n, v in function.__globals__.items() if isinstance(v, symbolic.symbol) and n in sizes}
-    own = {**function.__globals__, **symbols}
-    found = FunctionType(function.__code__, own, function.__name__, function.__defaults__, tuple(cells) or None)
+    names = {**function.__globals__, **numbers}
+    found = FunctionType(function.__code__, names, function.__name__, function.__defaults__, tuple(cells) or None)
     found.__kwdefaults__, found.__qualname__ = function.__kwdefaults__, function.__qualname__
     found.__module__ = function.__module__
     found.__annotations__ = {n: a for n, a in inspect.get_annotations(function).items() if not _is_open(a)}
     return found
+
+
+def _has_size(value: Any, sizes: Mapping[str, int]) -> bool:
+    return isinstance(value, symbolic.symbol) and value.name in sizes
 
 
 def _annotated(function: FunctionType) -> dict[str, dt.Data]:
@@ -88,14 +93,6 @@ def _annotated(function: FunctionType) -> dict[str, dt.Data]:
 def _is_open(annotation: Any) -> bool:
     """True of a type of arrays with symbols in its shape."""
     return isinstance(annotation, dt.Array) and bool(free_names(*annotation.shape))
-
-
-def _is_filled(cell: CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def _names(code: CodeType) -> set[str]:

@@ -15,7 +15,7 @@ from sdgrad.record.carried import Cell, Unusable, is_array, is_number, leaves, r
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
-from sdgrad.record.values import DATA, Number
+from sdgrad.record.values import Number, can_be_fixed
 
 MISSING = object()
 
@@ -59,7 +59,7 @@ class RecordedBranch(Handler):
 
     def leave(self, state: State) -> None:
         if changed := self.python.changed():
-            if self.origin and DATA not in self.origin:  # but on a counter, or on an argument
+            if can_be_fixed(self.origin):
                 raise self.recorder.hints.fix(self.origin)
             raise ParseError(
                 f"a {changed} is changed in an arm of a condition that only a run knows: bind the name to a new one in "
@@ -110,7 +110,7 @@ class RecordedBranch(Handler):
         if same(*pair):
             return pair[0]
         if not all(is_number(p) or is_array(p) for p in pair):
-            if self.origin and DATA not in self.origin:
+            if can_be_fixed(self.origin):
                 raise self.recorder.hints.fix(self.origin)
             return Unusable(
                 f"{_called(name)} is {_told(pair[0])} or {_told(pair[1])}: that depends on the condition in line "

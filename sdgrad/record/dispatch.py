@@ -36,7 +36,7 @@ from sdgrad.record.indexing import expanded, view
 from sdgrad.record.restart import Restart
 from sdgrad.record.selected import Selected, applied, called
 from sdgrad.record.stores import accumulate
-from sdgrad.record.values import DATA, RULES, Array, Number
+from sdgrad.record.values import RULES, Array, Number, can_be_fixed
 
 REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
 TRUTHS = {np.logical_and: np.all, np.logical_or: np.any}
@@ -167,7 +167,7 @@ def _content(value: Any, what: str) -> Any:
         return value
     if value.outer is not None:
         return _content(value.outer, what)
-    if DATA in value.origin or not value.origin:
+    if not can_be_fixed(value.origin):
         raise _unless_frozen(value, what)
     raise value.recorder.hints.fix(value.origin)
 
@@ -185,7 +185,7 @@ def unreadable(value: Any, what: str) -> Exception:
 
 def text(value: Any, how: str) -> str:
     """Return what ``print`` shows of a recorded value."""
-    if isinstance(value, Number) and how and DATA not in value.origin and value.origin:
+    if isinstance(value, Number) and how and can_be_fixed(value.origin):
         return format(_content(value, "text"), how)
     if isinstance(value, Array) and value.known is not None:
         return format(value.known, how) if not how else str(value.known)

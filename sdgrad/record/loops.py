@@ -20,7 +20,7 @@ from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing
-from sdgrad.record.values import DATA, Array, Number, is_positive, is_recorded
+from sdgrad.record.values import Array, Number, can_be_fixed, is_positive, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
@@ -61,7 +61,7 @@ class WrittenOutWhile(PythonWhile):
     def leave(self, state: State) -> None:
         flags = [v for v in (state.get(f) for f in self.flags) if is_recorded(v)]
         origin = frozenset().union(*(v.origin for v in flags if isinstance(v, Number)))
-        if origin and DATA not in origin:
+        if can_be_fixed(origin):
             raise flags[0].recorder.hints.fix(origin)
         if flags:
             raise ParseError(

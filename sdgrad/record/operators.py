@@ -58,7 +58,7 @@ from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
 from sdgrad.record.stores import store
 from sdgrad.record.truth import joined, scalar
-from sdgrad.record.values import DATA, RULES, Array, Number, is_recorded
+from sdgrad.record.values import RULES, Array, Number, can_be_fixed, is_recorded
 
 STANDARD = sysconfig.get_path("stdlib")
 ITERABLES = (Array, range, Range, Paired, Reversed)
@@ -260,8 +260,9 @@ class RecordingOperators(Operators):
         if is_library_function(function) and (holds_recorded(args) or holds_recorded(kwargs)):
             if all_known([args, kwargs]):
                 return wrapped(function(*content(args), **content(kwargs)))
-            origins = set().union(*(x.origin for x in (*args, *kwargs.values()) if isinstance(x, Number)))
-            if origins and DATA not in origins and not any(isinstance(x, Array) for x in (*args, *kwargs.values())):
+            given = (*args, *kwargs.values())
+            origins = frozenset().union(*(x.origin for x in given if isinstance(x, Number)))
+            if can_be_fixed(origins) and not any(isinstance(x, Array) for x in given):
                 raise self.recorder.hints.fix(origins)
             raise refused(function)
         check_random(function, args, kwargs, self.recorder.reads)

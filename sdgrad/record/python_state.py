@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.convert.callables import is_filled
 from sdgrad.record.values import is_recorded
 
 MOST = 10_000  # objects that are looked at
@@ -53,21 +54,13 @@ def _content(value: Any) -> Any:
     if isinstance(value, dict):
         return dict(value)
     if isinstance(value, FunctionType):
-        return [c.cell_contents for c in value.__closure__ or () if _filled(c)]
+        return [c.cell_contents for c in value.__closure__ or () if is_filled(c)]
     if isinstance(value, MethodType):
         return [value.__self__]
     module = type(value).__module__.partition(".")[0]
     if hasattr(value, "__dict__") and module not in ("sdgrad", "numpy", "dace", "builtins"):
         return dict(vars(value))
     return None
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def _same(now: Any, before: Any) -> bool:

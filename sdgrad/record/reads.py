@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import CellType
 from typing import Any, Literal
 
 import numpy as np
 
+from sdgrad.convert.callables import is_filled
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import STAMP
 from sdgrad.record.values import is_recorded
@@ -180,9 +180,8 @@ class Reads:
     def cells_of(self, function: Any) -> None:
         """Note what the cells of a function from outside hold."""
         for cell in function.__closure__ or ():
-            value = _content(cell)
-            if value is not NOTHING:
-                self.add(cell, None, "cell", value)
+            if is_filled(cell):
+                self.add(cell, None, "cell", cell.cell_contents)
 
     def path(self, array: np.ndarray) -> Read | None:
         """Return how an array was reached."""
@@ -193,10 +192,3 @@ def _same(now: Any, before: Any) -> bool:
     if isinstance(now, dict):
         return now.keys() == before.keys() and all(now[k] is before[k] for k in now)
     return len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True))
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return NOTHING

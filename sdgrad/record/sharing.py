@@ -39,8 +39,7 @@ class Sharing:
         for where, pair in hints.shared:
             if where == site and places.keys() >= pair:
                 first, second = (places[p] for p in pair)
-                first.partners.add(second)
-                second.partners.add(first)
+                first.meet(second)
         for where, place in hints.stale:
             if where == site and place in places:
                 places[place].stale = OLD
@@ -71,8 +70,7 @@ class Sharing:
         new = set()
         for pair, first, second in pairs:
             if second not in first.partners and first is not second:
-                first.partners.add(second)
-                second.partners.add(first)
+                first.meet(second)
                 if self.places.keys() >= pair:  # both are there when a trip begins
                     new.add((self.site, frozenset(pair)))
         if new - self.hints.shared:

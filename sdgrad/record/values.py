@@ -52,9 +52,13 @@ class Storage:
     def share(self, other: Storage) -> None:
         """Note that Python may have one array where this is a copy of another one, or the other way round."""
         for partner in (other, *other.partners):
-            if partner is not self:
-                self.partners.add(partner)
-                partner.partners.add(self)
+            self.meet(partner)
+
+    def meet(self, other: Storage) -> None:
+        """Note that Python may have one array where there are these two."""
+        if other is not self:
+            self.partners.add(other)
+            other.partners.add(self)
 
     def may_be(self, other: Storage) -> bool:
         """True if Python may have one array where there are two."""
@@ -235,6 +239,11 @@ class Array(Recorded):
 def is_recorded(value: Any) -> TypeGuard[Number | Array]:
     """True of recorded arrays and numbers."""
     return isinstance(value, Recorded)
+
+
+def can_be_fixed(origin: Origin) -> bool:
+    """True if what a number came from can be known beforehand: arguments and trips of loops, and no data."""
+    return bool(origin) and DATA not in origin
 
 
 def is_known(value: Any) -> bool:

@@ -119,8 +119,7 @@ class Call:
 
     def nested(self, wrt: Wrt, values: Mapping[str, Any]) -> Any:
         """Return what belongs to leaves in the nests of their arguments; None where there is nothing."""
-        found = tuple(self.nest(n, values) for n in arguments_of(wrt, self.f, self.order))
-        return found if several(wrt) else found[0]
+        return self.builder(wrt, tuple(values))(tuple(values.values()))
 
     def nest(self, name: str, values: Mapping[str, Any]) -> Any:
         """Return what belongs to the leaves of one argument."""

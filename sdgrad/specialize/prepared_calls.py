@@ -102,13 +102,11 @@ class PreparedCalls:
                     return found
         return MISSING
 
-    def remember(self, args: tuple, kwargs: Mapping[str, Any], prepared: Prepared) -> None:
+    def remember(self, kinds: Kinds, prepared: Prepared) -> None:
         """Keep a prepared call for later ones like it."""
-        _, kinds = _kinds(args, kwargs)
-        if kinds is not None:
-            row = self.known.setdefault(kinds, [])
-            row.insert(0, prepared)
-            del row[MOST:]
+        row = self.known.setdefault(kinds, [])
+        row.insert(0, prepared)
+        del row[MOST:]
 
     def prepare(
         self,
@@ -126,10 +124,11 @@ class PreparedCalls:
         :param ones: arguments of the program that are seeds.
         :param results: arguments of the program that are results, with their shapes.
         """
-        if isinstance(f, Derived) or _kinds(args, kwargs)[1] is None:
+        passed, kinds = _kinds(args, kwargs)
+        if isinstance(f, Derived) or kinds is None:
             return
         order, defaults = _arranged(f, args, kwargs)
-        leaves = (*_kinds(args, kwargs)[0], *defaults)
+        leaves = (*passed, *defaults)
         closure = {n: v.again if isinstance(v, Read) else v for n, v in signature.closure.items()}
         given = [leaves[k] for k in order.values()]
         direct = Direct.of(program, list(order), given, ones, results, closure)
@@ -138,10 +137,9 @@ class PreparedCalls:
         fixed = fixed_arguments(f, dict(zip(order, given, strict=True)))
         guards = [*signature.guards, *_of_defaults(f, defaults)]
         values = {order[n]: v for n, v in fixed.items() if not isinstance(v, (bool, str))}
-        passed = tuple((k, v) for k, v in values.items() if k < len(leaves) - len(defaults))
-        watch = replace(Watch.of(guards), fixed=passed)
+        watch = replace(Watch.of(guards), fixed=tuple((k, v) for k, v in values.items() if k < len(passed)))
         plain = not defaults and list(order.values()) == list(range(len(leaves)))
-        self.remember(args, kwargs, Prepared(direct, watch, build, None if plain else tuple(order.values()), defaults))
+        self.remember(kinds, Prepared(direct, watch, build, None if plain else tuple(order.values()), defaults))
 
     def nest(
         self, f: Callable, args: tuple, kwargs: Mapping[str, Any], inner: PreparedCalls, call: Call, build: Callable
@@ -151,10 +149,10 @@ class PreparedCalls:
         :param build: makes the results from those of that function.
         """
         of_leaves = tuple(call.arguments.values())
-        kinds = _kinds(of_leaves, {})[1]
-        if kinds is None or not inner.known.get(kinds):
+        inner_kinds, kinds = _kinds(of_leaves, {})[1], _kinds(args, kwargs)[1]
+        if inner_kinds is None or kinds is None or not inner.known.get(inner_kinds):
             return
-        own = inner.known[kinds][0]
+        own = inner.known[inner_kinds][0]
         order, defaults = _arranged(f, args, kwargs)
         positions = list(order.values())
         places = range(len(of_leaves)) if own.order is None else own.order
@@ -162,7 +160,7 @@ class PreparedCalls:
         watch = replace(own.watch, fixed=fixed, others=(*own.watch.others, *_of_defaults(f, defaults)))
         whole = tuple(positions[k] for k in places)
         made = Prepared(own.direct, watch, lambda results: build(own.build(results)), whole, defaults)
-        self.remember(args, kwargs, made)
+        self.remember(kinds, made)
 
 
 def _kinds(args: tuple, kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Kinds | None]:

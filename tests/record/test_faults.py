@@ -131,40 +131,13 @@ def test_complex_numbers_as_arguments():
     assert value == pytest.approx(0.7 * abs(0.3 + 0.1j)) and slope == pytest.approx(abs(0.3 + 0.1j))
 
 
-# -- the same array by two names, from trip to trip
-def after_its_loop(x):
-    v = np.sin(x)
-    for i in range(3):
-        w = v[1:]
-        if i == 1:
-            v = np.cos(x)
-    w[0] = 3.0 * x[1]
-    return np.sum(v * v) + np.sum(w)
-
-
-def after_a_loop_that_is_left(x):
-    v = np.sin(x)
-    for i in range(3):
-        w = v[1:]
-        if x[i] > 1.0:
-            break
-        v = np.cos(x * i)
-    v[2] = 7.0 * x[0]
-    return np.sum(w * w)
-
-
+# -- arrays of two names: those that are refused are in test_errors.py
 def exchanged(x):
     a, b = np.sin(x), np.cos(x)
     for k in range(4):
         a[k] = b[k] * x[k]
         a, b = b, a
     return np.sum(a * x) + np.sum(b)
-
-
-@pytest.mark.parametrize("f", [after_its_loop, after_a_loop_that_is_left])
-def test_one_array_of_two_names_is_refused(f):
-    with pytest.raises(ParseError, match="the same as one that was written"):
-        sdgrad.grad(f)(X)
 
 
 def test_exchanged_arrays_are_two():
