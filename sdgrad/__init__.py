@@ -30,6 +30,7 @@ from sdgrad.api.vmap import vmap
 from sdgrad.config import config
 from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.program.custom_rule import custom_jvp, custom_region, custom_vjp
+from sdgrad.record.callbacks import pure_callback
 from sdgrad.record.functions.detached import detach, stop_gradient
 from sdgrad.runtime.call.result_pool import free_memory
 from sdgrad.runtime.compile.precompiled_header import prepare
@@ -81,6 +82,7 @@ __all__ = [
     "linearize",
     "load",
     "prepare",
+    "pure_callback",
     "register_backward",
     "register_scalar_rule",
     "select_backward",

@@ -29,6 +29,7 @@ from sdgrad.machine.model import Machine
 PREFIX = "SDGRAD_"
 BlasKind = Literal["openblas", "mkl", "none"]
 DeviceKind = Literal["cpu", "gpu"]
+VerifyKind = Literal["auto", "always", "never"]
 _switches: tuple[str, ...] = ()
 _watchers: dict[str, Callable[[Any], None]] = {}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -59,6 +60,11 @@ class Config:
 
     progress: bool = True
     """Say in a line what is being made of a function once that takes more than two seconds, in a terminal."""
+
+    verify: VerifyKind = "auto"
+    """Compare the results of the first call of a function, for each kind of arguments, with what Python and NumPy
+    compute, and raise :class:`~sdgrad.errors.VerificationError` if they differ: ``"auto"``, where that takes less than
+    a second or so, ``"always"``, however long it takes, or ``"never"``."""
 
     checked: bool = False
     """Find changes of arrays between a forward call and the backward calls that use its tape."""
@@ -209,6 +215,7 @@ _CHECKS = {
     "debug": _check_flag,
     "progress": _check_flag,
     "device": _choice("device", get_args(DeviceKind)),
+    "verify": _choice("verify", get_args(VerifyKind)),
     "checked": _check_flag,
     "without": _check_passes,
     "machine": _check_machine,

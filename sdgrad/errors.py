@@ -96,6 +96,10 @@ class UnboundVariable(ParseError, UnboundLocalError):
     """A name has no value that can be used, or another one in each arm of a condition that only a run decides."""
 
 
+class VerificationError(SdgradError):
+    """A compiled program computes something else than the user's function (``config.verify``)."""
+
+
 class CompilationFailed(SdgradError):
     """The C++ compiler is missing or refuses the generated code."""
 

@@ -346,6 +346,20 @@ def test_detach():
     assert np.allclose(sdgrad.grad(f)(X), X * X)
 
 
+def test_python_called_at_run_time():
+    """``pure_callback`` calls Python from compiled code, with a derivative of the user's."""
+
+    table = sdgrad.pure_callback(lambda x: np.interp(x, Y, Y**2), X, vjp=lambda g, x: g * np.interp(x, Y, 2 * Y))
+    assert np.allclose(sdgrad.grad(lambda x: np.sum(table(x)))(X), np.interp(X, Y, 2 * Y))
+
+
+def test_results_compared_with_numpy():
+    """The first call compares values with NumPy's, and names the statement that differs (``config.verify``)."""
+
+    with sdgrad.config.override(verify="always"), pytest.raises(sdgrad.errors.VerificationError):
+        sdgrad.compile_forward(lambda a: 1.0 / a)(0.0)
+
+
 # Modes and derived quantities
 
 

@@ -154,12 +154,15 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
     :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
     :param wrt: as there.
     :returns: a callable with ``f``'s parameters, for arguments of the same shapes and dtypes.
+    :raises ArgumentError: it calls Python functions of this process (:func:`~sdgrad.pure_callback`).
     """
     question = value_and_grad(f, wrt)
     assert isinstance(question, GradFunction)
     arguments = bind_arguments(f, args, kwargs)
     signature, names, output, request = question.question(arguments)
     program = signature.gradient(request).program
+    if program.library.calls_python:
+        raise ArgumentError(f"{name_of(f)} calls Python at run time: it cannot be saved or exported")
     normalized = signature.program
     layout = Layout(
         name_of(f),

@@ -16,6 +16,7 @@ from sdgrad.runtime.call.device_arrays import placed, run
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
 from sdgrad.specialize.signature import Signature
+from sdgrad.specialize.verification import verified
 
 
 def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
@@ -63,7 +64,8 @@ class ForwardFunction:
         memory, models = placed(call.arguments)
         signature = Signature.of(self.f, models, memory is not None)
         program = signature.primal()
-        found = run(program, signature.arguments(call.arguments), memory, self.inplace)
+        given = signature.arguments(call.arguments)
+        found = verified(signature, call.arguments, lambda: run(program, given, memory, self.inplace))
         results = tuple(signature.output_value(o, found, call.arguments) for o in signature.outputs)
         if not self.inplace and memory is None:
             shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))

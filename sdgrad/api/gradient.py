@@ -27,6 +27,7 @@ from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tape
 from sdgrad.specialize.nested_calls import CalledInPrograms
 from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
 from sdgrad.specialize.signature import CompiledGradient, Derived, Signature, identity
+from sdgrad.specialize.verification import verified
 
 
 def value_and_grad(
@@ -225,7 +226,8 @@ class GradFunction(CalledInPrograms):
         seed = {
             seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
         }
-        found = program({**signature.arguments(arguments), **seed}, self.inplace, memory)
+        given = {**signature.arguments(arguments), **seed}
+        found = verified(signature, arguments, lambda: program(given, self.inplace, memory))
         simple = not self.inplace and self.unused != "none" and list(present) == names
         if simple and memory is None:
             results: dict[str, tuple[int, ...]] = {output: ()} if self.with_value else {}

@@ -25,6 +25,7 @@ from sdgrad.specialize.nested_calls import spliced
 from sdgrad.specialize.pushed import Pushed
 from sdgrad.specialize.signature import Signature
 from sdgrad.specialize.transpose import linear_map
+from sdgrad.specialize.verification import verified
 
 
 @short
@@ -59,7 +60,8 @@ def jvp(
     request = Request(tuple(present), outputs, accumulate=False)
     program = signature.tangent(request)
     named = {tangent_name(n, signature.program): t for n, t in present.items()}
-    found = run(program, {**signature.arguments(arguments), **named}, memory)
+    taken = {**signature.arguments(arguments), **named}
+    found = verified(signature, arguments, lambda: run(program, taken, memory))
     values = tuple(signature.output_value(o, found, arguments) for o in outputs)
     dots = tuple(signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in outputs)
     return signature.nested(values), signature.nested(dots)

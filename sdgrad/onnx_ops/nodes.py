@@ -26,7 +26,6 @@ from onnx import defs
 
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx_ops import session
-from sdgrad.onnx_ops.calls import calling
 from sdgrad.onnx_ops.lower import lower
 from sdgrad.onnx_ops.registry import Operation, plain_domain
 from sdgrad.optimize import optimize
@@ -36,6 +35,7 @@ from sdgrad.program.tree import Program, Source, lasting
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined, dim
 from sdgrad.record.tensors import Tensor
+from sdgrad.runtime.compile.python_call import calling
 from sdgrad.symbolic.expr import free_names as symbols_of
 from sdgrad.symbolic.expr import to_expr
 
@@ -79,7 +79,7 @@ class ExpandOnnxruntime(ExpandTransformation):
         made = {n: c for n, c in zip(proto.output, gives, strict=True) if n}
         text = session.described(model, types, found)
         outs = {e.src_conn: sdfg.arrays[e.data.data] for e in state.out_edges(node)}
-        return calling(node.label, text, descs, {made[n]: outs[made[n]] for n, _, _ in found})
+        return calling(node.label, session.__name__, text, descs, {made[n]: outs[made[n]] for n, _, _ in found})
 
 
 def _numbers(desc: dt.Data) -> tuple[tuple[int, ...], np.dtype]:

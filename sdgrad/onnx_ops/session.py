@@ -1,16 +1,14 @@
 """Run operators by onnxruntime from inside a compiled program: one session for each node.
 
-The generated code calls :func:`run` through Python's C interface, with the addresses of the operands. The node, with
-types and shapes, is part of the code, so that a compiled program needs nothing but this module.
+The generated code calls :func:`run` with the addresses of the operands. The node, with types and shapes, is part of the
+code, so that a compiled program needs nothing but this module.
 """
 
 from __future__ import annotations
 
 import base64
-import ctypes
 import functools
 import json
-import threading
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -20,41 +18,13 @@ from onnx import shape_inference
 
 from sdgrad.onnx_ops.registry import Operation
 from sdgrad.record.elements import Declined
+from sdgrad.runtime.compile.python_call import array_at, failed
 
-CALL = r"""
-struct sdgrad_python {{
-    int state = PyGILState_Ensure();
-    ~sdgrad_python() {{ PyGILState_Release(state); }}
-}} gil;
-void* module = PyImport_ImportModule("sdgrad.onnx_ops.session");
-void* found = module ? PyObject_CallMethod(module, "run", "s({ins})({outs})", {text}{addresses}) : nullptr;
-if (!found) PyErr_Print();
-Py_DecRef(found);
-Py_DecRef(module);
-"""
-DECLARED = """
-extern "C" {
-int PyGILState_Ensure();
-void PyGILState_Release(int);
-void* PyImport_ImportModule(const char*);
-void* PyObject_CallMethod(void*, const char*, const char*, ...);
-void Py_DecRef(void*);
-void PyErr_Print();
-}
-"""
 NEWEST_IR = 10  # of the file format: one that every onnxruntime reads
-_failure = threading.local()
 
 Types = Mapping[str, tuple[tuple[int, ...], np.dtype]]  # of operands, by their names in the model
 Results = Sequence[tuple[str, tuple[int, ...], np.dtype]]
 Described = Sequence[tuple[str, tuple[int, ...], str]]  # name in the model, shape, dtype
-
-
-def failure() -> Exception | None:
-    """Return what went wrong in this thread's last call of a program, once."""
-    found = getattr(_failure, "error", None)
-    _failure.error = None
-    return found
 
 
 def described(model: onnx.ModelProto, types: Types, results: Results) -> str:
@@ -71,18 +41,16 @@ def names_of(text: str) -> tuple[list[str], list[str]]:
 
 
 def run(text: str, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
-    """Run a node on arrays at these addresses. An error is kept for :func:`failure`; the results are NaN or zero."""
+    """Run a node on arrays at these addresses."""
     _, takes, gives = _parsed(text)
-    targets = [_array(address, shape, dtype) for address, (_, shape, dtype) in zip(outputs, gives, strict=True)]
+    targets = [array_at(address, shape, dtype) for address, (_, shape, dtype) in zip(outputs, gives, strict=True)]
     try:
         session = _session(text)
-        feed = {n: _array(a, s, d) for a, (n, s, d) in zip(inputs, takes, strict=True)}
+        feed = {n: array_at(a, s, d) for a, (n, s, d) in zip(inputs, takes, strict=True)}
         for target, value in zip(targets, session.run([n for n, _, _ in gives], feed), strict=True):
             target[...] = value
     except Exception as error:  # noqa: BLE001 (it must not pass through C)
-        _failure.error = error
-        for target in targets:
-            target[...] = np.nan if target.dtype.kind == "f" else 0
+        failed(error, targets)
     return True
 
 
@@ -107,13 +75,6 @@ def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-
-
-def _array(address: int, shape: Sequence[int], dtype: str) -> np.ndarray:
-    kind = np.dtype(dtype)
-    count = int(np.prod(shape, dtype=np.int64))
-    memory = (ctypes.c_char * (count * kind.itemsize)).from_address(address)
-    return np.ndarray(tuple(shape), kind, memory)  # type: ignore[arg-type]
 
 
 def one_node(op: Operation, types: Types, known: Mapping[str, np.ndarray]) -> tuple[onnx.ModelProto, Results]:

@@ -163,15 +163,26 @@ class Builder:
 
         :param operands: what it reads, by connector; contiguous copies are made where they are needed.
         """
+        found = self.declare("t", shape, dtype)
+        self.call_into(node, operands, {result: found})
+        return found
+
+    def call_into(
+        self, node: nd.CodeNode, operands: Mapping[str, Tensor], results: Mapping[str, Tensor], reason: str = ""
+    ) -> None:
+        """Record a node that the engine does not look into.
+
+        :param operands: what it reads, by connector; contiguous copies are made where they are needed.
+        :param results: what it writes all of, by connector.
+        :param reason: why it has no derivative.
+        """
         memory = {c: self.placed(x) for c, x in operands.items()}
         memory = {c: x if x.place is None else self.copy(x) for c, x in memory.items()}
-        found = self.declare("t", shape, dtype)
         inputs, outputs = (
             {c: whole_region(x.container, self.containers[x.container].shape) for c, x in at.items()}
-            for at in (memory, {result: found})
+            for at in (memory, results)
         )
-        self.append(NodeCall(node, inputs, outputs, self.where()))
-        return found
+        self.append(NodeCall(node, inputs, outputs, self.where(), reason))
 
     # -- leaves
     @contextlib.contextmanager

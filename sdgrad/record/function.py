@@ -18,6 +18,7 @@ from sdgrad.program.naming import result_names
 from sdgrad.program.tree import Container, Program
 from sdgrad.record.carried import Unusable, is_array, is_number
 from sdgrad.record.elements import typeclass
+from sdgrad.record.escaped import over
 from sdgrad.record.functions.table import activate
 from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
@@ -79,11 +80,12 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     recorder.names.add(["__return", *arguments])
     given = {n: _argument(recorder, n, v) for n, v in arguments.items()}
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]
-    stack = activate(recorder)
+    stack, operators = activate(recorder), RecordingOperators()
     try:
-        results, form = _results(recorder, RecordingOperators().call_of(f, given))
+        results, form = _results(recorder, operators.call_of(f, given))
     finally:
         stack.pop()
+        over(operators)
     recorder.flush()
     recorder.reads.write_back()
     arrays = [n for n in (*own, *recorder.inputs) if n in recorder.containers]

@@ -25,6 +25,7 @@ from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.signature import Signature, Watching
+from sdgrad.specialize.verification import verified
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
 from sdgrad.tape.split import Halves, split
@@ -193,7 +194,9 @@ class Forward:
             memory, signature = None, Signature.of(self.f, arguments)
             known, request, programs = self.compiled(signature)
         initial = signature.arguments(arguments)
-        found = run(programs.forward, initial, memory, sizes=programs.sizes(initial))
+        found = verified(
+            signature, arguments, lambda: run(programs.forward, initial, memory, sizes=programs.sizes(initial))
+        )
         results = {n: signature.output_value(c, found, arguments) for n, c in known.items()}
         stamped = arguments.items() if config.checked else ()
         stamps = {n: _stamp(v) for n, v in stamped if isinstance(as_array(v), np.ndarray)}

@@ -23,7 +23,7 @@ from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.passes import Target
-from sdgrad.program.tree import Program, writes
+from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
 from sdgrad.record.nests import Form, identity, unflatten
 from sdgrad.record.reads import Read, Stamped
@@ -33,6 +33,7 @@ from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
 from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
 from sdgrad.specialize.compile_lock import making
+from sdgrad.specialize.plain_runs import nothing_compiled
 from sdgrad.specialize.progress import step
 
 
@@ -126,6 +127,9 @@ class Signature:
     form: Form | None = None
     numbers: frozenset[str] | None = None
     resident: bool = False  # arguments are in the memory of a GPU
+    recorded: bool = False  # a function of Python's that can be run as it stands
+    stepwise: bool = False  # with loops
+    verified: bool = False  # results have been compared with those of the function
     _primal: CompiledProgram | None = None
 
     @staticmethod
@@ -137,6 +141,7 @@ class Signature:
         key = Signature.key(f, arguments, resident)
         found = Signature.known(f, key)
         if found is None:
+            nothing_compiled()
             with making:
                 found = Signature.known(f, key)
                 if found is None:
@@ -209,7 +214,8 @@ class Signature:
         found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, _values(arguments))
         _fixed.setdefault(identity(f), set()).update(found.fixed)
         tree = in_normal_form(found.program, Target(python=True))
-        return Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
+        own = Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
+        return replace(own, recorded=True, stepwise=any(isinstance(n, Loop) for n in walk(found.program.body)))
 
     @property
     def outputs(self) -> tuple[str, ...]:

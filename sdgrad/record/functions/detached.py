@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -16,12 +16,11 @@ T = TypeVar("T")
 
 
 def stop_gradient(x: T) -> T:
-    """Return ``x`` itself, through which no derivative passes, in either mode and at any order.
+    """Return the value of ``x``, through which no derivative passes, in either mode and at any order.
 
-    In a function that is differentiated it is a value of its own: writing it does not change ``x``. Outside of one it
-    returns ``x``. :func:`detach` is the same under PyTorch's name.
+    It is a value of its own: writing it does not change ``x``. :func:`detach` is the same under PyTorch's name.
     """
-    return x
+    return cast(T, x.copy()) if isinstance(x, np.ndarray) else x
 
 
 detach = stop_gradient

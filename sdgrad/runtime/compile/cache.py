@@ -18,7 +18,7 @@ from dace import data as dt
 from sdgrad.config import config
 from sdgrad.errors import DeviceError
 from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.compile import nvcc
+from sdgrad.runtime.compile import nvcc, python_call
 from sdgrad.runtime.compile.array_address import address
 from sdgrad.runtime.compile.build import MOST_ARGUMENTS, Job, build, is_device
 from sdgrad.runtime.compile.compiler import compiler_name, flags
@@ -53,6 +53,7 @@ class Library:
         self._failure = getattr(library, "__dace_gpu_last_error", None)
         if self._failure is not None:
             self._failure.argtypes, self._failure.restype = [ctypes.c_void_p], ctypes.c_int
+        self.calls_python = hasattr(library, python_call.MARK)
         self._idle: list[ctypes.c_void_p] = []
 
     def __call__(self, values: Mapping[str, Any]) -> None:
@@ -79,7 +80,11 @@ class Library:
         if not state and self._failure is not None:
             raise DeviceError(f"{self.name} cannot be started: CUDA finds no GPU, or one without memory for it")
         try:
-            self._call(state, values)
+            if self.calls_python:
+                with python_call.calls():
+                    self._call(state, values)
+            else:
+                self._call(state, values)
         finally:
             self._idle.append(state)
         if self._failure is not None and (error := self._failure(state)):
