@@ -144,6 +144,7 @@ class Config:
                 DaceConfig.set("compiler", "cpu", "args", value=f"{arguments} -O{self.optimization_level}{defines}")
             DaceConfig.set("default_build_folder", value=str(self.cache_folder))
             DaceConfig.set("compiler", "lineinfo", value="none")  # expansions would look theirs up on the stack
+            DaceConfig.set("compiler", "unique_functions", value="none")  # or nested graphs are hashed
             DaceConfig.set("store_history", value=False)  # a copy of the graph before the first expansion
             DaceConfig.set("optimizer", "detect_control_flow", value=False)  # what is compiled here has its structure
             yield

@@ -14,8 +14,9 @@ from sdgrad.autodiff.request import Request
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.record.calls import works_inside
-from sdgrad.record.functions.table import active, holds_recorded, rule
+from sdgrad.record.functions.table import active, rule
 from sdgrad.record.shown import short
+from sdgrad.record.values import holds_recorded
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.arguments import Call

@@ -10,9 +10,10 @@ import numpy as np
 from sdgrad.api.forward import in_place
 from sdgrad.errors import ArgumentError
 from sdgrad.record.calls import works_inside
-from sdgrad.record.functions.table import active, holds_recorded, rule
+from sdgrad.record.functions.table import active, rule
 from sdgrad.record.nests import cotangents_of
 from sdgrad.record.shown import short
+from sdgrad.record.values import holds_recorded
 from sdgrad.runtime.call.device_arrays import dtype_of, is_resident, saved
 from sdgrad.runtime.call.marshalling import is_tensor, like
 from sdgrad.specialize.arguments import Call

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import weakref
+from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -15,9 +16,13 @@ OWN = "_sdgrad_function"
 _codes: weakref.WeakKeyDictionary[CodeType, CodeType | None] = weakref.WeakKeyDictionary()
 
 
+_inner: weakref.WeakSet[CodeType] = weakref.WeakSet()  # of functions that converted code defines
+
+
 def is_converted(f: FunctionType) -> bool:
     """True if a function is, or is defined inside of, a converted one."""
-    return OPERATORS in f.__code__.co_freevars or OPERATORS in f.__code__.co_cellvars
+    code = f.__code__
+    return OPERATORS in code.co_freevars or OPERATORS in code.co_cellvars or code in _inner
 
 
 def converted(f: FunctionType, operators: Any) -> FunctionType | None:
@@ -29,6 +34,7 @@ def converted(f: FunctionType, operators: Any) -> FunctionType | None:
     if code not in _codes:
         text = text_of(f)
         _codes[code] = _code(text, code) if text is not None else None
+        _inner.update(_defined_in(_codes[code]))
     new = _codes[code]
     if new is None:
         return None
@@ -56,6 +62,14 @@ def _code(text: Text, original: CodeType) -> CodeType:
     outer = next(c for c in compiled.co_consts if isinstance(c, CodeType))
     found = next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name in (OWN, "<lambda>"))
     return found.replace(co_name=original.co_name)
+
+
+def _defined_in(code: CodeType | None) -> Iterator[CodeType]:
+    """Yield the code of the functions that some code defines."""
+    for inner in code.co_consts if code is not None else ():
+        if isinstance(inner, CodeType):
+            yield inner
+            yield from _defined_in(inner)
 
 
 def copied(tree: Any) -> Any:

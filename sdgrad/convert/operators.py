@@ -231,6 +231,12 @@ class Operators:
     def store(self, owner: Any, index: Any, value: Any) -> None:
         owner[index] = value
 
+    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        setattr(owner, name, value)
+
+    def declares(self, names: Names) -> None:
+        """Take note of names that a function declares as global: it may bind them."""
+
     def update(self, word: str, value: Any, by: Any) -> Any:
         return UPDATED[word](value, by)
 
@@ -238,4 +244,4 @@ class Operators:
         self.store(owner, index, self.update(word, self.item(owner, index), by()))
 
     def update_attribute(self, word: str, owner: Any, name: str, by: Callable[[], Any]) -> None:
-        setattr(owner, name, self.update(word, self.attribute(owner, name), by()))
+        self.set_attribute(owner, name, self.update(word, self.attribute(owner, name), by()))

@@ -26,6 +26,7 @@ from sdgrad.convert.lowering import PREFIX, RESULT, lowered
 from sdgrad.convert.scopes import bound, captured, locals_of, own_nodes
 from sdgrad.convert.source import Definition
 from sdgrad.convert.trees import (
+    OPERATORS,
     attribute_of,
     binds,
     computes,
@@ -216,7 +217,7 @@ class Rewriter(ast.NodeTransformer):
             if names and (computes(node.value) or isinstance(node.value, ast.Tuple)):
                 node.value = self._operator("bound", constants(names), node.value, at=node.value)
             return node
-        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript | ast.Attribute):
             return self._stored(node.targets[0], node.value, node)
         value = self._fresh("value")
         out: list[ast.stmt] = [located(ast.Assign([named(value, ast.Store())], node.value), node)]
@@ -225,8 +226,8 @@ class Rewriter(ast.NodeTransformer):
         return out
 
     def _unpacked(self, target: ast.expr, value: ast.expr, at: ast.stmt) -> list[ast.stmt]:
-        """Return assignments of a value to a target that holds subscripts."""
-        if isinstance(target, ast.Subscript):
+        """Return assignments of a value to a target that holds subscripts or attributes."""
+        if isinstance(target, ast.Subscript | ast.Attribute):
             return [self._stored(target, value, at)]
         if is_plain(target):
             return [located(ast.Assign([target], value), at)]
@@ -244,7 +245,10 @@ class Rewriter(ast.NodeTransformer):
             out += self._unpacked(inner, named(part), at)
         return out
 
-    def _stored(self, target: ast.Subscript, value: ast.expr, at: ast.stmt) -> ast.stmt:
+    def _stored(self, target: ast.Subscript | ast.Attribute, value: ast.expr, at: ast.stmt) -> ast.stmt:
+        if isinstance(target, ast.Attribute):
+            owner, name = self.visit(target.value), ast.Constant(self._mangled(target.attr))
+            return located(ast.Expr(operator_call("set_attribute", owner, name, value)), at)
         place = (self.visit(target.value), self.visit(target.slice))
         return located(ast.Expr(operator_call("store", *place, value)), at)
 
@@ -273,7 +277,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Global(self, node: ast.Global) -> Any:
-        return node
+        return [node, located(ast.Expr(operator_call("declares", constants(node.names))), node)]
 
     # -- expressions
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -304,6 +308,8 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id in OF_A_FRAME:
             return node
         node.args = [self.visit(a) for a in node.args]
+        if isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == OPERATORS:
+            return node  # of ours already
         node.keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]
         new = operator_call("call", self.visit(node.func), *node.args)
         new.keywords = node.keywords

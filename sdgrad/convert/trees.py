@@ -13,8 +13,9 @@ OPERATORS = f"{PREFIX}operators"
 
 
 def is_plain(target: ast.expr) -> bool:
-    """True if an assignment to a target is left to Python: names and attributes."""
-    return not any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(target))
+    """True if an assignment to a target is left to Python: names."""
+    stores = (n for n in ast.walk(target) if isinstance(n, ast.Subscript | ast.Attribute))
+    return not any(isinstance(n.ctx, ast.Store) for n in stores)
 
 
 def computes(value: ast.expr) -> bool:

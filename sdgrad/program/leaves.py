@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from dace.symbolic import int_floor
@@ -37,6 +37,13 @@ def mentioned(instr: Instr) -> Set[str]:
         return instr.names
     names = free_names(*instr.index) | ({instr.guard} if instr.guard else set())
     return names | {instr.value} if isinstance(instr, Store) else names
+
+
+def defined_name(value: ast.expr, body: Sequence[Instr]) -> str | None:
+    """Return the name that a value is among the definitions of a body; None of symbols, parameters and expressions."""
+    if not isinstance(value, ast.Name):
+        return None
+    return next((value.id for i in reversed(body) if not isinstance(i, Store) and i.name == value.id), None)
 
 
 def rename_instr(instr: Instr, names: Mapping[str, str], symbols: Mapping[str, Expr]) -> Instr:

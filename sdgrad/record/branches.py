@@ -11,10 +11,12 @@ from sdgrad.convert.lowering import RESULT
 from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.errors import ParseError
 from sdgrad.program.tree import Branch, Node
-from sdgrad.record.carried import Cell, Unusable, is_array, is_number, leaves, rebuilt, same, structure
-from sdgrad.record.python_state import PythonState
+from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
+from sdgrad.record.outside import held_outside
+from sdgrad.record.python_state import Content, Held, PythonState, put
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
+from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import Number, can_be_fixed
 
 MISSING = object()
@@ -33,7 +35,8 @@ class RecordedBranch(Handler):
         self.ends: list[dict[str, Any] | None] = []
         self.blocks: list[list[Node]] = []
         self.values: dict[str, Any] = {}
-        self.python = PythonState.of(())
+        self.python = PythonState(())
+        self.changes: list[dict[int, Content]] = []  # of Python's objects, by the arms that do not raise
 
     def __iter__(self) -> Iterator[bool]:
         for arm in (True, False):
@@ -47,6 +50,7 @@ class RecordedBranch(Handler):
 
     def __exit__(self, *error: object) -> bool | None:
         if error[0] is not None and issubclass(error[0], ArmEnds):  # type: ignore[arg-type]
+            self.python.put_back(self.python.changes())
             self.ends.append(None)
             return True
         return None
@@ -54,17 +58,13 @@ class RecordedBranch(Handler):
     def enter(self, state: State) -> tuple:
         if self.before is None:
             self.before = {n: state.get(n, MISSING) for n in self.names}
-            self.python = PythonState.of(state.values())
+            self.python = PythonState.of(state, held_outside(self.recorder))
         return tuple(unbound(n, self.before[n]) for n in self.names)
 
     def leave(self, state: State) -> None:
-        if changed := self.python.changed():
-            if can_be_fixed(self.origin):
-                raise self.recorder.hints.fix(self.origin)
-            raise ParseError(
-                f"a {changed} is changed in an arm of a condition that only a run knows: bind the name to a new one in "
-                "each arm, or use an array"
-            )
+        changes = self.python.changes()
+        self.python.put_back(changes)
+        self.changes.append(changes)
         self.ends.append({n: state.get(n, MISSING) for n in self.names})
 
     def after(self, state: State) -> tuple:
@@ -83,7 +83,27 @@ class RecordedBranch(Handler):
                 self.values[name] = unbound(name, ends[0]) if one else unbound(name, MISSING)
             else:
                 self.values[name] = self._both(name, ends)
+        for k in sorted({k for changes in self.changes for k in changes}):
+            held = self.python.held[k]
+            put(held.owner, self._contents(held, [c.get(k, held.content) for c in self.changes]))
         self.recorder.append(self._node())
+
+    def _contents(self, held: Held, ends: list[Content]) -> Content:
+        """Return what an object holds after the branch if its arms leave it with different contents."""
+        if len(ends) == 1:
+            return ends[0]
+        if held.grows and ends[0].keys() != ends[1].keys():
+            if can_be_fixed(self.origin):
+                raise self.recorder.hints.fix(self.origin)
+            raise ParseError(
+                f"{held.path} has other entries, or another number of them, in each arm of the condition in line "
+                f"{self.where.line}, which only a run knows: let both arms add as many, or fill an array"
+            )
+        found: Content = {}
+        for key in {**ends[0], **ends[1]}:
+            pair = [held.entry(e, key, MISSING) for e in ends]
+            found[key] = pair[0] if same(*pair) else self._both(held.told(key), pair)
+        return found
 
     def _node(self) -> Branch:
         otherwise = ((None, tuple(self.blocks[1])),) if self.blocks[1] else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from dace import nodes as nd
 from sdgrad.lift.elementary import elementary
 from sdgrad.program.arrays import over_shape
 from sdgrad.program.inline import inline
-from sdgrad.program.leaves import as_loops
+from sdgrad.program.leaves import as_loops, defined_name
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     SCALAR,
@@ -200,8 +199,8 @@ class Builder:
 
     def let(self, value: Element, stem: str = "v") -> str:
         """Name a number of the leaf being recorded."""
-        if isinstance(value.code, ast.Name) and value.code.id in self.names:
-            return value.code.id
+        if (own := defined_name(value.code, self.body)) is not None:
+            return own
         name = self.names.fresh(stem)
         self.body.append(Let(name, value.code))
         return name

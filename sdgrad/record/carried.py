@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sdgrad.errors import UnboundVariable
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.table import own
 from sdgrad.record.indexing import as_array
 from sdgrad.record.recorder import WEAK, Recorder
 from sdgrad.record.stores import fill
 from sdgrad.record.values import Array, Number, Origin, Storage, is_recorded
-
-
-class Unusable:
-    """Stand for a name without a value that can be used: every use says why."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    def refuse(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise the error that says why there is no value."""
-        raise UnboundVariable(self._reason)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__array") or name == "_reason":
-            raise AttributeError(name)
-        return self.refuse()
-
-    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
-    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
-    __array_ufunc__ = __array_function__ = __array__ = __str__ = __format__ = refuse
 
 
 def is_number(value: Any) -> bool:
@@ -97,14 +76,14 @@ class Cell:
         wide = np.dtype(dtype) if dtype is not None else common(examples)
         if not any(is_array(x) for x in examples):
             tensor = recorder.declare("carried", (), wide)
-            recorder.labels[tensor.container] = name
+            recorder.labels[tensor.container] = _stem(name)
             weak = wide in WEAK.values() and all(_is_weak(x) for x in examples)
             return Cell(recorder, Number(recorder, wide, weak, origin, tensor=tensor))
         shapes = {x.tensor.shape if isinstance(x, Array) else np.shape(x) for x in examples}
         if len(shapes) > 1:
             raise ValueError(f"shapes {' and '.join(map(str, shapes))}")
         tensor = recorder.declare("carried", shapes.pop(), wide)
-        recorder.labels[tensor.container] = name
+        recorder.labels[tensor.container] = _stem(name)
         return Cell(recorder, Array(recorder, Storage(tensor.container, None, recorder.blocks[-1], None), tensor))
 
     def put(self, value: Any) -> None:
@@ -122,6 +101,11 @@ class Cell:
             return
         fill(self.value, value if is_recorded(value) or np.ndim(value) == 0 else as_array(self.recorder, value))
         self.value.storage.stale = ""
+
+
+def _stem(name: str) -> str:
+    """Return a variable's name, or the way to an attribute or an entry, as a name in a program."""
+    return re.sub(r"\W+", "_", name).strip("_") or "carried"
 
 
 def _is_weak(value: Any) -> bool:

@@ -14,10 +14,11 @@ import sympy
 from sdgrad.program.naming import STATUS
 from sdgrad.record.elementwise import apply, compute
 from sdgrad.record.recorder import ONLY_DATA, Recorder
+from sdgrad.record.restart import Fits
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import RULES, Number
+from sdgrad.record.values import RULES, Number, is_positive
 from sdgrad.runtime.call.checks import Checks
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import free_names, sym
 
 WHOLE = np.dtype(np.int64)
 
@@ -75,7 +76,24 @@ def _plain(extent: Any) -> sympy.Expr:
     return expr.xreplace({s: sym(s.name) for s in expr.free_symbols})
 
 
-RULES.agree = agree
+def within(recorder: Recorder, bound: Any, extent: Any) -> None:
+    """Record that the bound of a slice, which only a run knows, lies in its array: NumPy would cut it off."""
+    if not isinstance(bound, Number) or _plain(extent - bound.expr).is_nonnegative and is_positive(bound):
+        return
+    counts, names = recorder.hints.counts, free_names(bound.expr, extent)
+    if names <= counts.keys():
+        fits = Fits(bound.expr, extent, tuple((s, counts[s][0]) for s in sorted(names)))
+        if not fits.holds({name: value for name, value in counts.values()}):
+            raise recorder.hints.fix({("argument", counts[s][0]) for s in names})
+        recorder.hints.fits[str(fits)] = fits
+        return
+    size = extent if isinstance(extent, int) else recorder.symbolic(extent, ONLY_DATA)
+    inside = apply(np.logical_and, [apply(np.greater_equal, [bound, 0]), apply(np.less_equal, [bound, size])])
+    told = f"a slice that only a run knows begins or ends outside of its {extent} elements"
+    require(recorder, inside, IndexError(told))
+
+
+RULES.agree, RULES.within = agree, within
 
 
 def take_over(recorder: Recorder, checks: Checks, status: Tensor) -> None:

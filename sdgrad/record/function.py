@@ -16,7 +16,7 @@ from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import sizes_of
 from sdgrad.program.naming import result_names
 from sdgrad.program.tree import Container, Program
-from sdgrad.record.carried import Unusable, is_array, is_number
+from sdgrad.record.carried import is_array, is_number
 from sdgrad.record.elements import typeclass
 from sdgrad.record.escaped import over
 from sdgrad.record.functions.table import activate
@@ -24,12 +24,15 @@ from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
 from sdgrad.record.nests import Form, flatten
 from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.outside import Place
 from sdgrad.record.recorder import ONLY_DATA, Recorder
-from sdgrad.record.restart import Hints, Restart
+from sdgrad.record.restart import Fits, Hints, Restart
 from sdgrad.record.shown import located
 from sdgrad.record.stores import fill
 from sdgrad.record.tensors import Tensor
+from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import Array, Number, Origin, Storage, is_recorded
+from sdgrad.symbolic.expr import free_names
 
 MOST_RECORDINGS = 200
 
@@ -43,6 +46,8 @@ class Recording:
     :param guards: what was read outside of the function, and has to be the same for the program to be the right one.
     :param form: the nest in which the results come; None if the function returns nothing.
     :param numbers: the results that are numbers.
+    :param fits: what has to hold of integer arguments.
+    :param changed: what the function binds outside of itself, with what was bound before.
     """
 
     program: Program
@@ -51,6 +56,8 @@ class Recording:
     guards: tuple[Any, ...] = ()
     form: Form | None = None
     numbers: frozenset[str] = frozenset()
+    changed: tuple[Place, ...] = ()
+    fits: tuple[Fits, ...] = ()
 
 
 def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
@@ -82,17 +89,23 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]
     stack, operators = activate(recorder), RecordingOperators()
     try:
-        results, form = _results(recorder, operators.call_of(f, given))
+        results, form = _results(recorder, operators.call_of(f, given), given)
+        recorder.flush()
+        recorder.reads.write_back()
+        changed = recorder.outside_places.finish(recorder.reads)
+    except BaseException:
+        recorder.outside_places.put_back()
+        raise
     finally:
         stack.pop()
         over(operators)
-    recorder.flush()
-    recorder.reads.write_back()
     arrays = [n for n in (*own, *recorder.inputs) if n in recorder.containers]
     program = labelled(recorder, recorder.program([*arrays, *results]))
     numbers = frozenset(n for n, rank in results.items() if not rank)
     guards = recorder.reads.guards()
-    return Recording(program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers)
+    return Recording(
+        program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers, changed, tuple(hints.fits.values())
+    )
 
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:
@@ -113,6 +126,7 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
     weak = type(value) in (int, float, complex)
     if type(value) is int or isinstance(value, np.int64):
         symbol = recorder.symbol(_scalar(recorder, name, np.dtype(np.int64), weak, origin), f"{name}_value")
+        recorder.hints.counts[str(symbol)] = (name, int(value))
         return Number(recorder, np.int64, weak, origin, expr=symbol)
     return _scalar(recorder, name, np.asarray(value).dtype, weak, ONLY_DATA)
 
@@ -126,8 +140,28 @@ def _scalar(recorder: Recorder, name: str, dtype: np.dtype, weak: bool, origin: 
     return Number(recorder, dtype, weak, origin, tensor=Tensor(recorder, name, (), dtype))
 
 
-def _results(recorder: Recorder, found: Any) -> tuple[dict[str, int], Form | None]:
-    """Write what the function returned to the program's results, and return their ranks by name, and their form."""
+def _check_size(recorder: Recorder, array: Array, given: Mapping[str, Any]) -> None:
+    """Start again with integer arguments fixed that decide the size of a result.
+
+    :raises ParseError: only a run knows it.
+    """
+    own = {n for v in given.values() if isinstance(v, Array) for d in v.tensor.shape for n in free_names(d)}
+    sizes = {n for d in array.tensor.shape for n in free_names(d)} - own
+    decide = {str(v.expr): n for n, v in given.items() if isinstance(v, Number) and v.expr is not None}
+    if sizes and decide:
+        raise recorder.hints.fix({("argument", decide[s]) for s in sizes & decide.keys() or decide})
+    if sizes:
+        raise ParseError(
+            f"{recorder.name} returns an array of shape ({', '.join(map(str, array.tensor.shape))}), which only a run "
+            "knows: return what is computed of it, or write it into an array of a known size"
+        )
+
+
+def _results(recorder: Recorder, found: Any, given: Mapping[str, Any]) -> tuple[dict[str, int], Form | None]:
+    """Write what the function returned to the program's results, and return their ranks by name, and their form.
+
+    :param given: the arguments, as they are recorded.
+    """
     if found is None:
         return {}, None
     values, form = flatten(found)
@@ -140,6 +174,7 @@ def _results(recorder: Recorder, found: Any) -> tuple[dict[str, int], Form | Non
         value = recorder.adopt(value) if is_recorded(value) else value
         if isinstance(value, (Array, np.ndarray)):
             array = as_array(recorder, value)
+            _check_size(recorder, array, given)
             tensor = recorder.declare(name, array.tensor.shape, array.dtype, argument=True)
             fill(Array(recorder, Storage(name, None, recorder.blocks[0], None), tensor), array)
         else:

@@ -191,6 +191,9 @@ def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]
         return start, len(range(start, stop, step)), step
     defaults = (ZERO, extent) if step > 0 else (extent - 1, sympy.Integer(-1))
     start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
+    for value, bound in zip(given, (start, stop), strict=True):
+        if isinstance(value, Number) and len(recorder.blocks) == 1 and not recorder.arms:
+            RULES.within(recorder, recorder.symbolic(bound, value.origin), extent)
     count = stop - start if step == 1 else int_floor(stop - start + step - (1 if step > 0 else -1), step)
     return dim(start), dim(sympy.expand(count) if step == 1 else count), step
 

@@ -16,10 +16,13 @@ from sdgrad.program.tree import SCALAR, Branch, Load, Loop, Node, Value
 from sdgrad.record.branches import MISSING, unbound
 from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
 from sdgrad.record.elementwise import common
+from sdgrad.record.indexing import readable
+from sdgrad.record.outside import held_outside
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing
+from sdgrad.record.slots import Slots
 from sdgrad.record.values import Array, Number, can_be_fixed, is_positive, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
@@ -83,6 +86,7 @@ class RecordedLoop(Handler):
     """Record the body of a loop once."""
 
     recorded = sets = True
+    runs = False  # at least once, for certain
 
     def __init__(self, recorder: Recorder, target: str, flags: Names, head: Names, names: Names, later: Names) -> None:
         self.recorder, self.flags, self.head, self.names, self.later = recorder, flags, head, names, later
@@ -105,14 +109,19 @@ class RecordedLoop(Handler):
 
     # -- the beginning of the body
     def enter(self, state: State) -> tuple:
+        names = self.names
+        self.slots = Slots.of(self.site, self.recorder.hints, PythonState.of(state, held_outside(self.recorder)))
+        state = {**state, **self.slots.values()}
+        self.names, self.head, self.later = ((*n, *self.slots.known) for n in (names, self.head, self.later))
         self.before = {n: state.get(n, MISSING) for n in self.names}
-        self.python = PythonState.of(state.values())
         for name in self.names:
             self.begin[name] = self._begin(name, self.before[name])
+        self.slots.begin(self.begin)
         self.sharing = Sharing.of(self.site, self.recorder.hints, self.cells, state)
         self.recorder.flush()
         self.recorder.blocks.append(self.body)
-        return tuple(unbound(n, self.begin[n]) for n in self.names)
+        self.own_names = names
+        return tuple(unbound(n, self.begin[n]) for n in names)
 
     def _begin(self, name: str, value: Any) -> Any:
         """Return what a name is at the beginning of a trip: its memory, if trips hand it on."""
@@ -136,8 +145,9 @@ class RecordedLoop(Handler):
 
     # -- the end of the body
     def leave(self, state: State) -> None:
-        if self.python.changed():
+        if self.slots.is_more_changed():
             raise self.written_out()
+        state = {**state, **self.slots.values()}
         ends = {n: state.get(n, MISSING) for n in self.names}
         self._check_constants(ends)
         updates = [u for n in self.names if n not in self.flags for u in self._updates(n, ends[n])]
@@ -148,8 +158,11 @@ class RecordedLoop(Handler):
             if not same(state.get(flag, False), False):
                 self._stop(flag, state[flag])
         self.end()
+        if self.runs:
+            self.sharing.runs(self.cells, ends)
         for name in self.names:
             self.values[name] = self._value(name, ends[name])
+        self.slots.bind(self.values)
 
     def end(self) -> None:
         """Close the body, and record the loop."""
@@ -221,6 +234,7 @@ class RecordedLoop(Handler):
         apart = []
         for cell, value in updates:
             if isinstance(value, Array) and id(value.storage) in mine:
+                readable(value)
                 value = self.recorder.array(self.recorder.copy(value.tensor))
             apart.append((cell, value))
         numbers = [(c, v) for c, v in apart if isinstance(c.value, Number)]
@@ -271,7 +285,7 @@ class RecordedLoop(Handler):
         return rebuilt(like, iter(parts))
 
     def after(self, state: State) -> tuple:
-        return tuple(self.values[n] for n in self.names)
+        return tuple(self.values[n] for n in self.own_names)
 
 
 def _shape(value: Any) -> tuple:
@@ -290,6 +304,8 @@ class RecordedFor(RecordedLoop):
     ) -> None:
         super().__init__(recorder, target, flags, head, names, later)
         self.trips = trips
+        if type(trips.start) is int and type(trips.stop) is int:
+            self.runs = len(range(trips.start, trips.stop, trips.step)) > 0
         stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1
         least = trips.start if trips.step > 0 else stop
         if type(least) is int:

@@ -17,7 +17,7 @@ from dace.symbolic import symbol
 
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.convert.functions import converted, is_converted
-from sdgrad.convert.operators import Handler, Names, Operators, State
+from sdgrad.convert.operators import Handler, Names, Operators
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import needs_dace, sizes_of
 from sdgrad.program.custom_rule import ATTRIBUTE
@@ -57,7 +57,8 @@ from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
 from sdgrad.record.stores import store
-from sdgrad.record.truth import joined, scalar
+from sdgrad.record.truth import chained, joined, scalar
+from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import RULES, Array, Number, can_be_fixed, is_recorded
 
 STANDARD = sysconfig.get_path("stdlib")
@@ -230,6 +231,8 @@ class RecordingOperators(Operators):
         if is_converted(function):
             return function
         self.recorder.reads.cells_of(function)
+        where, names = self.recorder.where(), function.__code__.co_freevars
+        self.recorder.outside_places.cells(names, function.__closure__ or (), where)
         return converted(function, self) or function
 
     def made(self, kind: Any, args: tuple, kwargs: dict) -> Any:
@@ -267,7 +270,7 @@ class RecordingOperators(Operators):
             raise refused(function)
         check_random(function, args, kwargs, self.recorder.reads)
         found = function(*args, **kwargs)
-        if isinstance(found, KINDS):
+        if isinstance(found, KINDS) or isinstance(function, type):
             return self.recorder.reads.made(found)
         return wrapped(found) if is_library_function(function) else found
 
@@ -280,25 +283,23 @@ class RecordingOperators(Operators):
         return self.recorder.outside(value) if is_numeric(value) else value
 
     def and_(self, *parts: Callable[[], Any]) -> Any:
-        return joined(parts, np.logical_and, False)
+        return joined(parts, np.logical_and, False, self.choose)
 
     def or_(self, *parts: Callable[[], Any]) -> Any:
-        return joined(parts, np.logical_or, True)
+        return joined(parts, np.logical_or, True, self.choose)
 
     def not_(self, value: Any) -> Any:
         value = scalar(value)
         return apply(np.logical_not, [value]) if is_recorded(value) else not value
 
+    def compare(self, word: str, left: Any, right: Any) -> Any:
+        for value in (left, right):
+            if type(value) is Unusable:  # also where Python compares identities
+                value.refuse()
+        return super().compare(word, left, right)
+
     def chain(self, first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
-        left, value = first, True
-        for word, operand in rest:
-            right = operand()
-            new = self.compare(word, left, right)
-            if not is_recorded(new) and not new and not is_recorded(value):
-                return new
-            value = apply(np.logical_and, [value, new]) if is_recorded(value) or is_recorded(new) else new
-            left = right
-        return value
+        return chained(self, first, rest)
 
     def choose(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         condition = scalar(condition)
@@ -307,12 +308,9 @@ class RecordingOperators(Operators):
         branch = RecordedBranch(self.recorder, condition, ("value",), ("value",))
         for arm in branch:
             with branch:
-                branch.enter({})
+                branch.enter({"then": then, "otherwise": otherwise})  # and what these reach
                 branch.leave({"value": then() if arm else otherwise()})
         return branch.after({})[0]
-
-    def result(self, state: State, name: str) -> Any:
-        return state.get(name)
 
     # -- stores
     def bound(self, names: Names, value: Any) -> Any:
@@ -329,6 +327,15 @@ class RecordingOperators(Operators):
             RULES.store(owner, index, value)
         else:
             owner[index] = value
+
+    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        if id(owner) not in self.recorder.reads.own:
+            self.recorder.outside_places.attribute(self.recorder, owner, name)
+        setattr(owner, name, value)
+
+    def declares(self, names: Names) -> None:
+        for name in names:
+            self.recorder.outside_places.add(sys._getframe(1).f_globals, name, "item", self.recorder.where())
 
     def update(self, word: str, value: Any, by: Any) -> Any:
         if not is_recorded(value) and isinstance(by, (Array, Number)):

@@ -1,10 +1,10 @@
-"""Find out what a part of a function changes in Python: lists, dicts, sets, attributes."""
+"""Find out what a part of a function changes in Python, and put it back: lists, dicts, sets, attributes, cells."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -15,56 +15,120 @@ from sdgrad.record.values import is_recorded
 
 MOST = 10_000  # objects that are looked at
 OPAQUE = (str, bytes, int, float, complex, type(None), type, ModuleType, np.ndarray, np.generic, np.dtype)
+Content = dict[Any, Any]  # what an object holds, by attribute, key or position
+
+
+@dataclass(frozen=True)
+class Held:
+    """One object that can change, what it held at some time, and how it was reached from a name."""
+
+    owner: Any
+    content: Content
+    path: str
+
+    @property
+    def grows(self) -> bool:
+        """True if how many entries it has means something: not of attributes."""
+        return isinstance(self.owner, (list, dict, deque, set))
+
+    def entry(self, content: Content, key: Any, otherwise: Any) -> Any:
+        """Return an entry of a content; for an attribute that is not there, the one of the class."""
+        if key in content or self.grows or not isinstance(key, str):
+            return content.get(key, otherwise)
+        found = getattr(type(self.owner), key, otherwise)
+        return otherwise if hasattr(found, "__get__") else found
+
+    def told(self, key: Any) -> str:
+        """Return how an error calls an entry."""
+        if isinstance(self.owner, FunctionType):
+            return str(key)
+        return f"{self.path}[{key!r}]" if self.grows else f"{self.path}.{key}"
 
 
 @dataclass(frozen=True)
 class PythonState:
     """Hold what mutable objects contained at some time."""
 
-    held: tuple[tuple[Any, Any], ...]
+    held: tuple[Held, ...]
 
     @staticmethod
-    def of(values: Iterable[Any]) -> PythonState:
-        """Return the state of everything that values reach."""
-        found: dict[int, tuple[Any, Any]] = {}
-        todo = list(values)
+    def of(names: Mapping[str, Any], others: Iterable[Any] = ()) -> PythonState:
+        """Return the state of everything that the values of names reach, and others."""
+        found: dict[int, Held] = {}
+        todo = [(f"{type(v).__name__}_{k}", v) for k, v in enumerate(others)] + list(names.items())[::-1]
         while todo and len(found) < MOST:
-            value = todo.pop()
+            path, value = todo.pop()
             if is_recorded(value) or isinstance(value, OPAQUE) or id(value) in found:
                 continue
-            content = _content(value)
+            content = content_of(value)
             if content is None:
                 continue
-            found[id(value)] = (value, content)
-            todo += content.values() if isinstance(content, dict) else content
+            found[id(value)] = own = Held(value, content, path)
+            todo += [(own.told(k), v) for k, v in content.items()]
         return PythonState(tuple(found.values()))
 
-    def changed(self) -> str | None:
-        """Return the kind of the first object whose content is another one by now."""
-        for value, content in self.held:
-            if not _same(_content(value), content):
-                return type(value).__name__
-        return None
+    def changes(self) -> dict[int, Content]:
+        """Return what objects hold by now, if that is something else: by their positions."""
+        now = ((k, h, content_of(h.owner)) for k, h in enumerate(self.held))
+        return {k: content for k, h, content in now if content is not None and not _same(content, h.content)}
+
+    def again(self) -> PythonState:
+        """Return the state of the same objects as it is now."""
+        return PythonState(tuple(replace(h, content=content_of(h.owner) or {}) for h in self.held))
+
+    def put_back(self, changed: Iterable[int]) -> None:
+        """Let objects hold again what they held."""
+        for k in changed:
+            put(self.held[k].owner, self.held[k].content)
 
 
-def _content(value: Any) -> Any:
+def content_of(value: Any) -> Content | None:
     """Return a shallow copy of what an object holds; None if it holds nothing that can change."""
-    if isinstance(value, (list, tuple, set, frozenset, deque)):
-        return list(value)
+    if isinstance(value, (list, tuple, deque)):
+        return dict(enumerate(value))
+    if isinstance(value, (set, frozenset)):
+        return dict.fromkeys(value)
     if isinstance(value, dict):
         return dict(value)
     if isinstance(value, FunctionType):
-        return [c.cell_contents for c in value.__closure__ or () if is_filled(c)]
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        return {n: c.cell_contents for n, c in cells if is_filled(c)}
     if isinstance(value, MethodType):
-        return [value.__self__]
-    module = type(value).__module__.partition(".")[0]
-    if hasattr(value, "__dict__") and module not in ("sdgrad", "numpy", "dace", "builtins"):
-        return dict(vars(value))
-    return None
+        return {"__self__": value.__self__}
+    if type(value).__module__.partition(".")[0] in ("sdgrad", "numpy", "dace", "builtins"):
+        return None
+    slots = {n: getattr(value, n) for n in _slots(type(value)) if hasattr(value, n)}
+    return {**slots, **vars(value)} if hasattr(value, "__dict__") else slots or None
 
 
-def _same(now: Any, before: Any) -> bool:
+def _slots(kind: type) -> list[str]:
+    names = [n for base in kind.__mro__ for n in (base.__dict__.get("__slots__") or ())]
+    return [n for n in names if not n.startswith("__")]
+
+
+def put(owner: Any, content: Content) -> None:
+    """Let an object hold something else."""
+    if isinstance(owner, list):
+        owner[:] = content.values()
+    elif isinstance(owner, deque):
+        owner.clear()
+        owner.extend(content.values())
+    elif isinstance(owner, (set, dict)):
+        owner.clear()
+        owner.update(content)
+    elif isinstance(owner, FunctionType):
+        for name, cell in zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True):
+            if name in content:
+                cell.cell_contents = content[name]
+    elif not isinstance(owner, (tuple, frozenset, MethodType)):
+        slots = _slots(type(owner))
+        for name in content.keys() & set(slots):
+            object.__setattr__(owner, name, content[name])
+        if hasattr(owner, "__dict__"):
+            vars(owner).clear()
+            vars(owner).update({n: v for n, v in content.items() if n not in slots})
+
+
+def _same(now: Content, before: Content) -> bool:
     """True if two contents hold the same objects."""
-    if isinstance(before, dict):
-        return now.keys() == before.keys() and all(now[k] is before[k] for k in before)
-    return len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True))
+    return now.keys() == before.keys() and all(now[k] is before[k] for k in before)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import sys
 import weakref
@@ -17,6 +16,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.errors import ParseError
+from sdgrad.program.leaves import defined_name
 from sdgrad.program.tree import (
     SCALAR,
     Container,
@@ -34,6 +34,7 @@ from sdgrad.program.tree import (
 from sdgrad.record.builder import Builder, is_uniform
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
 from sdgrad.record.frames import converted_frames
+from sdgrad.record.outside import Outside
 from sdgrad.record.reads import Content, Reads
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.runs import Assigned, Run, element_of
@@ -56,6 +57,7 @@ class Recorder(Builder):
     inputs: dict[str, Any] = field(default_factory=dict)  # what the program takes besides the arguments, by container
     outer: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # what was taken from outside: it, and its input
     reads: Reads = field(default_factory=Reads)
+    outside_places: Outside = field(default_factory=Outside)
     sites: dict[Any, int] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)  # what DaCe's symbols are, by the shapes of arguments
     loops: set[str] = field(default_factory=set)  # indices of recorded loops
@@ -127,8 +129,8 @@ class Recorder(Builder):
 
     def named(self, value: Element) -> str:
         """Name a value of the open scalar leaf."""
-        if isinstance(value.code, ast.Name):
-            return value.code.id
+        if (own := defined_name(value.code, self.run.body)) is not None:
+            return own
         name = self.names.fresh("v")
         self.add(Let(name, value.code))
         return name

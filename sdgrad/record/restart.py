@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import sympy
+
+from sdgrad.symbolic.expr import sym
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Something that has to hold of integer arguments: the bound of a slice lies in its array.
+
+    :param symbols: the arguments, by what they are called in the expressions.
+    """
+
+    bound: sympy.Expr
+    extent: Any
+    symbols: tuple[tuple[str, str], ...]
+
+    def holds(self, arguments: Mapping[str, Any]) -> bool:
+        """True if it does for these arguments."""
+        values = {sym(s): int(arguments[n]) for s, n in self.symbols}
+        bound, extent = (sympy.sympify(e).xreplace(values) for e in (self.bound, self.extent))
+        return bool(0 <= bound <= extent)
 
 
 class Control(BaseException):
@@ -36,6 +57,11 @@ class Hints:
     :param frozen: arrays from outside whose content has to be known, by identity.
     :param constant: names that a loop may bind and does not, by site and name.
     :param shared: memory of a loop that is one array in Python once a trip has ended, by site, in pairs.
+    :param choices: ``and`` and ``or`` whose later operands do more than compute a value, by their sites.
+    :param slots: attributes and entries that loops hand from trip to trip, by site: how to reach owner and key.
+    :param watched: objects from outside that are changed, by identity.
+    :param counts: integer arguments and the values that they have in this call, by their symbols.
+    :param fits: what was taken to hold of them.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -47,6 +73,11 @@ class Hints:
     frozen: set[int] = field(default_factory=set)
     shared: set[Any] = field(default_factory=set)
     stale: set[Any] = field(default_factory=set)
+    slots: dict[Any, dict[str, tuple[str, Any]]] = field(default_factory=dict)
+    watched: dict[int, Any] = field(default_factory=dict)
+    counts: dict[str, tuple[str, int]] = field(default_factory=dict)
+    fits: dict[str, Fits] = field(default_factory=dict)
+    choices: set[Any] = field(default_factory=set)
 
     def fix(self, origins: Iterable[Any]) -> Restart:
         """Return the restart after which what a number came from is known: arguments, and trips of loops."""

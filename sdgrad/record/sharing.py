@@ -84,10 +84,22 @@ class Sharing:
             self.hints.stale |= new
             raise Restart(self.hints)
 
+    def runs(self, cells: Cells, ends: Mapping[str, Any]) -> None:
+        """Forget what was one array with memory only before a loop that runs at least once."""
+        mine = [cell.value.storage for _, cell in _arrays(cells)]
+        for place, cell in _arrays(cells):
+            value = next(itertools.islice(leaves(ends[place[0]]), place[1], None), None)
+            if not isinstance(value, Array):
+                continue
+            own = cell.value.storage
+            for other in list(own.partners):
+                if not value.storage.may_be(other) and not any(other is m for m in mine):
+                    own.part(other)
+
 
 OLD = (
-    "this array is the same as one that an earlier trip of the loop has written, and here it is a copy of it: give the "
-    "one that is written a copy of its own with .copy()"
+    "this array may be, in Python, a part of one that an earlier trip of the loop has written. Take it with .copy(), "
+    "or write a copy"
 )
 
 

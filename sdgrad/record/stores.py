@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,6 @@ def store(array: Any, index: Any, value: Any) -> None:
     if isinstance(array, Number):
         raise TypeError("a number does not support item assignment")
     parts = expanded(array, index)
-    recorder: Recorder = array.recorder
     if array.storage.readonly:
         raise ParseError(array.storage.readonly)
     if _stays_known(array, parts, value):
@@ -42,7 +42,26 @@ def store(array: Any, index: Any, value: Any) -> None:
             value.known if isinstance(value, Array) else value
         )
         return
+    readable(value)
     writing(array)
+    with _as_it_was(value):
+        _put(array, parts, value)
+
+
+@contextlib.contextmanager
+def _as_it_was(value: Any) -> Iterator[None]:
+    """Let a value be read that is stored: it may be of the array that is written, and was taken before."""
+    stale = value.storage.stale if isinstance(value, Array) else ""
+    if stale:
+        value.storage.stale = ""
+    yield
+    if stale:
+        value.storage.stale = stale
+
+
+def _put(array: Array, parts: list[Any], value: Any) -> None:
+    """Write a value to a part of an array."""
+    recorder: Recorder = array.recorder
     masks = [p for p in parts if is_advanced(p) and p.dtype == np.bool_ and content_of(p) is None]
     if masks:
         _store_masked(array, parts, masks[0], value)
@@ -75,8 +94,8 @@ def writing(array: Array) -> None:
     array.storage.version += 1
     for partner in array.storage.partners:
         partner.stale = (
-            "this array is the same as one that was written since, and here it is a copy of it: give the one that is "
-            "written a copy of its own with .copy()"
+            "this array may be, in Python, a part of one that was written since: a loop or an arm may leave it as it "
+            "was taken from there. Take it with .copy()"
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,18 +12,26 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import FUNCTIONS, own
 from sdgrad.record.indexing import item
+from sdgrad.record.outside import held_outside
+from sdgrad.record.python_state import PythonState
+from sdgrad.record.restart import ArmEnds, Restart
 from sdgrad.record.values import Array, is_recorded
 
 
-def joined(parts: tuple, ufunc: np.ufunc, ends: bool) -> Any:
+def joined(parts: Sequence[Callable[[], Any]], ufunc: np.ufunc, ends: bool, choose: Callable) -> Any:
     """Return ``and`` or ``or`` of some operands: one of these, as in Python.
 
     :param ends: the truth that decides.
+    :param choose: records a conditional expression.
     """
     value = scalar(parts[0]())
     for part in parts[1:]:
         if is_recorded(value):
-            other = scalar(part())
+            recorder, site = value.recorder, value.recorder.site()
+            if site in recorder.hints.choices:
+                value = scalar(_chosen(value, part, ends, choose))
+                continue
+            other = scalar(alone(recorder, site, part))
             if not is_recorded(other) and not isinstance(other, (bool, int, float, np.generic)):
                 raise ParseError("'and' and 'or' of what only a run knows and an object of Python's")
             if is_truth(value) and is_truth(other):
@@ -31,6 +41,48 @@ def joined(parts: tuple, ufunc: np.ufunc, ends: bool) -> Any:
         elif bool(value) is not ends:
             value = scalar(part())
     return value
+
+
+def chained(operators: Any, first: Any, rest: Sequence[tuple[str, Callable[[], Any]]]) -> Any:
+    """Return ``a < b < c``: an operand is computed only if all comparisons before it held."""
+    left, value = first, True
+    for k, (word, operand) in enumerate(rest):
+        if is_recorded(value):
+            recorder, site = value.recorder, value.recorder.site()
+            if site in recorder.hints.choices:
+                return operators.choose(value, partial(chained, operators, left, rest[k:]), lambda: False)
+            right = alone(recorder, site, operand)
+        else:
+            right = operand()
+        new = operators.compare(word, left, right)
+        if not is_recorded(new) and not new and not is_recorded(value):
+            return new
+        value = apply(np.logical_and, [value, new]) if is_recorded(value) or is_recorded(new) else new
+        left = right
+    return value
+
+
+def _chosen(value: Any, part: Callable[[], Any], ends: bool, choose: Callable) -> Any:
+    """Record an operand that is computed only if the one before does not decide."""
+    return choose(value, lambda: value, part) if ends else choose(value, part, lambda: value)
+
+
+def alone(recorder: Any, site: Any, part: Callable[[], Any]) -> Any:
+    """Return an operand that only computes a value; start again if it does more: it may not be computed at all."""
+    before, block = PythonState.of({"part": part}, held_outside(recorder)), list[Any]()
+    recorder.arms += 1
+    found: Any = None
+    ends = False
+    with recorder.inside(block):
+        try:
+            found = part()
+        except ArmEnds:  # it raises, perhaps
+            ends = True
+    recorder.arms -= 1
+    if ends or block or before.changes():
+        recorder.hints.choices.add(site)
+        raise Restart(recorder.hints)
+    return found
 
 
 def scalar(value: Any) -> Any:

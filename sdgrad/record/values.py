@@ -60,6 +60,11 @@ class Storage:
             self.partners.add(other)
             other.partners.add(self)
 
+    def part(self, other: Storage) -> None:
+        """Note that Python has two arrays after all."""
+        self.partners.discard(other)
+        other.partners.discard(self)
+
     def may_be(self, other: Storage) -> bool:
         """True if Python may have one array where there are two."""
         return self is other or other in self.partners
@@ -85,6 +90,7 @@ class Rules:
     select: Callable[..., Any]
     under_the_mask: Callable[..., Any]
     agree: Callable[..., None]
+    within: Callable[..., None]
 
 
 RULES = Rules()
@@ -239,6 +245,15 @@ class Array(Recorded):
 def is_recorded(value: Any) -> TypeGuard[Number | Array]:
     """True of recorded arrays and numbers."""
     return isinstance(value, Recorded)
+
+
+def holds_recorded(value: Any) -> bool:
+    """True if a value, or a part of a nest, is recorded."""
+    if is_recorded(value):
+        return True
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_recorded, value))
+    return isinstance(value, dict) and any(map(holds_recorded, value.values()))
 
 
 def can_be_fixed(origin: Origin) -> bool:

@@ -18,7 +18,7 @@ from sdgrad.record.reads import Read
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.signature import Derived, Guard, Signature, fixed_arguments
+from sdgrad.specialize.signature import Derived, Guard, Signature, fixed_arguments, is_for_some_sizes
 
 MOST = 8  # prepared calls for one kind of arguments
 MISSING = object()
@@ -125,7 +125,7 @@ class PreparedCalls:
         :param results: arguments of the program that are results, with their shapes.
         """
         passed, kinds = _kinds(args, kwargs)
-        if isinstance(f, Derived) or kinds is None:
+        if isinstance(f, Derived) or kinds is None or is_for_some_sizes(f):
             return
         order, defaults = _arranged(f, args, kwargs)
         leaves = (*passed, *defaults)
@@ -149,17 +149,19 @@ class PreparedCalls:
         :param build: makes the results from those of that function.
         """
         of_leaves = tuple(call.arguments.values())
-        inner_kinds, kinds = _kinds(of_leaves, {})[1], _kinds(args, kwargs)[1]
+        inner_kinds, (passed, kinds) = _kinds(of_leaves, {})[1], _kinds(args, kwargs)
         if inner_kinds is None or kinds is None or not inner.known.get(inner_kinds):
             return
         own = inner.known[inner_kinds][0]
         order, defaults = _arranged(f, args, kwargs)
-        positions = list(order.values())
-        places = range(len(of_leaves)) if own.order is None else own.order
+        positions = [p for p, v in zip(order.values(), of_leaves, strict=True) if v is not None]  # None is no leaf
+        positions += range(len(passed) + len(defaults), len(passed) + len(defaults) + len(own.defaults))
+        places = range(len(positions)) if own.order is None else own.order
         fixed = tuple((positions[k], v) for k, v in own.watch.fixed)
         watch = replace(own.watch, fixed=fixed, others=(*own.watch.others, *_of_defaults(f, defaults)))
         whole = tuple(positions[k] for k in places)
-        made = Prepared(own.direct, watch, lambda results: build(own.build(results)), whole, defaults)
+        behind = (*defaults, *own.defaults)
+        made = Prepared(own.direct, watch, lambda results: build(own.build(results)), whole, behind)
         self.remember(kinds, made)
 
 

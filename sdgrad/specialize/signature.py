@@ -26,7 +26,9 @@ from sdgrad.program.passes import Target
 from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
 from sdgrad.record.nests import Form, identity, unflatten
+from sdgrad.record.outside import Place
 from sdgrad.record.reads import Read, Stamped
+from sdgrad.record.restart import Fits
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
@@ -129,6 +131,7 @@ class Signature:
     resident: bool = False  # arguments are in the memory of a GPU
     recorded: bool = False  # a function of Python's that can be run as it stands
     stepwise: bool = False  # with loops
+    changed: Sequence[Place] = ()  # what the recording has bound outside of the function
     verified: bool = False  # results have been compared with those of the function
     _primal: CompiledProgram | None = None
 
@@ -173,7 +176,8 @@ class Signature:
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
-        return (config.blas, config.without, config.machine, device(), resident, own, *kinds)
+        fits = tuple(p.holds(arguments) for p in _fits.get(identity(f), {}).values())
+        return (config.blas, config.without, config.machine, device(), resident, own, fits, *kinds)
 
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
@@ -213,9 +217,11 @@ class Signature:
         """Record the function for the arguments' shapes and dtypes, and bring its program into normal form."""
         found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, _values(arguments))
         _fixed.setdefault(identity(f), set()).update(found.fixed)
+        _fits.setdefault(identity(f), {}).update({str(p): p for p in found.fits})
         tree = in_normal_form(found.program, Target(python=True))
         own = Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
-        return replace(own, recorded=True, stepwise=any(isinstance(n, Loop) for n in walk(found.program.body)))
+        stepwise = any(isinstance(n, Loop) for n in walk(found.program.body))
+        return replace(own, recorded=True, stepwise=stepwise, changed=found.changed)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -293,6 +299,7 @@ class Signature:
 MOST_VARIANTS = 64  # programs of one function for different contents of what it reads outside
 _signatures: dict[Hashable, dict[tuple, list[Signature]]] = {}
 _fixed: dict[Hashable, set[str]] = {}  # arguments of recorded functions whose values are part of the signature
+_fits: dict[Hashable, dict[str, Fits]] = {}  # what may hold of integer arguments, and decides
 _making: list[list[Guard]] = []  # what functions depend on that are made on the way to others
 
 
@@ -322,6 +329,11 @@ def _missing(
 ) -> list[tuple[Signature, Request]]:
     """Return what is asked for and not known, once each."""
     return list({(id(s), r): (s, r) for s, r in asked if r not in known(s)}.values())
+
+
+def is_for_some_sizes(f: Callable | Derived) -> bool:
+    """True of functions with programs that are right for some values of integer arguments."""
+    return bool(_fits.get(identity(f)))
 
 
 def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

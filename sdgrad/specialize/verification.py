@@ -12,6 +12,7 @@ import numpy as np
 from sdgrad.config import config
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import VerificationError
+from sdgrad.record.outside import Place, as_before
 from sdgrad.runtime.call.device_arrays import is_resident
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.first_difference import first_difference
@@ -56,7 +57,7 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
     :raises VerificationError: which one, by how much, and where the first difference arises.
     """
     function = cast(Callable, signature.function)
-    plain = Plain(function, arguments, tuple(signature.outputs), tuple(signature.guards))
+    plain = Plain(function, arguments, tuple(signature.outputs), tuple(signature.guards), signature.changed)
     try:
         wanted = plain.results()
     except GivenUp:
@@ -108,10 +109,12 @@ class Plain:
     arguments: Mapping[str, Any]
     outputs: Sequence[str]
     reads: Iterable[Any]
+    changed: Sequence[Place]
 
     def results(self, arguments: Mapping[str, Any] | None = None) -> list[Any]:
         """Return what Python computes."""
-        return plain_results(self.function, arguments or self.arguments, self.outputs, self.reads)
+        with as_before(self.changed):
+            return plain_results(self.function, arguments or self.arguments, self.outputs, self.reads)
 
     def is_certain(self, k: int, found: Any, wanted: Any) -> bool:
         """True if a difference is larger than what inputs that are rounded otherwise explain."""

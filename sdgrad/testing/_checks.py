@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from sdgrad.api.gradient import grad
 from sdgrad.api.jvp import jvp
 from sdgrad.api.vjp import vjp
+from sdgrad.record.nests import OfLeaves, restored
+from sdgrad.specialize.arguments import Call
 from sdgrad.testing._differences import (
     Derivative,
     Problem,
@@ -58,6 +61,8 @@ def check_grads(
     element if it has at most 64 elements (a sample of the elements otherwise). Outputs that are not scalars
     get random cotangents. The outputs of the compiled function are compared too.
 
+    Arguments may be nests; their leaves are checked.
+
     :param order: 2 also checks the gradient of the gradient (of a function with a scalar output).
     :param modes: ``"rev"`` for :func:`sdgrad.vjp`, ``"fwd"`` for :func:`sdgrad.jvp`.
     :param reference: what differences are taken of, if not `f` run as plain Python (for a ``@dace.program``,
@@ -71,6 +76,16 @@ def check_grads(
     """
     _check_modes(modes, order)
     kwargs = dict(kwargs or {})
+    call = Call.of(f, args, kwargs)
+    if call.nests:
+        leaves = None if wrt is None else [n for w in wrt for n in call.leaves(w)]
+        plain = None if reference is None else replace(cast(OfLeaves, call.f), function=reference)
+        given = list(call.arguments.values())
+        own = _of_nests(gradient, call) if gradient is not None else None
+        return check_grads(
+            call.f, given, order, modes, wrt=leaves, reference=plain, gradient=own,
+            rtol=rtol, atol=atol, seed=seed, directions=directions,
+        )  # fmt: skip
     rng = np.random.default_rng(seed)
     problem = make_problem(f, args, kwargs, reference, wrt, rng)
     tolerance = tolerances(args, rtol, atol)
@@ -90,6 +105,17 @@ def check_grads(
     if order == 2:
         report = GradientReport(report.arguments + _second_order(f, args, kwargs, problem, modes, rtol, atol, seed))
     return report
+
+
+def _of_nests(gradient: Gradient, call: Call) -> Gradient:
+    """Return a gradient of nests as one of their leaves."""
+
+    def of_leaves(leaves: Sequence[Any], cotangents: Any) -> Sequence[Any]:
+        given = restored(dict(zip(call.arguments, leaves, strict=True)), call.order, call.nests)
+        found = call.matching(gradient(list(given.values()), cotangents))
+        return [found.get(n) for n in call.arguments]
+
+    return of_leaves
 
 
 def _check_modes(modes: Sequence[str], order: int) -> None:

@@ -379,7 +379,7 @@ def appended_in_an_arm(x):
 
 @pytest.mark.parametrize(
     ("f", "words"),
-    [(one_arm, "one arm only"), (an_alias_in_an_arm, "copy"), (appended_in_an_arm, "list is changed")],
+    [(one_arm, "one arm only"), (an_alias_in_an_arm, "copy"), (appended_in_an_arm, "r has other entries")],
     ids=["name", "alias", "list"],
 )
 def test_what_only_a_run_decides(f, words):

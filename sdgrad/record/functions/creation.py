@@ -9,11 +9,11 @@ from dace.symbolic import int_floor
 
 from sdgrad.record.elementwise import common, compute, kind
 from sdgrad.record.functions.arguments import recorder_of, settled, shape_of, static
-from sdgrad.record.functions.table import array, holds_recorded, known, operand, rule
+from sdgrad.record.functions.table import array, known, operand, rule
 from sdgrad.record.indexing import expanded, view
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.stores import fill
-from sdgrad.record.values import Array, Number, is_recorded
+from sdgrad.record.values import Array, Number, holds_recorded, is_recorded
 
 
 # -- types

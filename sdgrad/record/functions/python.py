@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from sdgrad.record.elementwise import apply, compute
-from sdgrad.record.functions.table import holds_recorded, operand, rule
+from sdgrad.record.functions.table import operand, rule
 from sdgrad.record.templates import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
-from sdgrad.record.values import Array, is_recorded
+from sdgrad.record.unusable import Unusable
+from sdgrad.record.values import Array, holds_recorded, is_recorded
 
 WHOLE, REAL = np.dtype(np.int64), np.dtype(np.float64)
 
@@ -130,6 +131,8 @@ def extreme(ufunc: np.ufunc, own: Any) -> Any:
 
 def isinstance_(value: Any, kinds: Any) -> bool:
     """Return what ``isinstance`` says of the value that a recorded one stands for."""
+    if type(value) is Unusable:
+        value.refuse()
     if not is_recorded(value):
         return builtins.isinstance(value, kinds)
     if isinstance(value, Array):

@@ -245,7 +245,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     top = _largest(x, axis)
     parts = np.exp(x - top)
     summed = total(parts if b is None else operand(b) * parts, axis, keepdims=keepdims)
-    return np.log(summed) + (top if keepdims else np.reshape(top, np.shape(summed)) if np.ndim(summed) else top.item())
+    return np.log(summed) + (top if keepdims else np.squeeze(top, axis) if np.ndim(summed) else top.item())
 
 
 def _largest(x: Array, axis: Any) -> Any:

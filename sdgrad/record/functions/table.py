@@ -14,7 +14,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import kind
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.stores import store
-from sdgrad.record.values import Array, Number, is_known, is_recorded
+from sdgrad.record.values import Array, Number, holds_recorded, is_known, is_recorded
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -146,15 +146,6 @@ def operand(value: Any) -> Any:
     if is_recorded(value) or isinstance(value, (bool, int, float, complex, np.generic)):
         return value
     return array(value)
-
-
-def holds_recorded(value: Any) -> bool:
-    """True if a value, or a part of a nest, is recorded."""
-    if is_recorded(value):
-        return True
-    if isinstance(value, (list, tuple)):
-        return any(map(holds_recorded, value))
-    return isinstance(value, dict) and any(map(holds_recorded, value.values()))
 
 
 def content(value: Any) -> Any:

@@ -12,3 +12,9 @@
 #include "sdgrad_stream.h"
 
 #include <dace/dace.h>
+
+// DaCe's expansions of library nodes write sizes as SymPy prints them.
+template <typename T1, typename T2>
+static DACE_CONSTEXPR DACE_HDFI auto Mod(const T1 &numerator, const T2 &denominator) {
+    return py_mod(numerator, denominator);
+}

@@ -1,0 +1,141 @@
+"""See what a function changes outside of itself: attributes, global names, and names of functions around it."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CellType
+from typing import Any
+
+from sdgrad.convert.callables import is_filled
+from sdgrad.errors import ParseError
+from sdgrad.program.tree import Source
+from sdgrad.record.reads import How, Reads
+from sdgrad.record.restart import Restart
+from sdgrad.record.unusable import Unusable
+from sdgrad.record.values import holds_recorded
+
+MISSING = object()
+STATE = (
+    "is outside of the function, which reads it and then changes it: what a compiled call computes does not stay there "
+    "for the next. Make it an argument, and return what it becomes"
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Something that can be bound: an attribute, an entry of a dict, a cell; with what it was bound to."""
+
+    owner: Any
+    key: Any
+    how: How
+    old: Any
+    where: Source
+
+    @property
+    def now(self) -> Any:
+        return _now(self.owner, self.key, self.how)
+
+    def told(self) -> str:
+        return f"'{type(self.owner).__name__}.{self.key}'" if self.how == "attribute" else f"'{self.key}'"
+
+    def bind(self, value: Any) -> None:
+        """Bind it to a value."""
+        if self.how == "cell":
+            self.owner.cell_contents = value
+        elif self.how == "item":
+            self.owner.pop(self.key, None) if value is MISSING else self.owner.update({self.key: value})
+        elif isinstance(self.owner, type):
+            delattr(self.owner, self.key) if value is MISSING else setattr(self.owner, self.key, value)
+        elif value is not MISSING:
+            object.__setattr__(self.owner, self.key, value)
+        elif self.now is not MISSING:
+            object.__delattr__(self.owner, self.key)
+
+
+def shown_line(where: Source) -> str:
+    """Return the place of a line, and the line."""
+    if where.file is None or where.line is None:
+        return ""
+    line = linecache.getline(where.file, where.line).strip()
+    return f"{Path(where.file).name}:{where.line}\n    {line}\n" if line else ""
+
+
+def _now(owner: Any, key: Any, how: How) -> Any:
+    if how == "cell":
+        return owner.cell_contents
+    if how == "item":
+        return owner.get(key, MISSING)
+    held = getattr(owner, "__dict__", {})
+    return held.get(key, MISSING) if hasattr(owner, "__dict__") else getattr(owner, key, MISSING)
+
+
+@dataclass
+class Outside:
+    """Collect the places outside of a function that it binds."""
+
+    places: dict[Any, Place] = field(default_factory=dict)
+
+    def attribute(self, recorder: Any, owner: Any, name: str) -> None:
+        """Note that an attribute is bound; start again where an arm or a loop has not looked at its owner."""
+        hints = recorder.hints
+        if id(owner) not in hints.watched:
+            hints.watched[id(owner)] = owner
+            if len(recorder.blocks) > 1:
+                raise Restart(hints)
+        self.add(owner, name, "attribute", recorder.where())
+
+    def add(self, owner: Any, key: Any, how: How, where: Source) -> None:
+        """Note that a place may be bound from now on."""
+        if (id(owner), key, how) not in self.places:
+            self.places[id(owner), key, how] = Place(owner, key, how, _now(owner, key, how), where)
+
+    def cells(self, names: Sequence[str], cells: Sequence[CellType], where: Source) -> None:
+        """Note the names of functions around the one that is recorded."""
+        for name, cell in zip(names, cells, strict=True):
+            if is_filled(cell):
+                self.add(cell, name, "cell", where)
+
+    def put_back(self) -> None:
+        """Bind everything as it was."""
+        for place in self.places.values():
+            if place.now is not place.old:
+                place.bind(place.old)
+
+    def finish(self, reads: Reads) -> tuple[Place, ...]:
+        """Return the places that are bound to something else; nothing recorded stays anywhere.
+
+        :raises ParseError: a place was read first: the next call would have to see what this one leaves.
+        """
+        changed = [p for p in self.places.values() if p.now is not p.old]
+        for place in changed:
+            if not holds_recorded(place.now):
+                continue
+            read = reads.found.get((id(place.owner), None if place.how == "cell" else place.key, place.how))
+            if read is not None and read.value is place.old:
+                raise ParseError(f"{shown_line(place.where)}{place.told()} {STATE}")
+        for place in changed:
+            if holds_recorded(place.now):
+                place.bind(Unusable(f"{place.told()} has a value in the compiled program only: return it instead"))
+        return tuple(changed)
+
+
+def held_outside(recorder: Any) -> list[Any]:
+    """Return what stands for lists and dicts from outside, and objects from there that are changed."""
+    return [*(copy for _, copy, _ in recorder.reads.copies.values()), *recorder.hints.watched.values()]
+
+
+@contextlib.contextmanager
+def as_before(places: Sequence[Place]) -> Iterator[None]:
+    """Bind places inside as they were before a recording."""
+    now = [p.now for p in places]
+    for place in places:
+        place.bind(place.old)
+    try:
+        yield
+    finally:
+        for place, value in zip(places, now, strict=True):
+            place.bind(value)

@@ -1,0 +1,33 @@
+"""Stand for values that there are not: in one arm only, or another one in each arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sdgrad.errors import UnboundVariable
+
+
+class Unusable:
+    """Stand for a name without a value that can be used: every use says why."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __repr__(self) -> str:
+        return f"<no value: {self._reason}>"
+
+    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise the error that says why there is no value."""
+        raise UnboundVariable(self._reason)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__array") or name == "_reason":
+            raise AttributeError(name)
+        return self.refuse()
+
+    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
+    __eq__ = __ne__ = __contains__ = refuse
+    __hash__ = refuse
+    __array_ufunc__ = __array_function__ = __array__ = __str__ = __format__ = refuse

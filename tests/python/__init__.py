@@ -1,0 +1,1 @@
+"""The language: what Python means by a program, one file for each construct."""
