@@ -316,7 +316,7 @@ class Rewriter(ast.NodeTransformer):
         return located(new, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        if binds(*node.values):
+        if binds(*node.values[1:]):
             return self.generic_visit(node)
         parts = [thunk(self.visit(v)) for v in node.values]
         return self._operator("and_" if isinstance(node.op, ast.And) else "or_", *parts, at=node)
@@ -326,7 +326,7 @@ class Rewriter(ast.NodeTransformer):
         return self._operator("not_", node.operand, at=node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        if len(node.ops) > 1 and binds(node):
+        if len(node.ops) > 1 and binds(*node.comparators[1:]):
             return self.generic_visit(node)
         first = self.visit(node.left)
         rest = [self.visit(c) for c in node.comparators]

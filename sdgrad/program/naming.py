@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import sympy
+
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Block, Loop, Program, SymbolAssign, local_names, walk
@@ -19,9 +21,19 @@ RESERVED = frozenset({
     "requires", "return", "rint", "round", "short", "sign", "signed", "sin", "sinh", "sizeof", "sqrt", "static",
     "std", "struct", "switch", "tan", "tanh", "template", "tgamma", "this", "throw", "true", "trunc", "try",
     "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "xor_eq",
-    "y0", "y1", "yn"
+    "y0", "y1", "yn", "char8_t", "char16_t", "char32_t", "co_await", "co_return", "co_yield", "concept", "consteval",
+    "constexpr", "constinit", "const_cast", "decltype", "dynamic_cast", "mod", "noexcept", "nullptr",
+    "reinterpret_cast", "static_assert", "static_cast", "thread_local", "typeid", "wchar_t", "assert", "errno",
+    "stderr", "stdin", "stdout", "EOF", "HUGE_VAL", "I", "INFINITY", "NAN", "NULL", "RAND_MAX", "linux", "unix",
+    "__state", "nan", "inf", "NaN", "Inf"
 })  # fmt: skip
 """Words that mean something else in generated C++: keywords, and functions that a container would hide."""
+
+UNSAFE_SYMBOLS = RESERVED | set(dir(sympy))
+"""Names that mean something else where expressions over symbols are parsed or printed."""
+
+MACROS = "M_"
+"""How constants of the C library begin."""
 
 APART = "_apart"
 """How the names of tasklets end whose instances do not meet."""
@@ -66,6 +78,12 @@ def without_results(program: Program, names: Names) -> dict[str, str]:
     return {n: names.fresh(f"inner{n[1:]}") if is_returned(n) else n for n in program.containers}
 
 
+def safe_symbol(name: str) -> str:
+    """Return a name for a symbol: the same, unless it means something else."""
+    plain = name not in UNSAFE_SYMBOLS and not name.startswith(MACROS)
+    return name if plain else f"{name}_k"
+
+
 def all_names(program: Program) -> Names:
     """Return every name the program uses as taken, so that new ones are new."""
     taken = {*program.containers, *program.symbols, *program.constants}
@@ -87,7 +105,7 @@ def names_in(block: Block) -> set[str]:
 
 def plain_names(program: Program) -> dict[str, str]:
     """Return other names for containers whose names mean something else in C++."""
-    clashing = [n for n in program.containers if n in RESERVED]
+    clashing = [n for n in program.containers if n in RESERVED or n.startswith(MACROS)]
     if not clashing:
         return {}
     names = all_names(program)

@@ -9,13 +9,16 @@ from typing import Any
 
 import dace
 import numpy as np
+from dace.symbolic import int_floor
 
 from sdgrad.convert.operators import Handler, Names, PythonFor, PythonWhile, State
 from sdgrad.errors import ParseError
-from sdgrad.program.tree import SCALAR, Branch, Load, Loop, Node, Value
+from sdgrad.program.naming import safe_symbol
+from sdgrad.program.tree import Load, Loop, Node, Value
 from sdgrad.record.branches import MISSING, unbound
 from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
 from sdgrad.record.elementwise import common
+from sdgrad.record.growth import Growth
 from sdgrad.record.indexing import readable
 from sdgrad.record.outside import held_outside
 from sdgrad.record.python_state import PythonState
@@ -87,6 +90,7 @@ class RecordedLoop(Handler):
 
     recorded = sets = True
     runs = False  # at least once, for certain
+    growth: Growth | None = None  # of lists, where the number of trips is known
 
     def __init__(self, recorder: Recorder, target: str, flags: Names, head: Names, names: Names, later: Names) -> None:
         self.recorder, self.flags, self.head, self.names, self.later = recorder, flags, head, names, later
@@ -96,7 +100,7 @@ class RecordedLoop(Handler):
         self.cells: dict[str, list[Cell | None]] = {}
         self.values: dict[str, Any] = {}
         self.body: list[Node] = []
-        self.symbol = recorder.names.fresh(target or "k")
+        self.symbol = recorder.names.fresh(safe_symbol(target or "k"))
         recorder.symbols[self.symbol] = dace.int64
         recorder.loops.add(self.symbol)
         self.origin = frozenset({("loop", self.site)})
@@ -110,7 +114,9 @@ class RecordedLoop(Handler):
     # -- the beginning of the body
     def enter(self, state: State) -> tuple:
         names = self.names
-        self.slots = Slots.of(self.site, self.recorder.hints, PythonState.of(state, held_outside(self.recorder)))
+        self.slots = Slots.of(
+            self.site, self.recorder.hints, PythonState.of(state, held_outside(self.recorder)), self.growth
+        )
         state = {**state, **self.slots.values()}
         self.names, self.head, self.later = ((*n, *self.slots.known) for n in (names, self.head, self.later))
         self.before = {n: state.get(n, MISSING) for n in self.names}
@@ -121,6 +127,8 @@ class RecordedLoop(Handler):
         self.recorder.flush()
         self.recorder.blocks.append(self.body)
         self.own_names = names
+        arrays = [x for v in state.values() for x in leaves(v) if isinstance(x, Array)]
+        self.versions = {id(x.storage): x.storage.version for x in arrays}
         return tuple(unbound(n, self.begin[n]) for n in names)
 
     def _begin(self, name: str, value: Any) -> Any:
@@ -145,6 +153,9 @@ class RecordedLoop(Handler):
 
     # -- the end of the body
     def leave(self, state: State) -> None:
+        if self.growth is not None and not self.growth.end(self.ordinal(), self._handed_on(state), self.versions):
+            self.recorder.hints.unlisted.add(self.site)
+            raise self.written_out()
         if self.slots.is_more_changed():
             raise self.written_out()
         state = {**state, **self.slots.values()}
@@ -163,6 +174,18 @@ class RecordedLoop(Handler):
         for name in self.names:
             self.values[name] = self._value(name, ends[name])
         self.slots.bind(self.values)
+        if self.growth is not None:
+            self.growth.after()
+
+    def _handed_on(self, state: State) -> list[tuple[Cell, Any]]:
+        """Return the memory of names, with what a trip leaves."""
+        ends = {**state, **self.slots.values()}
+        rows = ((row, list(leaves(ends.get(n, MISSING)))) for n, row in self.cells.items())
+        return [(c, v) for row, found in rows for c, v in zip(row, found, strict=False) if c is not None]
+
+    def ordinal(self) -> Number:
+        """Return which trip it is, from zero."""
+        raise NotImplementedError
 
     def end(self) -> None:
         """Close the body, and record the loop."""
@@ -305,7 +328,9 @@ class RecordedFor(RecordedLoop):
         super().__init__(recorder, target, flags, head, names, later)
         self.trips = trips
         if type(trips.start) is int and type(trips.stop) is int:
-            self.runs = len(range(trips.start, trips.stop, trips.step)) > 0
+            count = len(range(trips.start, trips.stop, trips.step))
+            self.runs = count > 0
+            self.growth = Growth(recorder, self.site, count) if not flags else None
         stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1
         least = trips.start if trips.step > 0 else stop
         if type(least) is int:
@@ -320,6 +345,11 @@ class RecordedFor(RecordedLoop):
     def item(self) -> Any:
         return self.trips.item(Number(self.recorder, np.int64, True, self.origin, expr=sym(self.symbol)))
 
+    def ordinal(self) -> Number:
+        moved = (sym(self.symbol) - self.trips.start) * (1 if self.trips.step > 0 else -1)
+        expr = moved if abs(self.trips.step) == 1 else int_floor(moved, abs(self.trips.step))
+        return Number(self.recorder, np.int64, True, self.origin, expr=expr)
+
     def end(self) -> None:
         self.recorder.flush()
         self.recorder.blocks.pop()
@@ -327,68 +357,3 @@ class RecordedFor(RecordedLoop):
         going = self.going()
         start, stop, step = self.bounds
         self.recorder.append(Loop(self.symbol, start, stop, step, tuple(self.body), self.where, going))
-
-
-class RecordedWhile(RecordedLoop):
-    """Record ``while``: the condition before the first trip, and again after each."""
-
-    def __init__(self, recorder: Recorder, target: str, flags: Names, head: Names, names: Names, later: Names) -> None:
-        super().__init__(recorder, target, flags, head, names, later)
-        self.condition: Cell | None = None
-        self.tested: list[Node] = []
-
-    def __iter__(self) -> Iterator[None]:
-        yield
-
-    def test(self, condition: Any) -> bool:
-        """Take the condition of a trip."""
-        if isinstance(condition, Array):
-            condition = condition[(0,) * condition.ndim]
-        if not is_recorded(condition):
-            if not condition or not self.flags:
-                raise self.written_out()
-            return True
-        self.condition = Cell.of(self.recorder, [np.False_], self.origin, "going")
-        self.condition.put(_as_bool(condition))
-        self.recorder.flush()
-        self.tested, self.body[:] = list(self.body), []
-        return True
-
-    def end(self) -> None:
-        self.recorder.flush()
-        self.recorder.blocks.pop()
-        self.first()
-        self.recorder.append(*self.tested)
-        also = self.going()
-        body = tuple(self.body)
-        if self.condition is None and also is None:
-            raise self.written_out()  # nothing ends it
-        if self.condition is not None:
-            test = self.recorder.value(self.condition.value)
-            body += tuple(self.tested) if also is None else (self._unless_stopped(also),)
-            also = test
-        assert also is not None
-        also = self._while_nothing_failed(also)
-        one = Value((), code.constant(1))
-        self.recorder.append(Loop(self.symbol, Value((), code.constant(0)), None, one, body, self.where, also))
-
-    def _while_nothing_failed(self, going: Value) -> Value:
-        """Return a condition that also ends the loop once a check has failed."""
-        if self.recorder.checks is None:
-            return going
-        status = self.recorder.checks[0]
-        name = self.recorder.names.fresh("c")
-        fine = ast.Compare(code.name(name), [ast.Eq()], [code.constant(0)])
-        return Value((*going.loads, Load(name, status.container, SCALAR)), ast.BoolOp(ast.And(), [going.expr, fine]))
-
-    def _unless_stopped(self, going: Value) -> Node:
-        """Return the test after a trip: none, and no further trip, if a flag is set."""
-        assert self.condition is not None
-        stopped: list[Node] = []
-        with self.recorder.inside(stopped):
-            self.condition.put(False)
-        return Branch(((going, tuple(self.tested)), (None, tuple(stopped))), self.where)
-
-
-def _as_bool(condition: Any) -> Any:
-    return condition if condition.dtype.kind == "b" else condition != 0

@@ -26,7 +26,7 @@ from sdgrad.record.checks import fail, require
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.joining import by_subscript
-from sdgrad.record.functions.python import BUILTINS, Count, Paired, Range, Reversed
+from sdgrad.record.functions.python import BUILTINS, Paired, Range, Reversed
 from sdgrad.record.functions.table import (
     FUNCTIONS,
     METHODS,
@@ -39,6 +39,7 @@ from sdgrad.record.functions.table import (
     wrapped,
 )
 from sdgrad.record.graphs import call_graph, is_graph, sized
+from sdgrad.record.growth import APPENDING, shown
 from sdgrad.record.indexing import item
 from sdgrad.record.labels import label
 from sdgrad.record.libraries import (
@@ -50,16 +51,18 @@ from sdgrad.record.libraries import (
     method_of,
     refused,
 )
-from sdgrad.record.loops import RecordedFor, RecordedWhile, Trips, WrittenOutFor, WrittenOutWhile
+from sdgrad.record.loops import RecordedFor, WrittenOutFor, WrittenOutWhile
 from sdgrad.record.nests import OfLeaves, positional
 from sdgrad.record.random_numbers import KINDS, check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
 from sdgrad.record.stores import store
+from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import RULES, Array, Number, can_be_fixed, is_recorded
+from sdgrad.record.while_loops import RecordedWhile
 
 STANDARD = sysconfig.get_path("stdlib")
 ITERABLES = (Array, range, Range, Paired, Reversed)
@@ -83,41 +86,12 @@ class RecordingOperators(Operators):
         return RecordedBranch(self.recorder, condition, names, later)
 
     def for_(self, iterable: Iterable, target: str, flags: Names, head: Names, names: Names, later: Names) -> Handler:
+        shown(iterable)
         site = self.recorder.site()
-        trips = self.trips(iterable) if site not in self.recorder.hints.written_out else None
+        trips = trips_of(self.recorder, iterable) if site not in self.recorder.hints.written_out else None
         if trips is None:
             return WrittenOutFor(map(self.inner, iterable), flags)
         return RecordedFor(self.recorder, target, trips, flags, head, names, later)
-
-    def trips(self, iterable: Any) -> Trips | None:
-        """Return the trips of a loop that can be recorded; None for what Python runs over."""
-        iterable = own(iterable)
-        if isinstance(iterable, range) and len(iterable) > 1 or isinstance(iterable, Range):
-            return Trips(iterable.start, iterable.stop, iterable.step, lambda k: k)
-        if isinstance(iterable, Array) and iterable.ndim and iterable.shape[0] != 0:
-            return Trips(0, iterable.shape[0], 1, lambda k: item(iterable, k))
-        if isinstance(iterable, Reversed):
-            return _reversed(self.trips(iterable.of))
-        if isinstance(iterable, Paired):
-            counts = [p for p in iterable.parts if isinstance(p, Count)]
-            rest = [p for p in iterable.parts if not isinstance(p, Count)]
-            inner = [self.trips(p) for p in rest]
-            if not inner or any(t is None or t.start != 0 or t.step != 1 for t in inner):
-                return None
-            stops = [t.stop for t in inner]  # type: ignore[union-attr]
-            if any(s != stops[0] for s in stops):
-                return None
-            offsets = {id(c): c.start for c in counts}
-
-            def at(k: Any) -> tuple:
-                own = iter(inner)
-                return tuple(
-                    k + offsets[id(p)] if id(p) in offsets else next(own).item(k)  # type: ignore[union-attr]
-                    for p in iterable.parts
-                )
-
-            return Trips(0, stops[0], 1, at)
-        return None
 
     def while_(self, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         if self.recorder.site() in self.recorder.hints.written_out:
@@ -128,6 +102,7 @@ class RecordingOperators(Operators):
         return bool(value)
 
     def iterate(self, iterable: Iterable) -> Iterable:
+        shown(iterable)
         return map(self.inner, iterable)
 
     def check(self, condition: Any, message: Callable[[], Any] | None) -> None:
@@ -148,6 +123,7 @@ class RecordingOperators(Operators):
     # -- expressions
     def item(self, owner: Any, index: Any) -> Any:
         owner = self.inner(owner)
+        shown(owner)
         if (owner is np.r_ or owner is np.c_) and holds_recorded(index):
             return by_subscript(owner, index)
         return item(owner, own(index)) if is_recorded(owner) else self.inner(owner[index])
@@ -160,6 +136,8 @@ class RecordingOperators(Operators):
 
     def attribute(self, owner: Any, name: str) -> Any:
         owner = self.inner(owner)
+        if type(owner) is list and name not in APPENDING:
+            shown(owner)
         value = getattr(owner, name)
         if is_recorded(owner) or is_of_library(owner):
             return value
@@ -188,6 +166,7 @@ class RecordingOperators(Operators):
         except TypeError:  # without a hash
             own = None
         if own is not None:
+            shown(*args)
             return own(*args, **kwargs)
         if isinstance(function, BoundRule):
             return function(*args, **kwargs)
@@ -249,6 +228,8 @@ class RecordingOperators(Operators):
 
     def foreign(self, function: Any, args: tuple, kwargs: dict) -> Any:
         """Call a function of a library: by its rule, or with content that is known."""
+        if getattr(function, "__name__", "") not in APPENDING:
+            shown(*args, *kwargs.values())
         args = tuple(map(self._argument, own(args)))
         kwargs = {k: self._argument(own(v)) for k, v in kwargs.items()}
         rule = FUNCTIONS.get(function) if is_hashable(function) else None
@@ -293,6 +274,7 @@ class RecordingOperators(Operators):
         return apply(np.logical_not, [value]) if is_recorded(value) else not value
 
     def compare(self, word: str, left: Any, right: Any) -> Any:
+        shown(left, right)
         for value in (left, right):
             if type(value) is Unusable:  # also where Python compares identities
                 value.refuse()
@@ -326,9 +308,12 @@ class RecordingOperators(Operators):
         if isinstance(owner, Array):
             RULES.store(owner, index, value)
         else:
+            shown(owner)
             owner[index] = value
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        if is_recorded(owner):
+            raise ParseError(f"assigning .{name} of an array is not recorded: write a new array instead")
         if id(owner) not in self.recorder.reads.own:
             self.recorder.outside_places.attribute(self.recorder, owner, name)
         setattr(owner, name, value)
@@ -354,12 +339,6 @@ UPDATES = {
     "Mod": "mod", "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitAnd": "and_", "BitOr": "or_",
     "BitXor": "xor",
 }  # fmt: skip
-
-
-def _reversed(trips: Trips | None) -> Trips | None:
-    if trips is None or abs(trips.step) != 1:
-        return None
-    return Trips(trips.stop - trips.step, trips.start - trips.step, -trips.step, trips.item)
 
 
 def _method(value: Any, name: str) -> Any:

@@ -19,6 +19,7 @@ from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import holds_recorded
 
 MISSING = object()
+WRITTEN = "an array that the function did not make is written: pass it as an argument"
 STATE = (
     "is outside of the function, which reads it and then changes it: what a compiled call computes does not stay there "
     "for the next. Make it an argument, and return what it becomes"

@@ -34,7 +34,7 @@ from sdgrad.program.tree import (
 from sdgrad.record.builder import Builder, is_uniform
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
 from sdgrad.record.frames import converted_frames
-from sdgrad.record.outside import Outside
+from sdgrad.record.outside import WRITTEN, Outside
 from sdgrad.record.reads import Content, Reads
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.runs import Assigned, Run, element_of
@@ -44,7 +44,6 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast
 
 WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128), bool: np.dtype(bool)}
-OUTSIDE = "an array that the function did not make is written: pass it as an argument"
 ONLY_DATA: Origin = frozenset({DATA})
 
 
@@ -67,6 +66,7 @@ class Recorder(Builder):
     assigned: dict[Any, Assigned] = field(default_factory=dict)  # symbols that elements of arrays were assigned to
     versions: Counter[str] = field(default_factory=Counter)  # how often containers were written
     labels: dict[str, str] = field(default_factory=dict)  # names of variables, by container
+    listed: dict[int, Any] = field(default_factory=dict)  # parts of arrays that lists have, by identity
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 
     # -- places in the user's code
@@ -322,12 +322,12 @@ class Recorder(Builder):
             content = array.copy()
             self.reads.contents.append(Content(read or array, content))
             found = self.known(content)
-            found.storage.readonly = OUTSIDE
+            found.storage.readonly = WRITTEN
         else:
             name = read.key if read is not None else None
             tensor = self.input(name if isinstance(name, str) and name.isidentifier() else "hidden", array)
             self.inputs[tensor.container] = read or array
-            storage = Storage(tensor.container, None, self.blocks[0], None, readonly=OUTSIDE, outside=array)
+            storage = Storage(tensor.container, None, self.blocks[0], None, readonly=WRITTEN, outside=array)
             found = Array(self, storage, tensor)
         self.outer[id(array)] = (array, found)
         return found
@@ -355,7 +355,7 @@ class Recorder(Builder):
             name = self.names.fresh("outer")
             tensor = self.declare(name, value.tensor.shape, value.dtype, argument=True)
             self.inputs[name] = value
-            found = Array(self, Storage(name, None, self.blocks[0], None, readonly=OUTSIDE), tensor)
+            found = Array(self, Storage(name, None, self.blocks[0], None, readonly=WRITTEN), tensor)
         self.outer[id(value)] = (value, found)
         return found
 

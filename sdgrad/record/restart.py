@@ -62,6 +62,8 @@ class Hints:
     :param watched: objects from outside that are changed, by identity.
     :param counts: integer arguments and the values that they have in this call, by their symbols.
     :param fits: what was taken to hold of them.
+    :param lists: lists that loops append to, by site: how they are reached.
+    :param unlisted: loops that read them.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -75,6 +77,8 @@ class Hints:
     stale: set[Any] = field(default_factory=set)
     slots: dict[Any, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     watched: dict[int, Any] = field(default_factory=dict)
+    lists: dict[Any, set[str]] = field(default_factory=dict)
+    unlisted: set[Any] = field(default_factory=set)
     counts: dict[str, tuple[str, int]] = field(default_factory=dict)
     fits: dict[str, Fits] = field(default_factory=dict)
     choices: set[Any] = field(default_factory=set)

@@ -98,8 +98,8 @@ class Sharing:
 
 
 OLD = (
-    "this array may be, in Python, a part of one that an earlier trip of the loop has written. Take it with .copy(), "
-    "or write a copy"
+    "this array may share the memory of one that an earlier trip of the loop has written, and is a copy of it here: "
+    "make the copy where it is taken, with .copy()"
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sdgrad.record.branches import MISSING
 from sdgrad.record.carried import is_array, is_number
+from sdgrad.record.growth import Growth
 from sdgrad.record.python_state import Held, PythonState, content_of, put
 from sdgrad.record.restart import Hints, Restart
 
@@ -22,15 +23,16 @@ class Slots:
     site: Any
     hints: Hints
     python: PythonState
+    growth: Growth | None
     known: dict[str, tuple[Held, Any]]
 
     @staticmethod
-    def of(site: Any, hints: Hints, python: PythonState) -> Slots:
+    def of(site: Any, hints: Hints, python: PythonState, growth: Growth | None) -> Slots:
         """Return those that are known so far."""
         wanted = hints.slots.get(site, {})
         by_path = {h.path: h for h in python.held} if wanted else {}
         known = {n: (by_path[path], key) for n, (path, key) in wanted.items() if path in by_path}
-        return Slots(site, hints, python, known)
+        return Slots(site, hints, python, growth, known)
 
     def values(self) -> dict[str, Any]:
         """Return what they hold by now."""
@@ -44,7 +46,8 @@ class Slots:
 
     def begin(self, values: Mapping[str, Any]) -> None:
         """Let them hold what they do at the beginning of a trip."""
-        if self.known:
+        grows = self.growth is not None and self.growth.begin(self.python)
+        if self.known or grows:
             self.bind(values)
             self.python = self.python.again()
 
@@ -53,7 +56,8 @@ class Slots:
         new: dict[str, tuple[str, Any]] = {}
         for k, now in self.python.changes().items():
             held = self.python.held[k]
-            if held.grows and now.keys() != held.content.keys():
+            other = held.grows and now.keys() != held.content.keys()
+            if other and (self.growth is None or not self.growth.found(held, now)):
                 return True
             for key, value in now.items():
                 before = held.entry(held.content, key, MISSING)

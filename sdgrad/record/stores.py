@@ -94,8 +94,8 @@ def writing(array: Array) -> None:
     array.storage.version += 1
     for partner in array.storage.partners:
         partner.stale = (
-            "this array may be, in Python, a part of one that was written since: a loop or an arm may leave it as it "
-            "was taken from there. Take it with .copy()"
+            "this array may share the memory of one that was written since, and is a copy of it here: make the copy "
+            "where it is taken, with .copy()"
         )
 
 

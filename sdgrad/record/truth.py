@@ -11,6 +11,7 @@ import numpy as np
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import FUNCTIONS, own
+from sdgrad.record.growth import shown
 from sdgrad.record.indexing import item
 from sdgrad.record.outside import held_outside
 from sdgrad.record.python_state import PythonState
@@ -88,6 +89,7 @@ def alone(recorder: Any, site: Any, part: Callable[[], Any]) -> Any:
 def scalar(value: Any) -> Any:
     """Return the only element of an array, as a condition takes it."""
     value = own(value)
+    shown(value)
     if isinstance(value, Array):
         if value.size != 1:
             raise ValueError(

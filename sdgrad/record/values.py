@@ -105,6 +105,12 @@ class Recorded:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return RULES.ufunc(ufunc, method, inputs, kwargs)
 
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    def __copy__(self) -> Any:
+        return RULES.function(np.copy, (self,), {}) if isinstance(self, Array) else self
+
     def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
         return RULES.function(function, args, kwargs)
 

@@ -172,12 +172,6 @@ STATEMENTS = {
 CHANGING = re.compile(r"L\.append|L\[.*\] =|box\.(scale|take|a =|s =)|box =|D\['.'\] =|put\(|grab\(")
 """Productions that change lists, dicts, objects and cells. What only a run decides may not."""
 
-NOT_YET = ("c % 2 : c % 2 + 2", "k - 1 : k + 1")
-"""What is wrong today: a result with a size that an argument gives has zeros behind it."""
-
-WRITING = re.compile(r"shifted\(|box\.scale\(|put\(")
-"""Calls that write. The operands of ``and`` and ``or`` have none: today all operands are computed, needed or not."""
-
 ROUNDED = ("np.sin", "np.sum", " @ ")
 """What another order of operations, or another library, may round differently."""
 
@@ -241,9 +235,7 @@ class Writer:
         }
         if name in known:
             return known[name]
-        text = self.filled(self.expression(name, size), scope, size)
-        writes = name == "condition" and re.search(" (and|or) ", text) and WRITING.search(text)
-        return "X[1] > 0.0" if writes else text
+        return self.filled(self.expression(name, size), scope, size)
 
     def expression(self, name: str, size: int) -> str:
         """Expressions in expressions in expressions are short ones."""
@@ -272,7 +264,6 @@ class Writer:
         """What the program may do: change objects, or go on where only a run decides; some do both, and are refused."""
         if not self.changing:
             options = tuple(o for o in options if not CHANGING.search(o))
-        options = tuple(o for o in options if not any(word in o for word in NOT_YET))
         return tuple(o for o in options if not (self.decided and "g{depth} = abs" in o))
 
     def program(self) -> str:

@@ -156,7 +156,7 @@ def part_of_one_that_is_exchanged(x):
 @pytest.mark.parametrize("f", [exchanged, part_of_one_that_is_exchanged], ids=name_of)
 def test_names_of_one_array_that_loops_exchange_are_refused(f):
     """Which array the other name has after a trip, only a run knows."""
-    with pytest.raises(ParseError, match=r"may be, in Python, a part of one"):
+    with pytest.raises(ParseError, match=r"may share the memory of one"):
         sdgrad.compile_forward(f)(X)
 
 

@@ -10,6 +10,7 @@ from dace.symbolic import int_floor
 from sdgrad.record.elementwise import common, compute, kind
 from sdgrad.record.functions.arguments import recorder_of, settled, shape_of, static
 from sdgrad.record.functions.table import array, known, operand, rule
+from sdgrad.record.growth import runs
 from sdgrad.record.indexing import expanded, view
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.stores import fill
@@ -82,12 +83,23 @@ def stacked(value: Any, dtype: Any = None) -> Array:
     wanted = np.dtype(dtype) if dtype is not None else common(parts)
     recorder = recorder_of(*[p for p in parts if is_recorded(p)])
     target = recorder.array(recorder.declare("t", shape, wanted))
+    if len(shape) >= 1 and _nest_depth(value) == 1 and recorder.listed:
+        return _of_runs(recorder, target, value)
     for index, part in zip(np.ndindex(shape[: _nest_depth(value)]), parts, strict=True):
         inner = expanded(target, index)
         if any(isinstance(p, slice) for p in inner):
             fill(view(target, inner), part)
         else:
             recorder.write(target.tensor, index, part[()] if isinstance(part, Array) else part)
+    return target
+
+
+def _of_runs(recorder: Recorder, target: Array, values: Any) -> Array:
+    """Fill an array with the parts of a list: those of one array at once."""
+    k = 0
+    for part, count in runs(recorder, values):
+        fill(view(target, expanded(target, (slice(k, k + count),) if count else (k,))), part)
+        k += max(count, 1)
     return target
 
 

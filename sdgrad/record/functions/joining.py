@@ -23,7 +23,8 @@ from sdgrad.record.functions.shapes import (
     ravel,
     reshape,
 )
-from sdgrad.record.functions.table import array, fixed, known, rule
+from sdgrad.record.functions.table import active, array, fixed, known, rule
+from sdgrad.record.growth import as_one
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import fill
 from sdgrad.record.values import Array, is_recorded
@@ -72,6 +73,8 @@ def _joined_shape(parts: Sequence[Array], axis: Any) -> tuple[list[Any], int]:
 
 @rule(np.stack)
 def stack(arrays: Sequence[Any], axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    if axis == 0 and dtype is None and as_one(active(), arrays) is not None:
+        return array(arrays)
     parts = [array(a) for a in arrays]
     if len({p.shape for p in parts}) > 1:
         raise ValueError("all input arrays must have the same shape")

@@ -246,7 +246,11 @@ def imag(val: Any) -> Any:
 def _part(value: Any, name: str) -> Any:
     x = operand(value)
     if x.dtype.kind == "c":
-        return compute(f"{name}({{0}})", [x], [x.dtype], np.empty(0, x.dtype).real.dtype)
+        found = compute(f"{name}({{0}})", [x], [x.dtype], np.empty(0, x.dtype).real.dtype)
+        if isinstance(found, Array) and isinstance(x, Array):  # a view in NumPy, and a copy here
+            found.storage.meet(x.storage)
+            found.storage.readonly = f"the .{name} of a complex array is a copy here: write z = a + 1j * b instead"
+        return found
     return x if name == "real" else compute("0", [x], [x.dtype], x.dtype)
 
 

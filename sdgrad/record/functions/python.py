@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply, compute
-from sdgrad.record.functions.table import operand, rule
+from sdgrad.record.functions.table import active, operand, rule
+from sdgrad.record.growth import as_one
 from sdgrad.record.templates import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import Array, holds_recorded, is_recorded
@@ -109,6 +111,8 @@ def number(value: Any, kind: type) -> Any:
 
 def total(values: Any, /, start: Any = 0) -> Any:
     found = start
+    if (whole := as_one(active(), values)) is not None:
+        return start + np.sum(whole, axis=0)
     for value in values:
         found = found + value
     return found
@@ -120,7 +124,10 @@ def extreme(ufunc: np.ufunc, own: Any) -> Any:
         if not holds_recorded(given):
             return own(*values, **kwargs)
         if "key" in kwargs:
-            raise TypeError(f"{own.__name__}(key=) of values that only a run knows")
+            keys = [kwargs["key"](v) for v in given]
+            if holds_recorded(keys):
+                raise ParseError(f"{own.__name__}(key=) of values that only a run knows: use np.argmax or np.argmin")
+            return given[own(range(len(given)), key=keys.__getitem__)]
         found = given[0]
         for value in given[1:]:
             found = apply(ufunc, [operand(found), operand(value)])
@@ -139,6 +146,20 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         return builtins.isinstance(np.empty(0), kinds)
     example = {"i": 0, "f": 0.0, "c": 0j, "b": False}[value.dtype.kind] if value.weak else value.dtype.type(0)
     return builtins.isinstance(example, kinds)
+
+
+def joined(ufunc: np.ufunc, own: Any) -> Any:
+    """Return what ``any`` or ``all`` is: of an array, or of what is iterated over."""
+
+    def join(values: Any, /) -> Any:
+        if isinstance(values, Array):
+            return getattr(values, own.__name__)()
+        parts = list(values)
+        if not holds_recorded(parts):
+            return own(parts)
+        return functools.reduce(lambda a, b: apply(ufunc, [a, b]), [operand(p) for p in parts])
+
+    return join
 
 
 def round_(number: Any, ndigits: Any = None) -> Any:
@@ -171,8 +192,8 @@ BUILTINS = {
     builtins.isinstance: isinstance_,
     builtins.pow: lambda a, b, *m: a**b if not m else builtins.pow(a, b, *m),
     builtins.divmod: lambda a, b: (a // b, a % b),
-    builtins.any: lambda v: v.any() if isinstance(v, Array) else builtins.any(v),
-    builtins.all: lambda v: v.all() if isinstance(v, Array) else builtins.all(v),
+    builtins.any: joined(np.logical_or, builtins.any),
+    builtins.all: joined(np.logical_and, builtins.all),
 }
 """What Python's functions are while a function is recorded."""
 

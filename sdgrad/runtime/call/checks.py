@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +26,16 @@ class Checks:
         """Raise the exception of the check that failed first, if any did."""
         number = int(found[0])
         if number:
-            raise copy.copy(self.errors[number - 1])
+            raise _again(self.errors[number - 1])
+
+
+def _again(error: BaseException) -> BaseException:
+    """Return a new exception like one, without calling its class, which may want other arguments."""
+    new = type(error).__new__(type(error), *error.args)
+    new.args = error.args
+    new.__dict__.update(error.__dict__)
+    new.__cause__, new.__suppress_context__ = error.__cause__, error.__suppress_context__
+    return new
 
 
 def first(given: Any, found: Any) -> None:

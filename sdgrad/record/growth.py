@@ -1,0 +1,215 @@
+"""Record loops that append to lists: what a trip appends goes into an array, of which the list has the parts.
+
+While the body is recorded, the list holds nothing that can be read: a body that reads what it has appended, or how
+much, is written out by Python instead. Afterwards a list is known by its parts, so that what takes all of them
+(``np.array``, a loop) takes the array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sdgrad.record.carried import Cell, is_array, leaves, rebuilt
+from sdgrad.record.indexing import as_array, item, readable, view
+from sdgrad.record.python_state import Held, PythonState
+from sdgrad.record.reads import PLAIN
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.restart import Restart
+from sdgrad.record.stores import store
+from sdgrad.record.tensors import Tensor
+from sdgrad.record.unusable import Unusable
+from sdgrad.record.values import Array, Number, Storage
+
+Carried = Sequence[tuple[Cell, Any]]
+LEAST = 3  # trips from which on an array pays
+APPENDING = ("append", "extend")
+
+
+class Hidden(Unusable):
+    """Stand for what a list holds while the body of a loop appends to it: every use has the loop written out."""
+
+    def __init__(self, site: Any, hints: Any) -> None:
+        super().__init__("what a loop appends to a list is not there while it is recorded")
+        self._site, self._hints = site, hints
+
+    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        self._hints.unlisted.add(self._site)
+        self._hints.written_out.add(self._site)
+        raise Restart(self._hints)
+
+    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
+    __eq__ = __ne__ = __contains__ = refuse
+    __hash__ = refuse
+    __array_ufunc__ = __array_function__ = __array__ = __str__ = __format__ = refuse
+
+
+def shown(*values: Any) -> None:
+    """Have a loop written out if a list that it appends to is among what is read."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            for part in value:
+                if type(part) is Hidden:
+                    part.refuse()
+        elif type(value) is Hidden:
+            value.refuse()
+
+
+@dataclass
+class Growth:
+    """The lists that a loop appends to.
+
+    :param trips: how many there are.
+    :param hidden: each list, with what it held before.
+    """
+
+    recorder: Recorder
+    site: Any
+    trips: int
+    hidden: list[tuple[Held, list[Any]]] = field(default_factory=list)
+    appended: list[tuple[Held, list[Any], list[Any]]] = field(default_factory=list)
+
+    def begin(self, python: PythonState) -> bool:
+        """Hide what the lists hold that are known to grow; True if there are any."""
+        paths = self.recorder.hints.lists.get(self.site, ())
+        for held in python.held:
+            if held.path in paths and isinstance(held.owner, list):
+                self.hidden.append((held, list(held.owner)))
+                held.owner[:] = [Hidden(self.site, self.recorder.hints)]
+        return bool(self.hidden)
+
+    def found(self, held: Held, now: Mapping[Any, Any]) -> bool:
+        """Start again if it is a list that a trip has appended to; False if it has to be written out."""
+        hints, values = self.recorder.hints, list(now.values())
+        before = list(held.content.values())
+        grown = isinstance(held.owner, list) and len(values) > len(before)
+        same = grown and all(a is b for a, b in zip(values, before, strict=False))
+        if not same or self.trips < LEAST or self.site in hints.unlisted:
+            return False
+        known = hints.lists.setdefault(self.site, set())
+        if held.path in known:
+            return False
+        known.add(held.path)
+        raise Restart(hints)
+
+    def end(self, ordinal: Number, handed_on: Carried, versions: Mapping[int, int]) -> bool:
+        """Write what the trip has appended to arrays; False if that cannot be done.
+
+        :param ordinal: of the trip, from zero.
+        :param handed_on: the memory of names that trips hand on, with what this one leaves.
+        :param versions: how often arrays had been written when the trip began, by identity of their memory.
+        """
+        for held, before in self.hidden:
+            first, *new = held.owner or [None]
+            if type(first) is not Hidden or any(type(v) is Hidden for v in new):
+                return False
+            kept = [self._kept(value, ordinal, handed_on, versions) for value in new]
+            if any(k is None for k in kept):
+                return False
+            held.owner[:] = [first]
+            self.appended.append((held, before, list(zip(new, kept, strict=True))))
+        return True
+
+    def _kept(self, value: Any, ordinal: Number, handed_on: Carried, versions: Mapping[int, int]) -> list[Any] | None:
+        """Return an array for each leaf of what is appended, or what it is in every trip; None if there is none."""
+        found: list[Any] = []
+        for leaf in leaves(value):
+            if isinstance(leaf, (Number, Array)):
+                if not all(isinstance(n, int) for n in _extents(leaf)):  # another size in each trip
+                    return None
+                if isinstance(leaf, Array) and not self._stays(leaf, handed_on, versions):
+                    return None
+                found.append(self._stored(leaf, ordinal))
+            elif isinstance(leaf, PLAIN):
+                found.append(leaf)
+            elif is_array(leaf):
+                found.append(self._stored(as_array(self.recorder, leaf), ordinal))
+            else:
+                return None
+        return found
+
+    def _stays(self, value: Array, handed_on: Carried, versions: Mapping[int, int]) -> bool:
+        """True if no later trip writes the array that a trip appends: the list has the array itself."""
+        own = value.storage
+        written = [c.value.storage for c, end in handed_on if _storage(end) is not None and _storage(end).may_be(own)]
+        for storage in (own, *own.partners):
+            if storage.block is not self.recorder.blocks[-1]:
+                written.append(storage)
+        return all(s.version == versions.get(id(s), 0) for s in written)
+
+    def _stored(self, value: Any, ordinal: Number) -> Array:
+        """Return an array with a part for each trip, of which the body writes one."""
+        shape = _extents(value)
+        tensor = self.recorder.declare("listed", (self.trips, *shape), value.dtype)
+        outer = self.recorder.blocks[-2]
+        whole = Array(self.recorder, Storage(tensor.container, None, outer, None), tensor)
+        if isinstance(value, Array):
+            readable(value)
+        store(whole, ordinal, value)
+        if isinstance(value, Array):
+            whole.storage.share(value.storage)
+        return whole
+
+    def after(self) -> None:
+        """Give each list its parts."""
+        for held, before, new in self.appended:
+            items = [self._item(value, kept, k) for k in range(self.trips) for value, kept in new]
+            held.owner[:] = [*before, *items]
+
+    def _item(self, value: Any, kept: Sequence[Any], k: int) -> Any:
+        parts = [
+            self._part(old, whole, k) if isinstance(whole, Array) else whole
+            for old, whole in zip(leaves(value), kept, strict=True)
+        ]
+        return rebuilt(value, iter(parts))
+
+    def _part(self, old: Any, whole: Array, k: int) -> Any:
+        """Return what one trip has appended."""
+        if is_array(old):
+            part: Any = item(whole, k)
+        else:
+            tensor = Tensor(self.recorder, whole.storage.name, (), whole.dtype, place=lambda index: (k, *index))
+            part = Number(self.recorder, whole.dtype, old.weak, old.origin, tensor=tensor)
+        self.recorder.listed[id(part)] = (part, whole, k)
+        return part
+
+
+def _extents(value: Number | Array) -> tuple:
+    return value.tensor.shape if isinstance(value, Array) else ()
+
+
+def _storage(value: Any) -> Any:
+    return value.storage if isinstance(value, Array) else None
+
+
+def runs(recorder: Recorder, parts: Sequence[Any]) -> list[Any]:
+    """Return parts in order, those of one array that follow each other as one: (array, count), or (part, 0)."""
+    found: list[Any] = []
+    k = 0
+    while k < len(parts):
+        own = recorder.listed.get(id(parts[k]))
+        if own is None:
+            found.append((parts[k], 0))
+            k += 1
+            continue
+        _, whole, first = own
+        count = 1
+        while k + count < len(parts):
+            following = recorder.listed.get(id(parts[k + count]))
+            if following is None or following[1] is not whole or following[2] != first + count:
+                break
+            count += 1
+        found.append((view(whole, [slice(first, first + count), *[slice(None)] * (whole.ndim - 1)]), count))
+        k += count
+    return found
+
+
+def as_one(recorder: Recorder, values: Any) -> Array | None:
+    """Return a list whose parts are those of one array as the array; None of other lists."""
+    if not isinstance(values, (list, tuple)) or len(values) < LEAST or not recorder.listed:
+        return None
+    found = runs(recorder, values)
+    return found[0][0] if len(found) == 1 and found[0][1] else None
