@@ -49,6 +49,7 @@ class RecordedBranch(Handler):
         self._merge()
 
     def __exit__(self, *error: object) -> bool | None:
+        self.recorder.outside_places.close(self)
         if error[0] is not None and issubclass(error[0], ArmEnds):  # type: ignore[arg-type]
             self.python.put_back(self.python.changes())
             self.ends.append(None)
@@ -59,7 +60,17 @@ class RecordedBranch(Handler):
         if self.before is None:
             self.before = {n: state.get(n, MISSING) for n in self.names}
             self.python = PythonState.of(state, held_outside(self.recorder))
+        self.recorder.outside_places.open.append(self)
         return tuple(unbound(n, self.before[n]) for n in self.names)
+
+    def cannot_draw(self) -> None:
+        """Refuse what an arm draws: only a run knows whether it does."""
+        if can_be_fixed(self.origin):
+            raise self.recorder.hints.fix(self.origin)
+        raise ParseError(
+            "random numbers, or what an iterator gives, are drawn in an arm of the condition in line "
+            f"{self.where.line}, which only a run knows: draw them before"
+        )
 
     def leave(self, state: State) -> None:
         changes = self.python.changes()

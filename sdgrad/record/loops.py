@@ -111,12 +111,16 @@ class RecordedLoop(Handler):
         self.recorder.hints.written_out.add(self.site)
         return Restart(self.recorder.hints)
 
+    def cannot_draw(self) -> None:
+        """Have the loop written out: each trip draws other numbers."""
+        raise self.written_out()
+
     # -- the beginning of the body
     def enter(self, state: State) -> tuple:
         names = self.names
-        self.slots = Slots.of(
-            self.site, self.recorder.hints, PythonState.of(state, held_outside(self.recorder)), self.growth
-        )
+        self.python = PythonState.of(state, held_outside(self.recorder))
+        self.slots = Slots.of(self.site, self.recorder.hints, self.python, self.growth)
+        self.recorder.outside_places.open.append(self)
         state = {**state, **self.slots.values()}
         self.names, self.head, self.later = ((*n, *self.slots.known) for n in (names, self.head, self.later))
         self.before = {n: state.get(n, MISSING) for n in self.names}
@@ -153,6 +157,7 @@ class RecordedLoop(Handler):
 
     # -- the end of the body
     def leave(self, state: State) -> None:
+        self.recorder.outside_places.close(self)
         if self.growth is not None and not self.growth.end(self.ordinal(), self._handed_on(state), self.versions):
             self.recorder.hints.unlisted.add(self.site)
             raise self.written_out()

@@ -53,7 +53,8 @@ from sdgrad.record.libraries import (
 )
 from sdgrad.record.loops import RecordedFor, WrittenOutFor, WrittenOutWhile
 from sdgrad.record.nests import OfLeaves, positional
-from sdgrad.record.random_numbers import KINDS, check_random
+from sdgrad.record.python_state import KINDS
+from sdgrad.record.random_numbers import check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
@@ -87,6 +88,7 @@ class RecordingOperators(Operators):
 
     def for_(self, iterable: Iterable, target: str, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         shown(iterable)
+        self.recorder.outside_places.drawn(iterable)
         site = self.recorder.site()
         trips = trips_of(self.recorder, iterable) if site not in self.recorder.hints.written_out else None
         if trips is None:
@@ -103,6 +105,7 @@ class RecordingOperators(Operators):
 
     def iterate(self, iterable: Iterable) -> Iterable:
         shown(iterable)
+        self.recorder.outside_places.drawn(iterable)
         return map(self.inner, iterable)
 
     def check(self, condition: Any, message: Callable[[], Any] | None) -> None:
@@ -167,6 +170,7 @@ class RecordingOperators(Operators):
             own = None
         if own is not None:
             shown(*args)
+            self.recorder.outside_places.drawn(*args)
             return own(*args, **kwargs)
         if isinstance(function, BoundRule):
             return function(*args, **kwargs)
@@ -249,6 +253,7 @@ class RecordingOperators(Operators):
             if can_be_fixed(origins) and not any(isinstance(x, Array) for x in given):
                 raise self.recorder.hints.fix(origins)
             raise refused(function)
+        self.recorder.outside_places.drawn(getattr(function, "__self__", None), *args)
         check_random(function, args, kwargs, self.recorder.reads)
         found = function(*args, **kwargs)
         if isinstance(found, KINDS) or isinstance(function, type):

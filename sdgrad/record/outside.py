@@ -13,6 +13,7 @@ from typing import Any
 from sdgrad.convert.callables import is_filled
 from sdgrad.errors import ParseError
 from sdgrad.program.tree import Source
+from sdgrad.record.python_state import is_drawn_from
 from sdgrad.record.reads import How, Reads
 from sdgrad.record.restart import Restart
 from sdgrad.record.unusable import Unusable
@@ -79,6 +80,20 @@ class Outside:
     """Collect the places outside of a function that it binds."""
 
     places: dict[Any, Place] = field(default_factory=dict)
+    open: list[Any] = field(default_factory=list)  # loops and branches whose bodies are being recorded
+
+    def close(self, handler: Any) -> None:
+        """Note that the body of a loop or a branch is at its end."""
+        if handler in self.open:
+            del self.open[self.open.index(handler) :]
+
+    def drawn(self, *values: Any) -> None:
+        """Note that something is drawn from generators or iterators: a loop that began before cannot be recorded."""
+        for value in values:
+            if is_drawn_from(value):
+                for handler in reversed(self.open):
+                    if handler.python.holds(value):
+                        handler.cannot_draw()
 
     def attribute(self, recorder: Any, owner: Any, name: str) -> None:
         """Note that an attribute is bound; start again where an arm or a loop has not looked at its owner."""

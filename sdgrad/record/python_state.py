@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +15,9 @@ from sdgrad.convert.callables import is_filled
 from sdgrad.record.values import is_recorded
 
 MOST = 10_000  # objects that are looked at
+GLOBAL = (np.random.mtrand._rand, random._inst)
+KINDS = (np.random.Generator, np.random.RandomState, random.Random)
+"""Random number generators."""
 OPAQUE = (str, bytes, int, float, complex, type(None), type, ModuleType, np.ndarray, np.generic, np.dtype)
 Content = dict[Any, Any]  # what an object holds, by attribute, key or position
 
@@ -67,6 +71,10 @@ class PythonState:
             todo += [(own.told(k), v) for k, v in content.items()]
         return PythonState(tuple(found.values()))
 
+    def holds(self, value: Any) -> bool:
+        """True if an object was there at that time."""
+        return any(h.owner is value for h in self.held) or any(value is g for g in GLOBAL)
+
     def changes(self) -> dict[int, Content]:
         """Return what objects hold by now, if that is something else: by their positions."""
         now = ((k, h, content_of(h.owner)) for k, h in enumerate(self.held))
@@ -95,10 +103,17 @@ def content_of(value: Any) -> Content | None:
         return {n: c.cell_contents for n, c in cells if is_filled(c)}
     if isinstance(value, MethodType):
         return {"__self__": value.__self__}
+    if is_drawn_from(value):
+        return {}
     if type(value).__module__.partition(".")[0] in ("sdgrad", "numpy", "dace", "builtins"):
         return None
     slots = {n: getattr(value, n) for n in _slots(type(value)) if hasattr(value, n)}
     return {**slots, **vars(value)} if hasattr(value, "__dict__") else slots or None
+
+
+def is_drawn_from(value: Any) -> bool:
+    """True of random number generators, iterators and generators: each use changes them."""
+    return isinstance(value, KINDS) or hasattr(type(value), "__next__")
 
 
 def _slots(kind: type) -> list[str]:

@@ -9,14 +9,13 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.table import full_name
+from sdgrad.record.python_state import GLOBAL, KINDS
 from sdgrad.record.reads import Reads
 
 SEEDED = (
     *(np.random.default_rng, np.random.RandomState, random.Random, np.random.SeedSequence),
     *(np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64),
 )
-GLOBAL = (np.random.mtrand._rand, random._inst)
-KINDS = (np.random.Generator, np.random.RandomState, random.Random)
 HINT = (
     "draws other numbers at each call, and a program is made once: draw them before, and pass them as an argument; or "
     "make a generator with a seed in the function, np.random.default_rng(0), for the same numbers at each call"
