@@ -30,7 +30,6 @@ REFUSED = {
     "operations_research.call_centre_staffing": "an index of Python's",
     "optics.strehl_ratio": "scipy.special.j1",
     "power_systems.economic_dispatch": "the truth value",
-    "power_systems.radial_feeder_sweep": "complex()",
     "quantum_mechanics.double_well_states": "numpy.linalg.eigh",
     "quantum_mechanics.self_consistent_field": "numpy.linalg.eigh",
 }

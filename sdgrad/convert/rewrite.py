@@ -64,6 +64,7 @@ class Rewriter(ast.NodeTransformer):
         self.owner = owner.lstrip("_") if owner else ""
         self.scopes = scopes
         self.numbers = itertools.count()
+        self.globals: set[str] = set()  # names that are declared global: no locals of this function
         self.generates = False  # the body stops and goes on, so that it cannot run twice
         self.of_class = False
 
@@ -74,6 +75,7 @@ class Rewriter(ast.NodeTransformer):
             node.body = self.visit(node.body)
             return node
         self.generates = any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(node.body))
+        self.globals = {n for d in own_nodes(node.body) if isinstance(d, ast.Global) for n in d.names}
         body = node.body if self.generates else lowered(node.body)
         always = frozenset(captured(body))
         mark(body, frozenset(), always)
@@ -163,7 +165,7 @@ class Rewriter(ast.NodeTransformer):
 
     def _names(self, node: Any, body: Sequence[ast.AST]) -> list[str]:
         """Return the names that a statement binds and that are read afterwards, or where its body begins."""
-        return sorted(bound(body) & (node.sdgrad_after | node.sdgrad_head))
+        return sorted((bound(body) - self.globals) & (node.sdgrad_after | node.sdgrad_head))
 
     def _handled(
         self,

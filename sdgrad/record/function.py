@@ -87,6 +87,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     recorder.names.add(["__return", *arguments])
     given = {n: _argument(recorder, n, v) for n, v in arguments.items()}
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]
+    recorder.outside_places.again(hints)
     stack, operators = activate(recorder), RecordingOperators()
     try:
         results, form = _results(recorder, operators.call_of(f, given), given)

@@ -324,8 +324,7 @@ class RecordingOperators(Operators):
         setattr(owner, name, value)
 
     def declares(self, names: Names) -> None:
-        for name in names:
-            self.recorder.outside_places.add(sys._getframe(1).f_globals, name, "item", self.recorder.where())
+        self.recorder.outside_places.names(self.recorder, names, sys._getframe(1).f_globals)
 
     def update(self, word: str, value: Any, by: Any) -> Any:
         if not is_recorded(value) and isinstance(by, (Array, Number)):

@@ -13,9 +13,9 @@ from typing import Any
 from sdgrad.convert.callables import is_filled
 from sdgrad.errors import ParseError
 from sdgrad.program.tree import Source
-from sdgrad.record.python_state import is_drawn_from
+from sdgrad.record.python_state import GlobalNames, is_drawn_from
 from sdgrad.record.reads import How, Reads
-from sdgrad.record.restart import Restart
+from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import holds_recorded
 
@@ -97,17 +97,35 @@ class Outside:
 
     def attribute(self, recorder: Any, owner: Any, name: str) -> None:
         """Note that an attribute is bound; start again where an arm or a loop has not looked at its owner."""
+        self._watch(recorder, id(owner), owner)
+        place = self.add(owner, name, "attribute", recorder.where())
+        recorder.hints.places[id(owner), name] = place
+
+    def names(self, recorder: Any, names: Sequence[str], space: dict[str, Any]) -> None:
+        """Note that global names may be bound from now on."""
+        self._watch(recorder, (id(space), *names), GlobalNames(names, space))
+        for name in names:
+            place = self.add(space, name, "item", recorder.where())
+            recorder.hints.places[id(space), name] = place
+
+    def _watch(self, recorder: Any, key: Any, owner: Any) -> None:
         hints = recorder.hints
-        if id(owner) not in hints.watched:
-            hints.watched[id(owner)] = owner
+        if key not in hints.watched:
+            hints.watched[key] = owner
             if len(recorder.blocks) > 1:
                 raise Restart(hints)
-        self.add(owner, name, "attribute", recorder.where())
 
-    def add(self, owner: Any, key: Any, how: How, where: Source) -> None:
+    def again(self, hints: Hints) -> None:
+        """Note, before anything is recorded, what earlier recordings have bound."""
+        for place in hints.places.values():
+            self.add(place.owner, place.key, place.how, place.where)
+
+    def add(self, owner: Any, key: Any, how: How, where: Source) -> Place:
         """Note that a place may be bound from now on."""
-        if (id(owner), key, how) not in self.places:
-            self.places[id(owner), key, how] = Place(owner, key, how, _now(owner, key, how), where)
+        own = (id(owner), key, how)
+        if own not in self.places:
+            self.places[own] = Place(owner, key, how, _now(owner, key, how), where)
+        return self.places[own]
 
     def cells(self, names: Sequence[str], cells: Sequence[CellType], where: Source) -> None:
         """Note the names of functions around the one that is recorded."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -20,6 +20,14 @@ KINDS = (np.random.Generator, np.random.RandomState, random.Random)
 """Random number generators."""
 OPAQUE = (str, bytes, int, float, complex, type(None), type, ModuleType, np.ndarray, np.generic, np.dtype)
 Content = dict[Any, Any]  # what an object holds, by attribute, key or position
+
+
+@dataclass(frozen=True)
+class GlobalNames:
+    """Names that a function declares as global."""
+
+    names: Sequence[str]
+    space: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class Held:
 
     def told(self, key: Any) -> str:
         """Return how an error calls an entry."""
-        if isinstance(self.owner, FunctionType):
+        if isinstance(self.owner, (FunctionType, GlobalNames)):
             return str(key)
         return f"{self.path}[{key!r}]" if self.grows else f"{self.path}.{key}"
 
@@ -103,6 +111,8 @@ def content_of(value: Any) -> Content | None:
         return {n: c.cell_contents for n, c in cells if is_filled(c)}
     if isinstance(value, MethodType):
         return {"__self__": value.__self__}
+    if isinstance(value, GlobalNames):
+        return {n: value.space[n] for n in value.names if n in value.space}
     if is_drawn_from(value):
         return {}
     if type(value).__module__.partition(".")[0] in ("sdgrad", "numpy", "dace", "builtins"):
@@ -128,6 +138,8 @@ def put(owner: Any, content: Content) -> None:
     elif isinstance(owner, deque):
         owner.clear()
         owner.extend(content.values())
+    elif isinstance(owner, GlobalNames):
+        owner.space.update(content)
     elif isinstance(owner, (set, dict)):
         owner.clear()
         owner.update(content)

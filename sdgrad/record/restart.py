@@ -64,6 +64,7 @@ class Hints:
     :param fits: what was taken to hold of them.
     :param lists: lists that loops append to, by site: how they are reached.
     :param unlisted: loops that read them.
+    :param places: attributes and global names that are bound.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -76,7 +77,8 @@ class Hints:
     shared: set[Any] = field(default_factory=set)
     stale: set[Any] = field(default_factory=set)
     slots: dict[Any, dict[str, tuple[str, Any]]] = field(default_factory=dict)
-    watched: dict[int, Any] = field(default_factory=dict)
+    places: dict[Any, Any] = field(default_factory=dict)
+    watched: dict[Any, Any] = field(default_factory=dict)
     lists: dict[Any, set[str]] = field(default_factory=dict)
     unlisted: set[Any] = field(default_factory=set)
     counts: dict[str, tuple[str, int]] = field(default_factory=dict)

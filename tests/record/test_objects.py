@@ -203,11 +203,39 @@ def global_object(x):
     return SHARED.v
 
 
+counted, summed = 0, 0.0
+
+
+def global_number(x):
+    global summed
+    summed = 0.0
+    for k in range(4):
+        summed = summed + x[k % 3] ** 2
+        if x[k % 3] > 0:
+            summed = summed * 1.1
+    return summed
+
+
+def tick():
+    global counted
+    counted += 1
+    return counted
+
+
+def global_counter_of_a_helper(x):
+    global counted
+    counted = 0
+    s = 0.0
+    for k in range(3):
+        s = s + x[k] * tick()
+    return s
+
+
 PROGRAMS = [
     attributes, attribute_made_in_both_arms, arm_that_raises, entries_of_a_list, both_arms_append, entries_of_a_dict,
     slots, names_of_a_function_around, objects_in_objects, conditional_expression_with_an_effect,
     operand_with_an_effect, operand_that_raises, bounds_first, attributes_in_a_loop, entries_in_a_while_loop,
-    methods_in_a_loop, global_object,
+    methods_in_a_loop, global_object, global_number, global_counter_of_a_helper,
 ]  # fmt: skip
 
 

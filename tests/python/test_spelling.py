@@ -1,0 +1,93 @@
+"""Names that mean something else in C++ or in SymPy, and what Python's own functions are asked."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import sdgrad
+from python.check import Programs, X, check, name_of
+
+program = Programs()
+
+
+@program
+def counters(x):
+    s = 0.0
+    for new in range(3):
+        s = s * 0.5 + x[new] * new
+    for test in range(3):
+        s = s * 0.5 + x[test] * test
+    for nan in range(3):
+        s = s * 0.5 + x[nan] * nan
+    for NULL in range(3):
+        s = s * 0.5 + x[NULL] * NULL
+    for M_PI in range(3):
+        s = s * 0.5 + x[M_PI] * M_PI
+    return s
+
+
+@program
+def variables(x):
+    thread_local = x * 2
+    nullptr = np.sin(thread_local)
+    errno = nullptr[0]
+    concept = np.zeros(4)
+    concept[0] = errno
+    return np.sum(nullptr * concept)
+
+
+@program
+def truths_of_several(x):
+    s = x[0] if any(v > 2.0 for v in x) else x[1]
+    if all([x[0] > 0, x[1] > 0]):
+        s = s * x[2]
+    return s
+
+
+@program
+def largest_by_a_key(x):
+    return max([(2, x[0]), (0, x[1])], key=lambda p: -p[0])[1] * x[2]
+
+
+@program
+def copies(x):
+    r = copy.deepcopy([x[0], x])
+    r[1][0] = 9.0
+    return r[0] * np.sum(x) + np.sum(copy.copy(r[1]))
+
+
+@program
+def assignment_in_a_condition(x):
+    if (t := x[1]) > 0.0 and x[0] > 0.0:
+        return t * x[2]
+    return x[2]
+
+
+@pytest.mark.parametrize("f", program, ids=name_of)
+def test_program(f):
+    check(f, X)
+
+
+def test_an_argument_called_nan():
+    def f(x, nan=2):
+        return x[nan] * nan
+
+    assert sdgrad.grad(f)(X)[2] == 2.0
+
+
+class Missing(Exception):
+    def __init__(self, name, instead):
+        super().__init__(name)
+        self.instead = instead
+
+
+def test_exceptions_with_arguments_of_their_own():
+    def f(x):
+        if x[0] > 0:
+            raise Missing("large", instead=1.0)
+        return x[0]
+
+    with pytest.raises(Missing, match="large") as caught:
+        sdgrad.grad(f)(X)
+    assert caught.value.instead == 1.0
