@@ -145,6 +145,7 @@ class Config:
             DaceConfig.set("default_build_folder", value=str(self.cache_folder))
             DaceConfig.set("compiler", "lineinfo", value="none")  # expansions would look theirs up on the stack
             DaceConfig.set("compiler", "unique_functions", value="none")  # or nested graphs are hashed
+            DaceConfig.set("progress", value=False)  # a line of ours says what takes long
             DaceConfig.set("store_history", value=False)  # a copy of the graph before the first expansion
             DaceConfig.set("optimizer", "detect_control_flow", value=False)  # what is compiled here has its structure
             yield

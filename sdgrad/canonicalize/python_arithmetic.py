@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial
 from typing import TypeGuard
 
 from sdgrad.program.kinds import infer
@@ -19,10 +20,16 @@ def divide_truly(program: Program) -> Program:
 
     def convert(node: Node) -> Block:
         """Convert the quotients of a leaf; any other node unchanged."""
-        if not isinstance(node, Leaf) or not any(_is_quotient(i) for i in node.body):
+        if not isinstance(node, Leaf):
             return (node,)
-        kind = infer(node.body, program.containers)
-        return (replace(node, body=tuple(_converted(i, kind) if _is_quotient(i) else i for i in node.body)),)
+        kind: dict[str, str] | None = None
+        body: list[Instr] = []
+        for instr in node.body:
+            if isinstance(instr, Let) and any(map(_is_quotient, ast.walk(instr.expr))):
+                kind = infer(node.body, program.containers) if kind is None else kind
+                instr = replace(instr, expr=code.bottom_up(instr.expr, partial(_converted, kind)))
+            body.append(instr)
+        return (replace(node, body=tuple(body)),) if kind is not None else (node,)
 
     return replace(program, body=rewritten(program.body, convert))
 
@@ -52,15 +59,13 @@ def _pythonic(expr: ast.expr, kind: dict[str, str]) -> ast.expr:
     return expr
 
 
-def _is_quotient(instr: Instr) -> TypeGuard[Let]:
-    """True if an instruction is a division."""
-    return isinstance(instr, Let) and isinstance(instr.expr, ast.BinOp) and isinstance(instr.expr.op, ast.Div)
+def _is_quotient(expr: ast.AST) -> TypeGuard[ast.BinOp]:
+    """True of a division."""
+    return isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Div)
 
 
-def _converted(instr: Let, kind: dict[str, str]) -> Let:
-    """Return a division, with a real numerator if both operands are integers."""
-    expr = instr.expr
-    assert isinstance(expr, ast.BinOp)
-    if {kinds.expression(e, kind) for e in (expr.left, expr.right)} <= {"int", "bool"}:
-        return replace(instr, expr=code.binary(ast.Div, code.call("dace.float64", expr.left), expr.right))
-    return instr
+def _converted(kind: dict[str, str], expr: ast.expr) -> ast.expr:
+    """Return a division with a real numerator if both operands are integers; any other expression unchanged."""
+    if _is_quotient(expr) and {kinds.expression(e, kind) for e in (expr.left, expr.right)} <= {"int", "bool"}:
+        return code.binary(ast.Div, code.call("dace.float64", expr.left), expr.right)
+    return expr

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sdgrad.canonicalize.normal_form import FUSION, REDUCTION_INIT
+from sdgrad.canonicalize.python_arithmetic import divide_truly
 from sdgrad.config import config, device
 from sdgrad.optimize.contractions.blas_calls import use_blas_calls
 from sdgrad.optimize.contractions.loop_contraction import sums_behind_loops
@@ -318,4 +319,5 @@ def current_target(resident: bool = False) -> Target:
 
 def optimize(program: Program, resident: bool = False) -> Program:
     """Optimise a program for the target that the settings name."""
-    return run_passes(program, PASSES, current_target(resident), config.without)
+    made = run_passes(program, PASSES, current_target(resident), config.without)
+    return divide_truly(made)  # whatever a pass has put in the place of a real number

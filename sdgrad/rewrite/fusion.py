@@ -16,10 +16,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import dace
 
 from sdgrad.config import config
+from sdgrad.program.kinds import kind_of
 from sdgrad.program.leaves import dedupe, live, mentioned, rename_instr, rename_params
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
@@ -45,6 +47,7 @@ from sdgrad.program.tree import (
 )
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
+from sdgrad.symbolic.kinds import expression
 
 DTYPES = {t.to_string(): t for t in (*dace.dtypes.INTEGER_TYPES, dace.bool_)}  # by the name of their cast
 
@@ -233,6 +236,7 @@ class Merging:
     :param held: elements whose value is in a register.
     :param names: the names of the leaf being added, renamed.
     :param defined: every name with its definition.
+    :param kinds: of numbers, by name.
     """
 
     program: Program
@@ -240,6 +244,7 @@ class Merging:
     held: dict[tuple, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     defined: dict[str, Instr] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
 
     def add(self, instr: Instr) -> None:
         """Append an instruction; a load of a held element becomes its register."""
@@ -267,6 +272,10 @@ class Merging:
             self.names[instr.name] = fresh
             instr = replace(instr, name=fresh)
         self.defined[instr.name] = instr
+        if isinstance(instr, Load):
+            self.kinds[instr.name] = kind_of(self.program.containers[instr.container].dtype)
+        else:
+            self.kinds[instr.name] = expression(instr.expr, self.kinds)
         self.body.append(instr)
 
     def store(self, instr: Store) -> None:
@@ -296,12 +305,22 @@ class Merging:
         self.held = {k: v for k, v in self.held.items() if k[0] != store.container or other(k[1])}
 
     def converted(self, store: Store) -> str:
-        """Return the stored value as a later load sees it: integers and booleans are converted."""
+        """Return the stored value as a later load sees it: in the type of the array."""
         dtype = self.program.containers[store.container].dtype
+        if kind_of(dtype) in ("float", "complex") and self.kinds.get(store.value, "int") in ("int", "bool"):
+            return self.as_real(store.value, dtype)
         if dtype not in dace.dtypes.INTEGER_TYPES and dtype != dace.bool_ or self.dtype_of(store.value) == dtype:
             return store.value
         name = f"{store.value}_as_{dtype.to_string().strip('_')}"
         self.define(Let(name, code.call(f"dace.{dtype.to_string()}", code.name(store.value))))
+        return self.names.get(name, name)
+
+    def as_real(self, value: str, dtype: dace.typeclass) -> str:
+        """Return an integer as the real number that an array of reals has: a division of it is another one."""
+        name, instr = f"{value}_as_real", self.defined.get(value)
+        constant: Any = instr.expr.value if isinstance(instr, Let) and isinstance(instr.expr, ast.Constant) else None
+        real = code.constant(float(constant)) if constant is not None else None
+        self.define(Let(name, real or code.call(f"dace.{dtype.to_string()}", code.name(value))))
         return self.names.get(name, name)
 
     def dtype_of(self, name: str) -> dace.typeclass | None:

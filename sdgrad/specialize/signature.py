@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -176,7 +176,7 @@ class Signature:
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
-        fits = tuple(p.holds(arguments) for p in _fits.get(identity(f), {}).values())
+        fits = tuple(p.holds(arguments) for own in _identities(f) for p in _fits.get(own, {}).values())
         return (config.blas, config.without, config.machine, device(), resident, own, fits, *kinds)
 
     @staticmethod
@@ -331,14 +331,22 @@ def _missing(
     return list({(id(s), r): (s, r) for s, r in asked if r not in known(s)}.values())
 
 
+def _identities(f: Callable | Derived) -> Iterator[Hashable]:
+    """Yield what stands for a function, and for those that it is a derivative of."""
+    yield identity(f)
+    while isinstance(f, Derived):
+        f = f.f
+        yield identity(f)
+
+
 def is_for_some_sizes(f: Callable | Derived) -> bool:
     """True of functions with programs that are right for some values of integer arguments."""
-    return bool(_fits.get(identity(f)))
+    return any(_fits.get(own) for own in _identities(f))
 
 
 def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments whose values the program is for."""
-    names = _fixed.get(identity(f), ())
+    names = {n for own in _identities(f) for n in _fixed.get(own, ())}
     return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
 
 
