@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 Names = Sequence[str]
@@ -161,6 +162,13 @@ class Operators:
         """Raise an ``AssertionError`` unless the condition holds."""
         if not condition:
             raise AssertionError(*(() if message is None else (message(),)))
+
+    def guarded(self, caught: Callable[[], Any]) -> AbstractContextManager[Any]:
+        """Return what the body of a ``try`` runs in.
+
+        :param caught: returns the exceptions that its handlers catch.
+        """
+        return nullcontext()
 
     def truth(self, value: Any) -> bool:
         """Return the truth of a condition that decides what Python does."""

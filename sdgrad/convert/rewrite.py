@@ -17,9 +17,10 @@ Nothing moves into another scope, so that ``yield``, ``nonlocal``, ``del`` and `
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from sdgrad.convert.liveness import mark
 from sdgrad.convert.lowering import PREFIX, RESULT, lowered
@@ -274,6 +275,14 @@ class Rewriter(ast.NodeTransformer):
         attribute = node.target
         place = (self.visit(attribute.value), ast.Constant(self._mangled(attribute.attr)))
         return located(ast.Expr(operator_call("update_attribute", operator, *place, thunk(value))), node)
+
+    def visit_Try(self, node: ast.Try) -> ast.Try:
+        node = cast(ast.Try, self.generic_visit(node))
+        if node.handlers:
+            kinds = [h.type if h.type is not None else named("BaseException") for h in node.handlers]
+            guard = operator_call("guarded", thunk(ast.Tuple(list(map(copy.deepcopy, kinds)), ast.Load())))
+            node.body = [located(ast.With([ast.withitem(guard)], node.body), node.body[0])]
+        return node
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         return node

@@ -13,6 +13,7 @@ import sympy
 
 from sdgrad.program.naming import STATUS
 from sdgrad.record.elementwise import apply, compute
+from sdgrad.record.guards import uncaught
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Fits
 from sdgrad.record.tensors import Tensor
@@ -25,12 +26,14 @@ WHOLE = np.dtype(np.int64)
 
 def require(recorder: Recorder, condition: Any, error: BaseException) -> None:
     """Record that a condition has to hold, or else the call raises an error."""
+    uncaught(recorder, error)
     fail_with(recorder, apply(np.logical_not, [condition]), len(errors(recorder)) + 1)
     errors(recorder).append(error)
 
 
 def fail(recorder: Recorder, error: BaseException) -> None:
     """Record that the call raises an error if it comes here."""
+    uncaught(recorder, error)
     fail_with(recorder, True, len(errors(recorder)) + 1)
     errors(recorder).append(error)
 
@@ -93,7 +96,7 @@ def within(recorder: Recorder, bound: Any, extent: Any) -> None:
     require(recorder, inside, IndexError(told))
 
 
-RULES.agree, RULES.within = agree, within
+RULES.agree, RULES.within, RULES.require = agree, within, require
 
 
 def take_over(recorder: Recorder, checks: Checks, status: Tensor) -> None:

@@ -20,6 +20,7 @@ from sdgrad.record.carried import is_array, is_number
 from sdgrad.record.elements import typeclass
 from sdgrad.record.escaped import over
 from sdgrad.record.functions.table import activate
+from sdgrad.record.guards import Refused
 from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
 from sdgrad.record.nests import Form, flatten
@@ -69,6 +70,9 @@ def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
         except Restart as restart:
             if restart.hints is not hints:  # of the function around this one
                 raise
+        except Refused as refused:
+            located(refused.error)
+            raise refused.error from None
         except RecursionError as error:  # whether a function calls itself again may depend on a counter
             counts = {n for n, v in arguments.items() if type(v) is int or isinstance(v, np.integer)}
             if counts <= hints.fixed:

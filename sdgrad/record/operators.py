@@ -7,6 +7,7 @@ import operator
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any
@@ -40,6 +41,7 @@ from sdgrad.record.functions.table import (
 )
 from sdgrad.record.graphs import call_graph, is_graph, sized
 from sdgrad.record.growth import APPENDING, shown
+from sdgrad.record.guards import guarded
 from sdgrad.record.indexing import item
 from sdgrad.record.labels import label
 from sdgrad.record.libraries import (
@@ -99,6 +101,9 @@ class RecordingOperators(Operators):
         if self.recorder.site() in self.recorder.hints.written_out:
             return WrittenOutWhile(flags)
         return RecordedWhile(self.recorder, "", flags, head, names, later)
+
+    def guarded(self, caught: Callable[[], Any]) -> AbstractContextManager[Any]:
+        return guarded(self.recorder, caught)
 
     def truth(self, value: Any) -> bool:
         return bool(value)
@@ -321,6 +326,8 @@ class RecordingOperators(Operators):
             raise ParseError(f"assigning .{name} of an array is not recorded: write a new array instead")
         if id(owner) not in self.recorder.reads.own:
             self.recorder.outside_places.attribute(self.recorder, owner, name)
+        if type(value) in (list, dict, set):  # made here, or a copy of one from outside
+            self.recorder.reads.made(value)
         setattr(owner, name, value)
 
     def declares(self, names: Names) -> None:

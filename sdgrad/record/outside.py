@@ -80,6 +80,7 @@ class Outside:
     """Collect the places outside of a function that it binds."""
 
     places: dict[Any, Place] = field(default_factory=dict)
+    guards: list[Any] = field(default_factory=list)  # what the handlers catch in whose bodies the recording is
     open: list[Any] = field(default_factory=list)  # loops and branches whose bodies are being recorded
 
     def close(self, handler: Any) -> None:

@@ -91,6 +91,7 @@ class Rules:
     under_the_mask: Callable[..., Any]
     agree: Callable[..., None]
     within: Callable[..., None]
+    require: Callable[..., None]
 
 
 RULES = Rules()

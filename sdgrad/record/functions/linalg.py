@@ -15,10 +15,10 @@ from sdgrad.record.elementwise import apply, common
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate
-from sdgrad.record.functions.shapes import broadcast_to, matrix_transpose, reshape, transpose
+from sdgrad.record.functions.shapes import broadcast_to, diagonal, matrix_transpose, reshape, transpose
 from sdgrad.record.functions.table import array, known, rule
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import Array
+from sdgrad.record.values import RULES, Array
 from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
 
 
@@ -72,7 +72,20 @@ def solve(a: Any, b: Any) -> Any:
         raise ValueError(f"solve: a matrix of {matrix.shape[-1]} rows, and {n} equations")
     if n == 1:
         return apply(np.true_divide, [right, matrix])
-    return _systems(matrix, right, Solve("solve"), ("_ain", "_bin", "_bout"))
+    found = _systems(matrix, right, Solve("solve"), ("_ain", "_bin", "_bout"))
+    _check(found, "Singular matrix", lambda: np.isfinite(found).all() | ~(np.isfinite(matrix).all() & _finite(right)))
+    return found
+
+
+def _finite(values: Array) -> Any:
+    return np.isfinite(values).all()
+
+
+def _check(found: Array, message: str, holds: Callable[[], Any]) -> None:
+    """Record that a factorization has to exist, as NumPy does; not in loops, where it takes as long as a small one."""
+    recorder: Any = found.recorder
+    if len(recorder.blocks) == 1 and not recorder.arms:
+        RULES.require(recorder, holds(), np.linalg.LinAlgError(message))
 
 
 def _systems(matrix: Array, right: Array, node: nodes.LibraryNode, connectors: tuple[str, str, str]) -> Array:
@@ -99,7 +112,10 @@ def inv(a: Any) -> Any:
         node = Inv("inv", overwrite_a=False, use_getri=True)
         return matrix.recorder.call(node, {"_ain": x}, "_aout", x.shape, x.dtype)
 
-    return stacked(invert, matrix.tensor.shape[-2:], matrix)
+    found = stacked(invert, matrix.tensor.shape[-2:], matrix)
+    ones = np.sum(matrix * matrix_transpose(found), axis=-1)  # the diagonal of their product
+    _check(found, "Singular matrix", lambda: ~(np.abs(ones - 1.0) > 0.5).any())
+    return found
 
 
 @rule(np.linalg.cholesky)
@@ -113,7 +129,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     def factorize(x: Tensor) -> Tensor:
         return matrix.recorder.call(Cholesky("cholesky", lower=True), {"_a": x}, "_b", x.shape, x.dtype)
 
-    return stacked(factorize, matrix.tensor.shape[-2:], matrix)
+    found = stacked(factorize, matrix.tensor.shape[-2:], matrix)
+    pivots = diagonal(found, axis1=-2, axis2=-1)
+    _check(found, "Matrix is not positive definite", lambda: ~(np.real(pivots) <= 0.0).any())
+    return found
 
 
 @rule(np.linalg.tensorinv)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from dace import data as dt
 
+from sdgrad.runtime.call.checks import Checks
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.result_pool import copy_of, fresh
 from sdgrad.runtime.compile.array_address import address
@@ -88,7 +89,14 @@ class Outside:
         return same and value.flags.c_contiguous
 
 
-Step: TypeAlias = "Given | Made | Fixed | Outside"
+@dataclass(frozen=True)
+class Checked:
+    """The number of a check that fails: its exception is raised after the call."""
+
+    checks: Checks
+
+
+Step: TypeAlias = "Given | Made | Fixed | Outside | Checked"
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,7 @@ class Direct:
     library: Library
     steps: tuple[Step, ...]
     results: tuple[tuple[int, tuple[int, ...]], ...]
+    checked: tuple[int, ...] = ()
 
     @staticmethod
     def of(
@@ -138,7 +147,8 @@ class Direct:
                 return None
             steps.append(step)
         found = tuple((places[n], shape) for n, shape in results.items())
-        return Direct(program.library, tuple(steps), found)
+        checked = tuple(k for k, s in enumerate(steps) if isinstance(s, Checked))
+        return Direct(program.library, tuple(steps), found, checked)
 
     def __call__(self, args: Sequence[Any]) -> list[Any] | None:
         """Run the program, and return its results; None if an array from outside does not fit as it is."""
@@ -149,6 +159,8 @@ class Direct:
                 value = step.array()
             elif isinstance(step, Fixed):
                 value = step.array
+            elif isinstance(step, Checked):
+                value = step.checks.fresh()
             elif isinstance(step, Outside):
                 value = step.read()
                 if not step.fits(value):
@@ -164,6 +176,8 @@ class Direct:
             values.append(value)
             pointers.append(address(value))
         self.library.at(pointers)
+        for place in self.checked:
+            self.steps[place].checks.done(values[place])  # type: ignore[union-attr]
         return [values[k].reshape(shape) if shape else values[k].reshape(())[()] for k, shape in self.results]
 
 
@@ -175,8 +189,10 @@ def _given(slot: Slot, position: int, value: Any, desc: dt.Data) -> Given | None
     return Given(position, slot.copied, None) if fits else None
 
 
-def _outside(slot: Slot, shape: tuple[int, ...], value: Any) -> Fixed | Outside | None:
+def _outside(slot: Slot, shape: tuple[int, ...], value: Any) -> Fixed | Outside | Checked | None:
     """Take an array that the caller does not pass; None if it is something else, or is written."""
+    if isinstance(value, Checks):
+        return Checked(value)
     if slot.copied:
         return None
     found = Outside(value if callable(value) else lambda: value, shape, slot.dtype)
