@@ -182,7 +182,7 @@ def test_nested_programs():
 
 
 def test_views_and_aliasing():
-    """Reshapes and slices with positive steps are views: a write to one changes the array. Transposes are copies."""
+    """Slices, transposes, diagonals and reshapes of whole arrays are views: a write to one changes the array."""
 
     def f(a):
         b = a.reshape(16)

@@ -16,6 +16,7 @@ from sdgrad.program.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
+from sdgrad.record.recorder import Recorder
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.arguments import Call
@@ -30,7 +31,7 @@ def vmap(f: Callable, in_axes: Axes = 0) -> VmapFunction:
 
     :param f: a NumPy-style function, a ``@dace.program``, or a derivative: ``vmap(grad(f))``.
     :param in_axes: 0 for arguments that have the axis, None for those that are the same for all elements: one for all
-        arguments, or one for each.
+        arguments, or one for each. Defaults are the same for all.
     :returns: a callable whose results have the axis in front. It can be differentiated: ``vjp(vmap(f), ...)``.
     """
     function = python_function(checked(f))
@@ -59,7 +60,9 @@ class VmapFunction(CalledInPrograms):
         """Return the number of elements."""
         sizes = {n: np.shape(as_array(arguments[n]))[:1] for n in self.mapped}
         if not sizes or len(set(sizes.values())) > 1 or () in sizes.values():
-            raise ArgumentError(f"vmap needs arguments with one common first axis, found {sizes or 'none'}")
+            found = ", ".join(f"{n}: {s}" for n, s in sizes.items()) or "none"
+            hint = "; say in_axes=None for those that are the same for all elements" if () in sizes.values() else ""
+            raise ArgumentError(f"vmap needs arguments with one common first axis, found {found}{hint}")
         return next(iter(sizes.values()))[0]
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
@@ -94,6 +97,15 @@ class VmapFunction(CalledInPrograms):
         mapped = [x for n in call.order if n in self.mapped for x in (call.nests[n].names if n in call.nests else (n,))]
         return VmapFunction(call.f, tuple(mapped))
 
+    def passed(self, args: tuple, kwargs: Mapping[str, Any]) -> VmapFunction:
+        """Return the function that maps what a call passes, and leaves defaults alone."""
+        names = inspect.signature(python_function(self.f)).bind(*args, **kwargs).arguments
+        return VmapFunction(self.f, tuple(n for n in self.mapped if n in names))
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        return super(VmapFunction, self.passed(args, kwargs)).record_call(recorder, args, kwargs)
+
     def whole(self, call: Call, own: VmapFunction, results: Sequence[Any]) -> Any:
         """Return results as the function does."""
         return own.inner(call.examples()).nested(results)
@@ -101,7 +113,7 @@ class VmapFunction(CalledInPrograms):
     @short
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = Call.of(self.f, args, kwargs)
-        own = self.of_leaves(call)
+        own = self.passed(args, kwargs).of_leaves(call)
         signature = Signature.of(own, call.arguments)
         found = signature.primal()(signature.arguments(call.arguments))
         values = [signature.output_value(o, found, call.arguments) for o in signature.outputs]

@@ -56,7 +56,7 @@ def recorded_rule(function: Callable, arguments: Mapping[str, Any]) -> Program:
 
     :raises ClosureError: it reads an array that is none of its arguments.
     """
-    found = record(function, arguments)
+    found = record(function, arguments, of_rule=True)
     if found.closure:
         raise ClosureError(f"its rule reads an array that is no argument: {', '.join(found.closure)}")
     return in_normal_form(found.program, Target(python=True))

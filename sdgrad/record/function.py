@@ -61,9 +61,12 @@ class Recording:
     fits: tuple[Fits, ...] = ()
 
 
-def record(f: Callable, arguments: Mapping[str, Any]) -> Recording:
-    """Record a function for arguments of these shapes and dtypes."""
-    hints = Hints()
+def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False) -> Recording:
+    """Record a function for arguments of these shapes and dtypes.
+
+    :param of_rule: it is a rule of the user's: factorizations in it are not checked.
+    """
+    hints = Hints(of_rule=of_rule)
     for _ in range(MOST_RECORDINGS):
         try:
             return _recorded(f, arguments, hints)

@@ -34,17 +34,10 @@ class Hidden(Unusable):
         super().__init__("what a loop appends to a list is not there while it is recorded")
         self._site, self._hints = site, hints
 
-    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+    def refuse(self) -> Any:
         self._hints.unlisted.add(self._site)
         self._hints.written_out.add(self._site)
         raise Restart(self._hints)
-
-    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
-    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
-    __eq__ = __ne__ = __contains__ = refuse
-    __hash__ = refuse
-    __array_ufunc__ = __array_function__ = __array__ = __str__ = __format__ = refuse
 
 
 def shown(*values: Any) -> None:

@@ -23,6 +23,7 @@ from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import needs_dace, sizes_of
 from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
+from sdgrad.record.carried import leaves
 from sdgrad.record.checks import fail, require
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
@@ -253,7 +254,7 @@ class RecordingOperators(Operators):
         if is_library_function(function) and (holds_recorded(args) or holds_recorded(kwargs)):
             if all_known([args, kwargs]):
                 return wrapped(function(*content(args), **content(kwargs)))
-            given = (*args, *kwargs.values())
+            given = [x for x in leaves([args, kwargs]) if is_recorded(x) and not all_known(x)]
             origins = frozenset().union(*(x.origin for x in given if isinstance(x, Number)))
             if can_be_fixed(origins) and not any(isinstance(x, Array) for x in given):
                 raise self.recorder.hints.fix(origins)

@@ -98,7 +98,7 @@ def _replacement(function: Callable, label: str) -> Callable:
         given, named = tuple(map(_single, args)), {k: _single(v) for k, v in kwargs.items()}
         operands = dict(_operands([*given, *named.values()], sdfg, label))
         try:
-            found = record(Called(function, tuple(operands), (), given, named), operands)
+            found = record(Called(function, tuple(operands), (), given, named), operands, of_rule=True)
         except ParseError as error:
             hint = "not every function takes sizes that are symbols: annotate arrays with numbers"
             raise ParseError(f"{label}: {error}{f'; {hint}' if visitor.sdfg.free_symbols else ''}") from error

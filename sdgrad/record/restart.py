@@ -65,6 +65,7 @@ class Hints:
     :param lists: lists that loops append to, by site: how they are reached.
     :param unlisted: loops that read them.
     :param places: attributes and global names that are bound.
+    :param of_rule: the function is a rule, which the program of another one calls: it raises nothing of its own.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -78,6 +79,7 @@ class Hints:
     stale: set[Any] = field(default_factory=set)
     slots: dict[Any, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     places: dict[Any, Any] = field(default_factory=dict)
+    of_rule: bool = False
     watched: dict[Any, Any] = field(default_factory=dict)
     lists: dict[Any, set[str]] = field(default_factory=dict)
     unlisted: set[Any] = field(default_factory=set)

@@ -16,7 +16,7 @@ class Unusable:
     def __repr__(self) -> str:
         return f"<no value: {self._reason}>"
 
-    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+    def refuse(self) -> Any:
         """Raise the error that says why there is no value."""
         raise UnboundVariable(self._reason)
 
@@ -25,9 +25,12 @@ class Unusable:
             raise AttributeError(name)
         return self.refuse()
 
-    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
-    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
-    __eq__ = __ne__ = __contains__ = refuse
-    __hash__ = refuse
-    __array_ufunc__ = __array_function__ = __array__ = __str__ = __format__ = refuse
+    def _used(self, *args: Any, **kwargs: Any) -> Any:
+        return self.refuse()
+
+    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = _used
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _used
+    __eq__ = __ne__ = __contains__ = _used
+    __hash__ = _used
+    __array_ufunc__ = __array_function__ = __array__ = __str__ = __format__ = _used

@@ -91,3 +91,17 @@ def test_exceptions_with_arguments_of_their_own():
     with pytest.raises(Missing, match="large") as caught:
         sdgrad.grad(f)(X)
     assert caught.value.instead == 1.0
+
+
+def stiffness(k, bars=((0, 1), (1, 2), (0, 2)), fixed=(0, 1, 2)):
+    K = np.zeros((6, 6))
+    direction = np.array([1.0, 0.5, -1.0, -0.5])
+    for (i, j), ki in zip(bars, k, strict=True):
+        dof = [2 * i, 2 * i + 1, 2 * j, 2 * j + 1]
+        K[np.ix_(dof, dof)] += ki * np.outer(direction, direction)
+    free = np.setdiff1d(np.arange(6), fixed)
+    return np.sum(np.linalg.solve(K[np.ix_(free, free)] + np.eye(len(free)), np.ones(len(free))))
+
+
+def test_integers_in_tuples_that_numpy_needs():
+    check(stiffness, X[:3] ** 2)

@@ -84,7 +84,7 @@ def _finite(values: Array) -> Any:
 def _check(found: Array, message: str, holds: Callable[[], Any]) -> None:
     """Record that a factorization has to exist, as NumPy does; not in loops, where it takes as long as a small one."""
     recorder: Any = found.recorder
-    if len(recorder.blocks) == 1 and not recorder.arms:
+    if len(recorder.blocks) == 1 and not recorder.arms and not recorder.hints.of_rule:
         RULES.require(recorder, holds(), np.linalg.LinAlgError(message))
 
 

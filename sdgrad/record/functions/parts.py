@@ -13,7 +13,7 @@ from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.shapes import broadcast_to, diagonal, ravel
 from sdgrad.record.functions.table import array, content, fixed, known, operand, rule
-from sdgrad.record.indexing import item
+from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import store
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array
@@ -252,6 +252,15 @@ def _part(value: Any, name: str) -> Any:
             found.storage.readonly = f"the .{name} of a complex array is a copy here: write z = a + 1j * b instead"
         return found
     return x if name == "real" else compute("0", [x], [x.dtype], x.dtype)
+
+
+@rule(np.ix_)
+def open_mesh(*args: Any) -> tuple:
+    """Return index arrays of one axis each, which broadcast to a mesh."""
+    found = [array(a) for a in args]
+    if any(a.ndim != 1 for a in found):
+        raise ValueError("Cross index must be 1 dimensional")
+    return tuple(view(a, [None] * k + [slice(None)] + [None] * (len(found) - k - 1)) for k, a in enumerate(found))
 
 
 # -- triangles
