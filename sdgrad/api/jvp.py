@@ -15,6 +15,7 @@ from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, rule
+from sdgrad.record.nests import is_nest
 from sdgrad.record.shown import short
 from sdgrad.record.values import holds_recorded
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
@@ -150,16 +151,18 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
 def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Return the Hessian of a scalar function times a vector, forward over reverse (Pearlmutter 1994).
 
-    :param f: a function of floating-point arguments that returns one scalar.
+    :param f: a function that returns one scalar.
     :param primals: its positional arguments.
-    :param tangents: one tangent for each, of its shape.
-    :returns: one array for each argument; the array alone for a single argument.
+    :param tangents: one tangent for each, of its shape; None where an argument is not moved (integers must not be).
+    :returns: one array for each argument, None for those that are not floating point; the array alone for a single
+        argument.
     """
     if not isinstance(primals, (tuple, list)):
         raise ArgumentError("hvp takes a tuple of arguments and a tuple of their tangents")
-    _, found = jvp(grad(f, wrt=tuple(range(len(primals)))), primals, tangents)
-    products = found if isinstance(found, tuple) else (found,)
-    return products if len(primals) > 1 else products[0]
+    real = tuple(k for k, p in enumerate(primals) if is_nest(p) or dtype_of(p).kind in "fc")
+    _, found = jvp(grad(f, wrt=real), primals, tangents)
+    products = dict(zip(real, found if isinstance(found, tuple) else (found,), strict=True))
+    return tuple(products.get(k) for k in range(len(primals))) if len(primals) > 1 else products[0]
 
 
 def _tangent(value: Any, primal: Any, name: str, memory: Memory | None = None) -> Any:

@@ -51,6 +51,20 @@ def largest_by_a_key(x):
 
 
 @program
+def sorted_numbers(x):
+    s = sorted(x)
+    t = sorted([x[0], x[2], 3.0], reverse=True)
+    return s[0] * s[1] + t[1] + max(x) * min(list(x))
+
+
+@program
+def sorted_names(x):
+    d = {"q": x[0], "p": x[1]}
+    last = sorted([("b", x[2]), ("a", x[3])], key=lambda p: p[0])[0][1]
+    return sum(d[k] * i for i, k in enumerate(sorted(d))) * last
+
+
+@program
 def copies(x):
     r = copy.deepcopy([x[0], x])
     r[1][0] = 9.0

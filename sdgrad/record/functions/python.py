@@ -13,7 +13,7 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply, compute
-from sdgrad.record.functions.table import active, operand, rule
+from sdgrad.record.functions.table import active, array, operand, rule
 from sdgrad.record.growth import as_one
 from sdgrad.record.templates import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
 from sdgrad.record.unusable import Unusable
@@ -148,6 +148,19 @@ def isinstance_(value: Any, kinds: Any) -> bool:
     return builtins.isinstance(example, kinds)
 
 
+def ordered(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
+    """Return what ``sorted`` is: numbers are sorted by the program, other things by keys that are known."""
+    parts = list(values)
+    keys = parts if key is None else [key(p) for p in parts]
+    if not holds_recorded(keys):
+        places = builtins.sorted(range(len(parts)), key=keys.__getitem__, reverse=reverse)
+        return [parts[k] for k in places]
+    if key is not None:
+        raise ParseError("sorted(key=) by values that only a run knows: use np.argsort")
+    found = list(np.sort(array(parts)))
+    return found[::-1] if reverse else found
+
+
 def joined(ufunc: np.ufunc, own: Any) -> Any:
     """Return what ``any`` or ``all`` is: of an array, or of what is iterated over."""
 
@@ -190,6 +203,7 @@ BUILTINS = {
     builtins.abs: absolute,
     builtins.round: round_,
     builtins.isinstance: isinstance_,
+    builtins.sorted: ordered,
     builtins.pow: lambda a, b, *m: a**b if not m else builtins.pow(a, b, *m),
     builtins.divmod: lambda a, b: (a // b, a % b),
     builtins.any: joined(np.logical_or, builtins.any),
