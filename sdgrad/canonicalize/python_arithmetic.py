@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeGuard
 
 from sdgrad.program.kinds import infer
-from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, rewritten
+from sdgrad.program.tree import Block, Leaf, Let, Node, Program, rewritten
 from sdgrad.symbolic import code, kinds
 
 
@@ -22,14 +22,13 @@ def divide_truly(program: Program) -> Program:
         """Convert the quotients of a leaf; any other node unchanged."""
         if not isinstance(node, Leaf):
             return (node,)
-        kind: dict[str, str] | None = None
-        body: list[Instr] = []
-        for instr in node.body:
-            if isinstance(instr, Let) and any(map(_is_quotient, ast.walk(instr.expr))):
-                kind = infer(node.body, program.containers) if kind is None else kind
-                instr = replace(instr, expr=code.bottom_up(instr.expr, partial(_converted, kind)))
-            body.append(instr)
-        return (replace(node, body=tuple(body)),) if kind is not None else (node,)
+        quotients = [i for i in node.body if isinstance(i, Let) and any(map(_is_quotient, ast.walk(i.expr)))]
+        if not quotients:
+            return (node,)
+        kind = infer(node.body, program.containers)
+        whole = [i for i in quotients if any(_is_whole(e, kind) for e in ast.walk(i.expr))]
+        new = {i.name: replace(i, expr=code.bottom_up(i.expr, partial(_converted, kind))) for i in whole}
+        return (replace(node, body=tuple(new[i.name] if i in whole else i for i in node.body)),) if new else (node,)
 
     return replace(program, body=rewritten(program.body, convert))
 
@@ -64,8 +63,13 @@ def _is_quotient(expr: ast.AST) -> TypeGuard[ast.BinOp]:
     return isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Div)
 
 
+def _is_whole(expr: ast.AST, kind: dict[str, str]) -> TypeGuard[ast.BinOp]:
+    """True of a division of integers."""
+    return _is_quotient(expr) and {kinds.expression(e, kind) for e in (expr.left, expr.right)} <= {"int", "bool"}
+
+
 def _converted(kind: dict[str, str], expr: ast.expr) -> ast.expr:
-    """Return a division with a real numerator if both operands are integers; any other expression unchanged."""
-    if _is_quotient(expr) and {kinds.expression(e, kind) for e in (expr.left, expr.right)} <= {"int", "bool"}:
-        return code.binary(ast.Div, code.call("dace.float64", expr.left), expr.right)
-    return expr
+    """Return a division of integers with a real numerator; any other expression unchanged."""
+    if not _is_whole(expr, kind):
+        return expr
+    return code.binary(ast.Div, code.call("dace.float64", expr.left), expr.right)

@@ -17,6 +17,10 @@ F = TypeVar("F", bound=Callable)
 OURS = str(Path(sdgrad.__file__).parent)
 MOST_CALLERS = 4
 LOCATED = "sdgrad_located"
+NO_SOURCE = (
+    "the source of '{}' is not at hand, so that Python runs it: loops and branches on data, and lists of arrays, need "
+    "it. Define the function in a file or a notebook"
+)
 
 
 def located(error: Exception) -> None:
@@ -25,7 +29,11 @@ def located(error: Exception) -> None:
     if getattr(error, LOCATED, False) or not steps or _is_users(steps[-1].tb_frame.f_code):
         return
     converted = [s for s in steps if is_converted(s.tb_frame.f_code)]
-    if not converted or not error.args or not isinstance(error.args[0], str):
+    if not error.args or not isinstance(error.args[0], str):
+        return
+    if blind := [s.tb_frame.f_code.co_name for s in steps if _is_blind(s)]:
+        error.args = (f"{error.args[0]}\n{NO_SOURCE.format(blind[-1])}", *error.args[1:])
+    if not converted:
         return
     first = converted[-1]
     callers = [s for s in reversed(converted[:-1])][:MOST_CALLERS]
@@ -39,6 +47,13 @@ def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:
     while traceback is not None:
         yield traceback
         traceback = traceback.tb_next
+
+
+def _is_blind(step: TracebackType) -> bool:
+    """True of a function of the user's whose source is not at hand."""
+    code = step.tb_frame.f_code
+    own = _is_users(code) and not is_converted(code) and code.co_name != "<module>"
+    return own and not linecache.getline(code.co_filename, step.tb_lineno, step.tb_frame.f_globals)
 
 
 def _is_users(code: CodeType) -> bool:
