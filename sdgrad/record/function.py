@@ -26,6 +26,7 @@ from sdgrad.record.labels import labelled
 from sdgrad.record.nests import Form, flatten
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.outside import Place
+from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Fits, Hints, Restart
 from sdgrad.record.shown import located
@@ -125,6 +126,8 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
         return Array(recorder, Storage(name, None, recorder.blocks[0], None), tensor)
     if isinstance(value, sympy.Basic):
         return recorder.symbolic(value, ONLY_DATA)
+    if isinstance(value, np.ndarray) and not is_numeric(value):
+        return value  # texts, say: Python's, and part of the signature
     if isinstance(value, np.ndarray):
         tensor = recorder.declare(name, value.shape, value.dtype, argument=True)
         return Array(recorder, Storage(name, None, recorder.blocks[0], None), tensor)

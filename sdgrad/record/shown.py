@@ -39,7 +39,10 @@ def located(error: Exception) -> None:
     callers = [s for s in reversed(converted[:-1])][:MOST_CALLERS]
     text = [_place(first), *_marked(first), str(error.args[0])]
     text += [f"  called from {_place(s)}: {_line(s)}" for s in callers]
-    error.args = ("\n".join(text), *error.args[1:])
+    if type(error) is KeyError:  # shows what it is given as code, in one line
+        error.args = (f"{error.args[0]} ({_place(first)}: {_line(first)})",)
+    else:
+        error.args = ("\n".join(text), *error.args[1:])
     setattr(error, LOCATED, True)
 
 

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from optree import tree_flatten
 
 from sdgrad.convert.callables import python_function
 from sdgrad.record.nests import NAMESPACE, flatten, unflatten
-from sdgrad.record.reads import Read
+from sdgrad.record.reads import Read, is_numeric
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
 from sdgrad.specialize.arguments import Call
@@ -129,6 +130,8 @@ class PreparedCalls:
             return
         order, defaults = _arranged(f, args, kwargs)
         leaves = (*passed, *defaults)
+        if any(isinstance(v, np.ndarray) and not is_numeric(v) for v in leaves):  # their content decides
+            return
         closure = {n: v.again if isinstance(v, Read) else v for n, v in signature.closure.items()}
         given = [leaves[k] for k in order.values()]
         direct = Direct.of(program, list(order), given, ones, results, closure)

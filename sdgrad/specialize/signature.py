@@ -27,7 +27,7 @@ from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
 from sdgrad.record.nests import Form, identity, unflatten
 from sdgrad.record.outside import Place
-from sdgrad.record.reads import Read, Stamped
+from sdgrad.record.reads import Read, Stamped, is_numeric
 from sdgrad.record.restart import Fits
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
@@ -353,6 +353,8 @@ def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapp
 def _key(value: Any, shape: Hashable = None) -> Any:
     """Return the part of a call that its program depends on: kinds of arguments, settings, contents that decide."""
     array = as_array(value)
+    if isinstance(array, np.ndarray) and not is_numeric(array):
+        return (str(array.dtype), str(array.tolist()))
     if isinstance(array, (np.ndarray, np.generic)):
         return (str(array.dtype), array.shape if shape is None else shape)
     if isinstance(array, (bool, int, float, complex)):

@@ -119,3 +119,21 @@ def stiffness(k, bars=((0, 1), (1, 2), (0, 2)), fixed=(0, 1, 2)):
 
 def test_integers_in_tuples_that_numpy_needs():
     check(stiffness, X[:3] ** 2)
+
+
+def by_label(x, labels):
+    return np.sum(x[labels == "a"] ** 2) + sum(x[i] * 3 for i, word in enumerate(labels) if word == "b")
+
+
+def test_arrays_of_texts_are_part_of_the_signature():
+    gradient = sdgrad.grad(by_label)
+    for words in ("abab", "bbab", "aaaa", "abab"):
+        labels = np.array(list(words))
+        wanted = [2 * v if w == "a" else 3.0 for v, w in zip(X, words, strict=True)]
+        np.testing.assert_allclose(gradient(X, labels), wanted)
+
+
+@pytest.mark.parametrize("value", [None, "abc"])
+def test_what_is_no_operand_is_named(value):
+    with pytest.raises(TypeError, match=f"not {value!r}"):
+        sdgrad.grad(lambda W, x: np.sum(W @ x), "x")(value, X)

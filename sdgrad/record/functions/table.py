@@ -133,7 +133,11 @@ def array(value: Any) -> Array:
         raise ParseError("the elements that a mask selects are as many as only a run knows: use np.where instead")
     if holds_recorded(value):
         return FUNCTIONS[np.array](value)
-    return active().outside(value) if is_numeric(value) else active().known(np.asarray(value))
+    if is_numeric(value):
+        return active().outside(value)
+    if value is None or isinstance(value, (str, bytes)):
+        raise TypeError(f"a number or an array is needed here, not {value!r}")
+    return active().known(np.asarray(value))
 
 
 def known(value: Any) -> Any:
