@@ -26,7 +26,7 @@ from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing
 from sdgrad.record.slots import Slots
-from sdgrad.record.values import Array, Number, can_be_fixed, is_positive, is_recorded
+from sdgrad.record.values import DATA, Array, Number, can_be_fixed, is_positive, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
@@ -111,6 +111,10 @@ class RecordedLoop(Handler):
         self.recorder.hints.written_out.add(self.site)
         return Restart(self.recorder.hints)
 
+    def known_trips(self) -> Restart:
+        """Return the restart after which lists may grow, or Python runs the loop."""
+        return self.written_out()
+
     def cannot_draw(self) -> None:
         """Have the loop written out: each trip draws other numbers."""
         raise self.written_out()
@@ -162,7 +166,7 @@ class RecordedLoop(Handler):
             self.recorder.hints.unlisted.add(self.site)
             raise self.written_out()
         if self.slots.is_more_changed():
-            raise self.written_out()
+            raise self.known_trips()
         state = {**state, **self.slots.values()}
         ends = {n: state.get(n, MISSING) for n in self.names}
         self._check_constants(ends)
@@ -349,6 +353,13 @@ class RecordedFor(RecordedLoop):
 
     def item(self) -> Any:
         return self.trips.item(Number(self.recorder, np.int64, True, self.origin, expr=sym(self.symbol)))
+
+    def known_trips(self) -> Restart:
+        bounds = [n for n in (self.trips.start, self.trips.stop) if isinstance(n, Number)]
+        origins = frozenset().union(*(n.origin for n in bounds))
+        if origins and all(o != DATA and o[0] == "argument" for o in origins):
+            return self.recorder.hints.fix(origins)
+        return self.written_out()
 
     def ordinal(self) -> Number:
         moved = (sym(self.symbol) - self.trips.start) * (1 if self.trips.step > 0 else -1)

@@ -227,6 +227,20 @@ def functions(x):
     return sum(f(x[0]) for f in fs)
 
 
+def test_the_number_of_trips_is_an_argument():
+    def path(x, n=5):
+        r = []
+        for _ in range(n):
+            x = np.sin(x)
+            r.append(x)
+        return np.sum(np.array(r) ** 2)
+
+    gradient = sdgrad.value_and_grad(path)
+    for n in (5, 3, 7, 5):
+        assert gradient(X, n)[0] == pytest.approx(path(X, n))
+    assert loops(path)
+
+
 def loops(f) -> int:
     """How many loops the recorded program has."""
     return sum(isinstance(n, Loop) for n in walk(sdgrad.trace(f, X).program.body))
