@@ -26,11 +26,13 @@ from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing
 from sdgrad.record.slots import Slots
+from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import DATA, Array, Number, can_be_fixed, is_positive, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
 MOST_TRIPS = 10_000
+LEAST_TRIPS = 4  # from which on a loop may be recorded without its first trip
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,17 @@ def _limit(trips: int) -> None:
         )
 
 
+class Unbound(Unusable):
+    """Stand for a name that has no value before a loop: a body that reads it binds it in an earlier trip."""
+
+    def __init__(self, loop: RecordedLoop) -> None:
+        super().__init__("a name that has no value before the loop")
+        self._loop = loop
+
+    def refuse(self) -> Any:
+        raise self._loop.written_out()
+
+
 class RecordedLoop(Handler):
     """Record the body of a loop once."""
 
@@ -92,9 +105,11 @@ class RecordedLoop(Handler):
     runs = False  # at least once, for certain
     growth: Growth | None = None  # of lists, where the number of trips is known
 
-    def __init__(self, recorder: Recorder, target: str, flags: Names, head: Names, names: Names, later: Names) -> None:
+    def __init__(
+        self, recorder: Recorder, target: str, flags: Names, head: Names, names: Names, later: Names, site: Any = None
+    ) -> None:
         self.recorder, self.flags, self.head, self.names, self.later = recorder, flags, head, names, later
-        self.site, self.where = recorder.site(), recorder.where()
+        self.site, self.where = site or recorder.site(), recorder.where()
         self.before: dict[str, Any] = {}
         self.begin: dict[str, Any] = {}
         self.cells: dict[str, list[Cell | None]] = {}
@@ -137,7 +152,7 @@ class RecordedLoop(Handler):
         self.own_names = names
         arrays = [x for v in state.values() for x in leaves(v) if isinstance(x, Array)]
         self.versions = {id(x.storage): x.storage.version for x in arrays}
-        return tuple(unbound(n, self.begin[n]) for n in names)
+        return tuple(Unbound(self) if self.begin[n] is MISSING else self.begin[n] for n in names)
 
     def _begin(self, name: str, value: Any) -> Any:
         """Return what a name is at the beginning of a trip: its memory, if trips hand it on."""
@@ -332,10 +347,11 @@ class RecordedFor(RecordedLoop):
     """Record ``for``."""
 
     def __init__(
-        self, recorder: Recorder, target: str, trips: Trips, flags: Names, head: Names, names: Names, later: Names
+        self, recorder: Recorder, target: str, trips: Trips, flags: Names, *names: Names, site: Any = None
     ) -> None:
-        super().__init__(recorder, target, flags, head, names, later)
-        self.trips = trips
+        head, bound, later = names
+        super().__init__(recorder, target, flags, head, bound, later, site)
+        self.trips, self.flagged = trips, bool(flags)
         if type(trips.start) is int and type(trips.stop) is int:
             count = len(range(trips.start, trips.stop, trips.step))
             self.runs = count > 0
@@ -353,6 +369,15 @@ class RecordedFor(RecordedLoop):
 
     def item(self) -> Any:
         return self.trips.item(Number(self.recorder, np.int64, True, self.origin, expr=sym(self.symbol)))
+
+    def written_out(self) -> Restart:
+        """Return the restart after which the first trip is run apart, or, if that was no use, all of them."""
+        hints, trips = self.recorder.hints, self.trips
+        known = type(trips.start) is int and type(trips.stop) is int and not self.flagged
+        if known and self.site not in hints.peeled and len(range(trips.start, trips.stop, trips.step)) >= LEAST_TRIPS:
+            hints.peeled.add(self.site)
+            return Restart(hints)
+        return super().written_out()
 
     def known_trips(self) -> Restart:
         bounds = [n for n in (self.trips.start, self.trips.stop) if isinstance(n, Number)]

@@ -56,6 +56,7 @@ from sdgrad.record.libraries import (
 )
 from sdgrad.record.loops import RecordedFor, WrittenOutFor, WrittenOutWhile
 from sdgrad.record.nests import OfLeaves, positional
+from sdgrad.record.peeled import PeeledFor
 from sdgrad.record.python_state import KINDS
 from sdgrad.record.random_numbers import check_random
 from sdgrad.record.reads import is_numeric
@@ -96,7 +97,8 @@ class RecordingOperators(Operators):
         trips = trips_of(self.recorder, iterable) if site not in self.recorder.hints.written_out else None
         if trips is None:
             return WrittenOutFor(map(self.inner, iterable), flags)
-        return RecordedFor(self.recorder, target, trips, flags, head, names, later)
+        kind = PeeledFor if site in self.recorder.hints.peeled else RecordedFor
+        return kind(self.recorder, target, trips, flags, head, names, later)
 
     def while_(self, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         if self.recorder.site() in self.recorder.hints.written_out:
@@ -287,7 +289,7 @@ class RecordingOperators(Operators):
     def compare(self, word: str, left: Any, right: Any) -> Any:
         shown(left, right)
         for value in (left, right):
-            if type(value) is Unusable:  # also where Python compares identities
+            if isinstance(value, Unusable):  # also where Python compares identities
                 value.refuse()
         return super().compare(word, left, right)
 

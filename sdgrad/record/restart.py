@@ -66,6 +66,7 @@ class Hints:
     :param unlisted: loops that read them.
     :param places: attributes and global names that are bound.
     :param of_rule: the function is a rule, which the program of another one calls: it raises nothing of its own.
+    :param peeled: loops whose first trip Python runs: it begins with something else than the others.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -80,6 +81,7 @@ class Hints:
     slots: dict[Any, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     places: dict[Any, Any] = field(default_factory=dict)
     of_rule: bool = False
+    peeled: set[Any] = field(default_factory=set)
     watched: dict[Any, Any] = field(default_factory=dict)
     lists: dict[Any, set[str]] = field(default_factory=dict)
     unlisted: set[Any] = field(default_factory=set)

@@ -203,6 +203,40 @@ def global_object(x):
     return SHARED.v
 
 
+class Controller:
+    def __init__(self, gain):
+        self.gain, self.total, self.last = gain, 0.0, None
+
+    def __call__(self, error):
+        self.total += error * 0.1
+        change = 0.0 if self.last is None else error - self.last
+        self.last = error
+        found = self.gain * error + self.total + change
+        if found > 2.0:
+            return 2.0
+        return found
+
+
+def none_before_the_first_trip(x):
+    control, y = Controller(x[0]), 0.0
+    for _ in range(6):
+        y = y + 0.1 * control(x[1] - y)
+    return y * x[2]
+
+
+def first_trip_by_a_counter(x):
+    for k in range(6):
+        h = x * 2 if k == 0 else np.sin(h)  # noqa: F821
+    return np.sum(h)
+
+
+def array_after_the_first_trip(x):
+    h = 0.0
+    for _ in range(5):
+        h = np.tanh(x + h)
+    return np.sum(h)
+
+
 counted, summed = 0, 0.0
 
 
@@ -236,6 +270,7 @@ PROGRAMS = [
     slots, names_of_a_function_around, objects_in_objects, conditional_expression_with_an_effect,
     operand_with_an_effect, operand_that_raises, bounds_first, attributes_in_a_loop, entries_in_a_while_loop,
     methods_in_a_loop, global_object, global_number, global_counter_of_a_helper,
+    none_before_the_first_trip, first_trip_by_a_counter, array_after_the_first_trip,
 ]  # fmt: skip
 
 
@@ -245,7 +280,13 @@ def test_program(f):
     check_grads(f, (X,))
 
 
-@pytest.mark.parametrize("f", [attributes_in_a_loop, methods_in_a_loop, global_object], ids=lambda f: f.__name__)
+ONCE = [
+    attributes_in_a_loop, methods_in_a_loop, global_object,
+    none_before_the_first_trip, first_trip_by_a_counter, array_after_the_first_trip,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", ONCE, ids=lambda f: f.__name__)
 def test_the_loop_is_recorded_once(f):
     program = sdgrad.trace(f, X).program
     assert [n for n in walk(program.body) if isinstance(n, Loop)]

@@ -138,7 +138,7 @@ def extreme(ufunc: np.ufunc, own: Any) -> Any:
 
 def isinstance_(value: Any, kinds: Any) -> bool:
     """Return what ``isinstance`` says of the value that a recorded one stands for."""
-    if type(value) is Unusable:
+    if isinstance(value, Unusable):
         value.refuse()
     if not is_recorded(value):
         return builtins.isinstance(value, kinds)
