@@ -375,8 +375,7 @@ class RecordedFor(RecordedLoop):
         hints, trips = self.recorder.hints, self.trips
         known = type(trips.start) is int and type(trips.stop) is int and not self.flagged
         if known and self.site not in hints.peeled and len(range(trips.start, trips.stop, trips.step)) >= LEAST_TRIPS:
-            hints.peeled.add(self.site)
-            return Restart(hints)
+            return hints.peel(self.site)
         return super().written_out()
 
     def known_trips(self) -> Restart:

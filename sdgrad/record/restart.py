@@ -89,6 +89,18 @@ class Hints:
     fits: dict[str, Fits] = field(default_factory=dict)
     choices: set[Any] = field(default_factory=set)
 
+    def peel(self, site: Any) -> Restart:
+        """Return the restart after which a loop is recorded without its first trip; what was found of it is void."""
+        self.peeled.add(site)
+        for held in (self.constant, self.shared, self.stale):
+            held.difference_update([k for k in held if k[0] == site])
+        for place in [k for k in self.widened if k[0] == site]:
+            del self.widened[place]
+        self.slots.pop(site, None)
+        self.lists.pop(site, None)
+        self.unlisted.discard(site)
+        return Restart(self)
+
     def fix(self, origins: Iterable[Any]) -> Restart:
         """Return the restart after which what a number came from is known: arguments, and trips of loops."""
         for kind, which in origins:
