@@ -35,7 +35,7 @@ from sdgrad.program.passes import switches
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
-from sdgrad.runtime.call.persistent_workspace import keep_memory
+from sdgrad.runtime.call.persistent_workspace import keep_in_registers, keep_memory
 from sdgrad.runtime.compile.cache import Library, compile_together
 
 SWITCHES = (*switches(LIFTED), *switches(NORMAL_FORM), "checkpoints", *switches(PASSES), "simd-reductions")
@@ -82,6 +82,7 @@ class Ready:
             program = renamed_program(program, spelled)
         sdfg = emit(program)
         keep_memory(sdfg)
+        keep_in_registers(sdfg)
         return Ready(program, sdfg, spelled)
 
     def loaded(self, library: Library) -> CompiledProgram:

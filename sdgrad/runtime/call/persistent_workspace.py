@@ -21,3 +21,14 @@ def keep_memory(sdfg: dace.SDFG) -> None:
             kept = LEAST <= size <= MOST or desc.storage == dace.StorageType.GPU_Global
             if kept and desc.lifetime == dace.AllocationLifetime.Scope:
                 desc.lifetime = dace.AllocationLifetime.Persistent
+
+
+def keep_in_registers(sdfg: dace.SDFG) -> None:
+    """Put temporaries of one element on the stack, where the compiler sees that no store to an array changes them."""
+    graphs = list(sdfg.all_sdfgs_recursive())
+    if any(d.storage == dace.StorageType.GPU_Global for g in graphs for d in g.arrays.values()):
+        return
+    for desc in (d for g in graphs for d in g.arrays.values()):
+        single = type(desc) is dt.Array and desc.transient and desc.total_size == 1
+        if single and desc.storage == dace.StorageType.Default and desc.lifetime == dace.AllocationLifetime.Scope:
+            desc.storage = dace.StorageType.Register
