@@ -65,7 +65,7 @@ class ForwardFunction:
         signature = Signature.of(self.f, models, memory is not None)
         program = signature.primal()
         given = signature.arguments(call.arguments)
-        found = verified(signature, call.arguments, lambda: run(program, given, memory, self.inplace))
+        found = verified(signature, call.arguments, lambda: run(program, given, memory, self.inplace), self.inplace)
         results = tuple(signature.output_value(o, found, call.arguments) for o in signature.outputs)
         if not self.inplace and memory is None:
             shapes = dict(zip(signature.outputs, map(np.shape, results), strict=True))

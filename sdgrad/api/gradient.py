@@ -227,7 +227,7 @@ class GradFunction(CalledInPrograms):
             seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
         }
         given = {**signature.arguments(arguments), **seed}
-        found = verified(signature, arguments, lambda: program(given, self.inplace, memory))
+        found = verified(signature, arguments, lambda: program(given, self.inplace, memory), self.inplace)
         simple = not self.inplace and self.unused != "none" and list(present) == names
         if simple and memory is None:
             results: dict[str, tuple[int, ...]] = {output: ()} if self.with_value else {}

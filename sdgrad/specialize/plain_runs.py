@@ -75,10 +75,11 @@ def _silence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _put_back(reads: Iterable[Any]) -> Iterator[None]:
-    """Put back afterwards what lies outside: arrays, the owners of what was read, random generators."""
+    """Put back afterwards what lies outside: the owners of what was read, random generators.
+
+    Arrays from outside are not written: recording refuses that.
+    """
     steps = [r for r in reads if isinstance(r, Read)]
-    arrays = [a for a in (r.again() for r in steps) if isinstance(a, np.ndarray) and a.flags.writeable]
-    contents = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
     owners = [(o, _entries(o)) for o in {id(r.owner): r.owner for r in steps}.values()]
     numbers, numpy_numbers = random.getstate(), np.random.get_state()
     try:
@@ -88,8 +89,6 @@ def _put_back(reads: Iterable[Any]) -> Iterator[None]:
         np.random.set_state(numpy_numbers)
         for owner, before in owners:
             _restore(owner, before)
-        for array, content in contents:
-            array[...] = content
 
 
 def _entries(owner: Any) -> Any:

@@ -27,15 +27,18 @@ TOLERANCE = {2: 5e-2, 4: 5e-3, 8: 1e-6}
 TRIALS, ULPS, GROWTH = 4, 4.0, 1000.0  # inputs that are changed by rounding show how much results depend on it
 
 
-def verified(signature: Signature, arguments: Mapping[str, Any], run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def verified(
+    signature: Signature, arguments: Mapping[str, Any], run: Callable[[], dict[str, Any]], inplace: bool = False
+) -> dict[str, Any]:
     """Run a compiled program; compare its results with those of the user's function, once for each signature.
 
+    :param inplace: the program may write the arguments.
     :raises VerificationError: they differ.
     """
     if not _wanted(signature, arguments):
         return run()
     signature.verified = True
-    before = {n: copied(v) for n, v in arguments.items()}
+    before = {n: copied(v) for n, v in arguments.items()} if inplace else arguments
     begin = time.perf_counter()
     found = run()
     slower = SLOWER if signature.stepwise else SLOWER_ARRAYS
