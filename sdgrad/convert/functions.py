@@ -48,7 +48,7 @@ def converted(f: FunctionType, operators: Any) -> FunctionType | None:
 def _code(text: Text, original: CodeType) -> CodeType:
     """Return the converted code of a definition, with the free variables of the original and :data:`OPERATORS`."""
     definition = copied(text.definition)
-    _strip(definition)
+    strip(definition)
     new = rewrite(definition, text.owner)
     free = [ast.arg(n) for n in (*original.co_freevars, OPERATORS)]
     name = "factory"
@@ -83,7 +83,7 @@ def copied(tree: Any) -> Any:
     return new
 
 
-def _strip(definition: Any) -> None:
+def strip(definition: Any) -> None:
     """Remove what belongs to the definition and not to the code: decorators, defaults, annotations."""
     args = definition.args
     args.defaults = [ast.Constant(None) for _ in args.defaults]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
-from sdgrad.convert.functions import copied
+from sdgrad.convert.functions import copied, strip
 from sdgrad.convert.source import arguments, text_of
 
 _counter = itertools.count()
@@ -56,9 +56,8 @@ def prefix(f: FunctionType, count: int, names: Sequence[str]) -> FunctionType:
     definition = copied(text.definition)
     result = ast.Dict([ast.Constant(n) for n in names], [ast.Name(n, ast.Load()) for n in names])
     definition.body = [*definition.body[:count], ast.Return(result)]
-    definition.decorator_list, definition.name = [], "prefix"
-    definition.args.defaults = [ast.Constant(None) for _ in definition.args.defaults]
-    definition.args.kw_defaults = [None if d is None else ast.Constant(None) for d in definition.args.kw_defaults]
+    strip(definition)
+    definition.name = "prefix"
     free = ast.arguments([], [ast.arg(n) for n in f.__code__.co_freevars], None, [], [], None, [])
     factory = ast.FunctionDef("factory", free, [definition], [], None, None)
     factory.type_params = []  # type: ignore[attr-defined]

@@ -12,14 +12,12 @@ from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.errors import ParseError
 from sdgrad.program.tree import Branch, Node
 from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
-from sdgrad.record.outside import held_outside
+from sdgrad.record.outside import MISSING, held_outside
 from sdgrad.record.python_state import Content, Held, PythonState, put
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import Number, can_be_fixed
-
-MISSING = object()
 
 
 class RecordedBranch(Handler):

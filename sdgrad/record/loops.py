@@ -351,7 +351,7 @@ class RecordedFor(RecordedLoop):
     ) -> None:
         head, bound, later = names
         super().__init__(recorder, target, flags, head, bound, later, site)
-        self.trips, self.flagged = trips, bool(flags)
+        self.trips = trips
         if type(trips.start) is int and type(trips.stop) is int:
             count = len(range(trips.start, trips.stop, trips.step))
             self.runs = count > 0
@@ -373,7 +373,7 @@ class RecordedFor(RecordedLoop):
     def written_out(self) -> Restart:
         """Return the restart after which the first trip is run apart, or, if that was no use, all of them."""
         hints, trips = self.recorder.hints, self.trips
-        known = type(trips.start) is int and type(trips.stop) is int and not self.flagged
+        known = type(trips.start) is int and type(trips.stop) is int and not self.flags
         if known and self.site not in hints.peeled and len(range(trips.start, trips.stop, trips.step)) >= LEAST_TRIPS:
             return hints.peel(self.site)
         return super().written_out()
