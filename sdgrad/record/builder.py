@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -282,15 +282,23 @@ class Builder:
         dtype: Any,
     ) -> Tensor:
         """Record ``result[i, ..] = sum over k, .. of function((i, ..), (k, ..))``, or another reduction."""
-        result = self.declare("t", shape, dtype)
-        if 0 in over:
+        first = len(shape)
+        axes = range(first, first + len(over))
+        return self.reduction_over((*shape, *over), axes, lambda at: function(at[:first], at[first:]), mode, dtype)
+
+    def reduction_over(
+        self, shape: Sequence[Dim], axes: Collection[int], function: Callable[[tuple], Element], mode: str, dtype: Any
+    ) -> Tensor:
+        """Record the sum of ``function((i, j, ..))`` over some axes, or another reduction; loops are in their order."""
+        kept = [d for d in range(len(shape)) if d not in axes]
+        result = self.declare("t", [shape[d] for d in kept], dtype)
+        if any(shape[d] == 0 for d in axes):
             least, largest = bounds(dtype)
             self.fill(result, {"sum": 0, "prod": 1, "max": least, "min": largest}[mode])
             return result
-        outer, out = self._params(shape)
-        inner, summed = self._params(over)
-        with self._leaf([*outer, *inner]):
-            self._store(result, out, function(out, summed), mode, None, True)
+        params, index = self._params(shape)
+        with self._leaf(params):
+            self._store(result, [index[d] for d in kept], function(index), mode, None, True)
         return result
 
     def scatter(
@@ -320,17 +328,16 @@ class Builder:
 
     def matmul(self, a: Tensor, b: Tensor) -> Tensor:
         """Return NumPy's ``@``; it becomes a call of BLAS if that pays."""
-        left, right = a.rank == 1, b.rank == 1
-        a, b = (a.unsqueeze(0) if left else a), (b.unsqueeze(1) if right else b)
+        rows, columns = a.shape[-2:-1], b.shape[-1:] if b.rank > 1 else ()  # none of a vector
+        summed, below = a.shape[-1], b.shape[-2] if b.rank > 1 else b.shape[0]
         batch = broadcast_shape(a.shape[:-2], b.shape[:-2])
-        rows, columns, summed = a.shape[-2], b.shape[-1], a.shape[-1]
-        wide_a, wide_b = a.broadcast((*batch, rows, summed)), b.broadcast((*batch, b.shape[-2], columns))
+        wide_a, wide_b = a.broadcast((*batch, *rows, summed)), b.broadcast((*batch, below, *columns))
 
         def term(out: tuple, k: tuple) -> Element:
-            return wide_a[(*out[:-1], k[0])] * wide_b[(*out[:-2], k[0], out[-1])]
+            many, row = out[: len(batch)], out[len(batch) : len(batch) + len(rows)]
+            return wide_a[(*many, *row, k[0])] * wide_b[(*many, k[0], *out[len(batch) + len(rows) :])]
 
-        found = self.reduction((*batch, rows, columns), (summed,), term, "sum", a.dtype)
-        return found.squeeze(*[-2] * left, *[-1] * right) if left or right else found
+        return self.reduction((*batch, *rows, *columns), (summed,), term, "sum", a.dtype)
 
     # -- control flow
     @contextlib.contextmanager

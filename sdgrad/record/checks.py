@@ -14,12 +14,13 @@ import sympy
 from sdgrad.program.naming import STATUS
 from sdgrad.record.elementwise import apply, compute
 from sdgrad.record.guards import uncaught
+from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Fits
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import RULES, Number, is_positive
 from sdgrad.runtime.call.checks import Checks
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import free_names
 
 WHOLE = np.dtype(np.int64)
 
@@ -66,22 +67,16 @@ def agree(recorder: Recorder, *shapes: Sequence[Any]) -> None:
         wide = [n for n in extents if n != 1]
         first = next((n for n in wide if isinstance(n, int)), wide[0] if wide else 1)
         for other in wide:
-            if isinstance(other, int) or sympy.expand(_plain(first) - _plain(other)) == 0:
+            if isinstance(other, int) or sympy.expand(plain(first) - plain(other)) == 0:
                 continue
             sizes = (n if isinstance(n, int) else recorder.symbolic(n, ONLY_DATA) for n in (first, other))
             told = f"operands of sizes {first} and {other}, which only a run knows: they are not equal"
             require(recorder, apply(np.equal, list(sizes)), ValueError(told))
 
 
-def _plain(extent: Any) -> sympy.Expr:
-    """Return an extent over symbols that are equal if their names are: some come with assumptions."""
-    expr = sympy.sympify(extent)
-    return expr.xreplace({s: sym(s.name) for s in expr.free_symbols})
-
-
 def within(recorder: Recorder, bound: Any, extent: Any) -> None:
     """Record that the bound of a slice, which only a run knows, lies in its array: NumPy would cut it off."""
-    if not isinstance(bound, Number) or _plain(extent - bound.expr).is_nonnegative and is_positive(bound):
+    if not isinstance(bound, Number) or plain(extent - bound.expr).is_nonnegative and is_positive(bound):
         return
     counts, names = recorder.hints.counts, free_names(bound.expr, extent)
     if names <= counts.keys():

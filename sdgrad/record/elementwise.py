@@ -29,6 +29,8 @@ SYMBOLIC: dict[np.ufunc, Callable[..., sympy.Expr]] = {
     np.positive: lambda a: a,
     np.floor_divide: int_floor,
     np.remainder: sympy.Mod,
+    np.maximum: sympy.Max,
+    np.minimum: sympy.Min,
 }
 """Universal functions of integers whose results stay expressions over symbols."""
 COMPARED: dict[np.ufunc, type[ast.cmpop]] = {
@@ -61,7 +63,8 @@ def _parsed(text: str) -> ast.expr:
 
 def filled(text: str, operands: Sequence[Element], name: Callable[[Element], str], dtype: Any) -> Element:
     """Return a template with its operands, each of which is computed once."""
-    places = {f"_{k}": code.name(name(x)) for k, x in enumerate(operands) if f"{{{k}}}" in text}
+    asked = {f"_{k}": x for k, x in enumerate(operands) if f"{{{k}}}" in text}
+    places = {k: x.code if isinstance(x.code, ast.Constant) else code.name(name(x)) for k, x in asked.items()}
     tree = _parsed(text.format(*(f"_{k}" for k in range(len(operands)))))
     return Element(code.rename(tree, places), np.dtype(dtype))
 

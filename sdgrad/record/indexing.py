@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import sympy
-from dace.symbolic import int_floor, symstr
+from dace.symbolic import symstr
 
 from sdgrad.errors import ParseError
-from sdgrad.record.elements import Dim, Index, dim
+from sdgrad.record.elements import Dim, Index
 from sdgrad.record.elementwise import compute, origin, prepared
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.slices import bounds
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number, is_positive, is_recorded
 
@@ -169,7 +170,7 @@ def addressed(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
             continue
         axis, extent = next(extents)
         if isinstance(part, slice):
-            start, count, step = bounds(recorder, part, extent)
+            start, count, step = bounds(recorder, slice(*map(_read, (part.start, part.stop, part.step))), extent)
             axes.append((len(shape), start, step))
             shape.append(count)
         else:
@@ -181,32 +182,9 @@ def addressed(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     return shape, place
 
 
-def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]:
-    """Return start, count and step of a slice; unknown bounds are taken to lie in the array."""
-    step = 1 if part.step is None else part.step.__index__()
-    given = (part.start, part.stop)
-    if isinstance(extent, int) and not any(isinstance(n, Number) for n in given):
-        whole = [None if n is None else n.__index__() for n in given]
-        start, stop, step = slice(whole[0], whole[1], step).indices(extent)
-        return start, len(range(start, stop, step)), step
-    defaults = (ZERO, extent) if step > 0 else (extent - 1, sympy.Integer(-1))
-    start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
-    for value, bound in zip(given, (start, stop), strict=True):
-        if isinstance(value, Number) and len(recorder.blocks) == 1 and not recorder.arms:
-            RULES.within(recorder, recorder.symbolic(bound, value.origin), extent)
-    count = stop - start if step == 1 else int_floor(stop - start + step - (1 if step > 0 else -1), step)
-    return dim(start), dim(sympy.expand(count) if step == 1 else count), step
-
-
-def _bound(recorder: Recorder, value: Any, extent: Dim) -> Any:
-    if isinstance(value, Array):
-        value = item(value, ())
-    if isinstance(value, Number):
-        bound = recorder.symbol(value)
-        below = recorder.symbolic(-bound - 1, value.origin)
-        return bound + extent if isinstance(below, Number) and is_positive(below) else bound
-    whole = value.__index__()
-    return sympy.Integer(whole) + (extent if whole < 0 else 0)
+def _read(bound: Any) -> Any:
+    """Return the number that a bound of a slice is, of an array of one element too."""
+    return item(bound, ()) if isinstance(bound, Array) else bound
 
 
 # -- masks and index arrays

@@ -27,7 +27,7 @@ from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing
 from sdgrad.record.slots import Slots
 from sdgrad.record.unusable import Unusable
-from sdgrad.record.values import DATA, Array, Number, can_be_fixed, is_positive, is_recorded
+from sdgrad.record.values import DATA, Array, Number, can_be_fixed, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
@@ -357,11 +357,7 @@ class RecordedFor(RecordedLoop):
             self.runs = count > 0
             self.growth = Growth(recorder, self.site, count) if not flags else None
         stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1
-        least = trips.start if trips.step > 0 else stop
-        if type(least) is int:
-            recorder.least[self.symbol] = least
-        elif isinstance(least, Number) and is_positive(least):
-            recorder.least[self.symbol] = 0
+        recorder.ranges.add(self.symbol, *((trips.start, stop) if trips.step > 0 else (stop, trips.start)))
         self.bounds = [recorder.value(n) for n in (trips.start, stop, trips.step)]
 
     def __iter__(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MethodType
+from types import BuiltinMethodType, MethodType, MethodWrapperType
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from sdgrad.record.values import is_recorded
 How = Literal["item", "attribute", "cell", "length", "entries"]
 NOTHING = object()
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
+METHODS = (MethodType, BuiltinMethodType, MethodWrapperType)
 MOST = 100_000  # entries of lists that are looked at
 
 
@@ -59,8 +60,8 @@ class Read:
             return True
         if type(now) is not type(value):
             return False
-        if isinstance(value, MethodType):  # a new object each time
-            return now.__func__ is value.__func__ and now.__self__ is value.__self__
+        if isinstance(value, METHODS):  # a new object each time; equal if it is the same one of the same object
+            return bool(now == value)
         if isinstance(value, np.ndarray):
             return is_numeric(value) and now.dtype == value.dtype and now.shape == value.shape
         return (self.how == "entries" or isinstance(value, PLAIN)) and bool(now == value)

@@ -34,6 +34,7 @@ from sdgrad.program.tree import (
 from sdgrad.record.builder import Builder, is_uniform
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
 from sdgrad.record.frames import converted_frames
+from sdgrad.record.index_ranges import IndexRanges
 from sdgrad.record.outside import WRITTEN, Outside
 from sdgrad.record.reads import Content, Reads
 from sdgrad.record.restart import Hints, Restart
@@ -60,7 +61,7 @@ class Recorder(Builder):
     sites: dict[Any, int] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)  # what DaCe's symbols are, by the shapes of arguments
     loops: set[str] = field(default_factory=set)  # indices of recorded loops
-    least: dict[str, Any] = field(default_factory=dict)  # the least values of loop indices, where these are known
+    ranges: IndexRanges = field(default_factory=IndexRanges)  # of loop indices
     checks: tuple[Tensor, list[BaseException]] | None = None  # where the number of a failed check is, and their errors
     arms: int = 0  # of branches that are being recorded
     assigned: dict[Any, Assigned] = field(default_factory=dict)  # symbols that elements of arrays were assigned to
@@ -365,8 +366,7 @@ class Recorder(Builder):
         if value.dtype.kind in "iub":
             self.symbols[name] = dace.int64
             found = Number(self, value.dtype, value.weak, value.origin, expr=sym(name))
-            if is_positive(value):
-                self.least[name] = 0
+            self.ranges.add(name, 0 if is_positive(value) else None)
         else:
             self.containers[name] = Container(name, dt.Scalar(typeclass(value.dtype), transient=False))
             found = Number(self, value.dtype, value.weak, value.origin, tensor=Tensor(self, name, (), value.dtype))

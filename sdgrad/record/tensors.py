@@ -8,7 +8,7 @@ transposes and broadcasts cost nothing: they change how a tensor is indexed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -38,6 +38,10 @@ class TensorBuilder(Protocol):
 
     def reduction(
         self, shape: Sequence[Dim], over: Sequence[Dim], function: Callable[..., Element], mode: str, dtype: Any
+    ) -> Tensor: ...
+
+    def reduction_over(
+        self, shape: Sequence[Dim], axes: Collection[int], function: Callable[[tuple], Element], mode: str, dtype: Any
     ) -> Tensor: ...
 
 
@@ -159,16 +163,8 @@ class Tensor:
 
     def reduce(self, mode: str, axes: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
         """Reduce over axes (None: all) by ``sum``, ``prod``, ``max`` or ``min``."""
-        gone = set(range(self.rank)) if axes is None else {a % self.rank for a in axes}
-        kept = [d for d in range(self.rank) if d not in gone]
-        over = [d for d in range(self.rank) if d in gone]
-
-        def read(out: tuple, inner: tuple) -> Element:
-            index: dict[int, Index] = {**dict(zip(kept, out, strict=True)), **dict(zip(over, inner, strict=True))}
-            return self.at(*(index[d] for d in range(self.rank)))
-
-        shape = [self.shape[d] for d in kept]
-        found = self.builder.reduction(shape, [self.shape[d] for d in over], read, mode, self.dtype)
+        over = sorted({*range(self.rank)} if axes is None else {a % self.rank for a in axes})
+        found = self.builder.reduction_over(self.shape, over, lambda index: self.at(*index), mode, self.dtype)
         return found.unsqueeze(*over) if keepdims and over else found
 
     def sum(self, axes: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:

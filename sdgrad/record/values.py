@@ -338,12 +338,4 @@ _operators()
 
 def is_positive(number: Number) -> bool:
     """True if an integer is certainly not negative, by the least values of loop indices."""
-    if number.expr is None:
-        return False
-    total = sympy.Integer(0)
-    for term, factor in number.expr.as_coefficients_dict().items():
-        least = sympy.Integer(1) if term == 1 else number.recorder.least.get(str(term))
-        if least is None or term != 1 and factor < 0:
-            return False
-        total += factor * least
-    return bool(total >= 0)
+    return number.expr is not None and number.recorder.ranges.is_never_negative(number.expr)

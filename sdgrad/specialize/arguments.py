@@ -10,7 +10,7 @@ from typing import Any
 from sdgrad.convert.callables import bind_arguments, python_function
 from sdgrad.errors import ArgumentError
 from sdgrad.record.calls import example
-from sdgrad.record.nests import Nest, OfLeaves, by_leaves, matched, unflatten
+from sdgrad.record.nests import Form, Nest, OfLeaves, by_leaves, matched, unflatten
 from sdgrad.runtime.call.device_arrays import dtype_of
 from sdgrad.specialize.argnums import Wrt, arguments_of, names_of, several
 
@@ -108,14 +108,12 @@ class Call:
             for nest, row in zip(nests, leaves_of, strict=True)
         ]
 
-        def build(values: Sequence[Any]) -> Any:
-            given = (*values, None)
-            found = tuple(
-                given[row[0]] if form is None else unflatten(form, [given[k] for k in row]) for form, row in parts
-            )
-            return found if several(wrt) else found[0]
+        def one(given: Sequence[Any], form: Form | None, row: Sequence[int]) -> Any:
+            return given[row[0]] if form is None else unflatten(form, [given[k] for k in row])
 
-        return build
+        if several(wrt):
+            return lambda values: tuple(one((*values, None), *part) for part in parts)
+        return lambda values: one((*values, None), *parts[0])
 
     def nested(self, wrt: Wrt, values: Mapping[str, Any]) -> Any:
         """Return what belongs to leaves in the nests of their arguments; None where there is nothing."""

@@ -1,13 +1,13 @@
 """Remember calls that are prepared: by the kinds of what is given, and what else their programs depend on.
 
-A call is looked up by the form of its arguments and the types and shapes of their leaves. It is prepared in terms of
-positions among the leaves, so that neither names are bound nor nests are taken apart again.
+A call is looked up by the form of its arguments, and compared with the types and shapes of their leaves. It is prepared
+in terms of positions among the leaves, so that neither names are bound nor nests are taken apart again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,23 @@ from sdgrad.convert.callables import python_function
 from sdgrad.record.nests import NAMESPACE, flatten, unflatten
 from sdgrad.record.reads import Read, is_numeric
 from sdgrad.runtime.call.compiled_program import CompiledProgram
-from sdgrad.runtime.call.fast_call import Direct, Kinds, kinds_of
+from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.signature import Derived, Guard, Signature, fixed_arguments, is_for_some_sizes
 
-MOST = 8  # prepared calls for one kind of arguments
+MOST = 32  # prepared calls for one form of arguments
 MISSING = object()
 
 
 @dataclass(frozen=True)
 class Watch:
-    """What a program depends on besides the kinds of its arguments.
+    """What a program depends on besides its arguments.
 
     :param items: names in dicts, with what they were bound to: compared by identity first.
-    :param fixed: positions of leaves whose values matter, and these.
     """
 
     items: tuple[tuple[Mapping, Any, Any, Guard], ...]
     others: tuple[Guard, ...]
-    fixed: tuple[tuple[int, Any], ...] = ()
 
     @staticmethod
     def of(guards: Sequence[Guard]) -> Watch:
@@ -44,40 +42,41 @@ class Watch:
         others = [g for g in guards if not any(g is i for i in items)]
         return Watch(tuple((i.owner, i.key, i.value, i) for i in items), tuple(others))
 
-    def holds(self, leaves: Sequence[Any]) -> bool:
-        """True if the program is the right one for a call."""
+    @property
+    def guards(self) -> list[Guard]:
+        """Return what it asks for."""
+        return [*(guard for *_, guard in self.items), *self.others]
+
+    def holds(self) -> bool:
+        """True if the program is the right one."""
         for owner, key, value, guard in self.items:
             if owner.get(key) is not value and not guard.holds():
                 return False
-        for position, value in self.fixed:
-            if leaves[position] != value:
-                return False
-        return all(guard.holds() for guard in self.others)
+        return all(guard.holds() for guard in self.others) if self.others else True
 
 
 @dataclass(frozen=True)
 class Prepared:
     """One prepared call.
 
-    :param order: the positions of the program's arguments among the leaves; None if they are these.
+    :param recipe: what the program takes.
+    :param fixed: arguments whose values matter.
     :param defaults: arguments that the call leaves out, behind the leaves.
     :param build: makes the results of the call from those of the program.
     """
 
     direct: Direct
     watch: Watch
+    recipe: Recipe
+    fixed: frozenset[str]
+    defaults: tuple[Any, ...]
     build: Callable[[list[Any]], Any]
-    order: tuple[int, ...] | None = None
-    defaults: tuple[Any, ...] = ()
 
-    def __call__(self, leaves: Sequence[Any]) -> Any:
+    def __call__(self, leaves: tuple) -> Any:
         """Run the program; :data:`MISSING` if the call is another one after all."""
-        if not self.watch.holds(leaves):
+        if not self.watch.holds():
             return MISSING
-        if self.order is not None:
-            given = (*leaves, *self.defaults)
-            leaves = [given[k] for k in self.order]
-        found = self.direct(leaves)
+        found = self.direct((*leaves, *self.defaults) if self.defaults else leaves)
         return MISSING if found is None else self.build(found)
 
 
@@ -90,24 +89,23 @@ class Position:
 
 @dataclass
 class PreparedCalls:
-    """The prepared calls of one function."""
+    """The prepared calls of one function: by the number of arguments, or by the form of their nests."""
 
-    known: dict[Kinds, list[Prepared]] = field(default_factory=dict)
+    known: dict[Hashable, list[Prepared]] = field(default_factory=dict)
+    has_forms: bool = False
 
     def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a prepared call; :data:`MISSING` if there is none."""
-        if self.known:
-            leaves, kinds = _kinds(args, kwargs)
-            for prepared in self.known.get(kinds, ()) if kinds is not None else ():
+        if not kwargs:
+            for prepared in self.known.get(len(args), ()):
+                if (found := prepared(args)) is not MISSING:
+                    return found
+        if self.has_forms:
+            leaves, form = _of_nests(args, kwargs)
+            for prepared in self.known.get(form, ()):
                 if (found := prepared(leaves)) is not MISSING:
                     return found
         return MISSING
-
-    def remember(self, kinds: Kinds, prepared: Prepared) -> None:
-        """Keep a prepared call for later ones like it."""
-        row = self.known.setdefault(kinds, [])
-        row.insert(0, prepared)
-        del row[MOST:]
 
     def prepare(
         self,
@@ -125,24 +123,12 @@ class PreparedCalls:
         :param ones: arguments of the program that are seeds.
         :param results: arguments of the program that are results, with their shapes.
         """
-        passed, kinds = _kinds(args, kwargs)
-        if isinstance(f, Derived) or kinds is None or is_for_some_sizes(f):
+        if isinstance(f, Derived) or is_for_some_sizes(f):
             return
-        order, defaults = _arranged(f, args, kwargs)
-        leaves = (*passed, *defaults)
-        if any(isinstance(v, np.ndarray) and not is_numeric(v) for v in leaves):  # their content decides
-            return
+        order, _ = _arranged(f, args, kwargs)
         closure = {n: v.again if isinstance(v, Read) else v for n, v in signature.closure.items()}
-        given = [leaves[k] for k in order.values()]
-        direct = Direct.of(program, list(order), given, ones, results, closure)
-        if direct is None:
-            return
-        fixed = fixed_arguments(f, dict(zip(order, given, strict=True)))
-        guards = [*signature.guards, *_of_defaults(f, defaults)]
-        values = {order[n]: v for n, v in fixed.items() if not isinstance(v, (bool, str))}
-        watch = replace(Watch.of(guards), fixed=tuple((k, v) for k, v in values.items() if k < len(passed)))
-        plain = not defaults and list(order.values()) == list(range(len(leaves)))
-        self.remember(kinds, Prepared(direct, watch, build, None if plain else tuple(order.values()), defaults))
+        fixed = frozenset(fixed_arguments(f, dict.fromkeys(order)))
+        self._remember(f, args, kwargs, Recipe(program, ones, results, closure), fixed, signature.guards, build)
 
     def nest(
         self, f: Callable, args: tuple, kwargs: Mapping[str, Any], inner: PreparedCalls, call: Call, build: Callable
@@ -151,33 +137,62 @@ class PreparedCalls:
 
         :param build: makes the results from those of that function.
         """
-        of_leaves = tuple(call.arguments.values())
-        inner_kinds, (passed, kinds) = _kinds(of_leaves, {})[1], _kinds(args, kwargs)
-        if inner_kinds is None or kinds is None or not inner.known.get(inner_kinds):
+        own = inner.like(tuple(call.arguments.values()))
+        if own is None:
             return
-        own = inner.known[inner_kinds][0]
+        self._remember(f, args, kwargs, own.recipe, own.fixed, own.watch.guards, lambda found: build(own.build(found)))
+
+    def like(self, args: tuple) -> Prepared | None:
+        """Return the prepared call that a call without keywords would be; None if there is none."""
+        leaves, form = _flat(args, {})
+        return next((p for p in self.known.get(form, ()) if p.direct.fits((*leaves, *p.defaults))), None)
+
+    def _remember(
+        self,
+        f: Callable,
+        args: tuple,
+        kwargs: Mapping[str, Any],
+        recipe: Recipe,
+        fixed: frozenset[str],
+        guards: Sequence[Guard],
+        build: Callable[[list[Any]], Any],
+    ) -> None:
+        """Prepare calls like one for later ones, if its leaves are arrays, numbers and texts."""
+        leaves, form = _flat(args, kwargs)
         order, defaults = _arranged(f, args, kwargs)
-        positions = [p for p, v in zip(order.values(), of_leaves, strict=True) if v is not None]  # None is no leaf
-        positions += range(len(passed) + len(defaults), len(passed) + len(defaults) + len(own.defaults))
-        places = range(len(positions)) if own.order is None else own.order
-        fixed = tuple((positions[k], v) for k, v in own.watch.fixed)
-        watch = replace(own.watch, fixed=fixed, others=(*own.watch.others, *_of_defaults(f, defaults)))
-        whole = tuple(positions[k] for k in places)
-        behind = (*defaults, *own.defaults)
-        made = Prepared(own.direct, watch, lambda results: build(own.build(results)), whole, behind)
-        self.remember(kinds, made)
+        objects = (*leaves, *defaults)
+        if not all(map(_is_simple, leaves)) or any(map(_decides, objects)):
+            return
+        direct = recipe.prepared(order, objects, frozenset(order[n] for n in fixed if n in order))
+        if direct is None:
+            return
+        watch = Watch.of([*guards, *_of_defaults(f, defaults)])
+        row = self.known.setdefault(form, [])
+        row.insert(0, Prepared(direct, watch, recipe, fixed, defaults, build))
+        del row[MOST:]
+        self.has_forms |= not isinstance(form, int)
 
 
-def _kinds(args: tuple, kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Kinds | None]:
-    """Return the leaves of a call, and their form, types and shapes; None if the call has to go the general way."""
-    if not kwargs:
-        kinds = kinds_of(args)
-        if kinds is not None:
-            return args, kinds
+def _is_simple(value: Any) -> bool:
+    """True if a prepared call can compare a leaf with what it was prepared for."""
+    return type(value) in NUMBERS or type(value) is str or (type(value) is np.ndarray and value.ndim > 0)
+
+
+def _decides(value: Any) -> bool:
+    """True of an array whose content decides what is computed: of texts, or objects."""
+    return isinstance(value, np.ndarray) and not is_numeric(value)
+
+
+def _flat(args: tuple, kwargs: Mapping[str, Any]) -> tuple[tuple, Hashable]:
+    """Return the leaves of a call and their form: of arguments that are leaves, the number of these."""
+    return (args, len(args)) if not kwargs and all(map(_is_simple, args)) else _of_nests(args, kwargs)
+
+
+def _of_nests(args: tuple, kwargs: Mapping[str, Any]) -> tuple[tuple, Hashable]:
+    """Return the leaves of a call and their form."""
     whole: Any = (args, kwargs)
     leaves, form = tree_flatten(whole, namespace=NAMESPACE)  # a dataclass that is new goes the general way
-    kinds = kinds_of(leaves)
-    return leaves, None if kinds is None else (form, *kinds)
+    return tuple(leaves), form
 
 
 def _arranged(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> tuple[dict[str, int], tuple[Any, ...]]:

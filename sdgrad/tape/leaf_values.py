@@ -194,19 +194,21 @@ def _derived(names: Set[str], definitions: Mapping[str, Instr]) -> set[str]:
     return found
 
 
-def is_exact(name: str, definitions: Mapping[str, Instr]) -> bool:
-    """True if a value is the same to the bit each time it is computed: nothing is rounded on the way.
+def is_exact(name: str, definitions: Mapping[str, Instr], roundings: int = 1) -> bool:
+    """True if a value is the same to the bit each time it is computed.
 
-    The operands of a maximum are compared with it, and a compiler may contract or vectorise two loops differently.
+    The operands of a maximum are compared with it, and a compiler may contract or vectorise two loops differently. It
+    needs two operations for that: one that is rounded, of what is not, is the same everywhere.
     """
     instr = definitions.get(name)
     if not isinstance(instr, Let):
         return True
-    rounded = any(
-        isinstance(n, ast.BinOp) or isinstance(n, ast.Call) and code.callee(n) not in EXACT
-        for n in ast.walk(instr.expr)
-    )
-    return not rounded and all(is_exact(n, definitions) for n in mentioned(instr))
+    calls = (n for n in ast.walk(instr.expr) if isinstance(n, ast.Call))
+    rounded = [n for n in ast.walk(instr.expr) if isinstance(n, ast.BinOp)]
+    shared = any(isinstance(n.op, ast.Div) and not isinstance(n.right, ast.Constant) for n in rounded)  # 1 / b may be
+    if len(rounded) > roundings or shared or any(code.callee(n) not in EXACT for n in calls):
+        return False
+    return all(is_exact(n, definitions, roundings - len(rounded)) for n in mentioned(instr))
 
 
 def _is_function(instr: Instr) -> bool:

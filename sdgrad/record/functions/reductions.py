@@ -38,10 +38,8 @@ def reduced(
     """Return a reduction in a type: of what a mask leaves, and of an initial value."""
     recorder, shape = a.recorder, a.tensor.shape
     over = axes_of(axis, a.ndim)
-    kept = [d for d in range(a.ndim) if d not in over]
-    extents = [shape[d] for d in over]
     if mode in ("max", "min"):
-        _check_extreme(mode, dtype, extents, where, initial)
+        _check_extreme(mode, dtype, [shape[d] for d in over], where, initial)
     mask = None if where is None or where is True else array(where)
     if mask is not None and tuple(broadcast_shape(shape, mask.tensor.shape)) != tuple(shape):
         raise ValueError(f"where of shape {mask.shape} does not broadcast to {a.shape}")
@@ -49,13 +47,11 @@ def reduced(
     least, most = bounds(dtype)
     neutral = {"sum": 0, "prod": 1, "max": least, "min": most}[mode]
 
-    def term(out: tuple, inner: tuple) -> Element:
-        index = dict(zip(kept, out, strict=True)) | dict(zip(over, inner, strict=True))
-        place = tuple(index[d] for d in range(len(shape)))
+    def term(place: tuple) -> Element:
         value = read(recorder, source, place, dtype)
         return value if mask is None else choose(read(recorder, condition, place, bool), value, neutral)
 
-    tensor = recorder.reduction([shape[d] for d in kept], extents, term, mode, dtype)
+    tensor = recorder.reduction_over(shape, over, term, mode, dtype)
     found = result(a, tensor.unsqueeze(*over) if keepdims and over else tensor)
     return found if initial is None else astype(apply(COMBINED[mode], [found, operand(initial)]), dtype)
 

@@ -1,207 +1,194 @@
 """Prepare calls of compiled programs for the kinds (types and shapes) of arguments that were seen before.
 
 For small arrays, binding, checking and naming the arguments takes longer than the program. A prepared call does none of
-that: it allocates results, collects addresses, and runs.
+that: it allocates results, and C++ compares the arguments, collects addresses, and runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+import ctypes
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 from dace import data as dt
 
+from sdgrad.runtime.call import native_call
 from sdgrad.runtime.call.checks import Checks
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
-from sdgrad.runtime.call.result_pool import copy_of, fresh
-from sdgrad.runtime.compile.array_address import address
-from sdgrad.runtime.compile.cache import Library
+from sdgrad.runtime.call.native_call import COPIED, FIXED, GIVEN, MADE, Kind, Plan, Source
+from sdgrad.runtime.call.result_pool import LEAST, MOST, fresh
 
 NUMBERS = (float, int, complex, bool)
-Kinds = tuple[Hashable, ...]
-
-
-def kinds_of(args: Sequence[Any]) -> Kinds | None:
-    """Return the types and shapes of arguments, and truths and texts; None if some argument needs the general call."""
-    found: list[Any] = []
-    for value in args:
-        if type(value) is np.ndarray:
-            if not value.ndim or not value.flags.c_contiguous:
-                return None
-            found.append((value.shape, value.dtype))
-        elif type(value) is bool or type(value) is str:
-            found.append(value)
-        elif type(value) in NUMBERS:
-            found.append(type(value))
-        else:
-            return None
-    return tuple(found)
+ALWAYS_FIXED = (bool, str)
+"""Types of arguments whose values are part of what a call is prepared for."""
+Maker = Callable[[], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Given:
-    """An argument of the program that the caller passes.
+class Recipe:
+    """What a program takes and returns, by name.
 
-    :param copied: the program writes it, so a copy is passed.
-    :param number: the ctypes type of a number; None for an array.
+    :param ones: arguments that are seeds.
+    :param results: arguments that are results, with their shapes; () is a number.
+    :param closure: arguments that the caller does not pass: arrays, functions that return such, or checks.
     """
 
-    position: int
-    copied: bool
-    number: Any
+    program: CompiledProgram
+    ones: Sequence[str]
+    results: Mapping[str, tuple[int, ...]]
+    closure: Mapping[str, Any]
 
+    def prepared(self, order: Mapping[str, int], objects: Sequence[Any], fixed: frozenset[int]) -> Direct | None:
+        """Prepare calls like one; None if sizes are symbolic, or an argument does not fit as it is.
 
-@dataclass(frozen=True)
-class Made:
-    """An argument of the program that every call allocates, filled with a number (None if the program defines it)."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    fill: float | None
-
-    def array(self) -> np.ndarray:
-        """Allocate the array."""
-        if self.fill:
-            return np.full(self.shape, self.fill, self.dtype)
-        return fresh(self.shape, self.dtype, self.fill is not None)
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """An argument of the program that all calls share; the program only reads it."""
-
-    array: np.ndarray
-
-
-@dataclass(frozen=True)
-class Outside:
-    """An array that the function reads outside of its arguments, as it is at the call; the program only reads it."""
-
-    read: Callable[[], Any]
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-    def fits(self, value: Any) -> bool:
-        """True if the program takes the array as it is."""
-        same = type(value) is np.ndarray and value.shape == self.shape and value.dtype == self.dtype
-        return same and value.flags.c_contiguous
-
-
-@dataclass(frozen=True)
-class Checked:
-    """The number of a check that fails: its exception is raised after the call."""
-
-    checks: Checks
-
-
-Step: TypeAlias = "Given | Made | Fixed | Outside | Checked"
+        :param order: the positions of the program's arguments among the objects of the call.
+        :param fixed: positions of objects whose values matter.
+        """
+        native, library = native_call.library(), self.program.library
+        if native is None or library.initial:
+            return None
+        slots = {self.program.spelled.get(s.name, s.name): s for s in self.program.slots}
+        own = _Building(objects)
+        for name in library.arguments:
+            slot = slots.get(name)
+            if slot is None or slot.shape is None or not own.add(slot, self, order):
+                return None
+        if any(name not in own.made for name in self.results):
+            return None
+        found = [own.result(name, shape) for name, shape in self.results.items()]
+        read = [r() for r in own.outside]
+        kinds = [native_call.kind(v, k in fixed or type(v) in ALWAYS_FIXED) for k, v in enumerate((*objects, *read))]
+        taken = (Kind * len(kinds))(*kinds)
+        sources = (Source * len(own.sources))(*own.sources)
+        plan = Plan(library.by_addresses, len(kinds), taken, len(sources), sources)
+        kept = (*own.kept, *(v.dtype if isinstance(v, np.ndarray) else v for v in (*objects, *read)))
+        parts = (*own.makers,), (*own.outside,), (*found,), (*own.checks,)
+        return Direct(library, native, plan, *parts, kept)
 
 
 @dataclass(frozen=True)
 class Direct:
     """A prepared call.
 
-    :param steps: the sources of the program's arguments, in its order.
-    :param results: the positions of results among the steps, each with its shape; () is a number.
+    :param makers: make the arrays that each call allocates.
+    :param outside: read the arrays that the function reads outside of its arguments.
+    :param results: positions of results among the makers, each with its shape; None if it is as it is made.
+    :param checks: positions of numbers of failed checks among the makers.
+    :param kept: objects whose addresses the plan has.
     """
 
-    library: Library
-    steps: tuple[Step, ...]
-    results: tuple[tuple[int, tuple[int, ...]], ...]
-    checked: tuple[int, ...] = ()
+    library: Any
+    native: ctypes.PyDLL
+    plan: Plan
+    makers: tuple[Maker, ...]
+    outside: tuple[Callable[[], Any], ...]
+    results: tuple[tuple[int, tuple[int, ...] | None], ...]
+    checks: tuple[tuple[int, Checks], ...]
+    kept: tuple[Any, ...]
 
-    @staticmethod
-    def of(
-        program: CompiledProgram,
-        order: Sequence[str],
-        args: Sequence[Any],
-        ones: Sequence[str],
-        results: Mapping[str, tuple[int, ...]],
-        closure: Mapping[str, Any],
-    ) -> Direct | None:
-        """Prepare a call of a program; None if its sizes are symbolic, or an argument does not fit as it is.
+    def fits(self, objects: tuple) -> bool:
+        """True if a call is like the one that was prepared."""
+        return bool(self.native.sdgrad_fits(self.plan, (*objects, *[read() for read in self.outside])))
 
-        :param order: the names of the call's arguments.
-        :param ones: arguments of the program that are seeds.
-        :param results: arguments of the program that are results, with their shapes.
-        :param closure: arguments of the program that the caller does not pass: arrays, or functions that return such.
-        """
-        slots = {program.spelled.get(s.name, s.name): s for s in program.slots}
-        steps: list[Step] = []
-        places: dict[str, int] = {}
-        for name, desc in program.library.arguments.items():
-            slot = slots.get(name)
-            if slot is None or slot.shape is None or program.library.initial:
-                return None
-            places[slot.name] = len(steps)
-            if slot.name in order:
-                position = order.index(slot.name)
-                step: Step | None = _given(slot, position, args[position], desc)
-            elif slot.name in closure:
-                step = _outside(slot, slot.shape, closure[slot.name])
-            else:
-                step = _made(slot, slot.shape, slot.name in ones)
-            if step is None:
-                return None
-            steps.append(step)
-        found = tuple((places[n], shape) for n, shape in results.items())
-        checked = tuple(k for k, s in enumerate(steps) if isinstance(s, Checked))
-        return Direct(program.library, tuple(steps), found, checked)
-
-    def __call__(self, args: Sequence[Any]) -> list[Any] | None:
-        """Run the program, and return its results; None if an array from outside does not fit as it is."""
-        values: list[Any] = []
-        pointers: list[Any] = []
-        for step in self.steps:
-            if isinstance(step, Made):
-                value = step.array()
-            elif isinstance(step, Fixed):
-                value = step.array
-            elif isinstance(step, Checked):
-                value = step.checks.fresh()
-            elif isinstance(step, Outside):
-                value = step.read()
-                if not step.fits(value):
-                    return None
-            else:
-                value = args[step.position]
-                if step.number is not None:
-                    pointers.append(step.number(value))
-                    values.append(value)
-                    continue
-                if step.copied:
-                    value = copy_of(value)
-            values.append(value)
-            pointers.append(address(value))
-        self.library.at(pointers)
-        for place in self.checked:
-            self.steps[place].checks.done(values[place])  # type: ignore[union-attr]
-        return [values[k].reshape(shape) if shape else values[k].reshape(())[()] for k, shape in self.results]
+    def __call__(self, objects: tuple) -> list[Any] | None:
+        """Run the program, and return its results; None if the call is of another kind."""
+        if self.outside:
+            objects = (*objects, *[read() for read in self.outside])
+        if not self.native.sdgrad_fits(self.plan, objects):
+            return None
+        made = [maker() for maker in self.makers]
+        if not self.library.with_state(self.native.sdgrad_run, self.plan, objects, made):
+            return None
+        for place, checks in self.checks:
+            checks.done(made[place])
+        return [made[k] if shape is None else _shaped(made[k], shape) for k, shape in self.results]
 
 
-def _given(slot: Slot, position: int, value: Any, desc: dt.Data) -> Given | None:
-    """Pass an argument of the call on; None if it is no number or array of the slot's type and shape."""
-    if isinstance(desc, dt.Scalar):
-        return Given(position, slot.copied, desc.dtype.as_ctypes()) if type(value) in NUMBERS else None
-    fits = type(value) is np.ndarray and value.dtype == slot.dtype and value.shape == slot.shape
-    return Given(position, slot.copied, None) if fits else None
+def _shaped(array: np.ndarray, shape: tuple[int, ...]) -> Any:
+    """Return an array in a shape; of the shape () the number in it."""
+    return array.reshape(shape) if shape else array.reshape(())[()]
 
 
-def _outside(slot: Slot, shape: tuple[int, ...], value: Any) -> Fixed | Outside | Checked | None:
-    """Take an array that the caller does not pass; None if it is something else, or is written."""
-    if isinstance(value, Checks):
-        return Checked(value)
-    if slot.copied:
-        return None
-    found = Outside(value if callable(value) else lambda: value, shape, slot.dtype)
-    return found if found.fits(found.read()) else None
+@dataclass
+class _Building:
+    """A call while it is prepared."""
+
+    objects: Sequence[Any]
+    sources: list[Source] = field(default_factory=list)
+    makers: list[Maker] = field(default_factory=list)
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    outside: list[Callable[[], Any]] = field(default_factory=list)
+    checks: list[tuple[int, Checks]] = field(default_factory=list)
+    made: dict[str, int] = field(default_factory=dict)
+    kept: list[Any] = field(default_factory=list)
+
+    def add(self, slot: Slot, recipe: Recipe, order: Mapping[str, int]) -> bool:
+        """Add an argument of the program; False if it does not fit as it is."""
+        if slot.name in order:
+            return self._given(slot, order[slot.name])
+        if slot.name in recipe.closure:
+            return self._outside(slot, recipe.closure[slot.name])
+        if slot.name in recipe.ones and not slot.copied:
+            self._fixed(np.ones(slot.shape or (), slot.dtype))
+            return True
+        fill = 1 if slot.name in recipe.ones else None if slot.defined else 0
+        self.sources.append(Source(MADE, 0, self._make(slot, maker(slot.shape or (), slot.dtype, fill)), None, 0, 0))
+        return True
+
+    def result(self, name: str, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...] | None]:
+        """Return where a result is, and its shape if it is another than the array's."""
+        return self.made[name], None if self.shapes[self.made[name]] == shape else shape
+
+    def _given(self, slot: Slot, position: int) -> bool:
+        """Pass an object of the call on; False if it is no number or array of the slot's type and shape."""
+        value = self.objects[position]
+        if isinstance(slot.desc, dt.Scalar):
+            self.sources.append(native_call.number(position, slot.dtype))
+            return type(value) in NUMBERS
+        if not _fits(value, slot):
+            return False
+        copy = self._make(slot, maker(value.shape, value.dtype, None)) if slot.copied else 0
+        self.sources.append(Source(COPIED if slot.copied else GIVEN, position, copy, None, value.nbytes, 0))
+        return True
+
+    def _outside(self, slot: Slot, value: Any) -> bool:
+        """Take an array that the caller does not pass; False if it is something else, or is written."""
+        if isinstance(value, Checks):
+            self.checks.append((self._make(slot, value.fresh), value))
+            self.sources.append(Source(MADE, 0, self.checks[-1][0], None, 0, 0))
+            return True
+        read = value if callable(value) else lambda: value
+        self.sources.append(Source(GIVEN, len(self.objects) + len(self.outside), 0, None, 0, 0))
+        self.outside.append(read)
+        return not slot.copied and _fits(read(), slot)
+
+    def _fixed(self, array: np.ndarray) -> None:
+        """Take an array that all calls share; the program only reads it."""
+        self.kept.append(array)
+        self.sources.append(Source(FIXED, 0, 0, array.ctypes.data, 0, 0))
+
+    def _make(self, slot: Slot, make: Maker) -> int:
+        """Let each call make an array, and return its position among these."""
+        self.made[slot.name] = len(self.makers)
+        self.makers.append(make)
+        self.shapes.append(slot.shape or ())
+        return len(self.makers) - 1
 
 
-def _made(slot: Slot, shape: tuple[int, ...], is_seed: bool) -> Made | Fixed:
-    """Allocate an argument that the caller does not pass: a seed of ones, or zeros unless the program defines it."""
-    if not is_seed:
-        return Made(shape, slot.dtype, None if slot.defined else 0)
-    seed = Made(shape, slot.dtype, 1)
-    return seed if slot.copied else Fixed(seed.array())
+def _fits(value: Any, slot: Slot) -> bool:
+    """True if the program takes an array as it is."""
+    same = type(value) is np.ndarray and value.shape == slot.shape and value.dtype == slot.dtype
+    return same and value.flags.c_contiguous
+
+
+def maker(shape: tuple[int, ...], dtype: np.dtype, fill: float | None) -> Maker:
+    """Return a function that allocates an array, filled with a number; None leaves its content undefined."""
+    if fill:
+        return partial(np.full, shape, fill, dtype)
+    if LEAST <= math.prod(shape) * dtype.itemsize <= MOST:
+        return partial(fresh, shape, dtype, fill is not None)
+    return partial(np.empty if fill is None else np.zeros, shape, dtype)

@@ -33,7 +33,7 @@ from sdgrad.runtime.compile.simd import in_lanes
 NEEDS = "needs.json"
 """The file that lists a program's own compiler and linker flags."""
 MOST_ARGUMENTS = 1000
-"""Arguments that ctypes passes one by one (its limit is 1024); programs with more take an array of addresses."""
+"""Arguments that ctypes passes one by one (its limit is 1024); programs with more are called by their addresses."""
 SPECIAL = re.compile(
     r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
 )
@@ -114,10 +114,8 @@ def generate(job: Job) -> Needs:
             made.code = in_lanes(around_caches(local_pointers(made.clean_code)))
         for made in objects if is_device(job.sdfg) else ():
             made.code = made.clean_code.replace("const const ", "const ")  # DaCe's, for arrays that kernels only read
+        objects[0].code = objects[0].clean_code + entry_by_addresses(job.sdfg.name, job.arguments)
         write_sources(job.sdfg, objects, job.folder)
-    if len(job.arguments) > MOST_ARGUMENTS:
-        entry = entry_by_addresses(job.sdfg.name, job.arguments)
-        (job.folder / "src" / "cpu" / "by_addresses.cpp").write_text(entry)
     options, links = _flags_of({e for o in objects for e in o.environments})
     (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
     return Needs(options, links, spared_headers(job.sdfg, [o.code for o in objects]))
@@ -194,15 +192,11 @@ def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
 
 
 def entry_by_addresses(name: str, arguments: Mapping[str, dt.Data]) -> str:
-    """Generate a C++ function that calls a program with its arguments in an array of pointers."""
+    """Generate a C++ function, in the file of the program, that calls it with an array of pointers to its arguments."""
     types = [desc.as_arg(name="") for desc in arguments.values()]
     given = [f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)]
-    return (
-        "#include <dace/dace.h>\n"
-        f'extern "C" void __program_{name}(void*, {", ".join(types)});\n'
-        f'extern "C" void __by_addresses_{name}(void* handle, void** p) {{\n'
-        f"    __program_{name}(handle, {', '.join(given)});\n}}\n"
-    )
+    passed = ", ".join([f"({name}_state_t*)handle", *given])
+    return f'extern "C" void __by_addresses_{name}(void* handle, void** p) {{\n    __program_{name}({passed});\n}}\n'
 
 
 def _value(field):

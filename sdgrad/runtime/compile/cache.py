@@ -8,8 +8,8 @@ import functools
 import hashlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import dace
 import numpy as np
@@ -26,6 +26,7 @@ from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.file_lock import locked
 from sdgrad.runtime.compile.progress import working
 
+T = TypeVar("T")
 _loaded: dict[str, Library] = {}
 _loading = threading.Lock()
 
@@ -45,7 +46,9 @@ class Library:
         library = load_library(path)
         many = len(self.arguments) > MOST_ARGUMENTS
         self._call = self._by_addresses if many else self._one_by_one
-        self._program = library[f"{'__by_addresses' if many else '__program'}_{name}"]
+        entry = library[f"__by_addresses_{name}"]
+        self.by_addresses = ctypes.cast(entry, ctypes.c_void_p).value
+        self._program = entry if many else library[f"__program_{name}"]
         self._exit = library[f"__dace_exit_{name}"]
         self._start = library[f"__dace_init_{name}"]
         self._start.restype = ctypes.c_void_p
@@ -59,17 +62,18 @@ class Library:
     def __call__(self, values: Mapping[str, Any]) -> None:
         """Run with a value for each argument; arrays must have the right dtype and layout."""
         marshalled = {n: _marshal(values[n], desc, n) for n, desc in self.arguments.items()}
-        self._run(list(marshalled.values()), [marshalled[n] for n in self.initial])
+        self.with_state(self._call, list(marshalled.values()), initial=[marshalled[n] for n in self.initial])
 
     def at(self, addresses: Sequence[Any], initial: Sequence[Any] = ()) -> None:
         """Run on the addresses of arrays and the ctypes values of scalars, in the order of the arguments.
 
         :param initial: values of the arguments that the initialization takes; needed for symbolic sizes.
         """
-        self._run([ctypes.c_void_p(a) if type(a) is int else a for a in addresses], initial)
+        values = [ctypes.c_void_p(a) if type(a) is int else a for a in addresses]
+        self.with_state(self._call, values, initial=initial)
 
-    def _run(self, values: list[Any], initial: Sequence[Any]) -> None:
-        """Call the program with a state of its own.
+    def with_state(self, call: Callable[..., T], *values: Any, initial: Sequence[Any] = ()) -> T:
+        """Call a function, which runs the program, with a state of its own and more values.
 
         :raises DeviceError: there is no GPU, or CUDA reports an error.
         """
@@ -82,14 +86,15 @@ class Library:
         try:
             if self.calls_python:
                 with python_call.calls():
-                    self._call(state, values)
+                    found = call(state, *values)
             else:
-                self._call(state, values)
+                found = call(state, *values)
         finally:
             self._idle.append(state)
         if self._failure is not None and (error := self._failure(state)):
             self._idle.clear()
             raise DeviceError(f"{self.name}: CUDA's error {error} (a line above says where)")
+        return found
 
     def _one_by_one(self, state: ctypes.c_void_p, values: list[Any]) -> None:
         """Call the program with its arguments."""

@@ -32,10 +32,9 @@ def test_programs_with_kernels():
     assert is_device(graph(dace.StorageType.GPU_Global)) and not is_device(graph())
 
 
-def test_many_arguments_are_passed_by_their_addresses():
+def test_arguments_are_passed_by_their_addresses():
     found = entry_by_addresses("f", {"x": dt.Array(dace.float64, [3]), "n": dt.Scalar(dace.int32)})
-    assert "void __program_f(void*, double * __restrict__ , int );" in found
-    assert "__program_f(handle, (double * __restrict__ )p[0], *(int *)p[1]);" in found
+    assert "__program_f((f_state_t*)handle, (double * __restrict__ )p[0], *(int *)p[1]);" in found
 
 
 def test_sources_of_a_program(tmp_path):

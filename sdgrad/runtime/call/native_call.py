@@ -1,0 +1,122 @@
+"""Compare and run prepared calls in C++ (``runtime/native/prepared_call.cpp``): a call takes a few microseconds.
+
+The library is compiled once on a machine. It reads the objects of CPython and NumPy by their layout, which is compared
+first with what Python tells; where it is another one (Python without a global lock), no call is prepared.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdgrad.config import config
+from sdgrad.runtime.compile.compiler import compiler_name, run
+from sdgrad.runtime.compile.file_lock import locked
+
+SOURCE = Path(__file__).parent.parent / "native" / "prepared_call.cpp"
+GIVEN, MADE, COPIED, FIXED, NUMBER = range(5)
+"""Where an argument of the program comes from."""
+
+
+class Kind(ctypes.Structure):
+    """What an object has to be: of a type; an array of a dtype and a shape; or equal to a value."""
+
+    _fields_ = [
+        ("type", ctypes.c_void_p),
+        ("value", ctypes.c_void_p),
+        ("dtype", ctypes.c_void_p),
+        ("rank", ctypes.c_ssize_t),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+    ]
+
+
+class Source(ctypes.Structure):
+    """Where an argument of the program comes from."""
+
+    _fields_ = [
+        ("from", ctypes.c_ssize_t),
+        ("given", ctypes.c_ssize_t),
+        ("made", ctypes.c_ssize_t),
+        ("fixed", ctypes.c_void_p),
+        ("size", ctypes.c_ssize_t),
+        ("letter", ctypes.c_ssize_t),
+    ]
+
+
+class Plan(ctypes.Structure):
+    """A program, what it is given, and where its arguments come from."""
+
+    _fields_ = [
+        ("program", ctypes.c_void_p),
+        ("given", ctypes.c_ssize_t),
+        ("kinds", ctypes.POINTER(Kind)),
+        ("arguments", ctypes.c_ssize_t),
+        ("sources", ctypes.POINTER(Source)),
+    ]
+
+
+def kind(value: Any, is_fixed: bool) -> Kind:
+    """Describe an object of a call.
+
+    :param is_fixed: its value matters as well; the caller keeps the object.
+    """
+    if type(value) is np.ndarray:
+        shape = (ctypes.c_ssize_t * max(1, value.ndim))(*value.shape)
+        return Kind(id(np.ndarray), None, id(value.dtype), value.ndim, shape)
+    return Kind(id(type(value)), id(value) if is_fixed else None, None, 0, None)
+
+
+def number(given: int, dtype: np.dtype) -> Source:
+    """Describe an argument that is a number."""
+    return Source(NUMBER, given, 0, None, dtype.itemsize, ord(dtype.kind))
+
+
+@functools.cache
+def library() -> ctypes.PyDLL | None:
+    """Return the compiled functions; None if the objects of this Python have another layout.
+
+    :raises CompilationFailed: the compiler fails.
+    """
+    if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * ctypes.sizeof(ctypes.c_void_p):
+        return None
+    loaded = ctypes.PyDLL(str(_compiled()))
+    loaded.sdgrad_fits.argtypes = [ctypes.POINTER(Plan), ctypes.py_object]
+    loaded.sdgrad_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Plan), ctypes.py_object, ctypes.py_object]
+    loaded.sdgrad_describe.argtypes = [ctypes.py_object, ctypes.POINTER(ctypes.c_ssize_t)]
+    loaded.sdgrad_describe.restype = None
+    return loaded if _reads_as_told(loaded) else None
+
+
+def _compiled() -> Path:
+    """Return the path of the library, compiled if it is not there."""
+    command = [compiler_name(), "-O2", "-std=c++17", "-fPIC", "-shared", "-w"]
+    command += ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+    key = hashlib.sha256(" ".join([SOURCE.read_text(), *command]).encode()).hexdigest()[:16]
+    target = config.cache_folder / f"prepared_call_{key}.so"
+    if not target.exists():
+        with locked(target):
+            if not target.exists():
+                part = target.with_suffix(f".{os.getpid()}.part")
+                run([*command, str(SOURCE), "-o", str(part)], SOURCE.name)
+                part.replace(target)
+    return target
+
+
+def _reads_as_told(loaded: ctypes.PyDLL) -> bool:
+    """True if the library reads of arrays what Python tells."""
+    samples = (np.empty(3), np.empty((2, 2), np.int8)[1:], np.ones((4, 1), np.complex64).T, np.ones(2, ">f8"))
+    for array in samples:
+        told = (ctypes.c_ssize_t * 7)()
+        loaded.sdgrad_describe(array, told)
+        place, dtype = array.__array_interface__["data"][0], array.dtype
+        of_dtype = [id(dtype), dtype.num, ord(dtype.byteorder)]
+        if [*told] != [place, array.ndim, array.shape[0], *of_dtype, array.flags.num]:
+            return False
+    return True
