@@ -120,7 +120,7 @@ ENDS = np.linspace(0, 80_000, 2001).astype(int)
     [
         (triangular, (), 40, False),
         (of_unknown_length, (LENGTHS,), 40, False),
-        (of_unknown_length, (LENGTHS,), 120_000, True),
+        (of_unknown_length, (LENGTHS,), 160_000, True),
         (of_a_sparse_matrix, (ENDS,), 80_000, False),
         (of_a_sparse_matrix, (2 * ENDS[::1000],), 160_000, True),
     ],

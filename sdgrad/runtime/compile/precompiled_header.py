@@ -17,6 +17,7 @@ from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
 from sdgrad.runtime.compile.file_lock import locked
+from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed
 from sdgrad.runtime.compile.progress import working
 
 SOURCE = INCLUDE / "sdgrad_dace.h"
@@ -27,17 +28,20 @@ STREAMS, INSTRUMENTS = ("__DACE_STREAM_H",), ("__DACE_PERF_REPORTING_H", "__DACE
 """Include guards of headers in DaCe's runtime that most programs do not use: a third of the compile time."""
 NO_SPECIAL = "SDGRAD_NO_SPECIAL_FUNCTIONS"
 """The macro that leaves out special functions (``sdgrad_dace.h``)."""
+WITH_BLAS = "SDGRAD_WITH_BLAS"
+"""The macro that takes the declarations of OpenBLAS into the header."""
 _begun: set[Path] = set()
 """Folders of headers that this process has begun to precompile in the background."""
 
 
 def without_parts(streams: bool = False, instruments: bool = False, special: bool = False) -> list[str]:
-    """Return the flags that leave out the parts of the header that a program does not use.
+    """Return the flags that leave out the parts of the header that a program does not use, and take in BLAS.
 
     :param special: True if it calls special functions, such as Bessel's.
     """
     guards = (() if streams else STREAMS) + (() if instruments else INSTRUMENTS) + (() if special else (NO_SPECIAL,))
-    return [f"-D{name}" for name in guards]
+    blas = (WITH_BLAS,) if config.blas == "openblas" and is_installed() else ()
+    return [f"-D{name}" for name in (*guards, *blas)]
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,9 @@ class Header:
             left.unlink(missing_ok=True)
         self.target.with_suffix("").write_text(AGAIN)
         part = self.target.with_suffix(f".{os.getpid()}.part")
-        given = [*self.options, f"-I{DACE_INCLUDE}", "-x", "c++-header", str(SOURCE), "-o", str(part)]
+        blas = include_folders() if f"-D{WITH_BLAS}" in self.options else []
+        folders = [f"-I{folder}" for folder in (DACE_INCLUDE, *blas)]
+        given = [*self.options, *folders, "-x", "c++-header", str(SOURCE), "-o", str(part)]
         run([self.compiler, *given], "dace.h")
         part.replace(self.target)
 

@@ -252,7 +252,9 @@ static inline void sdgrad_gemv(F call, CBLAS_TRANSPOSE trans, int m, int n, S be
     }
     for (int k = 0; k < rows; ++k) y[k * incy] = beta == S(0) ? T(0) : T(beta * y[k * incy]);
 }
+// A template, as those below: what no program calls is not compiled.
 #define SDGRAD_GEMV(letter, T, S, number)                                                                              \
+    template <int = 0>                                                                                                 \
     static inline void sdgrad_cblas_##letter##gemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int m, int n, S alpha,    \
                                                    const T *a, int lda, const T *x, int incx, S beta, T *y, int incy) { \
         auto call = [&] { scipy_cblas_##letter##gemv(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); };    \
@@ -295,6 +297,7 @@ static inline void sdgrad_gemm(F part, int m, int n, int k) {
 }
 // A part of the result is a part of the rows of one operand and of the columns of the other.
 #define SDGRAD_GEMM(letter, T, S)                                                                                      \
+    template <int = 0>                                                                                                 \
     static inline void sdgrad_cblas_##letter##gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m,   \
                                                    int n, int k, S alpha, const void *a, int lda, const void *b,       \
                                                    int ldb, S beta, void *c, int ldc) {                                \

@@ -13,6 +13,10 @@
 
 #include <dace/dace.h>
 
+#if defined(SDGRAD_WITH_BLAS) && __has_include(<cblas.h>)
+#include "sdgrad_blas.h"  // its declarations take longer to read than most programs to compile
+#endif
+
 // DaCe's expansions of library nodes write sizes as SymPy prints them.
 template <typename T1, typename T2>
 static DACE_CONSTEXPR DACE_HDFI auto Mod(const T1 &numerator, const T2 &denominator) {

@@ -3,9 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 namespace sdgrad
 {
@@ -19,6 +16,31 @@ namespace sdgrad
         return end - first < most - over ? end : first + most - over;
     }
 
+#if defined(__SSE2__)
+    // The compiler's own functions: <immintrin.h> would be a third of the precompiled header.
+#if defined(__AVX512F__)
+    typedef long long Wide __attribute__((vector_size(64)));
+#elif defined(__AVX__)
+    typedef long long Wide __attribute__((vector_size(32)));
+#else
+    typedef long long Wide __attribute__((vector_size(16)));
+#endif
+    inline void stream_wide(Wide *to, const void *from)
+    {
+        Wide value;
+        __builtin_memcpy(&value, from, sizeof value);
+#if defined(__clang__)
+        __builtin_nontemporal_store(value, to);
+#elif defined(__AVX512F__)
+        __builtin_ia32_movntdq512(to, value);
+#elif defined(__AVX__)
+        __builtin_ia32_movntdq256(to, value);
+#else
+        __builtin_ia32_movntdq(to, value);
+#endif
+    }
+#endif
+
     // Elements to a place in memory that nobody reads soon.
     template <typename T>
     inline void stream(T *to, const T *from, long count)
@@ -29,17 +51,10 @@ namespace sdgrad
             constexpr long one = long(LINE / sizeof(T));
             for (; k < count && reinterpret_cast<std::uintptr_t>(to + k) % LINE; ++k) to[k] = from[k];
             for (; k + one <= count; k += one) {
-#if defined(__AVX512F__)
-                _mm512_stream_si512(reinterpret_cast<__m512i *>(to + k), _mm512_loadu_si512(from + k));
-#elif defined(__AVX__)
-                auto *into = reinterpret_cast<__m256i *>(to + k);
-                auto *out = reinterpret_cast<const __m256i *>(from + k);
-                for (int part = 0; part < 2; ++part) _mm256_stream_si256(into + part, _mm256_loadu_si256(out + part));
-#else
-                auto *into = reinterpret_cast<__m128i *>(to + k);
-                auto *out = reinterpret_cast<const __m128i *>(from + k);
-                for (int part = 0; part < 4; ++part) _mm_stream_si128(into + part, _mm_loadu_si128(out + part));
-#endif
+                auto *into = reinterpret_cast<Wide *>(to + k);
+                auto *out = reinterpret_cast<const char *>(from + k);
+                for (std::size_t part = 0; part < LINE / sizeof(Wide); ++part)
+                    stream_wide(into + part, out + part * sizeof(Wide));
             }
         }
 #endif
@@ -50,7 +65,7 @@ namespace sdgrad
     inline void streamed()
     {
 #if defined(__SSE2__)
-        _mm_sfence();
+        __builtin_ia32_sfence();
 #endif
     }
 }  // namespace sdgrad

@@ -8,42 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 import os
 
-import dace
 import dace.library
 
-from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.dlopen import load_library
-
-
-@functools.cache
-def _wheel_folder() -> str:
-    """Return the folder of the package ``scipy_openblas32``, without importing it.
-
-    The import would load the library into the global symbol scope of the process, and SciPy's own copy would resolve
-    to it.
-
-    :raises ImportError: the package is not installed.
-    """
-    spec = importlib.util.find_spec("scipy_openblas32")
-    if spec is None or spec.origin is None:
-        raise ImportError("BLAS 'openblas' needs the package scipy-openblas32: pip install scipy-openblas32")
-    return os.path.dirname(os.path.abspath(spec.origin))
-
-
-@functools.cache
-def library_path() -> str:
-    """Return the path of the OpenBLAS library in the wheel.
-
-    :raises ImportError: the wheel is not installed, or has no library.
-    """
-    folder = os.path.join(_wheel_folder(), "lib")
-    names = sorted(n for n in os.listdir(folder) if n.startswith("libscipy_openblas") and not n.endswith(".a"))
-    if not names:
-        raise ImportError(f"no OpenBLAS library in {folder}: reinstall scipy-openblas32")
-    return os.path.join(folder, names[0])
+from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed, library_path
 
 
 @functools.cache
@@ -86,12 +56,8 @@ class ScipyOpenBLAS:
 
     @staticmethod
     def cmake_includes() -> list[str]:
-        """Return the folders of the headers: sdgrad's, the wheel's, DaCe's."""
-        return [
-            str(INCLUDE),
-            os.path.join(_wheel_folder(), "include"),
-            os.path.join(os.path.dirname(dace.libraries.blas.__file__), "include"),
-        ]
+        """Return the folders of the headers."""
+        return include_folders()
 
     @staticmethod
     def cmake_libraries() -> list[str]:
@@ -106,7 +72,4 @@ class ScipyOpenBLAS:
     @staticmethod
     def is_installed() -> bool:
         """True if the wheel is installed."""
-        try:
-            return os.path.isfile(library_path())
-        except ImportError:
-            return False
+        return is_installed()
