@@ -22,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="sdgrad", description="Gradients as generated code.")
     groups = parser.add_subparsers(required=True, metavar="onnx | prepare")
     add_onnx(groups)
-    text = "compile the C++ header that all programs include, so that the first gradient need not wait for it"
+    text = (
+        "compile what all programs share, the C++ header most of all, so that the first gradient need not wait for it"
+    )
     groups.add_parser("prepare", help=text, description=text).set_defaults(run=prepare)
     options = parser.parse_args(arguments)
     try:
@@ -54,13 +56,13 @@ def prepare(options: argparse.Namespace) -> int:
     from sdgrad.runtime.compile.precompiled_header import preparations
 
     console = Console()
-    for what, header in preparations():
-        there = header.target.exists()
-        with console.status(f"compiling the header for {what}"):
+    for what, shared in preparations():
+        there = shared.target.exists()
+        with console.status(f"compiling the {what}"):
             start = time.perf_counter()
-            header.make()
+            shared.make()
         took = "is there already" if there else f"compiled in {time.perf_counter() - start:.1f} s"
-        console.print(f"header for {what}: {took}", highlight=False)
+        console.print(f"{what}: {took}", highlight=False)
     console.print(f"kept in {config.cache_folder}", highlight=False, soft_wrap=True)
     return 0
 

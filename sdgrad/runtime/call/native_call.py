@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sdgrad.config import config
-from sdgrad.runtime.compile.compiler import compiler_name, run
-from sdgrad.runtime.compile.file_lock import locked
+from sdgrad.runtime.compile.call_library import CallLibrary
 
-SOURCE = Path(__file__).parent.parent / "native" / "prepared_call.cpp"
 GIVEN, MADE, COPIED, FIXED, NUMBER = range(5)
 """Where an argument of the program comes from."""
 
@@ -86,27 +80,14 @@ def library() -> ctypes.PyDLL | None:
     """
     if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * ctypes.sizeof(ctypes.c_void_p):
         return None
-    loaded = ctypes.PyDLL(str(_compiled()))
+    compiled = CallLibrary.of()
+    compiled.make()
+    loaded = ctypes.PyDLL(str(compiled.target))
     loaded.sdgrad_fits.argtypes = [ctypes.POINTER(Plan), ctypes.py_object]
     loaded.sdgrad_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Plan), ctypes.py_object, ctypes.py_object]
     loaded.sdgrad_describe.argtypes = [ctypes.py_object, ctypes.POINTER(ctypes.c_ssize_t)]
     loaded.sdgrad_describe.restype = None
     return loaded if _reads_as_told(loaded) else None
-
-
-def _compiled() -> Path:
-    """Return the path of the library, compiled if it is not there."""
-    command = [compiler_name(), "-O2", "-std=c++17", "-fPIC", "-shared", "-w"]
-    command += ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
-    key = hashlib.sha256(" ".join([SOURCE.read_text(), *command]).encode()).hexdigest()[:16]
-    target = config.cache_folder / f"prepared_call_{key}.so"
-    if not target.exists():
-        with locked(target):
-            if not target.exists():
-                part = target.with_suffix(f".{os.getpid()}.part")
-                run([*command, str(SOURCE), "-o", str(part)], SOURCE.name)
-                part.replace(target)
-    return target
 
 
 def _reads_as_told(loaded: ctypes.PyDLL) -> bool:

@@ -15,6 +15,7 @@ import dace
 from sdgrad.config import config, device
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.call_library import CallLibrary
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
 from sdgrad.runtime.compile.file_lock import locked
 from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed
@@ -120,9 +121,10 @@ def begin() -> None:
 
 
 def _make_quietly(header: Header) -> None:
-    """Precompile a header, and ignore errors."""
+    """Precompile a header, and compile what calls programs; ignore errors."""
     with contextlib.suppress(CompilationFailed, OSError):
         header.make()
+        CallLibrary.of().make()
 
 
 def _cores() -> int:
@@ -130,21 +132,22 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def preparations() -> Iterator[tuple[str, Header]]:
-    """List the headers of the current settings, with the programs they are for; none for GPUs (nvcc has none)."""
+def preparations() -> Iterator[tuple[str, Header | CallLibrary]]:
+    """List what is compiled once for the current settings, with what it is; nothing for GPUs (nvcc has no headers)."""
     if device() == "cpu":
-        yield "programs", Header.of(without_parts())
-        yield "programs with special functions", Header.of(without_parts(special=True))
+        yield "header for programs", Header.of(without_parts())
+        yield "header for programs with special functions", Header.of(without_parts(special=True))
+        yield "library for calls", CallLibrary.of()
 
 
 def prepare() -> None:
-    """Precompile the C++ header that all programs include, so that the first gradient does not wait for it.
+    """Compile what all programs share, so that the first gradient does not wait for it: a C++ header, most of all.
 
     It takes a few seconds, and is kept in :attr:`sdgrad.config.cache_folder` for these settings (``debug``,
     ``optimization_level``) and this compiler. If it exists, this does nothing. On the command line: ``sdgrad prepare``.
 
     :raises CompilationFailed: there is no compiler, or it does not accept the header.
     """
-    for what, header in preparations():
-        with working(f"preparing the header for {what}"):
-            header.make()
+    for what, shared in preparations():
+        with working(f"preparing the {what}"):
+            shared.make()

@@ -1,0 +1,44 @@
+"""Compile the functions that compare and run prepared calls: once on a machine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from sdgrad.config import config
+from sdgrad.runtime.compile.compiler import compiler_name, run
+from sdgrad.runtime.compile.file_lock import locked
+
+SOURCE = Path(__file__).parent.parent / "native" / "prepared_call.cpp"
+
+
+@dataclass(frozen=True)
+class CallLibrary:
+    """The library of ``prepared_call.cpp``."""
+
+    command: tuple[str, ...]
+    target: Path
+
+    @staticmethod
+    def of() -> CallLibrary:
+        """Return the library for the current compiler and folder of programs."""
+        links = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()  # Python's functions are there
+        command = (compiler_name(), "-O2", "-std=c++17", "-fPIC", "-shared", "-w", *links)
+        key = hashlib.sha256(" ".join([SOURCE.read_text(), *command]).encode()).hexdigest()[:16]
+        return CallLibrary(command, config.cache_folder / f"prepared_call_{key}.so")
+
+    def make(self) -> None:
+        """Compile it, unless it exists.
+
+        :raises CompilationFailed: the compiler fails.
+        """
+        if self.target.exists():
+            return
+        with locked(self.target):
+            if not self.target.exists():
+                part = self.target.with_suffix(f".{os.getpid()}.part")
+                run([*self.command, str(SOURCE), "-o", str(part)], SOURCE.name)
+                part.replace(self.target)
