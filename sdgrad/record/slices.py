@@ -8,13 +8,13 @@ import dace
 import sympy
 from dace.symbolic import int_floor
 
-from sdgrad.program.tree import SymbolAssign
+from sdgrad.program.tree import SymbolAssign, Value
 from sdgrad.record.elements import Dim, dim
 from sdgrad.record.elementwise import origin
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import DATA, RULES, Number, Origin, is_positive
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import sym, to_ast
 
 ZERO = sympy.Integer(0)
 
@@ -78,7 +78,7 @@ def _named(recorder: Recorder, bound: Any) -> Any:
     if not any(b is block for b in recorder.blocks):
         name = recorder.names.fresh("n")
         recorder.symbols[name] = dace.int64
-        recorder.append(SymbolAssign(name, recorder.value(bound), dace.int64, recorder.where()))
+        recorder.append(SymbolAssign(name, Value((), to_ast(bound)), dace.int64, recorder.where()))
         ranges.name(bound, name, recorder.blocks[-1])
     return sym(name)
 

@@ -7,7 +7,6 @@ import pytest
 
 import sdgrad
 from python.check import OTHER, Programs, X, check, name_of
-from sdgrad.errors import ParseError
 
 program = Programs()
 
@@ -281,37 +280,6 @@ def test_program(f):
 
 def test_signs_of_remainders():
     check(remainders_of_negative_integers, OTHER)
-
-
-# What is refused, since a graph would do something else ----------------------------------------------
-
-
-def end_before_the_first(x):
-    s = 0.0
-    for k in range(3):
-        s += np.sum(x[: k - 3])
-    return s
-
-
-def beyond_the_row(x):
-    B = A * x[0]
-    s = 0.0
-    for k in range(4):
-        s += np.sum(B[0, k : k + 2])
-    return s
-
-
-REFUSED = [
-    (end_before_the_first, "negative end"),
-    (beyond_the_row, "reaches beyond its array"),
-]
-
-
-@pytest.mark.parametrize("f, words", REFUSED, ids=name_of)
-def test_refused(f, words):
-    with pytest.raises(ParseError, match=words) as caught:
-        sdgrad.grad(f)(X.copy())
-    assert "line" in str(caught.value) or ".py:" in str(caught.value)
 
 
 def index_that_becomes_real(x):
