@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sdgrad.convert.matches import as_branches
+
 PREFIX = "_sdgrad_"
 RESULT, DONE = f"{PREFIX}result", f"{PREFIX}done"
 
@@ -77,7 +79,10 @@ class Lowering:
             return self._if(node)
         if isinstance(node, (ast.For, ast.While)):
             return self._loop(node)
-        if isinstance(node, (ast.With, ast.Try, ast.Match)):
+        if isinstance(node, ast.Match):
+            branches = as_branches(node, f"{PREFIX}match_{next(self.numbers)}")
+            return self._structured(node) if branches is None else self.block(branches)
+        if isinstance(node, (ast.With, ast.Try)):
             return self._structured(node)
         return [node], THROUGH
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.errors import ParseError
 from sdgrad.program.tree import Branch, Node
 from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
+from sdgrad.record.choices import Choice, ChoiceCell, called, options_of
 from sdgrad.record.outside import MISSING, held_outside
 from sdgrad.record.python_state import Content, Held, PythonState, put
 from sdgrad.record.recorder import ONLY_DATA, Recorder
@@ -120,17 +122,17 @@ class RecordedBranch(Handler):
 
     def _both(self, name: str, ends: list[Any]) -> Any:
         """Return what a name is after the branch if its arms leave different values."""
-        given = [e for e in ends if e is not MISSING and not isinstance(e, Unusable)]
+        given = [e for e in ends if not _is_unbound(e)]
         if len(given) < 2:
             if name != RESULT or not given:
                 return Unusable(f"'{name}' is bound in one arm only of the condition in line {self.where.line}")
-            ends = [given[0] if e is MISSING or isinstance(e, Unusable) else e for e in ends]
+            ends = [given[0] if _is_unbound(e) else e for e in ends]
             return self._cells(name, ends, [e is given[0] and k == ends.index(given[0]) for k, e in enumerate(ends)])
         return self._cells(name, ends, [True, True])
 
     def _cells(self, name: str, ends: list[Any], written: list[bool]) -> Any:
         if structure(ends[0]) != structure(ends[1]):
-            return Unusable(f"{_called(name)} has another form in each arm of the condition in line {self.where.line}")
+            return Unusable(f"{called(name)} has another form in each arm of the condition in line {self.where.line}")
         parts = [self._cell(name, pair, written) for pair in zip(*map(leaves, ends), strict=True)]
         return rebuilt(ends[0], iter(parts))
 
@@ -139,22 +141,39 @@ class RecordedBranch(Handler):
         if same(*pair):
             return pair[0]
         if not all(is_number(p) or is_array(p) for p in pair):
-            if can_be_fixed(self.origin):
-                raise self.recorder.hints.fix(self.origin)
-            return Unusable(
-                f"{_called(name)} is {_told(pair[0])} or {_told(pair[1])}: that depends on the condition in line "
-                f"{self.where.line}"
-            )
+            return self._choice(name, pair)
         try:
             origin = self.origin.union(*(p.origin for p in pair if isinstance(p, Number)))
             cell = Cell.of(self.recorder, pair, origin or ONLY_DATA, name)
         except ValueError as error:
-            return Unusable(f"{_called(name)} has, depending on the condition in line {self.where.line}, the {error}")
+            return Unusable(f"{called(name)} has, depending on the condition in line {self.where.line}, the {error}")
+        zero = np.zeros((), cell.value.dtype)[()]
+        return self._put(cell, [v if own else zero for v, own in zip(pair, written, strict=True)])
+
+    def _choice(self, name: str, pair: tuple) -> Any:
+        """Return one of two objects of Python's, or what stands for something that cannot be used."""
+        if can_be_fixed(self.origin):
+            raise self.recorder.hints.fix(self.origin)
+        with contextlib.suppress(ValueError):  # of arrays that have different shapes
+            if (options := options_of(*pair)) is not None:
+                return self._put(ChoiceCell.of(self.recorder, options, pair, name), pair)
+        return Unusable(
+            f"{called(name)} is {_told(pair[0])} or {_told(pair[1])}: that depends on the condition in line "
+            f"{self.where.line}"
+        )
+
+    def _put(self, cell: Cell | ChoiceCell, ends: Sequence[Any]) -> Any:
+        """Write what each arm leaves to memory, and return that."""
         alive = [k for k, e in enumerate(self.ends) if e is not None]
-        for k, value, own in zip(alive, pair, written, strict=True):
+        for k, value in zip(alive, ends, strict=True):
             with self.recorder.inside(self.blocks[k]):
-                cell.put(value if own else np.zeros((), cell.value.dtype)[()])
+                cell.put(value)
         return cell.value
+
+
+def _is_unbound(value: Any) -> bool:
+    """True of a name without a value that can be used."""
+    return value is MISSING or isinstance(value, Unusable) and not isinstance(value, Choice)
 
 
 def unbound(name: str, value: Any) -> Any:
@@ -166,8 +185,3 @@ def _told(value: Any) -> str:
     if is_array(value) or is_number(value):
         return "a number" if is_number(value) else "an array"
     return repr(value) if isinstance(value, (str, type(None))) else f"a {type(value).__name__}"
-
-
-def _called(name: str) -> str:
-    """Return how an error calls a name."""
-    return "what is returned" if name == RESULT else f"'{name}'"

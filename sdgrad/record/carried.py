@@ -103,6 +103,16 @@ class Cell:
         self.value.storage.stale = ""
 
 
+def shape_of(array: Any) -> tuple:
+    """Return the shape of an array, recorded or NumPy's."""
+    return array.tensor.shape if isinstance(array, Array) else np.shape(array)
+
+
+def sample_of(value: Any) -> Any:
+    """Return a number of the type of a value's elements."""
+    return value if isinstance(value, Number) else np.zeros((), value.dtype)[()]
+
+
 def _stem(name: str) -> str:
     """Return a variable's name, or the way to an attribute or an entry, as a name in a program."""
     return re.sub(r"\W+", "_", name).strip("_") or "carried"

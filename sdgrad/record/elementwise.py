@@ -64,9 +64,15 @@ def _parsed(text: str) -> ast.expr:
 def filled(text: str, operands: Sequence[Element], name: Callable[[Element], str], dtype: Any) -> Element:
     """Return a template with its operands, each of which is computed once."""
     asked = {f"_{k}": x for k, x in enumerate(operands) if f"{{{k}}}" in text}
-    places = {k: x.code if isinstance(x.code, ast.Constant) else code.name(name(x)) for k, x in asked.items()}
+    places = {k: x.code if _is_literal(x.code) else code.name(name(x)) for k, x in asked.items()}
     tree = _parsed(text.format(*(f"_{k}" for k in range(len(operands)))))
     return Element(code.rename(tree, places), np.dtype(dtype))
+
+
+def _is_literal(tree: ast.expr) -> bool:
+    """True of numbers, negative ones too."""
+    tree = tree.operand if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub) else tree
+    return isinstance(tree, ast.Constant)
 
 
 def kind(value: Any) -> Any:

@@ -175,11 +175,10 @@ def _results(recorder: Recorder, found: Any, given: Mapping[str, Any]) -> tuple[
     """
     if found is None:
         return {}, None
-    values, form = flatten(found)
+    leaves, form = flatten(found)
+    values = [v.as_number() if isinstance(v, Unusable) else v for v in leaves]
     names = result_names(values)
     for name, value in zip(names, values, strict=True):
-        if isinstance(value, Unusable):
-            value.refuse()
         if not is_number(value) and not is_array(value):
             raise ParseError(f"{recorder.name} returns a {type(value).__name__}: return numbers and arrays")
         value = recorder.adopt(value) if is_recorded(value) else value

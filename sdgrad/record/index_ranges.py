@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 import sympy
+from dace.symbolic import int_floor
 
 from sdgrad.symbolic.expr import sym
 
@@ -90,6 +91,11 @@ def _at_end(expr: sympy.Expr, symbol: sympy.Symbol, ends: tuple[Bound, Bound], s
     if number != 1:
         found = _at_end(other, symbol, ends, side if number > 0 else 1 - side)
         return None if found is None else number * found
+    if isinstance(expr, sympy.Mod) and expr.args[1].is_positive:
+        return (expr.args[1] - 1) * side
+    if isinstance(expr, int_floor) and expr.args[1].is_positive:
+        found = _at_end(expr.args[0], symbol, ends, side)
+        return None if found is None else int_floor(found, expr.args[1])
     if not isinstance(expr, (sympy.Add, sympy.Max, sympy.Min)):
         return None
     parts = [_at_end(a, symbol, ends, side) for a in expr.args]

@@ -16,7 +16,8 @@ from sdgrad.errors import ParseError
 from sdgrad.program.naming import safe_symbol
 from sdgrad.program.tree import Load, Loop, Node, Value
 from sdgrad.record.branches import MISSING, unbound
-from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
+from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, sample_of, shape_of, structure
+from sdgrad.record.choices import Choice, ChoiceCell, begun, handed_on
 from sdgrad.record.elementwise import common
 from sdgrad.record.growth import Growth
 from sdgrad.record.indexing import readable
@@ -112,7 +113,7 @@ class RecordedLoop(Handler):
         self.site, self.where = site or recorder.site(), recorder.where()
         self.before: dict[str, Any] = {}
         self.begin: dict[str, Any] = {}
-        self.cells: dict[str, list[Cell | None]] = {}
+        self.cells: dict[str, list[Cell | ChoiceCell | None]] = {}
         self.values: dict[str, Any] = {}
         self.body: list[Node] = []
         self.symbol = recorder.names.fresh(safe_symbol(target or "k"))
@@ -166,7 +167,9 @@ class RecordedLoop(Handler):
             return value
         return rebuilt(value, iter([c.value if c else x for c, x in zip(cells, leaves(value), strict=True)]))
 
-    def _cell(self, place: Any, value: Any) -> Cell | None:
+    def _cell(self, place: Any, value: Any) -> Cell | ChoiceCell | None:
+        if (chosen := begun(self.recorder, (self.site, place), value, place[0])) is not None:
+            return chosen
         if not (is_number(value) or is_array(value)):
             return None
         origin = self.origin | (value.origin if isinstance(value, Number) else frozenset())
@@ -205,7 +208,7 @@ class RecordedLoop(Handler):
         """Return the memory of names, with what a trip leaves."""
         ends = {**state, **self.slots.values()}
         rows = ((row, list(leaves(ends.get(n, MISSING)))) for n, row in self.cells.items())
-        return [(c, v) for row, found in rows for c, v in zip(row, found, strict=False) if c is not None]
+        return [(c, v) for row, found in rows for c, v in zip(row, found, strict=False) if isinstance(c, Cell)]
 
     def ordinal(self) -> Number:
         """Return which trip it is, from zero."""
@@ -253,8 +256,17 @@ class RecordedLoop(Handler):
         self.cells[name] = list(made)
         return list(zip(made, parts, strict=True))
 
-    def _update(self, name: str, k: int, cell: Cell | None, value: Any) -> list[tuple[Cell, Any]]:
+    def _update(self, name: str, k: int, cell: Cell | ChoiceCell | None, value: Any) -> list[tuple[Cell, Any]]:
         old = next(v for j, v in enumerate(leaves(self.before[name])) if j == k)
+        if isinstance(value, Choice) or isinstance(cell, ChoiceCell):
+            updates = handed_on(self.recorder.hints, (self.site, (name, k)), cell, old, value)
+            for own, part in updates or ():
+                if is_array(own.value) and is_array(part) and shape_of(own.value) != shape_of(part):
+                    raise self.written_out()
+                self._widen((name, k), own, part)
+            if updates is None:
+                raise self.written_out()
+            return updates
         if cell is None:
             if not same(value, old):
                 raise self.written_out()
@@ -263,14 +275,14 @@ class RecordedLoop(Handler):
             raise self.written_out()
         if is_array(cell.value) != is_array(value) and not is_number(value):
             raise self.written_out()
-        if isinstance(cell.value, Array) and is_array(value) and _shape(value) != cell.value.tensor.shape:
+        if isinstance(cell.value, Array) and is_array(value) and shape_of(value) != cell.value.tensor.shape:
             raise self.written_out()
         self._widen((name, k), cell, value)
         return [] if value is cell.value else [(cell, value)]
 
     def _widen(self, place: Any, cell: Cell, value: Any) -> None:
         """Start again with a type that holds what a trip leaves as well."""
-        wide = common([_sample(cell.value), value])
+        wide = common([sample_of(cell.value), value])
         if wide != cell.value.dtype:
             self.recorder.hints.widened[(self.site, place)] = wide
             raise Restart(self.recorder.hints)
@@ -333,14 +345,6 @@ class RecordedLoop(Handler):
 
     def after(self, state: State) -> tuple:
         return tuple(self.values[n] for n in self.own_names)
-
-
-def _shape(value: Any) -> tuple:
-    return value.tensor.shape if isinstance(value, Array) else np.shape(value)
-
-
-def _sample(value: Any) -> Any:
-    return value if isinstance(value, Number) else np.zeros((), value.dtype)[()]
 
 
 class RecordedFor(RecordedLoop):

@@ -9,6 +9,7 @@ import sysconfig
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -25,6 +26,7 @@ from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.carried import leaves
 from sdgrad.record.checks import fail, require
+from sdgrad.record.choices import Choice, compared, each, plain
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.joining import by_subscript
@@ -135,6 +137,9 @@ class RecordingOperators(Operators):
     def item(self, owner: Any, index: Any) -> Any:
         owner = self.inner(owner)
         shown(owner)
+        if isinstance(index, Choice) and not is_recorded(owner):
+            return each(self.choose, index, lambda option: self.item(owner, option))
+        owner = plain(owner)
         if (owner is np.r_ or owner is np.c_) and holds_recorded(index):
             return by_subscript(owner, index)
         return item(owner, own(index)) if is_recorded(owner) else self.inner(owner[index])
@@ -146,6 +151,8 @@ class RecordingOperators(Operators):
         return self.met(value)
 
     def attribute(self, owner: Any, name: str) -> Any:
+        if isinstance(owner, Choice):
+            return each(self.choose, owner, lambda option: self.attribute(option, name))
         owner = self.inner(owner)
         if type(owner) is list and name not in APPENDING:
             shown(owner)
@@ -172,6 +179,8 @@ class RecordingOperators(Operators):
         return value
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(function, Choice):
+            return each(self.choose, function, lambda option: self.call(option, *args, **kwargs))
         try:
             own = BUILTINS.get(function)
         except TypeError:  # without a hash
@@ -261,7 +270,10 @@ class RecordingOperators(Operators):
             if can_be_fixed(origins) and not any(isinstance(x, Array) for x in given):
                 raise self.recorder.hints.fix(origins)
             raise refused(function)
-        self.recorder.outside_places.drawn(getattr(function, "__self__", None), *args)
+        owner = getattr(function, "__self__", None)
+        if args and isinstance(args[0], Choice) and isinstance(owner, dict) and function.__name__ == "get":
+            return each(self.choose, args[0], lambda option: self.call(function, option, *args[1:]))
+        self.recorder.outside_places.drawn(owner, *args)
         check_random(function, args, kwargs, self.recorder.reads)
         found = function(*args, **kwargs)
         if isinstance(found, KINDS) or isinstance(function, type):
@@ -288,6 +300,8 @@ class RecordingOperators(Operators):
 
     def compare(self, word: str, left: Any, right: Any) -> Any:
         shown(left, right)
+        if isinstance(left, Choice) or isinstance(right, Choice):
+            return compared(partial(self.compare, word), word, left, right)
         for value in (left, right):
             if isinstance(value, Unusable):  # also where Python compares identities
                 value.refuse()

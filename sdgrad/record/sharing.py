@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdgrad.record.carried import Cell, leaves
+from sdgrad.record.choices import ChoiceCell, payload
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.values import Array, Storage
 
-Cells = Mapping[str, Sequence[Cell | None]]
+Cells = Mapping[str, Sequence[Cell | ChoiceCell | None]]
 
 
 @dataclass
@@ -33,7 +34,8 @@ class Sharing:
     @staticmethod
     def of(site: Any, hints: Hints, cells: Cells, state: Mapping[str, Any]) -> Sharing:
         """Return what is known so far, and note it."""
-        arrays = [x for v in list(state.values()) for x in leaves(v) if isinstance(x, Array)]
+        held = [payload(x) for v in list(state.values()) for x in leaves(v)]
+        arrays = [x for x in held if isinstance(x, Array)]
         places: dict[Any, Storage] = {x.storage.site or x.storage.name: x.storage for x in arrays}
         places |= {place: cell.value.storage for place, cell in _arrays(cells)}
         for where, pair in hints.shared:
@@ -49,7 +51,7 @@ class Sharing:
         """Look for names that have one array at the end of a trip: it is the beginning of the next one."""
         left = {}
         for place, cell in _arrays(cells):
-            value = next(itertools.islice(leaves(ends[place[0]]), place[1], None), None)
+            value = payload(next(itertools.islice(leaves(ends[place[0]]), place[1], None), None))
             if isinstance(value, Array):
                 left[place] = (cell, value.storage)
         mine = [cell.value.storage for _, cell in _arrays(cells)]
@@ -88,7 +90,7 @@ class Sharing:
         """Forget what was one array with memory only before a loop that runs at least once."""
         mine = [cell.value.storage for _, cell in _arrays(cells)]
         for place, cell in _arrays(cells):
-            value = next(itertools.islice(leaves(ends[place[0]]), place[1], None), None)
+            value = payload(next(itertools.islice(leaves(ends[place[0]]), place[1], None), None))
             if not isinstance(value, Array):
                 continue
             own = cell.value.storage
@@ -105,4 +107,6 @@ OLD = (
 
 def _arrays(cells: Cells) -> list[tuple[tuple[str, int], Any]]:
     """Return the memory of arrays that trips hand on, by name and position in its nest."""
-    return [((n, k), c) for n, row in cells.items() for k, c in enumerate(row) if c and isinstance(c.value, Array)]
+    rows = (((n, k), c) for n, row in cells.items() for k, c in enumerate(row))
+    held = ((place, c.number if isinstance(c, ChoiceCell) else c) for place, c in rows)
+    return [(place, c) for place, c in held if c is not None and isinstance(c.value, Array)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.choices import Choice, truth
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import FUNCTIONS, own
 from sdgrad.record.growth import shown
@@ -88,6 +89,8 @@ def alone(recorder: Any, site: Any, part: Callable[[], Any]) -> Any:
 
 def scalar(value: Any) -> Any:
     """Return the only element of an array, as a condition takes it."""
+    if isinstance(value, Choice):
+        return truth(value)
     value = own(value)
     shown(value)
     if isinstance(value, Array):

@@ -8,7 +8,12 @@ from sdgrad.errors import UnboundVariable
 
 
 class Unusable:
-    """Stand for a name without a value that can be used: every use says why."""
+    """Stand for a name without a value that can be used: every use says why.
+
+    :cvar numeric: it may be a number, as which it is used.
+    """
+
+    numeric = False
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -20,8 +25,12 @@ class Unusable:
         """Raise the error that says why there is no value."""
         raise UnboundVariable(self._reason)
 
+    def as_number(self) -> Any:
+        """Return the number that it is."""
+        return self.refuse()
+
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__array") or name == "_reason":
+        if name.startswith("__") or name == "_reason":
             raise AttributeError(name)
         return self.refuse()
 

@@ -171,7 +171,7 @@ def _eliminated(matrix: Array) -> tuple[Any, Array]:
     order = recorder.array(recorder.full((count, n), 0, np.int64))
     each = known(np.arange(count))
     with recorder.loop(n) as step:
-        recorder.least[str(step)] = 0
+        recorder.ranges.add(str(step), 0)
         k = Number(recorder, np.int64, True, frozenset(), expr=step)
         column = rows[:, :, k].copy()
         place = np.argmax(choose_where(free, np.abs(column), -1.0), axis=1)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.choices import Choice
 from sdgrad.record.elementwise import apply, compute
 from sdgrad.record.functions.table import active, array, operand, rule
 from sdgrad.record.growth import as_one
@@ -138,6 +139,8 @@ def extreme(ufunc: np.ufunc, own: Any) -> Any:
 
 def isinstance_(value: Any, kinds: Any) -> bool:
     """Return what ``isinstance`` says of the value that a recorded one stands for."""
+    if isinstance(value, Choice):
+        return value.holds(lambda own: isinstance_(own, kinds))
     if isinstance(value, Unusable):
         value.refuse()
     if not is_recorded(value):

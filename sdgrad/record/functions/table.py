@@ -14,6 +14,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import kind
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.stores import store
+from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import Array, Number, holds_recorded, is_known, is_recorded
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -122,7 +123,7 @@ def own(value: Any) -> Any:
         if all(a is b for a, b in zip(parts, value, strict=True)):
             return value
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return value
+    return value.as_number() if isinstance(value, Unusable) and value.numeric else value
 
 
 def array(value: Any) -> Array:
