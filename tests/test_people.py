@@ -14,7 +14,6 @@ REFUSED = {
     "chemistry.hydrogen_ion": "numpy.linalg.eigh",
     "chemistry.buffer_titration": "numpy.polyfit",
     "computer_graphics.taubin_smoothing": "a key",
-    "computer_graphics.phong_spheres": "what is returned is None or a number",
     "control_theory.kalman_likelihood": "'loglik' has",
     "control_theory.hankel_singular_values": "numpy.linalg.eigvalsh",
     "econometrics.fixed_effects": "numpy.linalg.lstsq",

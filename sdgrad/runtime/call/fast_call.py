@@ -65,25 +65,26 @@ class Recipe:
         taken = (Kind * len(kinds))(*kinds)
         sources = (Source * len(own.sources))(*own.sources)
         plan = Plan(library.by_addresses, len(kinds), taken, len(sources), sources)
-        kept = (*own.kept, *(v.dtype if isinstance(v, np.ndarray) else v for v in (*objects, *read)))
+        kept = (plan, *own.kept, *(v.dtype if isinstance(v, np.ndarray) else v for v in (*objects, *read)))
         parts = (*own.makers,), (*own.outside,), (*found,), (*own.checks,)
-        return Direct(library, native, plan, *parts, kept)
+        return Direct(library, native, ctypes.addressof(plan), *parts, kept)
 
 
 @dataclass(frozen=True)
 class Direct:
     """A prepared call.
 
+    :param plan: the address of what C++ does.
     :param makers: make the arrays that each call allocates.
     :param outside: read the arrays that the function reads outside of its arguments.
     :param results: positions of results among the makers, each with its shape; None if it is as it is made.
     :param checks: positions of numbers of failed checks among the makers.
-    :param kept: objects whose addresses the plan has.
+    :param kept: the plan, and objects whose addresses it has.
     """
 
     library: Any
     native: ctypes.PyDLL
-    plan: Plan
+    plan: int
     makers: tuple[Maker, ...]
     outside: tuple[Callable[[], Any], ...]
     results: tuple[tuple[int, tuple[int, ...] | None], ...]
@@ -98,8 +99,6 @@ class Direct:
         """Run the program, and return its results; None if the call is of another kind."""
         if self.outside:
             objects = (*objects, *[read() for read in self.outside])
-        if not self.native.sdgrad_fits(self.plan, objects):
-            return None
         made = [maker() for maker in self.makers]
         if not self.library.with_state(self.native.sdgrad_run, self.plan, objects, made):
             return None

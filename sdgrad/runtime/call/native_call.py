@@ -83,8 +83,8 @@ def library() -> ctypes.PyDLL | None:
     compiled = CallLibrary.of()
     compiled.make()
     loaded = ctypes.PyDLL(str(compiled.target))
-    loaded.sdgrad_fits.argtypes = [ctypes.POINTER(Plan), ctypes.py_object]
-    loaded.sdgrad_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Plan), ctypes.py_object, ctypes.py_object]
+    loaded.sdgrad_fits.argtypes = [ctypes.c_void_p, ctypes.py_object]
+    loaded.sdgrad_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     loaded.sdgrad_describe.argtypes = [ctypes.py_object, ctypes.POINTER(ctypes.c_ssize_t)]
     loaded.sdgrad_describe.restype = None
     return loaded if _reads_as_told(loaded) else None

@@ -145,9 +145,10 @@ int sdgrad_fits(const Plan *plan, Object *objects)
     return 0;
 }
 
-// Run on objects that fit, and on the list of arrays that this call has made; 0 if a number does not fit.
+// Run on objects, and on the list of arrays that this call has made; 0 if an object does not fit.
 int sdgrad_run(void *state, const Plan *plan, Object *objects, Object *made)
 {
+    if (!sdgrad_fits(plan, objects)) return 0;
     constexpr std::intptr_t FEW = 64;
     Number few_numbers[FEW];
     void *few_places[FEW];
