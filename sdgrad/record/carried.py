@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from sdgrad.record.values import Array, Number, Origin, Storage, is_recorded
 
 
 def is_number(value: Any) -> bool:
-    """True of what fits into memory for one number."""
-    return isinstance(value, (bool, int, float, complex, np.generic, Number)) and not isinstance(value, (str, bytes))
+    """True of what fits into memory for one number; a member of an enumeration is more than its number."""
+    numeric = isinstance(value, (bool, int, float, complex, np.generic, Number))
+    return numeric and not isinstance(value, (str, bytes, enum.Enum))
 
 
 def is_array(value: Any) -> bool:

@@ -127,7 +127,9 @@ def compared(compare: Callable[[Any, Any], Any], word: str, left: Any, right: An
         return right.holds(lambda own: compared(compare, word, left, own))
     if isinstance(left, Number) != isinstance(right, Number) and word in ("is", "is not"):
         return word == "is not"
-    if word in ("==", "!=") and (is_number(left) != is_number(right)):
+    known = right if isinstance(left, Number) else left
+    is_mixed = isinstance(left, Number) != isinstance(right, Number)
+    if is_mixed and word in ("==", "!=") and not isinstance(known, (bool, int, float, complex, np.generic)):
         return word == "!="
     return compare(left, right)
 

@@ -29,11 +29,11 @@ def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]
         return start, len(range(start, stop, step)), step
     defaults = (ZERO, extent) if step > 0 else (extent - 1, sympy.Integer(-1))
     start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
-    inside = (_inside(recorder, n, end, extent) for n, end in zip(given, (start, stop), strict=True))
+    limits = (ZERO, extent) if step > 0 else (sympy.Integer(-1), extent - 1)
+    inside = (_inside(recorder, n, end, limits, extent) for n, end in zip(given, (start, stop), strict=True))
     start, stop = (_named(recorder, end) for end in inside)
-    if step != 1:
-        return dim(start), dim(int_floor(stop - start + step - (1 if step > 0 else -1), step)), step
-    return dim(start), _count(recorder, stop - start, origin(*given), extent), step
+    count = stop - start if step == 1 else int_floor(stop - start + step - (1 if step > 0 else -1), step)
+    return dim(start), _count(recorder, count, origin(*given), extent), step
 
 
 def _bound(recorder: Recorder, value: Any, extent: Dim) -> Any:
@@ -46,14 +46,16 @@ def _bound(recorder: Recorder, value: Any, extent: Dim) -> Any:
     return sympy.Integer(whole) + (extent if whole < 0 else 0)
 
 
-def _inside(recorder: Recorder, value: Any, bound: Any, extent: Dim) -> Any:
+def _inside(recorder: Recorder, value: Any, bound: Any, limits: tuple[Any, Any], extent: Dim) -> Any:
     """Return a bound cut off as NumPy does, unless it certainly lies in the array.
+
+    :param limits: what a bound may be, in the direction of the slice.
 
     The width of a window that a loop moves is known: it has few values, and what is done with a window depends on it.
     A bound that is negative in some trips counts from the end there: Python runs the loop.
     """
     if not isinstance(value, Number):
-        return bound
+        return bound if value is None else sympy.Max(limits[0], sympy.Min(bound, limits[1]))
     came = _came_from(value.origin)
     if came == {"loop", "argument"}:
         raise recorder.hints.fix({o for o in value.origin if o[0] == "argument"})
@@ -61,8 +63,8 @@ def _inside(recorder: Recorder, value: Any, bound: Any, extent: Dim) -> Any:
         least, most = recorder.ranges.least(bound), recorder.ranges.most(bound)
         if least is not None and least.is_negative:
             raise recorder.hints.fix(value.origin)
-        is_short = most is not None and sympy.expand(plain(extent) - most).is_nonnegative
-        return bound if is_short else sympy.Min(bound, extent)
+        is_short = most is not None and sympy.expand(plain(limits[1]) - most).is_nonnegative
+        return bound if is_short else sympy.Min(bound, limits[1])
     if came == {"argument"} or len(recorder.blocks) == 1 and not recorder.arms:
         RULES.within(recorder, recorder.symbolic(bound, value.origin), extent)
     return bound

@@ -63,6 +63,21 @@ def member_of_an_enumeration(x):
     return s
 
 
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@program
+def member_that_is_a_number(x):
+    level, s = Level.LOW, 0.0
+    for v in x:
+        s += v**2 if level is Level.HIGH else v
+        s += 2.0 * v if level == 2 else 0.0
+        level = Level.HIGH if v > 1 else Level.LOW
+    return s
+
+
 @program
 def function_and_key(x):
     f = np.sin if x[0] > 0 else np.cos

@@ -138,6 +138,30 @@ def ends_far_before_the_first(x):
 
 
 @program
+def numbers_beyond_the_array(x):
+    total = x[0] * 1.0
+    for i in range(x.size):
+        total += np.sum(x[i:100] ** 2) + np.sum(x[-30:i]) * x[1] + np.prod(x[: i + 1][-2:])
+    return total
+
+
+@program
+def backward(x):
+    total = x[0] * 1.0
+    for i in range(x.size + 2):
+        total += np.sum(x[i::-1] ** 2) + np.sum(x[i + 3 : i : -1]) * x[1] + np.sum(x[i : i + 5 : 2])
+    return total
+
+
+@program
+def steps_that_lead_nowhere(x):
+    total = x[0] * 1.0
+    for i in range(x.size):
+        total += np.sum(x[i + 1 : i : 2]) + np.sum(x[i:4:3] ** 2) * x[2] + np.sum(x[2 : i + 1 : -1])
+    return total
+
+
+@program
 def beyond_the_row(x):
     b = np.arange(12.0).reshape(3, 4) * x[0] ** 2
     s = 0.0
