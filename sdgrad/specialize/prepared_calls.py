@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from optree import tree_flatten
+from optree import tree_flatten, tree_is_leaf
 
 from sdgrad.convert.callables import python_function
 from sdgrad.record.nests import NAMESPACE, flatten, unflatten
 from sdgrad.record.reads import Read, is_numeric
+from sdgrad.runtime.call import native_call
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
 from sdgrad.specialize.arguments import Call
@@ -61,7 +62,6 @@ class Prepared:
 
     :param recipe: what the program takes.
     :param fixed: arguments whose values matter.
-    :param defaults: arguments that the call leaves out, behind the leaves.
     :param build: makes the results of the call from those of the program.
     """
 
@@ -69,14 +69,13 @@ class Prepared:
     watch: Watch
     recipe: Recipe
     fixed: frozenset[str]
-    defaults: tuple[Any, ...]
     build: Callable[[list[Any]], Any]
 
-    def __call__(self, leaves: tuple) -> Any:
+    def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Run the program; :data:`MISSING` if the call is another one after all."""
         if not self.watch.holds():
             return MISSING
-        found = self.direct((*leaves, *self.defaults) if self.defaults else leaves)
+        found = self.direct(args, kwargs)
         return MISSING if found is None else self.build(found)
 
 
@@ -89,21 +88,24 @@ class Position:
 
 @dataclass
 class PreparedCalls:
-    """The prepared calls of one function: by the number of arguments, or by the form of their nests."""
+    """The prepared calls of one function.
+
+    :param known: by the numbers of arguments, or by the form of their nests, where these hold containers that C++ does
+        not know.
+    """
 
     known: dict[Hashable, list[Prepared]] = field(default_factory=dict)
     has_forms: bool = False
 
-    def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Return the result of a prepared call; :data:`MISSING` if there is none."""
-        if not kwargs:
-            for prepared in self.known.get(len(args), ()):
-                if (found := prepared(args)) is not MISSING:
-                    return found
+        for prepared in self.known.get((len(args), len(kwargs)), ()):
+            if (found := prepared(args, kwargs)) is not MISSING:
+                return found
         if self.has_forms:
-            leaves, form = _of_nests(args, kwargs)
+            leaves, form = _flat(args, kwargs)
             for prepared in self.known.get(form, ()):
-                if (found := prepared(leaves)) is not MISSING:
+                if (found := prepared(leaves, {})) is not MISSING:
                     return found
         return MISSING
 
@@ -144,8 +146,11 @@ class PreparedCalls:
 
     def like(self, args: tuple) -> Prepared | None:
         """Return the prepared call that a call without keywords would be; None if there is none."""
-        leaves, form = _flat(args, {})
-        return next((p for p in self.known.get(form, ()) if p.direct.fits((*leaves, *p.defaults))), None)
+        found = next((p for p in self.known.get((len(args), 0), ()) if p.direct.fits(args, {})), None)
+        if found is None and self.has_forms:
+            leaves, form = _flat(args, {})
+            found = next((p for p in self.known.get(form, ()) if p.direct.fits(leaves, {})), None)
+        return found
 
     def _remember(
         self,
@@ -160,17 +165,19 @@ class PreparedCalls:
         """Prepare calls like one for later ones, if its leaves are arrays, numbers and texts."""
         leaves, form = _flat(args, kwargs)
         order, defaults = _arranged(f, args, kwargs)
-        objects = (*leaves, *defaults)
-        if not all(map(_is_simple, leaves)) or any(map(_decides, objects)):
+        if not all(map(_is_simple, leaves)) or any(map(_decides, (*leaves, *defaults))):
             return
-        direct = recipe.prepared(order, objects, frozenset(order[n] for n in fixed if n in order))
+        nested, keyed = (native_call.nodes(x, _is_leaf) for x in (args, kwargs))
+        known = nested is not None and keyed is not None
+        nodes = [*nested, *keyed] if nested is not None and keyed is not None else _of_leaves(leaves)
+        direct = recipe.prepared(nodes, order, leaves, defaults, frozenset(order[n] for n in fixed if n in order))
         if direct is None:
             return
         watch = Watch.of([*guards, *_of_defaults(f, defaults)])
-        row = self.known.setdefault(form, [])
-        row.insert(0, Prepared(direct, watch, recipe, fixed, defaults, build))
+        row = self.known.setdefault((len(args), len(kwargs)) if known else form, [])
+        row.insert(0, Prepared(direct, watch, recipe, fixed, build))
         del row[MOST:]
-        self.has_forms |= not isinstance(form, int)
+        self.has_forms |= not known
 
 
 def _is_simple(value: Any) -> bool:
@@ -184,15 +191,19 @@ def _decides(value: Any) -> bool:
 
 
 def _flat(args: tuple, kwargs: Mapping[str, Any]) -> tuple[tuple, Hashable]:
-    """Return the leaves of a call and their form: of arguments that are leaves, the number of these."""
-    return (args, len(args)) if not kwargs and all(map(_is_simple, args)) else _of_nests(args, kwargs)
-
-
-def _of_nests(args: tuple, kwargs: Mapping[str, Any]) -> tuple[tuple, Hashable]:
     """Return the leaves of a call and their form."""
-    whole: Any = (args, kwargs)
+    whole: Any = (args, dict(kwargs))
     leaves, form = tree_flatten(whole, namespace=NAMESPACE)  # a dataclass that is new goes the general way
     return tuple(leaves), form
+
+
+def _is_leaf(value: Any) -> bool:
+    return tree_is_leaf(value, namespace=NAMESPACE)
+
+
+def _of_leaves(leaves: tuple) -> list[native_call.Node]:
+    """Return the form of a call with leaves as its arguments."""
+    return [*(native_call.nodes(leaves, _is_leaf) or ()), *(native_call.nodes({}, _is_leaf) or ())]
 
 
 def _arranged(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> tuple[dict[str, int], tuple[Any, ...]]:

@@ -68,20 +68,18 @@ def doubled(A):
 DOUBLED = """\
     map i0=0:8:
       v = A[i0]
-      v_0 = 2
-      v_1 = v * v_0
-      A[i0] = v_1
+      v_0 = v * 2
+      A[i0] = v_0
     map i0_0=0:8:
-      v_2 = cotangent_A[i0_0]
-      cotangent_A_work[i0_0] = v_2
+      v_1 = cotangent_A[i0_0]
+      cotangent_A_work[i0_0] = v_1
     map i0=0:8:
-      v_0 = 2
       g_A = cotangent_A_work[i0]
-      g = v_0 * g_A
+      g = 2 * g_A
       cotangent_A_work[i0] = g
     map i0_1=0:8:
-      v_3 = cotangent_A_work[i0_1]
-      gradient_A[i0_1] = v_3"""
+      v_2 = cotangent_A_work[i0_1]
+      gradient_A[i0_1] = v_2"""
 
 
 def exponential(A):
@@ -204,31 +202,31 @@ def layer(A, x, b):
 
 
 LAYER = """\
-    map i0=0:4, i0_0=0:5:
-      v = A[i0, i0_0]
-      v_0 = x[i0_0]
+    map i0=0:4, i1=0:5:
+      v = A[i0, i1]
+      v_0 = x[i1]
       v_1 = v * v_0
-      t[i0, 0] += v_1 (fresh)
-    map i0_1=0:4:
-      v_2 = t[i0_1, 0]
-      v_3 = b[i0_1]
+      t[i0] += v_1 (fresh)
+    map i0_0=0:4:
+      v_2 = t[i0_0]
+      v_3 = b[i0_0]
       v_4 = v_2 + v_3
       v_6 = tanh(v_4)
-      __return[i0_1] = v_6
-    map i0_1=0:4:
-      v_6 = __return[i0_1]
-      g___return = cotangent___return[i0_1]
+      __return[i0_0] = v_6
+    map i0_0=0:4:
+      v_6 = __return[i0_0]
+      g___return = cotangent___return[i0_0]
       g = (1 - v_6 * v_6) * g___return
-      gradient_t[i0_1, 0] = g
-      gradient_b[i0_1] = g
-    map i0=0:4, i0_0=0:5:
-      v = A[i0, i0_0]
-      v_0 = x[i0_0]
-      g_t = gradient_t[i0, 0]
+      gradient_t[i0_0] = g
+      gradient_b[i0_0] = g
+    map i0=0:4, i1=0:5:
+      v = A[i0, i1]
+      v_0 = x[i1]
+      g_t = gradient_t[i0]
       g_0 = v_0 * g_t
       g_1 = v * g_t
-      gradient_A[i0, i0_0] = g_0
-      gradient_x[i0_0] += g_1 (fresh)"""
+      gradient_A[i0, i1] = g_0
+      gradient_x[i1] += g_1 (fresh)"""
 
 V, M = np.ones(8), np.ones((4, 5))
 PRINTED = {  # function: arguments, program, containers of the tape

@@ -19,7 +19,7 @@ from dace import data as dt
 from sdgrad.runtime.call import native_call
 from sdgrad.runtime.call.checks import Checks
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
-from sdgrad.runtime.call.native_call import COPIED, FIXED, GIVEN, MADE, Kind, Plan, Source
+from sdgrad.runtime.call.native_call import COPIED, FIXED, GIVEN, MADE, Kind, Node, Plan, Source
 from sdgrad.runtime.call.result_pool import LEAST, MOST, fresh
 
 NUMBERS = (float, int, complex, bool)
@@ -42,16 +42,25 @@ class Recipe:
     results: Mapping[str, tuple[int, ...]]
     closure: Mapping[str, Any]
 
-    def prepared(self, order: Mapping[str, int], objects: Sequence[Any], fixed: frozenset[int]) -> Direct | None:
+    def prepared(
+        self,
+        form: Sequence[Node],
+        order: Mapping[str, int],
+        leaves: Sequence[Any],
+        defaults: tuple,
+        fixed: frozenset[int],
+    ) -> Direct | None:
         """Prepare calls like one; None if sizes are symbolic, or an argument does not fit as it is.
 
-        :param order: the positions of the program's arguments among the objects of the call.
+        :param form: the nest of the positional arguments, and the dict of those by name.
+        :param order: the positions of the program's arguments among the leaves, and the defaults behind them.
         :param fixed: positions of objects whose values matter.
         """
         native, library = native_call.library(), self.program.library
         if native is None or library.initial:
             return None
         slots = {self.program.spelled.get(s.name, s.name): s for s in self.program.slots}
+        objects = (*leaves, *defaults)
         own = _Building(objects)
         for name in library.arguments:
             slot = slots.get(name)
@@ -64,9 +73,10 @@ class Recipe:
         kinds = [native_call.kind(v, k in fixed or type(v) in ALWAYS_FIXED) for k, v in enumerate((*objects, *read))]
         taken = (Kind * len(kinds))(*kinds)
         sources = (Source * len(own.sources))(*own.sources)
-        plan = Plan(library.by_addresses, len(kinds), taken, len(sources), sources)
+        nodes = (Node * len(form))(*form)
+        plan = Plan(library.by_addresses, nodes, len(leaves), len(kinds), taken, len(sources), sources)
         kept = (plan, *own.kept, *(v.dtype if isinstance(v, np.ndarray) else v for v in (*objects, *read)))
-        parts = (*own.makers,), (*own.outside,), (*found,), (*own.checks,)
+        parts = (*own.makers,), defaults, (*own.outside,), (*found,), (*own.checks,)
         return Direct(library, native, ctypes.addressof(plan), *parts, kept)
 
 
@@ -76,6 +86,7 @@ class Direct:
 
     :param plan: the address of what C++ does.
     :param makers: make the arrays that each call allocates.
+    :param defaults: arguments that the call leaves out.
     :param outside: read the arrays that the function reads outside of its arguments.
     :param results: positions of results among the makers, each with its shape; None if it is as it is made.
     :param checks: positions of numbers of failed checks among the makers.
@@ -86,21 +97,24 @@ class Direct:
     native: ctypes.PyDLL
     plan: int
     makers: tuple[Maker, ...]
+    defaults: tuple
     outside: tuple[Callable[[], Any], ...]
     results: tuple[tuple[int, tuple[int, ...] | None], ...]
     checks: tuple[tuple[int, Checks], ...]
     kept: tuple[Any, ...]
 
-    def fits(self, objects: tuple) -> bool:
-        """True if a call is like the one that was prepared."""
-        return bool(self.native.sdgrad_fits(self.plan, (*objects, *[read() for read in self.outside])))
+    def others(self) -> tuple:
+        """Return what the call does not pass."""
+        return (*self.defaults, *[read() for read in self.outside]) if self.outside else self.defaults
 
-    def __call__(self, objects: tuple) -> list[Any] | None:
+    def fits(self, args: tuple, kwargs: Mapping[str, Any]) -> bool:
+        """True if a call is like the one that was prepared."""
+        return bool(self.native.sdgrad_fits(self.plan, args, kwargs, self.others()))
+
+    def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> list[Any] | None:
         """Run the program, and return its results; None if the call is of another kind."""
-        if self.outside:
-            objects = (*objects, *[read() for read in self.outside])
         made = [maker() for maker in self.makers]
-        if not self.library.with_state(self.native.sdgrad_run, self.plan, objects, made):
+        if not self.library.with_state(self.native.sdgrad_run, self.plan, args, kwargs, self.others(), made):
             return None
         for place, checks in self.checks:
             checks.done(made[place])

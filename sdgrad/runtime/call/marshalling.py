@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -153,5 +154,11 @@ def _solved(extent: sympy.Expr, size: int, known: dict[str, int]) -> dict[str, i
     if len(unknown) != 1:
         return {}
     values = {s: known[s.name] for s in extent.free_symbols if s.name in known}
-    solutions = sympy.solve(extent.subs(values) - size, unknown[0])
-    return {unknown[0].name: int(solutions[0])} if len(solutions) == 1 and solutions[0].is_Integer else {}
+    return dict(_solution(extent.subs(values), size, unknown[0]))
+
+
+@functools.lru_cache(4096)
+def _solution(extent: sympy.Expr, size: int, symbol: sympy.Symbol) -> tuple[tuple[str, int], ...]:
+    """Solve ``extent = size`` for a symbol, once: it takes a millisecond."""
+    solutions = sympy.solve(extent - size, symbol)
+    return ((symbol.name, int(solutions[0])),) if len(solutions) == 1 and solutions[0].is_Integer else ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from sdgrad.runtime.compile.call_library import CallLibrary
 
 GIVEN, MADE, COPIED, FIXED, NUMBER = range(5)
 """Where an argument of the program comes from."""
+LEAF, TUPLE, LIST, DICT, NONE = range(5)
+"""What a part of a nest is."""
 
 
 class Kind(ctypes.Structure):
@@ -44,11 +47,24 @@ class Source(ctypes.Structure):
     ]
 
 
+class Node(ctypes.Structure):
+    """A part of the nest that the arguments of a call are, parents first."""
+
+    _fields_ = [
+        ("container", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("count", ctypes.c_ssize_t),
+        ("keys", ctypes.POINTER(ctypes.c_void_p)),
+    ]
+
+
 class Plan(ctypes.Structure):
     """A program, what it is given, and where its arguments come from."""
 
     _fields_ = [
         ("program", ctypes.c_void_p),
+        ("nodes", ctypes.POINTER(Node)),
+        ("leaves", ctypes.c_ssize_t),
         ("given", ctypes.c_ssize_t),
         ("kinds", ctypes.POINTER(Kind)),
         ("arguments", ctypes.c_ssize_t),
@@ -67,6 +83,31 @@ def kind(value: Any, is_fixed: bool) -> Kind:
     return Kind(id(type(value)), id(value) if is_fixed else None, None, 0, None)
 
 
+def nodes(value: Any, is_leaf: Callable[[Any], bool]) -> list[Node] | None:
+    """Describe a nest of tuples, lists and dicts, whose keys the caller keeps; None if it holds another container."""
+    if is_leaf(value):
+        return [Node(LEAF, None, 0, None)]
+    if value is None:
+        return [Node(NONE, id(type(None)), 0, None)]
+    parts, keys = value, None
+    if type(value) is dict:
+        try:
+            names = sorted(value)
+        except TypeError:
+            return None
+        parts, keys = [value[n] for n in names], (ctypes.c_void_p * max(1, len(names)))(*map(id, names))
+    elif not isinstance(value, tuple) and type(value) is not list:
+        return None
+    container = DICT if keys is not None else TUPLE if isinstance(value, tuple) else LIST
+    found = [Node(container, id(type(value)), len(parts), keys)]
+    for part in parts:
+        inner = nodes(part, is_leaf)
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
 def number(given: int, dtype: np.dtype) -> Source:
     """Describe an argument that is a number."""
     return Source(NUMBER, given, 0, None, dtype.itemsize, ord(dtype.kind))
@@ -83,8 +124,8 @@ def library() -> ctypes.PyDLL | None:
     compiled = CallLibrary.of()
     compiled.make()
     loaded = ctypes.PyDLL(str(compiled.target))
-    loaded.sdgrad_fits.argtypes = [ctypes.c_void_p, ctypes.py_object]
-    loaded.sdgrad_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    loaded.sdgrad_fits.argtypes = [ctypes.c_void_p, *[ctypes.py_object] * 3]
+    loaded.sdgrad_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, *[ctypes.py_object] * 4]
     loaded.sdgrad_describe.argtypes = [ctypes.py_object, ctypes.POINTER(ctypes.c_ssize_t)]
     loaded.sdgrad_describe.restype = None
     return loaded if _reads_as_told(loaded) else None

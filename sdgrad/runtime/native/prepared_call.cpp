@@ -33,6 +33,9 @@ extern "C" {
 Object *PyTuple_GetItem(Object *, std::intptr_t);
 std::intptr_t PyTuple_Size(Object *);
 Object *PyList_GetItem(Object *, std::intptr_t);
+std::intptr_t PyList_Size(Object *);
+Object *PyDict_GetItemWithError(Object *, Object *);
+std::intptr_t PyDict_Size(Object *);
 long long PyLong_AsLongLong(Object *);
 double PyComplex_RealAsDouble(Object *);
 double PyComplex_ImagAsDouble(Object *);
@@ -68,9 +71,21 @@ namespace
         std::intptr_t letter;  // a number's kind, as NumPy names it: b, i, u, f or c
     };
 
+    enum Container : std::intptr_t { LEAF, TUPLE, LIST, DICT, NONE };
+
+    // A part of the nest that the arguments of a call are, parents first.
+    struct Node {
+        std::intptr_t container;
+        const void *type;
+        std::intptr_t count;
+        Object *const *keys;  // of a dict
+    };
+
     struct Plan {
         void (*program)(void *, void **);
-        std::intptr_t given;
+        const Node *nodes;  // of the positional arguments, and of those by name
+        std::intptr_t leaves;
+        std::intptr_t given;  // leaves, and what the call does not pass
         const Kind *kinds;
         std::intptr_t arguments;
         const Source *sources;
@@ -100,6 +115,61 @@ namespace
         }
         return !kind.value || object == kind.value || PyObject_RichCompareBool(object, kind.value, EQUAL) == 1;
     }
+
+    std::intptr_t size_of(const Node &node, Object *object)
+    {
+        return node.container == TUPLE ? PyTuple_Size(object)
+             : node.container == LIST  ? PyList_Size(object)
+                                       : PyDict_Size(object);
+    }
+
+    Object *part_of(const Node &node, Object *object, std::intptr_t k)
+    {
+        return node.container == TUPLE ? PyTuple_GetItem(object, k)
+             : node.container == LIST  ? PyList_GetItem(object, k)
+                                       : PyDict_GetItemWithError(object, node.keys[k]);
+    }
+
+    // Collect the leaves of a nest, from the first; null if it has another form.
+    Object **flatten(const Node *&node, Object *object, Object **leaf)
+    {
+        const Node &own = *node++;
+        if (own.container == LEAF) {
+            *leaf = object;
+            return leaf + 1;
+        }
+        if (object->type != own.type) return nullptr;
+        if (own.container == NONE) return leaf;
+        if (size_of(own, object) != own.count) return nullptr;
+        for (std::intptr_t k = 0; k < own.count && leaf; ++k) {
+            Object *part = part_of(own, object, k);
+            leaf = part ? flatten(node, part, leaf) : nullptr;
+        }
+        return leaf;
+    }
+
+    // What a call is given: the leaves of its arguments, and what it does not pass. False if it is of another kind.
+    bool collect(const Plan &plan, Object *args, Object *named, Object *others, Object **given)
+    {
+        const Node *node = plan.nodes;
+        Object **leaf = flatten(node, args, given);
+        leaf = leaf ? flatten(node, named, leaf) : nullptr;
+        if (!leaf || PyTuple_Size(others) != plan.given - plan.leaves) return false;
+        for (std::intptr_t k = plan.leaves; k < plan.given; ++k) given[k] = PyTuple_GetItem(others, k - plan.leaves);
+        for (std::intptr_t k = 0; k < plan.given; ++k) {
+            if (!fits(plan.kinds[k], given[k])) return false;
+        }
+        return true;
+    }
+
+    // An array on the stack, of a few elements, or on the heap.
+    template <typename T>
+    struct Few {
+        T few[64];
+        std::vector<T> many;
+        T *first;
+        explicit Few(std::intptr_t count) : many(count > 64 ? count : 0), first(count > 64 ? many.data() : few) {}
+    };
 
     // A number in the type of the program; false if it has none there.
     bool convert(const Source &source, Object *object, Number &number)
@@ -133,39 +203,36 @@ namespace
 }  // namespace
 
 extern "C" {
-// True if the objects of a call are such as a call was prepared for.
-int sdgrad_fits(const Plan *plan, Object *objects)
+// True if a call is such as one was prepared for.
+int sdgrad_fits(const Plan *plan, Object *args, Object *named, Object *others)
 {
-    if (PyTuple_Size(objects) != plan->given) return 0;
-    for (std::intptr_t k = 0; k < plan->given; ++k) {
-        if (!fits(plan->kinds[k], PyTuple_GetItem(objects, k))) return 0;
-    }
-    if (!PyErr_Occurred()) return 1;
+    Few<Object *> given(plan->given);
+    const bool found = collect(*plan, args, named, others, given.first);
+    if (!PyErr_Occurred()) return found;
     PyErr_Clear();
     return 0;
 }
 
-// Run on objects, and on the list of arrays that this call has made; 0 if an object does not fit.
-int sdgrad_run(void *state, const Plan *plan, Object *objects, Object *made)
+// Run on the arguments of a call, and on the list of arrays that it has made; 0 if the call is of another kind.
+int sdgrad_run(void *state, const Plan *plan, Object *args, Object *named, Object *others, Object *made)
 {
-    if (!sdgrad_fits(plan, objects)) return 0;
-    constexpr std::intptr_t FEW = 64;
-    Number few_numbers[FEW];
-    void *few_places[FEW];
-    std::vector<Number> numbers(plan->arguments > FEW ? plan->arguments : 0);
-    std::vector<void *> many(plan->arguments > FEW ? plan->arguments : 0);
-    Number *number = plan->arguments > FEW ? numbers.data() : few_numbers;
-    void **places = plan->arguments > FEW ? many.data() : few_places;
+    Few<Object *> given(plan->given);
+    Few<Number> number(plan->arguments);
+    Few<void *> place(plan->arguments);
+    void **places = place.first;
+    const bool found = collect(*plan, args, named, others, given.first);
+    if (PyErr_Occurred()) PyErr_Clear();
+    if (!found) return 0;
     for (std::intptr_t k = 0; k < plan->arguments; ++k) {
         const Source &source = plan->sources[k];
         if (source.from == FIXED) {
             places[k] = const_cast<void *>(source.fixed);
             continue;
         }
-        Object *object = source.from == MADE ? nullptr : PyTuple_GetItem(objects, source.given);
+        Object *object = source.from == MADE ? nullptr : given.first[source.given];
         if (source.from == NUMBER) {
-            if (!convert(source, object, number[k])) return 0;
-            places[k] = &number[k];
+            if (!convert(source, object, number.first[k])) return 0;
+            places[k] = &number.first[k];
             continue;
         }
         places[k] = data(source.from == GIVEN ? object : PyList_GetItem(made, source.made));
