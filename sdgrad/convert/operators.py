@@ -217,6 +217,10 @@ class Operators:
     def compare(self, word: str, left: Any, right: Any) -> Any:
         return COMPARED[word](left, right)
 
+    def told(self, value: Any) -> Any:
+        """Return what is shown of a value."""
+        return value
+
     def chain(self, first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
         """Return ``a < b < c``: each operand is computed once, and only if all comparisons before it held."""
         left, value = first, True

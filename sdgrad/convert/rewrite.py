@@ -26,6 +26,7 @@ from sdgrad.convert.liveness import mark
 from sdgrad.convert.lowering import PREFIX, RESULT, lowered
 from sdgrad.convert.scopes import bound, captured, locals_of, own_nodes
 from sdgrad.convert.source import Definition
+from sdgrad.convert.texts import is_print, shown, shows, told
 from sdgrad.convert.trees import (
     OPERATORS,
     attribute_of,
@@ -206,11 +207,12 @@ class Rewriter(ast.NodeTransformer):
     def visit_Raise(self, node: ast.Raise) -> Any:
         if node.exc is None:
             return node
-        given = [self.visit(n) for n in (node.exc, node.cause) if n is not None]
+        error = self._call(node.exc, True) if isinstance(node.exc, ast.Call) else self.visit(node.exc)
+        given = [error, *(self.visit(n) for n in (node.cause,) if n is not None)]
         return located(ast.Raise(operator_call("raised", *given), None), node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        message = thunk(self.visit(node.msg)) if node.msg is not None else ast.Constant(None)
+        message = thunk(shown(node.msg, self.visit)) if node.msg is not None else ast.Constant(None)
         return located(ast.Expr(operator_call("check", self.visit(node.test), message)), node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
@@ -316,9 +318,14 @@ class Rewriter(ast.NodeTransformer):
         return ast.copy_location(operator_call("slice", *parts), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        return self._call(node, shows(node.func))
+
+    def _call(self, node: ast.Call, is_shown: bool) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id in OF_A_FRAME:
             return node
-        node.args = [self.visit(a) for a in node.args]
+        node.args = [shown(a, self.visit) if is_shown else self.visit(a) for a in node.args]
+        if is_print(node.func):
+            node.args = [a if isinstance(a, ast.Starred) else told(a) for a in node.args]
         if isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == OPERATORS:
             return node  # of ours already
         node.keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]

@@ -185,14 +185,28 @@ def unreadable(value: Any, what: str) -> Exception:
 
 
 def text(value: Any, how: str) -> str:
-    """Return what ``print`` shows of a recorded value."""
-    if isinstance(value, Number) and how and can_be_fixed(value.origin):
+    """Return the text of a recorded value, by which Python may decide what it does."""
+    if isinstance(value, Number) and can_be_fixed(value.origin):
         return format(_content(value, "text"), how)
+    if isinstance(value, Array) and value.known is not None and how:
+        return format(value.known, how)
+    return in_short(value)
+
+
+class Told(str):
+    """What is shown of a value, in whatever format."""
+
+    def __format__(self, how: str) -> str:
+        return str(self)
+
+
+def in_short(value: Any) -> str:
+    """Return what is shown of a recorded value."""
     if isinstance(value, Array) and value.known is not None:
-        return format(value.known, how) if not how else str(value.known)
+        return Told(value.known)
     shape = f"[{', '.join(map(str, value.tensor.shape))}]" if isinstance(value, Array) else ""
-    return f"<recorded {value.dtype}{shape}>"
+    return Told(f"<recorded {value.dtype}{shape}>")
 
 
-RULES.ufunc, RULES.function, RULES.truth, RULES.text = ufunc, function, truth, text
+RULES.ufunc, RULES.function, RULES.truth, RULES.text, RULES.shown = ufunc, function, truth, text, in_short
 RULES.content, RULES.unreadable = _content, unreadable

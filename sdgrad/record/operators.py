@@ -87,8 +87,7 @@ class RecordingOperators(Operators):
 
     # -- control flow
     def branch(self, condition: Any, names: Names, later: Names) -> Handler:
-        condition = scalar(condition)
-        if not is_recorded(condition):
+        if not is_recorded(condition := scalar(condition)):
             return super().branch(condition, names, later)
         return RecordedBranch(self.recorder, condition, names, later)
 
@@ -271,7 +270,7 @@ class RecordingOperators(Operators):
                 raise self.recorder.hints.fix(origins)
             raise refused(function)
         owner = getattr(function, "__self__", None)
-        if args and isinstance(args[0], Choice) and isinstance(owner, dict) and function.__name__ == "get":
+        if isinstance(owner, dict) and args and isinstance(args[0], Choice):
             return each(self.choose, args[0], lambda option: self.call(function, option, *args[1:]))
         self.recorder.outside_places.drawn(owner, *args)
         check_random(function, args, kwargs, self.recorder.reads)
@@ -303,9 +302,12 @@ class RecordingOperators(Operators):
         if isinstance(left, Choice) or isinstance(right, Choice):
             return compared(partial(self.compare, word), word, left, right)
         for value in (left, right):
-            if isinstance(value, Unusable):  # also where Python compares identities
-                value.refuse()
+            if isinstance(value, Unusable):
+                value.refuse()  # also where Python compares identities
         return super().compare(word, left, right)
+
+    def told(self, value: Any) -> Any:
+        return RULES.shown(value) if is_recorded(value) else value
 
     def chain(self, first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
         return chained(self, first, rest)

@@ -85,6 +85,7 @@ class Rules:
     truth: Callable[[Any], bool]
     content: Callable[[Any, str], Any]
     text: Callable[[Any, str], str]
+    shown: Callable[[Any], str]
     item: Callable[..., Any]
     store: Callable[..., None]
     select: Callable[..., Any]
@@ -139,7 +140,11 @@ class Recorded:
     def __format__(self, how: str) -> str:
         return RULES.text(self, how)
 
-    __str__ = __repr__ = lambda self: RULES.text(self, "")
+    def __str__(self) -> str:
+        return RULES.text(self, "")
+
+    def __repr__(self) -> str:
+        return RULES.shown(self)
 
 
 class Number(Recorded):

@@ -16,9 +16,9 @@ from optree import tree_flatten, tree_is_leaf
 from sdgrad.convert.callables import python_function
 from sdgrad.record.nests import NAMESPACE, flatten, unflatten
 from sdgrad.record.reads import Read, is_numeric
-from sdgrad.runtime.call import native_call
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
+from sdgrad.runtime.call.native_call import Form
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.signature import Derived, Guard, Signature, fixed_arguments, is_for_some_sizes
 
@@ -163,21 +163,22 @@ class PreparedCalls:
         build: Callable[[list[Any]], Any],
     ) -> None:
         """Prepare calls like one for later ones, if its leaves are arrays, numbers and texts."""
-        leaves, form = _flat(args, kwargs)
+        leaves, nest = _flat(args, kwargs)
         order, defaults = _arranged(f, args, kwargs)
         if not all(map(_is_simple, leaves)) or any(map(_decides, (*leaves, *defaults))):
             return
-        nested, keyed = (native_call.nodes(x, _is_leaf) for x in (args, kwargs))
-        known = nested is not None and keyed is not None
-        nodes = [*nested, *keyed] if nested is not None and keyed is not None else _of_leaves(leaves)
-        direct = recipe.prepared(nodes, order, leaves, defaults, frozenset(order[n] for n in fixed if n in order))
+        form = Form.of(args, kwargs, _is_leaf)
+        of_leaves = Form.of(leaves, {}, _is_leaf)
+        assert of_leaves is not None
+        where = frozenset(order[n] for n in fixed if n in order)
+        direct = recipe.prepared(form or of_leaves, order, leaves, defaults, where)
         if direct is None:
             return
         watch = Watch.of([*guards, *_of_defaults(f, defaults)])
-        row = self.known.setdefault((len(args), len(kwargs)) if known else form, [])
+        row = self.known.setdefault(nest if form is None else (len(args), len(kwargs)), [])
         row.insert(0, Prepared(direct, watch, recipe, fixed, build))
         del row[MOST:]
-        self.has_forms |= not known
+        self.has_forms |= form is None
 
 
 def _is_simple(value: Any) -> bool:
@@ -199,11 +200,6 @@ def _flat(args: tuple, kwargs: Mapping[str, Any]) -> tuple[tuple, Hashable]:
 
 def _is_leaf(value: Any) -> bool:
     return tree_is_leaf(value, namespace=NAMESPACE)
-
-
-def _of_leaves(leaves: tuple) -> list[native_call.Node]:
-    """Return the form of a call with leaves as its arguments."""
-    return [*(native_call.nodes(leaves, _is_leaf) or ()), *(native_call.nodes({}, _is_leaf) or ())]
 
 
 def _arranged(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> tuple[dict[str, int], tuple[Any, ...]]:

@@ -6,6 +6,7 @@ import pytest
 import sdgrad
 from python.check import OTHER, Programs, X, check, name_of
 from sdgrad.errors import ParseError
+from sdgrad.program.tree import Loop, walk
 
 program = Programs()
 
@@ -305,3 +306,51 @@ def test_slices_with_remainders_in_matrix_products():
         return s
 
     sdgrad.testing.check_grads(trained, (np.array([0.3, 0.4]),))
+
+
+# Texts of numbers that loops count ----------------------------------------------------------------------
+
+PARAMETERS = {"W0": np.array([0.3, -0.2, 0.5, 0.1]), "W1": np.array([-0.4, 0.6, 0.2, 0.9]), "b1": np.ones(4)}
+
+
+def keys(x):
+    for k in range(2):
+        x = np.tanh(x * PARAMETERS[f"W{k}"] + PARAMETERS["W" + str(k)] - PARAMETERS["W{}".format(k)])  # noqa: UP032
+    return np.sum(x * x)
+
+
+def keys_that_may_lack(x):
+    for k in range(3):
+        x = np.tanh(x * PARAMETERS.get(f"W{k}", 0.5))
+        if f"b{k}" in PARAMETERS:
+            x = x + PARAMETERS[f"b{k}"]
+    return np.sum(x * x)
+
+
+def texts_compared(x):
+    for k in range(3):
+        name = f"W{k:d}"
+        if name == "W1" or str(k) == "2":
+            x = np.tanh(x * 2.0)
+        x = x * (1.0 + len(f"{k}{k}"))
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("f", [keys, keys_that_may_lack, texts_compared], ids=name_of)
+def test_texts_of_counters(f):
+    check(f)
+
+
+def shown_only(x):
+    for k in range(2000):
+        if not x[0] < 1e9:
+            raise ValueError(f"step {k}: {x[0]:.3f} at " + str(k) + " and {}".format(k))  # noqa: UP032
+        print(f"step {k}: {x[0]:.2f}", k, str(k))
+        x = x * 0.999
+    return np.sum(x)
+
+
+def test_what_is_only_shown_needs_no_value(capsys):
+    program = sdgrad.trace(shown_only, X).program
+    assert [n for n in walk(program.body) if isinstance(n, Loop)]
+    assert capsys.readouterr().out.count("step") == 1

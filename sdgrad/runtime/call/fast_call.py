@@ -19,7 +19,7 @@ from dace import data as dt
 from sdgrad.runtime.call import native_call
 from sdgrad.runtime.call.checks import Checks
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
-from sdgrad.runtime.call.native_call import COPIED, FIXED, GIVEN, MADE, Kind, Node, Plan, Source
+from sdgrad.runtime.call.native_call import COPIED, FIXED, GIVEN, MADE, Form, Kind, Node, Plan, Source
 from sdgrad.runtime.call.result_pool import LEAST, MOST, fresh
 
 NUMBERS = (float, int, complex, bool)
@@ -44,7 +44,7 @@ class Recipe:
 
     def prepared(
         self,
-        form: Sequence[Node],
+        form: Form,
         order: Mapping[str, int],
         leaves: Sequence[Any],
         defaults: tuple,
@@ -73,9 +73,9 @@ class Recipe:
         kinds = [native_call.kind(v, k in fixed or type(v) in ALWAYS_FIXED) for k, v in enumerate((*objects, *read))]
         taken = (Kind * len(kinds))(*kinds)
         sources = (Source * len(own.sources))(*own.sources)
-        nodes = (Node * len(form))(*form)
+        nodes = (Node * len(form.nodes))(*form.nodes)
         plan = Plan(library.by_addresses, nodes, len(leaves), len(kinds), taken, len(sources), sources)
-        kept = (plan, *own.kept, *(v.dtype if isinstance(v, np.ndarray) else v for v in (*objects, *read)))
+        kept = (plan, form, kinds, *own.kept, *(v.dtype if isinstance(v, np.ndarray) else v for v in (*objects, *read)))
         parts = (*own.makers,), defaults, (*own.outside,), (*found,), (*own.checks,)
         return Direct(library, native, ctypes.addressof(plan), *parts, kept)
 

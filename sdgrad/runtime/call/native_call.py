@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -83,29 +84,41 @@ def kind(value: Any, is_fixed: bool) -> Kind:
     return Kind(id(type(value)), id(value) if is_fixed else None, None, 0, None)
 
 
-def nodes(value: Any, is_leaf: Callable[[Any], bool]) -> list[Node] | None:
-    """Describe a nest of tuples, lists and dicts, whose keys the caller keeps; None if it holds another container."""
-    if is_leaf(value):
-        return [Node(LEAF, None, 0, None)]
-    if value is None:
-        return [Node(NONE, id(type(None)), 0, None)]
-    parts, keys = value, None
-    if type(value) is dict:
-        try:
-            names = sorted(value)
-        except TypeError:
-            return None
-        parts, keys = [value[n] for n in names], (ctypes.c_void_p * max(1, len(names)))(*map(id, names))
-    elif not isinstance(value, tuple) and type(value) is not list:
-        return None
-    container = DICT if keys is not None else TUPLE if isinstance(value, tuple) else LIST
-    found = [Node(container, id(type(value)), len(parts), keys)]
-    for part in parts:
-        inner = nodes(part, is_leaf)
-        if inner is None:
-            return None
-        found += inner
-    return found
+@dataclass
+class Form:
+    """The nest of the positional arguments of a call, and the dict of those by name, as parts with parents first.
+
+    :param kept: the types and keys whose addresses the parts have.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
+
+    @staticmethod
+    def of(args: tuple, kwargs: Mapping[str, Any], is_leaf: Callable[[Any], bool]) -> Form | None:
+        """Describe a call; None if a nest holds something else than tuples, lists and dicts."""
+        found = Form()
+        return found if found._add(args, is_leaf) and found._add(dict(kwargs), is_leaf) else None
+
+    def _add(self, value: Any, is_leaf: Callable[[Any], bool]) -> bool:
+        """Add a nest; False if it holds another container."""
+        if is_leaf(value) or value is None:
+            self.nodes.append(Node(NONE if value is None else LEAF, id(type(value)), 0, None))
+            return True
+        parts, keys = value, None
+        if type(value) is dict:
+            try:
+                names = sorted(value)
+            except TypeError:
+                return False
+            parts, keys = [value[n] for n in names], (ctypes.c_void_p * max(1, len(names)))(*map(id, names))
+            self.kept += [names, keys]
+        elif not isinstance(value, tuple) and type(value) is not list:
+            return False
+        self.kept.append(type(value))
+        container = DICT if keys is not None else TUPLE if isinstance(value, tuple) else LIST
+        self.nodes.append(Node(container, id(type(value)), len(parts), keys))
+        return all(self._add(part, is_leaf) for part in parts)
 
 
 def number(given: int, dtype: np.dtype) -> Source:

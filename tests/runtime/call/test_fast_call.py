@@ -1,6 +1,9 @@
 """Calls that are prepared: they do what the first call of a kind does."""
 
 import contextlib
+import dataclasses
+import gc
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -112,3 +115,96 @@ def test_the_function_itself():
         np.testing.assert_array_equal(found[0], 2 * x)
         assert found[1] == 3.0 and np.shape(found[1]) == ()
     assert first[0] is not again[0]
+
+
+class Layer(NamedTuple):
+    W: np.ndarray
+    b: np.ndarray
+
+
+@dataclasses.dataclass
+class Model:
+    layers: list
+    scale: float
+
+
+def of_pairs(layers, x):
+    for W, b in layers:
+        x = np.tanh(x * W + b)
+    return np.sum(x)
+
+
+def of_a_dict(params, x):
+    for k in range(2):
+        x = np.tanh(x * params[f"W{k}"] + params["more"][0][f"b{k}"])
+    return np.sum(x) * (1.0 if params["none"] is None else 2.0)
+
+
+def of_a_model(model, x):
+    return of_pairs(model.layers, x) * model.scale
+
+
+def pairs(k):
+    return [(SCALE + k, SCALE * k), (SCALE - k, SCALE)]
+
+
+NESTS = {
+    "lists of tuples": (of_pairs, pairs),
+    "named tuples": (of_pairs, lambda k: tuple(Layer(*p) for p in pairs(k))),
+    "dicts": (
+        of_a_dict,
+        lambda k: (
+            {f"W{i}": p[0] for i, p in enumerate(pairs(k))}
+            | {"more": [{f"b{i}": p[1] for i, p in enumerate(pairs(k))}], "none": None}
+        ),
+    ),
+    "dataclasses": (of_a_model, lambda k: Model(pairs(k), 0.5 + k)),
+}
+
+
+def arrays(value):
+    """The arrays and numbers of a nest, in order."""
+    if dataclasses.is_dataclass(value):
+        value = [getattr(value, f.name) for f in dataclasses.fields(value)]
+    if isinstance(value, dict):
+        value = [value[n] for n in sorted(value)]
+    return [x for v in value for x in arrays(v)] if isinstance(value, (list, tuple)) else [value]
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_nests_are_direct(name, generals):
+    """Of new objects at each call, keys of dicts too."""
+    f, make = NESTS[name]
+    points = (0.1, 0.2, 0.3, 0.4)
+    slopes = [sdgrad.grad(f)(make(k), SCALE.copy()) for k in points]
+    both = sdgrad.value_and_grad(f)
+    both(make(0.1), SCALE.copy())
+    count = len(generals)
+    for k, slope in zip(points, slopes, strict=True):
+        gc.collect()
+        value, gradient = both(make(k), SCALE.copy())
+        assert value == pytest.approx(f(make(k), SCALE), rel=1e-14) and type(gradient) is type(slope)
+        for found, right in zip(arrays(gradient), arrays(slope), strict=True):
+            np.testing.assert_array_equal(found, right)
+    assert len(generals) == count
+
+
+def test_another_nest_is_another_call():
+    both = sdgrad.value_and_grad(of_pairs)
+    both(pairs(0.1), SCALE)
+    for other in (pairs(0.2)[:1], tuple(pairs(0.2)), [list(p) for p in pairs(0.2)], [*pairs(0.2), *pairs(0.3)]):
+        value, gradient = both(other, SCALE)
+        assert value == pytest.approx(of_pairs(other, SCALE), rel=1e-14)
+        assert type(gradient) is type(other) and type(gradient[0]) is type(other[0]) and len(gradient) == len(other)
+    with_none = sdgrad.value_and_grad(of_a_dict)
+    params = NESTS["dicts"][1](0.1)
+    for none in (None, 1.0, None):
+        given = {**params, "none": none}
+        assert with_none(given, SCALE)[0] == pytest.approx(of_a_dict(given, SCALE), rel=1e-14)
+
+
+def test_by_name(generals):
+    both = sdgrad.value_and_grad(of_pairs, wrt="x")
+    for given in ({"x": SCALE, "layers": pairs(0.1)}, {"layers": pairs(0.2), "x": SCALE}):
+        value, gradient = both(**given)
+        assert value == pytest.approx(of_pairs(**given), rel=1e-14) and gradient.shape == SCALE.shape

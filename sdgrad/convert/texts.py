@@ -1,0 +1,54 @@
+"""Tell texts that are only shown, by ``print`` and in exceptions, from those that Python decides by.
+
+A number of which only a run knows the value is shown as what it is. Any other text of one needs the value.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from sdgrad.convert.trees import operator_call
+
+LOGGING = ("write", "warn", "warning", "info", "debug", "error", "critical")
+"""Methods that show the text that they are given."""
+Visit = Callable[[ast.expr], ast.expr]
+
+
+def is_print(function: ast.expr) -> bool:
+    """True of ``print``, as it is written."""
+    return isinstance(function, ast.Name) and function.id == "print"
+
+
+def shows(function: ast.expr) -> bool:
+    """True of functions that show a text."""
+    return is_print(function) or isinstance(function, ast.Attribute) and function.attr in LOGGING
+
+
+def shown(text: ast.expr, visit: Visit) -> ast.expr:
+    """Return a text that is shown, where it is written as such; other expressions as they are converted.
+
+    :param visit: converts an expression.
+    """
+    if isinstance(text, ast.JoinedStr):
+        parts = [p for p in text.values if isinstance(p, ast.FormattedValue)]
+        for part in parts:
+            part.value = told(visit(part.value))
+        return text
+    if isinstance(text, ast.BinOp):
+        text.left, text.right = shown(text.left, visit), shown(text.right, visit)
+        return text
+    if isinstance(text, ast.Call) and _makes_text(text.func) and not text.keywords:
+        text.args = [told(visit(a)) if not isinstance(a, ast.Starred) else visit(a) for a in text.args]
+        return text
+    return visit(text)
+
+
+def told(value: ast.expr) -> ast.expr:
+    """Return an expression for what is shown of a value."""
+    return ast.copy_location(operator_call("told", value), value)
+
+
+def _makes_text(function: ast.expr) -> bool:
+    of_a_text = isinstance(function, ast.Attribute) and function.attr == "format"
+    return of_a_text or isinstance(function, ast.Name) and function.id in ("str", "repr")
