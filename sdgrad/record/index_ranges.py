@@ -52,13 +52,15 @@ class IndexRanges:
         self.means[sym(symbol)] = plain(expr).xreplace(self.means)
 
     def _extreme(self, expr: Any, side: int) -> Bound:
+        """Return a bound: of a minimum (side 0) the least bound of its parts, and of a maximum any of theirs."""
         whole = plain(expr).xreplace(self.means)
-        ends = [self._extreme_of_part(part, side) for part in _parts(whole, side)]
-        if any(e is None for e in ends):
-            return None
-        return (sympy.Max if side else sympy.Min)(*ends)
+        ends: list[Bound] = []
+        for part in _parts(whole, side):
+            found = [e for p in _parts(part, 1 - side) if (e := self._without_indices(p, side)) is not None]
+            ends.append((sympy.Min if side else sympy.Max)(*found) if found else None)
+        return None if any(e is None for e in ends) else (sympy.Max if side else sympy.Min)(*ends)
 
-    def _extreme_of_part(self, part: sympy.Expr, side: int) -> Bound:
+    def _without_indices(self, part: sympy.Expr, side: int) -> Bound:
         found: Bound = part
         for name in reversed([*self.known]):  # inner loops first: their ranges depend on outer indices
             if found is not None and sym(name) in found.free_symbols:
