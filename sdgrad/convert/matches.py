@@ -20,14 +20,14 @@ def as_branches(node: ast.Match, subject: str) -> list[ast.stmt] | None:
     try:
         found: list[ast.stmt] = []
         for case in reversed(node.cases):
-            found = _case(case, subject, node, found)
+            found = _case(case, subject, found)
     except _Structured:
         return None
     held = ast.Assign([ast.Name(subject, ast.Store())], node.subject)
     return [ast.fix_missing_locations(ast.copy_location(held, node)), *found]
 
 
-def _case(case: ast.match_case, subject: str, node: ast.Match, otherwise: list[ast.stmt]) -> list[ast.stmt]:
+def _case(case: ast.match_case, subject: str, otherwise: list[ast.stmt]) -> list[ast.stmt]:
     """Return one case, with what is done if it does not match."""
     test, names = _test(case.pattern, subject)
     if names and test is not None and case.guard is not None:  # bound only where the pattern matches

@@ -208,11 +208,11 @@ class Rewriter(ast.NodeTransformer):
         if node.exc is None:
             return node
         error = self._call(node.exc, True) if isinstance(node.exc, ast.Call) else self.visit(node.exc)
-        given = [error, *(self.visit(n) for n in (node.cause,) if n is not None)]
+        given = [error] if node.cause is None else [error, self.visit(node.cause)]
         return located(ast.Raise(operator_call("raised", *given), None), node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        message = thunk(shown(node.msg, self.visit)) if node.msg is not None else ast.Constant(None)
+        message = thunk(self.visit(shown(node.msg))) if node.msg is not None else ast.Constant(None)
         return located(ast.Expr(operator_call("check", self.visit(node.test), message)), node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
@@ -323,9 +323,8 @@ class Rewriter(ast.NodeTransformer):
     def _call(self, node: ast.Call, is_shown: bool) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id in OF_A_FRAME:
             return node
-        node.args = [shown(a, self.visit) if is_shown else self.visit(a) for a in node.args]
-        if is_print(node.func):
-            node.args = [a if isinstance(a, ast.Starred) else told(a) for a in node.args]
+        texts = [shown(a) for a in node.args] if is_shown else node.args
+        node.args = [self.visit(told(a) if is_print(node.func) else a) for a in texts]
         if isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == OPERATORS:
             return node  # of ours already
         node.keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]

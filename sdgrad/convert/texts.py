@@ -6,13 +6,11 @@ A number of which only a run knows the value is shown as what it is. Any other t
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from sdgrad.convert.trees import operator_call
 
 LOGGING = ("write", "warn", "warning", "info", "debug", "error", "critical")
 """Methods that show the text that they are given."""
-Visit = Callable[[ast.expr], ast.expr]
 
 
 def is_print(function: ast.expr) -> bool:
@@ -25,27 +23,23 @@ def shows(function: ast.expr) -> bool:
     return is_print(function) or isinstance(function, ast.Attribute) and function.attr in LOGGING
 
 
-def shown(text: ast.expr, visit: Visit) -> ast.expr:
-    """Return a text that is shown, where it is written as such; other expressions as they are converted.
-
-    :param visit: converts an expression.
-    """
+def shown(text: ast.expr) -> ast.expr:
+    """Return a text that is shown, before it is converted; other expressions as they are."""
     if isinstance(text, ast.JoinedStr):
-        parts = [p for p in text.values if isinstance(p, ast.FormattedValue)]
-        for part in parts:
-            part.value = told(visit(part.value))
-        return text
-    if isinstance(text, ast.BinOp):
-        text.left, text.right = shown(text.left, visit), shown(text.right, visit)
-        return text
-    if isinstance(text, ast.Call) and _makes_text(text.func) and not text.keywords:
-        text.args = [told(visit(a)) if not isinstance(a, ast.Starred) else visit(a) for a in text.args]
-        return text
-    return visit(text)
+        for part in text.values:
+            if isinstance(part, ast.FormattedValue):
+                part.value = told(part.value)
+    elif isinstance(text, ast.BinOp):
+        text.left, text.right = shown(text.left), shown(text.right)
+    elif isinstance(text, ast.Call) and _makes_text(text.func) and not text.keywords:
+        text.args = [told(a) for a in text.args]
+    return text
 
 
 def told(value: ast.expr) -> ast.expr:
     """Return an expression for what is shown of a value."""
+    if isinstance(value, ast.Starred):
+        return value
     return ast.copy_location(operator_call("told", value), value)
 
 

@@ -12,7 +12,7 @@ from sdgrad.convert.lowering import RESULT
 from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.errors import ParseError
 from sdgrad.program.tree import Branch, Node
-from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, structure
+from sdgrad.record.carried import Cell, is_number, is_value, leaves, rebuilt, same, structure
 from sdgrad.record.choices import Choice, ChoiceCell, called, options_of
 from sdgrad.record.outside import MISSING, held_outside
 from sdgrad.record.python_state import Content, Held, PythonState, put
@@ -140,7 +140,7 @@ class RecordedBranch(Handler):
         """Return memory for a number or an array, written at the end of each arm."""
         if same(*pair):
             return pair[0]
-        if not all(is_number(p) or is_array(p) for p in pair):
+        if not all(map(is_value, pair)):
             return self._choice(name, pair)
         try:
             origin = self.origin.union(*(p.origin for p in pair if isinstance(p, Number)))
@@ -182,6 +182,6 @@ def unbound(name: str, value: Any) -> Any:
 
 
 def _told(value: Any) -> str:
-    if is_array(value) or is_number(value):
+    if is_value(value):
         return "a number" if is_number(value) else "an array"
     return repr(value) if isinstance(value, (str, type(None))) else f"a {type(value).__name__}"

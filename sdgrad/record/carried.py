@@ -28,6 +28,11 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (Array, np.ndarray))
 
 
+def is_value(value: Any) -> bool:
+    """True of a number or an array."""
+    return is_number(value) or is_array(value)
+
+
 def leaves(value: Any) -> Iterator[Any]:
     """Yield what a nest of lists, tuples and dicts holds, in order."""
     if isinstance(value, (list, tuple)):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.convert.lowering import RESULT
-from sdgrad.record.carried import Cell, is_array, is_number, shape_of
+from sdgrad.record.carried import Cell, is_array, is_value, shape_of
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import FUNCTIONS
 from sdgrad.record.recorder import ONLY_DATA, Recorder
@@ -59,7 +59,7 @@ class Choice(Unusable):
         found: Any = False
         for k, option in enumerate(self.options):
             here = test(self.number if option is VALUE else option)
-            if here is not False and not (isinstance(here, (bool, np.bool_)) and not here):
+            if not isinstance(here, (bool, np.bool_)) or here:
                 found = _either(found, _both(self.is_option(k), here))
         return found
 
@@ -125,10 +125,10 @@ def compared(compare: Callable[[Any, Any], Any], word: str, left: Any, right: An
         return left.holds(lambda own: compared(compare, word, own, right))
     if isinstance(right, Choice):
         return right.holds(lambda own: compared(compare, word, left, own))
-    if isinstance(left, Number) != isinstance(right, Number) and word in ("is", "is not"):
+    is_mixed = isinstance(left, Number) != isinstance(right, Number)
+    if is_mixed and word in ("is", "is not"):
         return word == "is not"
     known = right if isinstance(left, Number) else left
-    is_mixed = isinstance(left, Number) != isinstance(right, Number)
     if is_mixed and word in ("==", "!=") and not isinstance(known, (bool, int, float, complex, np.generic)):
         return word == "!="
     return compare(left, right)
@@ -246,11 +246,6 @@ def handed_on(hints: Hints, place: Any, cell: Any, old: Any, value: Any) -> list
         hints.options[place] = options, like
         raise Restart(hints)
     return [] if isinstance(value, Choice) and value.index is cell.index.value else cell.parts(value)
-
-
-def is_value(value: Any) -> bool:
-    """True of a number or an array."""
-    return is_number(value) or is_array(value)
 
 
 def payload(value: Any) -> Any:

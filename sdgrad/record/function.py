@@ -16,7 +16,7 @@ from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import sizes_of
 from sdgrad.program.naming import result_names
 from sdgrad.program.tree import Container, Program
-from sdgrad.record.carried import is_array, is_number
+from sdgrad.record.carried import is_number, is_value
 from sdgrad.record.elements import typeclass
 from sdgrad.record.escaped import over
 from sdgrad.record.functions.table import activate
@@ -179,7 +179,7 @@ def _results(recorder: Recorder, found: Any, given: Mapping[str, Any]) -> tuple[
     values = [v.as_number() if isinstance(v, Unusable) else v for v in leaves]
     names = result_names(values)
     for name, value in zip(names, values, strict=True):
-        if not is_number(value) and not is_array(value):
+        if not is_value(value):
             raise ParseError(f"{recorder.name} returns a {type(value).__name__}: return numbers and arrays")
         value = recorder.adopt(value) if is_recorded(value) else value
         if isinstance(value, (Array, np.ndarray)):

@@ -16,7 +16,7 @@ from sdgrad.errors import ParseError
 from sdgrad.program.naming import safe_symbol
 from sdgrad.program.tree import Load, Loop, Node, Value
 from sdgrad.record.branches import MISSING, unbound
-from sdgrad.record.carried import Cell, is_array, is_number, leaves, rebuilt, same, sample_of, shape_of, structure
+from sdgrad.record.carried import Cell, is_array, is_value, leaves, rebuilt, same, sample_of, shape_of, structure
 from sdgrad.record.choices import Choice, ChoiceCell, begun, handed_on
 from sdgrad.record.elementwise import common
 from sdgrad.record.growth import Growth
@@ -170,7 +170,7 @@ class RecordedLoop(Handler):
     def _cell(self, place: Any, value: Any) -> Cell | ChoiceCell | None:
         if (chosen := begun(self.recorder, (self.site, place), value, place[0])) is not None:
             return chosen
-        if not (is_number(value) or is_array(value)):
+        if not is_value(value):
             return None
         origin = self.origin | (value.origin if isinstance(value, Number) else frozenset())
         cell = Cell.of(self.recorder, [value], origin, place[0], self.recorder.hints.widened.get((self.site, place)))
@@ -246,7 +246,7 @@ class RecordedLoop(Handler):
         parts = list(leaves(value))
         if name not in self.later:
             return []
-        if not all(is_number(p) or is_array(p) for p in parts):
+        if not all(map(is_value, parts)):
             self.cells[name] = [None] * len(parts)
             return []
         made = []
@@ -260,20 +260,20 @@ class RecordedLoop(Handler):
         old = next(v for j, v in enumerate(leaves(self.before[name])) if j == k)
         if isinstance(value, Choice) or isinstance(cell, ChoiceCell):
             updates = handed_on(self.recorder.hints, (self.site, (name, k)), cell, old, value)
-            for own, part in updates or ():
+            if updates is None:
+                raise self.written_out()
+            for own, part in updates:
                 if is_array(own.value) and is_array(part) and shape_of(own.value) != shape_of(part):
                     raise self.written_out()
                 self._widen((name, k), own, part)
-            if updates is None:
-                raise self.written_out()
             return updates
         if cell is None:
             if not same(value, old):
                 raise self.written_out()
             return []
-        if not (is_number(value) or is_array(value)):
+        if not is_value(value):
             raise self.written_out()
-        if is_array(cell.value) != is_array(value) and not is_number(value):
+        if is_array(value) and not is_array(cell.value):
             raise self.written_out()
         if isinstance(cell.value, Array) and is_array(value) and shape_of(value) != cell.value.tensor.shape:
             raise self.written_out()

@@ -51,7 +51,7 @@ class Sharing:
         """Look for names that have one array at the end of a trip: it is the beginning of the next one."""
         left = {}
         for place, cell in _arrays(cells):
-            value = payload(next(itertools.islice(leaves(ends[place[0]]), place[1], None), None))
+            value = _left(ends, place)
             if isinstance(value, Array):
                 left[place] = (cell, value.storage)
         mine = [cell.value.storage for _, cell in _arrays(cells)]
@@ -90,7 +90,7 @@ class Sharing:
         """Forget what was one array with memory only before a loop that runs at least once."""
         mine = [cell.value.storage for _, cell in _arrays(cells)]
         for place, cell in _arrays(cells):
-            value = payload(next(itertools.islice(leaves(ends[place[0]]), place[1], None), None))
+            value = _left(ends, place)
             if not isinstance(value, Array):
                 continue
             own = cell.value.storage
@@ -103,6 +103,11 @@ OLD = (
     "this array may share the memory of one that an earlier trip of the loop has written, and is a copy of it here: "
     "make the copy where it is taken, with .copy()"
 )
+
+
+def _left(ends: Mapping[str, Any], place: tuple[str, int]) -> Any:
+    """Return what a trip leaves at a place."""
+    return payload(next(itertools.islice(leaves(ends[place[0]]), place[1], None), None))
 
 
 def _arrays(cells: Cells) -> list[tuple[tuple[str, int], Any]]:

@@ -168,10 +168,10 @@ class PreparedCalls:
         if not all(map(_is_simple, leaves)) or any(map(_decides, (*leaves, *defaults))):
             return
         form = Form.of(args, kwargs, _is_leaf)
-        of_leaves = Form.of(leaves, {}, _is_leaf)
-        assert of_leaves is not None
+        own = form if form is not None else Form.of(leaves, {}, _is_leaf)
+        assert own is not None  # leaves are no nests
         where = frozenset(order[n] for n in fixed if n in order)
-        direct = recipe.prepared(form or of_leaves, order, leaves, defaults, where)
+        direct = recipe.prepared(own, order, leaves, defaults, where)
         if direct is None:
             return
         watch = Watch.of([*guards, *_of_defaults(f, defaults)])

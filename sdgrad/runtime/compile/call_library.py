@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from sdgrad.config import config
 from sdgrad.runtime.compile.compiler import compiler_name, run
-from sdgrad.runtime.compile.file_lock import locked
+from sdgrad.runtime.compile.file_lock import make_once
 
 SOURCE = Path(__file__).parent.parent / "native" / "prepared_call.cpp"
 
@@ -35,10 +34,5 @@ class CallLibrary:
 
         :raises CompilationFailed: the compiler fails.
         """
-        if self.target.exists():
-            return
-        with locked(self.target):
-            if not self.target.exists():
-                part = self.target.with_suffix(f".{os.getpid()}.part")
-                run([*self.command, str(SOURCE), "-o", str(part)], SOURCE.name)
-                part.replace(self.target)
+        compiled = [*self.command, str(SOURCE), "-o"]
+        make_once(self.target, self.target, lambda part: run([*compiled, str(part)], SOURCE.name))

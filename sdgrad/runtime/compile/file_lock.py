@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +23,21 @@ def locked(path: Path) -> Iterator[None]:
             yield
         finally:
             _held.discard(handle)
+
+
+def make_once(target: Path, lock: Path, write: Callable[[Path], None]) -> None:
+    """Make a file unless it exists: it appears under its name when it is complete.
+
+    :param lock: the path that is locked meanwhile.
+    :param write: writes the file under the name that it is given.
+    """
+    if target.exists():
+        return
+    with locked(lock):
+        if not target.exists():
+            part = target.with_suffix(f".{os.getpid()}.part")
+            write(part)
+            part.replace(target)
 
 
 def _let_go() -> None:

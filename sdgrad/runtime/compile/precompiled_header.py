@@ -17,7 +17,7 @@ from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.call_library import CallLibrary
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
-from sdgrad.runtime.compile.file_lock import locked
+from sdgrad.runtime.compile.file_lock import make_once
 from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed
 from sdgrad.runtime.compile.progress import working
 
@@ -79,14 +79,10 @@ class Header:
 
         :raises CompilationFailed: the compiler does not accept it.
         """
-        if self.target.exists():
-            return
-        with locked(self.folder):
-            if not self.target.exists():
-                self._compile()
+        make_once(self.target, self.folder, self._compile)
 
-    def _compile(self) -> None:
-        """Run the compiler; the header appears under its name when it is complete.
+    def _compile(self, part: Path) -> None:
+        """Let the compiler write the header to a file.
 
         Unfinished files of processes that ended are removed. A compiler that still writes to one does no harm: the file
         has no name any more.
@@ -95,12 +91,10 @@ class Header:
         for left in self.target.parent.glob("*.part"):
             left.unlink(missing_ok=True)
         self.target.with_suffix("").write_text(AGAIN)
-        part = self.target.with_suffix(f".{os.getpid()}.part")
         blas = include_folders() if f"-D{WITH_BLAS}" in self.options else []
         folders = [f"-I{folder}" for folder in (DACE_INCLUDE, *blas)]
         given = [*self.options, *folders, "-x", "c++-header", str(SOURCE), "-o", str(part)]
         run([self.compiler, *given], "dace.h")
-        part.replace(self.target)
 
 
 def begin() -> None:
