@@ -23,8 +23,8 @@ from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc
+from sdgrad.runtime.compile.codegen_answers import answers_once
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
-from sdgrad.runtime.compile.dominators import dominators_once
 from sdgrad.runtime.compile.nontemporal_stores import around_caches
 from sdgrad.runtime.compile.precompiled_header import Header, without_parts
 from sdgrad.runtime.compile.restrict_pointers import local_pointers
@@ -108,7 +108,7 @@ def generate(job: Job) -> Needs:
     with config.compiling():
         if is_device(job.sdfg):
             nvcc.configure()
-        with dominators_once():
+        with answers_once():
             objects = codegen.generate_code(job.sdfg, validate=config.debug)
         for made in objects if "simd-reductions" not in config.without and not is_device(job.sdfg) else ():
             made.code = in_lanes(around_caches(local_pointers(made.clean_code)))

@@ -163,5 +163,6 @@ def job_of(sdfg: dace.SDFG, key: str) -> Job:
     """Describe the compilation of a graph, and rename the graph: the key becomes part of its name."""
     sdfg.name = f"{sdfg.name[:40]}_{key}"
     folder = config.cache_folder / sdfg.name
-    arguments, free = sdfg.arglist(), sdfg.free_symbols
-    return Job(sdfg, arguments, [n for n in arguments if n in free], folder, folder / f"{sdfg.name}.so")
+    used = sdfg.used_symbols(all_symbols=False)
+    arguments = sdfg.arglist(free_symbols=used)
+    return Job(sdfg, arguments, [n for n in arguments if n in used], folder, folder / f"{sdfg.name}.so")

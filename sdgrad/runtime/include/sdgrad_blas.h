@@ -252,10 +252,13 @@ static inline void sdgrad_gemv(F call, CBLAS_TRANSPOSE trans, int m, int n, S be
     }
     for (int k = 0; k < rows; ++k) y[k * incy] = beta == S(0) ? T(0) : T(beta * y[k * incy]);
 }
+// What surrounds a call of BLAS is compiled once in a program: in place of each call it would take most of the compiler's
+// time.
+#define SDGRAD_ONCE __attribute__((noinline))
 // A template, as those below: what no program calls is not compiled.
 #define SDGRAD_GEMV(letter, T, S, number)                                                                              \
     template <int = 0>                                                                                                 \
-    static inline void sdgrad_cblas_##letter##gemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int m, int n, S alpha,    \
+    SDGRAD_ONCE static void sdgrad_cblas_##letter##gemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int m, int n, S alpha,    \
                                                    const T *a, int lda, const T *x, int incx, S beta, T *y, int incy) { \
         auto call = [&] { scipy_cblas_##letter##gemv(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); };    \
         sdgrad_gemv(call, trans, m, n, number, y, incy);                                                               \
@@ -298,7 +301,7 @@ static inline void sdgrad_gemm(F part, int m, int n, int k) {
 // A part of the result is a part of the rows of one operand and of the columns of the other.
 #define SDGRAD_GEMM(letter, T, S)                                                                                      \
     template <int = 0>                                                                                                 \
-    static inline void sdgrad_cblas_##letter##gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m,   \
+    SDGRAD_ONCE static void sdgrad_cblas_##letter##gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m,   \
                                                    int n, int k, S alpha, const void *a, int lda, const void *b,       \
                                                    int ldb, S beta, void *c, int ldc) {                                \
         const bool rows = order == CblasRowMajor;                                                                      \
@@ -331,32 +334,32 @@ static inline auto sdgrad_solution(double work, double shared, F call) {
 }
 #define SDGRAD_SOLUTIONS(letter)                                                                                       \
     template <typename... A>                                                                                           \
-    static inline auto sdgrad_LAPACKE_##letter##potrf(int order, char part, int n, A... rest) {                        \
+    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##potrf(int order, char part, int n, A... rest) {                        \
         return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
                                [&] { return scipy_LAPACKE_##letter##potrf(order, part, n, rest...); });                \
     }                                                                                                                  \
     template <typename... A>                                                                                           \
-    static inline auto sdgrad_LAPACKE_##letter##getrf(int order, int m, int n, A... rest) {                            \
+    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getrf(int order, int m, int n, A... rest) {                            \
         return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
                                [&] { return scipy_LAPACKE_##letter##getrf(order, m, n, rest...); });                   \
     }                                                                                                                  \
     template <typename... A>                                                                                           \
-    static inline auto sdgrad_LAPACKE_##letter##getrf_work(int order, int m, int n, A... rest) {                       \
+    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getrf_work(int order, int m, int n, A... rest) {                       \
         return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
                                [&] { return scipy_LAPACKE_##letter##getrf_work(order, m, n, rest...); });              \
     }                                                                                                                  \
     template <typename... A>                                                                                           \
-    static inline auto sdgrad_LAPACKE_##letter##getri(int order, int n, A... rest) {                                   \
+    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getri(int order, int n, A... rest) {                                   \
         return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
                                [&] { return scipy_LAPACKE_##letter##getri(order, n, rest...); });                      \
     }                                                                                                                  \
     template <typename... A>                                                                                           \
-    static inline auto sdgrad_LAPACKE_##letter##getrs(int order, char how, int n, int columns, A... rest) {            \
+    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getrs(int order, char how, int n, int columns, A... rest) {            \
         return sdgrad_solution(double(n) * n * columns, SDGRAD_SHARED_SYSTEM,                                          \
                                [&] { return scipy_LAPACKE_##letter##getrs(order, how, n, columns, rest...); });        \
     }                                                                                                                  \
     template <typename... A>                                                                                           \
-    static inline void sdgrad_cblas_##letter##trsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO part,                \
+    SDGRAD_ONCE static void sdgrad_cblas_##letter##trsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO part,                \
                                                    CBLAS_TRANSPOSE how, CBLAS_DIAG unit, int m, int n, A... rest) {    \
         const double rows = side == CblasLeft ? m : n, columns = side == CblasLeft ? n : m;                            \
         sdgrad_solution(rows * rows * columns, SDGRAD_SHARED_SYSTEM,                                                   \

@@ -43,7 +43,7 @@ namespace sdgrad
 
     // Elements to a place in memory that nobody reads soon.
     template <typename T>
-    inline void stream(T *to, const T *from, long count)
+    __attribute__((noinline)) inline void stream(T *to, const T *from, long count)
     {
         long k = 0;
 #if defined(__SSE2__)

@@ -1,8 +1,10 @@
 """The precompiled header: made ahead, made beside other work, and in forked processes."""
 
 import os
+import re
 import threading
 
+import dace
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from sdgrad import cli
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime.compile import precompiled_header
+from sdgrad.runtime.compile.cache import compile_sdfg
+from sdgrad.runtime.compile.compiler import DACE_INCLUDE
 from sdgrad.runtime.compile.file_lock import locked
 
 
@@ -127,3 +131,36 @@ def test_a_gradient_begins_it(monkeypatch):
 
     assert np.allclose(sdgrad.grad(square)(np.arange(3.0)), [0, 2, 4])
     assert begun
+
+
+def included(header) -> list[str]:
+    return re.findall(r'#include [<"](?:dace/)?([\w/]+\.h)[>"]', header.read_text())
+
+
+def test_it_holds_what_the_header_of_dace_includes():
+    """But for memory, which is our own, functions for environment variables, and what is for GPUs (``.cuh``)."""
+    parts = set(included(DACE_INCLUDE / "dace" / "dace.h"))
+    assert parts - set(included(precompiled_header.SOURCE)) == {"alloc.h", "os.h"}
+
+
+PARSE = """
+std::istringstream text("(1.5,-2) (broken");
+text >> y[0] >> y[1];
+std::ostringstream out;
+out << y[0] << text.fail();
+y[1] = double(std::string(out.str()).size());
+"""
+
+
+def test_a_tasklet_may_use_streams_and_strings():
+    """The header reads and writes complex numbers without them."""
+    sdfg = dace.SDFG("tasklet_with_streams")
+    sdfg.add_array("x", [2], dace.complex128)
+    state = sdfg.add_state()
+    tasklet = state.add_tasklet(
+        *("parse", {}, {"y"}, PARSE), language=dace.Language.CPP, code_global="#include <sstream>"
+    )
+    state.add_edge(tasklet, "y", state.add_write("x"), None, dace.Memlet("x[0:2]"))
+    x = np.zeros(2, complex)
+    compile_sdfg(sdfg)({"x": x})
+    np.testing.assert_array_equal(x, [1.5 - 2j, 9])
