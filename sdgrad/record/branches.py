@@ -13,11 +13,12 @@ from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.errors import ParseError
 from sdgrad.program.tree import Branch, Node
 from sdgrad.record.carried import Cell, is_number, is_value, leaves, rebuilt, same, structure
-from sdgrad.record.choices import Choice, ChoiceCell, called, options_of
+from sdgrad.record.choices import UNBOUND, Choice, ChoiceCell, called, options_of
 from sdgrad.record.outside import MISSING, held_outside
 from sdgrad.record.python_state import Content, Held, PythonState, put
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
+from sdgrad.record.settling import settle
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import Number, can_be_fixed
 
@@ -65,8 +66,7 @@ class RecordedBranch(Handler):
 
     def cannot_draw(self) -> None:
         """Refuse what an arm draws: only a run knows whether it does."""
-        if can_be_fixed(self.origin):
-            raise self.recorder.hints.fix(self.origin)
+        self._settle()
         raise ParseError(
             "random numbers, or what an iterator gives, are drawn in an arm of the condition in line "
             f"{self.where.line}, which only a run knows: draw them before"
@@ -104,8 +104,7 @@ class RecordedBranch(Handler):
         if len(ends) == 1:
             return ends[0]
         if held.grows and ends[0].keys() != ends[1].keys():
-            if can_be_fixed(self.origin):
-                raise self.recorder.hints.fix(self.origin)
+            self._settle()
             raise ParseError(
                 f"{held.path} has other entries, or another number of them, in each arm of the condition in line "
                 f"{self.where.line}, which only a run knows: let both arms add as many, or fill an array"
@@ -116,6 +115,14 @@ class RecordedBranch(Handler):
             found[key] = pair[0] if same(*pair) else self._both(held.told(key), pair)
         return found
 
+    def _settle(self) -> None:
+        """Start again so that the condition is known, if that can be."""
+        settle(self.recorder, self.origin)
+
+    def _unusable(self, name: str, told: str) -> Unusable:
+        """Return what stands for a name that cannot be used after the branch."""
+        return Unusable(f"{called(name)} {told} the condition in line {self.where.line}", self._settle)
+
     def _node(self) -> Branch:
         otherwise = ((None, tuple(self.blocks[1])),) if self.blocks[1] else ()
         return Branch(((self.condition, tuple(self.blocks[0])), *otherwise), self.where)
@@ -125,14 +132,21 @@ class RecordedBranch(Handler):
         given = [e for e in ends if not _is_unbound(e)]
         if len(given) < 2:
             if name != RESULT or not given:
-                return Unusable(f"'{name}' is bound in one arm only of the condition in line {self.where.line}")
+                return self._in_one_arm(name, ends)
             ends = [given[0] if _is_unbound(e) else e for e in ends]
             return self._cells(name, ends, [e is given[0] and k == ends.index(given[0]) for k, e in enumerate(ends)])
         return self._cells(name, ends, [True, True])
 
+    def _in_one_arm(self, name: str, ends: list[Any]) -> Any:
+        """Return what a name is that one arm only binds: a call raises if it reads it after the other one."""
+        ends = [UNBOUND if _is_unbound(e) else e for e in ends]
+        if not any(isinstance(e, (list, tuple, dict)) for e in ends) and options_of(*ends) is not None:
+            return self._choice(name, tuple(ends))
+        return self._unusable(name, "is bound in one arm only of")
+
     def _cells(self, name: str, ends: list[Any], written: list[bool]) -> Any:
         if structure(ends[0]) != structure(ends[1]):
-            return Unusable(f"{called(name)} has another form in each arm of the condition in line {self.where.line}")
+            return self._unusable(name, "has another form in each arm of")
         parts = [self._cell(name, pair, written) for pair in zip(*map(leaves, ends), strict=True)]
         return rebuilt(ends[0], iter(parts))
 
@@ -146,7 +160,7 @@ class RecordedBranch(Handler):
             origin = self.origin.union(*(p.origin for p in pair if isinstance(p, Number)))
             cell = Cell.of(self.recorder, pair, origin or ONLY_DATA, name)
         except ValueError as error:
-            return Unusable(f"{called(name)} has, depending on the condition in line {self.where.line}, the {error}")
+            return self._unusable(name, f"has the {error}, depending on")
         zero = np.zeros((), cell.value.dtype)[()]
         return self._put(cell, [v if own else zero for v, own in zip(pair, written, strict=True)])
 
@@ -157,10 +171,7 @@ class RecordedBranch(Handler):
         with contextlib.suppress(ValueError):  # of arrays that have different shapes
             if (options := options_of(*pair)) is not None:
                 return self._put(ChoiceCell.of(self.recorder, options, pair, name), pair)
-        return Unusable(
-            f"{called(name)} is {_told(pair[0])} or {_told(pair[1])}: that depends on the condition in line "
-            f"{self.where.line}"
-        )
+        return self._unusable(name, f"is {_told(pair[0])} or {_told(pair[1])}: that depends on")
 
     def _put(self, cell: Cell | ChoiceCell, ends: Sequence[Any]) -> Any:
         """Write what each arm leaves to memory, and return that."""

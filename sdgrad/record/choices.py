@@ -19,11 +19,14 @@ from sdgrad.convert.lowering import RESULT
 from sdgrad.record.carried import Cell, is_array, is_value, shape_of
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import FUNCTIONS
+from sdgrad.record.outside import MISSING
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import RULES, Number
 
+UNBOUND = MISSING
+"""The option that a name has no value."""
 KINDS = (str, bytes, type(None), enum.Enum, types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
 """What an option may be, beside a number."""
 
@@ -53,12 +56,27 @@ class Choice(Unusable):
         told = " or ".join(map(_told, options))
         super().__init__(f"{name} is {told}, which only a run knows: compare it with these, and use it in the arms")
         self.recorder, self.options, self.index, self.number = recorder, options, index, number
+        self.called = name
+
+    def bound(self, wrong: Callable[[Any], Exception | None] = lambda _: None) -> list[int]:
+        """Return the positions of the options that are values; the call raises where the name has none.
+
+        :param wrong: gives the error of a call for an option that cannot be used so.
+        """
+        unbound = UnboundLocalError(f"{self.called} has no value")
+        errors = [unbound if o is UNBOUND else None if o is VALUE else wrong(o) for o in self.options]
+        if all(errors):
+            raise errors[-1]  # type: ignore[misc]
+        for k, error in enumerate(errors):
+            if error is not None:
+                RULES.require(self.recorder, apply(np.logical_not, [self.is_option(k)]), error)
+        return [k for k, error in enumerate(errors) if error is None]
 
     def holds(self, test: Callable[[Any], Any]) -> Any:
         """Return whether a test of the object holds, which may be recorded where the object is the number."""
         found: Any = False
-        for k, option in enumerate(self.options):
-            here = test(self.number if option is VALUE else option)
+        for k in self.bound():
+            here = test(self.number if self.options[k] is VALUE else self.options[k])
             if not isinstance(here, (bool, np.bool_)) or here:
                 found = _either(found, _both(self.is_option(k), here))
         return found
@@ -73,9 +91,19 @@ class Choice(Unusable):
             return self.refuse()
         others = [o for o in self.options if o is not VALUE]
         if others:
-            error = TypeError(f"{' or '.join(map(_told, others))} is used as a number")
-            RULES.require(self.recorder, self.is_option(self.options.index(VALUE)), error)
+            RULES.require(self.recorder, self.is_option(self.options.index(VALUE)), self._no_number(others))
         return self.number
+
+    def _no_number(self, others: Sequence[Any]) -> Exception:
+        """Return the error of a call in which it is no number."""
+        if others == [UNBOUND]:
+            return UnboundLocalError(f"{self.called} has no value")
+        return TypeError(f"{' or '.join(map(_told, others))} is used as a number")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or VALUE not in self.options:
+            return super().__getattr__(name)
+        return getattr(self.as_number(), name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return getattr(ufunc, method)(*(plain(x) for x in inputs), **kwargs)
@@ -97,7 +125,7 @@ def _arithmetic(name: str) -> Callable:
 for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "matmul"):
     for _side in ("", "r"):
         setattr(Choice, f"__{_side}{_name}__", _arithmetic(f"__{_side}{_name}__"))
-for _name in ("neg", "pos", "abs", "lt", "le", "gt", "ge"):
+for _name in ("neg", "pos", "abs", "lt", "le", "gt", "ge", "getitem", "len", "iter"):
     setattr(Choice, f"__{_name}__", _arithmetic(f"__{_name}__"))
 
 
@@ -111,7 +139,7 @@ def options_of(*values: Any, known: Options = ()) -> Options | None:
     found: list[Any] = [*known]
     for value in values:
         own = value.options if isinstance(value, Choice) else (VALUE,) if is_value(value) else (value,)
-        if any(o is not VALUE and not isinstance(o, KINDS) for o in own):
+        if any(o is not VALUE and o is not UNBOUND and not isinstance(o, KINDS) for o in own):
             return None
         found += [o for o in own if not any(_is(o, f) for f in found)]
     return tuple(found)
@@ -134,16 +162,35 @@ def compared(compare: Callable[[Any, Any], Any], word: str, left: Any, right: An
     return compare(left, right)
 
 
-def each(choose: Callable, choice: Choice, use: Callable[[Any], Any], first: int = 0) -> Any:
+def each(
+    choose: Callable,
+    choice: Choice,
+    use: Callable[[Any], Any],
+    wrong: Callable[[Any], Exception | None] = lambda _: None,
+) -> Any:
     """Return what is done with the object that a choice is.
 
     :param choose: records a conditional expression.
+    :param wrong: gives the error of a call for an option that cannot be used so.
     """
-    option = choice.options[first]
-    own = partial(use, choice.number if option is VALUE else option)
-    if first == len(choice.options) - 1:
-        return own()
-    return choose(choice.is_option(first), own, partial(each, choose, choice, use, first + 1))
+
+    def at(first: int, *rest: int) -> Any:
+        option = choice.options[first]
+        own = partial(use, choice.number if option is VALUE else option)
+        return choose(choice.is_option(first), own, partial(at, *rest)) if rest else own()
+
+    return at(*choice.bound(wrong))
+
+
+def no_attribute(name: str) -> Callable[[Any], Exception | None]:
+    """Return what gives the error for an object without an attribute."""
+    told = "'{}' object has no attribute '{}'"
+    return lambda own: None if hasattr(own, name) else AttributeError(told.format(type(own).__name__, name))
+
+
+def not_callable(own: Any) -> Exception | None:
+    """Return the error for an object that is no function."""
+    return None if callable(own) else TypeError(f"'{type(own).__name__}' object is not callable")
 
 
 def truth(choice: Choice) -> Any:
@@ -281,4 +328,4 @@ def _both(a: Any, b: Any) -> Any:
 
 
 def _told(option: Any) -> str:
-    return getattr(option, "__name__", None) or repr(option)
+    return "nothing" if option is UNBOUND else getattr(option, "__name__", None) or repr(option)

@@ -34,8 +34,8 @@ from sdgrad.record.functions.table import (
     wrapped,
 )
 from sdgrad.record.indexing import expanded, view
-from sdgrad.record.restart import Restart
 from sdgrad.record.selected import Selected, applied, called
+from sdgrad.record.settling import settle
 from sdgrad.record.stores import accumulate
 from sdgrad.record.values import RULES, Array, Number, can_be_fixed
 
@@ -163,25 +163,33 @@ def _content(value: Any, what: str) -> Any:
             return value.known.flat[0]
         if value.storage.outside is not None:
             raise value.recorder.hints.fix(value.storage.origin)
-        raise _unless_frozen(value, what)
+        raise unreadable(value, what)
     if not isinstance(value, Number):
         return value
     if value.outer is not None:
         return _content(value.outer, what)
     if not can_be_fixed(value.origin):
-        raise _unless_frozen(value, what)
+        raise unreadable(value, what)
     raise value.recorder.hints.fix(value.origin)
 
 
-def _unless_frozen(value: Any, what: str) -> BaseException:
-    """Return the restart with the content of arrays from outside known; the error if it is known already."""
-    return Restart(value.recorder.hints) if value.recorder.freeze() else unreadable(value, what)
+INSTEAD = {
+    "an index of Python's": "lists, comprehensions and Python's functions need its value. In a 'for' "
+    "loop, fill an array, or add up",
+    "a key": "dicts and sets need its value. Use an array, and the number as its index",
+    "the truth value": "what cannot be an 'if' with both arms recorded needs its value: the 'if' of a comprehension, "
+    "a list that grows. Use np.where, or multiply by the condition",
+    "an array of NumPy's own": "functions without a rule, and libraries in C, need it. See sdgrad.pure_callback",
+}
+"""What to write where Python needs a value."""
 
 
 def unreadable(value: Any, what: str) -> Exception:
-    """Return the error for content that only a run knows."""
+    """Return the error for content that only a run knows; start again instead where it can be known."""
+    settle(value.recorder, value.storage.origin if isinstance(value, Array) else value.origin)
     told = "an array" if isinstance(value, Array) else "a number"
-    return ParseError(f"{what} of {told} that only a run of the program knows")
+    more = f": {INSTEAD[what]}" if what in INSTEAD else ""
+    return ParseError(f"{what} of {told} that only a run of the program knows{more}")
 
 
 def text(value: Any, how: str) -> str:

@@ -102,6 +102,9 @@ def origin(*values: Any) -> Origin:
     )
 
 
+WHOLE = np.dtype(np.int64)
+
+
 def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     """Return a universal function of recorded values, numbers and arrays of known content."""
     if (found := _symbolic(ufunc, operands)) is not None:
@@ -123,7 +126,19 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
         found.storage.recipe = (ufunc, *map(_recipe, operands))
     elif isinstance(found, Number) and found.dtype.kind == "b":
         found.condition = _condition(ufunc, operands)
+    elif isinstance(found, Number) and ufunc in (np.add, np.subtract) and found.dtype == WHOLE:
+        found.moved = _moved(ufunc, *operands)
     return found
+
+
+def _moved(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Number, int] | None:
+    """Return the integer that a sum adds a known one to, and that one; None for other sums."""
+    if ufunc is np.add and isinstance(b, Number):
+        a, b = b, a
+    if type(b) is not int or not isinstance(a, Number) or a.dtype != WHOLE:
+        return None
+    base, by = a.moved or (a, 0)
+    return base, by + (b if ufunc is np.add else -b)
 
 
 def _condition(ufunc: np.ufunc, operands: Sequence[Any]) -> ast.expr | None:

@@ -107,6 +107,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
         raise
     finally:
         stack.pop()
+        recorder.over = True
         over(operators)
     arrays = [n for n in (*own, *recorder.inputs) if n in recorder.containers]
     program = labelled(recorder, recorder.program([*arrays, *results]))
@@ -128,6 +129,12 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
         return recorder.symbolic(value, ONLY_DATA)
     if isinstance(value, np.ndarray) and not is_numeric(value):
         return value  # texts, say: Python's, and part of the signature
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biu":
+        if name in recorder.hints.fixed:
+            found = recorder.known(value.copy())
+            found.storage.readonly = f"'{name}' is written, and its content decides what is recorded: copy it first"
+            return found
+        recorder.hints.countable.add(name)
     if isinstance(value, np.ndarray):
         tensor = recorder.declare(name, value.shape, value.dtype, argument=True)
         return Array(recorder, Storage(name, None, recorder.blocks[0], None), tensor)

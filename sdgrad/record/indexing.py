@@ -14,6 +14,7 @@ from sdgrad.record.elements import Dim, Index
 from sdgrad.record.elementwise import compute, origin, prepared
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.settling import settle
 from sdgrad.record.slices import bounds
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number, is_positive, is_recorded
@@ -34,7 +35,7 @@ def item(array: Any, index: Any) -> Any:
             return content[tuple(parts)]
         own = array if array.known is None else _with_memory(array)
         positions = own_positions(own, parts)
-        return recorder.read(own.tensor, positions, array.storage.origin | origin(*positions))
+        return recorder.read(own.tensor, positions, array.storage.origin | array.placed | origin(*positions))
     return view(array, parts)
 
 
@@ -44,7 +45,8 @@ def view(array: Array, parts: Sequence[Any]) -> Array:
     if (content := array.known) is not None and not all(is_fixed(p) for p in parts):
         array, content = _with_memory(array), None
     tensor = array.tensor.moved(shape, place)
-    return Array(array.recorder, array.storage, tensor, None if content is None else content[_indices(parts)])
+    placed = array.placed | origin(*parts)
+    return Array(array.recorder, array.storage, tensor, None if content is None else content[_indices(parts)], placed)
 
 
 def readable(array: Any) -> None:
@@ -276,6 +278,7 @@ def _without_masks(part: Any) -> list[Any]:
     if content is None and isinstance(part, Array) and part.storage.outside is not None:
         raise part.recorder.hints.fix(part.storage.origin)
     if content is None:
+        settle(part.recorder, part.storage.origin)
         raise IndexError(
             "the number of elements that a mask selects is known only when the program runs; use np.where, or sum with "
             "where="

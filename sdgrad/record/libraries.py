@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import origin
 from sdgrad.record.functions.table import FUNCTIONS
 from sdgrad.record.reads import PLAIN
+from sdgrad.record.settling import settle
 
 LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
 
@@ -62,8 +65,13 @@ def is_library_function(function: Any) -> bool:
     return module.partition(".")[0] in LIBRARIES or isinstance(function, np.ufunc) or isinstance(owner, np.ufunc)
 
 
-def refused(function: Any) -> ParseError:
-    """Return the error for a function of a library without a rule."""
+def refused(recorder: Any, function: Any, given: Sequence[Any]) -> ParseError:
+    """Return the error for a function of a library without a rule.
+
+    :param given: recorded operands. Integers may be made known instead.
+    """
+    if all(x.dtype.kind in "biu" for x in given):
+        settle(recorder, origin(*given))
     name = getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))
     module = getattr(function, "__module__", "") or ""
     return ParseError(f"{module}.{name} has no derivative here: it is not among the functions that are recorded")

@@ -11,13 +11,12 @@ import dace
 import numpy as np
 from dace.symbolic import int_floor
 
-from sdgrad.convert.operators import Handler, Names, PythonFor, PythonWhile, State
-from sdgrad.errors import ParseError
+from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.program.naming import safe_symbol
 from sdgrad.program.tree import Load, Loop, Node, Value
 from sdgrad.record.branches import MISSING, unbound
 from sdgrad.record.carried import Cell, is_array, is_value, leaves, rebuilt, same, sample_of, shape_of, structure
-from sdgrad.record.choices import Choice, ChoiceCell, begun, handed_on
+from sdgrad.record.choices import UNBOUND, Choice, ChoiceCell, begun, handed_on
 from sdgrad.record.elementwise import common
 from sdgrad.record.growth import Growth
 from sdgrad.record.indexing import readable
@@ -28,11 +27,10 @@ from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing
 from sdgrad.record.slots import Slots
 from sdgrad.record.unusable import Unusable
-from sdgrad.record.values import DATA, Array, Number, can_be_fixed, is_recorded
+from sdgrad.record.values import DATA, Array, Number
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
-MOST_TRIPS = 10_000
 LEAST_TRIPS = 4  # from which on a loop may be recorded without its first trip
 
 
@@ -44,48 +42,6 @@ class Trips:
     stop: Any
     step: int
     item: Callable[[Any], Any]
-
-
-class WrittenOutFor(PythonFor):
-    """Let Python run a loop trip by trip."""
-
-    def __iter__(self) -> Iterator[None]:
-        for k, _ in enumerate(super().__iter__()):
-            _limit(k)
-            yield
-
-    def leave(self, state: State) -> None:
-        """Go on if only a run knows whether a flag is set: the body asks it first."""
-        self.stopped = any(not is_recorded(v) and v for v in (state.get(f) for f in self.flags))
-
-
-class WrittenOutWhile(PythonWhile):
-    """Let Python run a ``while`` trip by trip."""
-
-    def __iter__(self) -> Iterator[None]:
-        for k, _ in enumerate(super().__iter__()):
-            _limit(k)
-            yield
-
-    def leave(self, state: State) -> None:
-        flags = [v for v in (state.get(f) for f in self.flags) if is_recorded(v)]
-        origin = frozenset().union(*(v.origin for v in flags if isinstance(v, Number)))
-        if can_be_fixed(origin):
-            raise flags[0].recorder.hints.fix(origin)
-        if flags:
-            raise ParseError(
-                "this loop has to be written out, and only a run knows when it stops: its body changes lists or other "
-                "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
-            )
-        super().leave(state)
-
-
-def _limit(trips: int) -> None:
-    if trips >= MOST_TRIPS:
-        raise ParseError(
-            f"this loop has to be written out, and has more than {MOST_TRIPS} trips: its body changes lists or other "
-            "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
-        )
 
 
 class Unbound(Unusable):
@@ -159,7 +115,8 @@ class RecordedLoop(Handler):
         """Return what a name is at the beginning of a trip: its memory, if trips hand it on."""
         if name in self.flags:
             return False  # or this trip would not be
-        if value is MISSING or (self.site, name) in self.recorder.hints.constant:
+        hints, place = self.recorder.hints, (self.site, (name, 0))
+        if value is MISSING and place not in hints.options or (self.site, name) in hints.constant:
             return value
         cells = [self._cell((name, k), leaf) for k, leaf in enumerate(leaves(value))]
         self.cells[name] = cells
@@ -244,6 +201,8 @@ class RecordedLoop(Handler):
             self.recorder.hints.constant.discard((self.site, name))
             raise self.written_out()
         parts = list(leaves(value))
+        if len(parts) == 1 and isinstance(parts[0], Choice):
+            handed_on(self.recorder.hints, (self.site, (name, 0)), None, UNBOUND, parts[0])
         if name not in self.later:
             return []
         if not all(map(is_value, parts)):

@@ -26,7 +26,7 @@ from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.carried import leaves
 from sdgrad.record.checks import fail, require
-from sdgrad.record.choices import Choice, compared, each, plain
+from sdgrad.record.choices import Choice, compared, each, no_attribute, not_callable, plain
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.joining import by_subscript
@@ -56,7 +56,7 @@ from sdgrad.record.libraries import (
     method_of,
     refused,
 )
-from sdgrad.record.loops import RecordedFor, WrittenOutFor, WrittenOutWhile
+from sdgrad.record.loops import RecordedFor
 from sdgrad.record.nests import OfLeaves, positional
 from sdgrad.record.peeled import PeeledFor
 from sdgrad.record.python_state import KINDS
@@ -68,8 +68,9 @@ from sdgrad.record.stores import store
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
 from sdgrad.record.unusable import Unusable
-from sdgrad.record.values import RULES, Array, Number, can_be_fixed, is_recorded
+from sdgrad.record.values import RULES, Array, Number, is_recorded
 from sdgrad.record.while_loops import RecordedWhile
+from sdgrad.record.written_out import WrittenOutFor, WrittenOutWhile
 
 STANDARD = sysconfig.get_path("stdlib")
 ITERABLES = (Array, range, Range, Paired, Reversed)
@@ -151,7 +152,7 @@ class RecordingOperators(Operators):
 
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, Choice):
-            return each(self.choose, owner, lambda option: self.attribute(option, name))
+            return each(self.choose, owner, lambda option: self.attribute(option, name), no_attribute(name))
         owner = self.inner(owner)
         if type(owner) is list and name not in APPENDING:
             shown(owner)
@@ -179,7 +180,7 @@ class RecordingOperators(Operators):
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(function, Choice):
-            return each(self.choose, function, lambda option: self.call(option, *args, **kwargs))
+            return each(self.choose, function, lambda option: self.call(option, *args, **kwargs), not_callable)
         try:
             own = BUILTINS.get(function)
         except TypeError:  # without a hash
@@ -265,10 +266,7 @@ class RecordingOperators(Operators):
             if all_known([args, kwargs]):
                 return wrapped(function(*content(args), **content(kwargs)))
             given = [x for x in leaves([args, kwargs]) if is_recorded(x) and not all_known(x)]
-            origins = frozenset().union(*(x.origin for x in given if isinstance(x, Number)))
-            if can_be_fixed(origins) and not any(isinstance(x, Array) for x in given):
-                raise self.recorder.hints.fix(origins)
-            raise refused(function)
+            raise refused(self.recorder, function, given)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, dict) and args and isinstance(args[0], Choice):
             return each(self.choose, args[0], lambda option: self.call(function, option, *args[1:]))

@@ -68,6 +68,7 @@ class Recorder(Builder):
     versions: Counter[str] = field(default_factory=Counter)  # how often containers were written
     labels: dict[str, str] = field(default_factory=dict)  # names of variables, by container
     listed: dict[int, Any] = field(default_factory=dict)  # parts of arrays that lists have, by identity
+    over: bool = False  # what it recorded is a program by now, or is none
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 
     # -- places in the user's code
@@ -238,6 +239,8 @@ class Recorder(Builder):
         """Return an integer as an expression over symbols; one that only a run knows is assigned to a new one."""
         if number.expr is not None:
             return number.expr
+        if number.moved is not None:
+            return self.symbol(number.moved[0], stem) + number.moved[1]
         if number.assigned is not None and any(b is number.assigned[1] for b in self.blocks):
             return sym(number.assigned[0])
         if (known := self.assigned.get(number.loaded)) is not None and known.holds(self):
@@ -276,7 +279,7 @@ class Recorder(Builder):
         """Return an array of known content."""
         site = self.site()
         count = self.sites[site] = self.sites.get(site, -1) + 1
-        storage = Storage(self.names.fresh("a"), content, self.blocks[-1], (site, count))
+        storage = Storage(self.names.fresh("a"), content, self.blocks[-1], (site, count), constant=True)
         tensor = Tensor(self, storage.name, content.shape, np.dtype(content.dtype.str))
         found = Array(self, storage, tensor, content)
         if storage.site in self.hints.materialized:
@@ -332,13 +335,6 @@ class Recorder(Builder):
             found = Array(self, storage, tensor)
         self.outer[id(array)] = (array, found)
         return found
-
-    def freeze(self) -> bool:
-        """Ask for the content of all arrays from outside; False if it is known already."""
-        arrays = {k for k, (v, _) in self.outer.items() if isinstance(v, np.ndarray)}
-        new = arrays - self.hints.frozen
-        self.hints.frozen |= new
-        return bool(new)
 
     def adopt(self, value: Any) -> Any:
         """Return a value of the recording around this one as an input."""

@@ -69,6 +69,7 @@ class Hints:
     :param peeled: loops whose first trip Python runs: it begins with something else than the others.
     :param options: objects that a name is in a trip of a loop, by site and position: which one, only a run knows. With
         a number or an array like the one that it may be.
+    :param countable: arguments that are arrays of integers.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -80,6 +81,7 @@ class Hints:
     frozen: set[int] = field(default_factory=set)
     shared: set[Any] = field(default_factory=set)
     stale: set[Any] = field(default_factory=set)
+    countable: set[str] = field(default_factory=set)
     options: dict[Any, tuple[tuple[Any, ...], Any]] = field(default_factory=dict)
     slots: dict[Any, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     places: dict[Any, Any] = field(default_factory=dict)

@@ -13,8 +13,10 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import bounds
-from sdgrad.record.functions.table import FUNCTIONS, array
+from sdgrad.record.functions.table import FUNCTIONS, active, array
 from sdgrad.record.indexing import view
+from sdgrad.record.recorder import ONLY_DATA
+from sdgrad.record.settling import settle
 from sdgrad.record.values import RULES, Array, Recorded, is_recorded
 
 ADDED = {np.sum, np.prod, np.mean, np.var, np.std, np.any, np.all}
@@ -80,11 +82,12 @@ class Selected(Recorded):
             return lambda dtype: Selected(self.full.astype(dtype), self.mask)
         if name in ("real", "imag"):
             return Selected(getattr(self.full, name), self.mask)
-        raise unknown(f"'.{name}'")
+        raise unknown("an index" if name in Array.__slots__ else f"'.{name}'")
 
 
 def unknown(what: str) -> ParseError:
-    """Return the error for what needs the number of selected elements."""
+    """Return the error for what needs the number of selected elements; start again if masks can be known instead."""
+    settle(active(), ONLY_DATA)
     return ParseError(
         f"{what} of the elements that a mask selects: how many there are is known when the program runs. Element-wise "
         "functions, sums and other reductions of them, and writes under the same mask are recorded; else write "

@@ -13,7 +13,7 @@ from sdgrad.record.elements import Dim, dim
 from sdgrad.record.elementwise import origin
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.values import DATA, RULES, Number, Origin, is_positive
+from sdgrad.record.values import DATA, KNOWN, RULES, Number, Origin, is_positive
 from sdgrad.symbolic.expr import sym, to_ast
 
 ZERO = sympy.Integer(0)
@@ -30,7 +30,10 @@ def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]
     defaults = (ZERO, extent) if step > 0 else (extent - 1, sympy.Integer(-1))
     start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
     limits = (ZERO, extent) if step > 0 else (sympy.Integer(-1), extent - 1)
-    inside = (_inside(recorder, n, end, limits, extent) for n, end in zip(given, (start, stop), strict=True))
+    before = len(recorder.checks[1]) if recorder.checks else 0
+    inside = [_inside(recorder, n, end, limits, extent) for n, end in zip(given, (start, stop), strict=True)]
+    if recorder.checks and len(recorder.checks[1]) > before:
+        inside = _kept_inside(recorder, *inside, limits, step)
     start, stop = (_named(recorder, end) for end in inside)
     count = stop - start if step == 1 else int_floor(stop - start + step - (1 if step > 0 else -1), step)
     return dim(start), _count(recorder, count, origin(*given), extent), step
@@ -70,6 +73,17 @@ def _inside(recorder: Recorder, value: Any, bound: Any, limits: tuple[Any, Any],
     return bound
 
 
+def _kept_inside(recorder: Recorder, start: Any, stop: Any, limits: tuple[Any, Any], step: int) -> list[Any]:
+    """Return bounds that lie in the array in a call, too, whose check fails: it goes on to its end before it raises."""
+    least, most = limits
+    width = sympy.expand(stop - start)
+    if step == 1 and width.is_Integer and sympy.expand(most - width).is_nonnegative and width >= 0:
+        start = _named(recorder, sympy.Max(least, sympy.Min(start, most - width)))
+        return [start, start + width]
+    start, stop = (sympy.Max(least, sympy.Min(end, most)) for end in (start, stop))
+    return [start, sympy.Max(start, stop) if step > 0 else sympy.Min(start, stop)]
+
+
 def _named(recorder: Recorder, bound: Any) -> Any:
     """Return a symbol for a bound that is a maximum or a minimum: what is done with the slice is affine in it."""
     bound = sympy.sympify(bound)
@@ -97,4 +111,4 @@ def _count(recorder: Recorder, count: Any, came: Origin, extent: Dim) -> Dim:
 
 def _came_from(came: Origin) -> set[str]:
     """Return the kinds of what decides a number: loops, arguments, data."""
-    return {o if o == DATA else o[0] for o in came}
+    return {o if o in (DATA, KNOWN) else o[0] for o in came}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sdgrad.errors import UnboundVariable
@@ -10,19 +11,22 @@ from sdgrad.errors import UnboundVariable
 class Unusable:
     """Stand for a name without a value that can be used: every use says why.
 
+    :param settle: starts the recording again so that there may be a value.
     :cvar numeric: it may be a number, as which it is used.
     """
 
     numeric = False
 
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
+    def __init__(self, reason: str, settle: Callable[[], None] | None = None) -> None:
+        self._reason, self._settle = reason, settle
 
     def __repr__(self) -> str:
         return f"<no value: {self._reason}>"
 
     def refuse(self) -> Any:
-        """Raise the error that says why there is no value."""
+        """Raise the error that says why there is no value, unless there is one if more is known beforehand."""
+        if self._settle is not None:
+            self._settle()
         raise UnboundVariable(self._reason)
 
     def as_number(self) -> Any:
@@ -30,7 +34,7 @@ class Unusable:
         return self.refuse()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_reason":
+        if name.startswith("__") or name in ("_reason", "_settle"):
             raise AttributeError(name)
         return self.refuse()
 

@@ -22,6 +22,9 @@ from sdgrad.record.tensors import Tensor
 DATA = "data"
 """The origin of what depends on the content of arrays, and so has no value while it is recorded."""
 
+KNOWN = "known"
+"""The origin of what depends on the content of arrays that is known, where only a run knows the position."""
+
 Origin = frozenset[Any]
 
 
@@ -48,6 +51,7 @@ class Storage:
     version: int = 0  # how often it was written
     recipe: Any = None  # how a mask was computed: equal for masks that are equal
     outside: np.ndarray | None = None
+    constant: bool = False  # its content was known when it was made
 
     def share(self, other: Storage) -> None:
         """Note that Python may have one array where this is a copy of another one, or the other way round."""
@@ -72,7 +76,9 @@ class Storage:
     @property
     def origin(self) -> Origin:
         """Return what decides the content: an array from outside can be read beforehand."""
-        return frozenset({DATA}) if self.outside is None else frozenset({("outside", id(self.outside))})
+        if self.outside is not None:
+            return frozenset({("outside", id(self.outside))})
+        return frozenset({KNOWN if self.constant else DATA})
 
 
 class Rules:
@@ -144,7 +150,7 @@ class Recorded:
         return RULES.text(self, "")
 
     def __repr__(self) -> str:
-        return RULES.shown(self)
+        return str(RULES.shown(self))
 
 
 class Number(Recorded):
@@ -162,6 +168,7 @@ class Number(Recorded):
         "expr",
         "label",
         "loaded",
+        "moved",
         "name",
         "origin",
         "outer",
@@ -190,6 +197,7 @@ class Number(Recorded):
         self.label: str | None = None  # the variable that it is bound to
         self.assigned: tuple[str, list] | None = None  # the symbol it was assigned to, and the block that has that
         self.condition: ast.expr | None = None  # what it tests of symbols
+        self.moved: tuple[Number, int] | None = None  # the integer that it is the sum of, with a known one
         self.outer: Number | None = None  # what it is in the recording around this one
 
     def __getattr__(self, name: str) -> Any:
@@ -204,12 +212,20 @@ class Array(Recorded):
 
     :param tensor: how elements are addressed.
     :param view: the same view of the content, while that is known.
+    :param placed: what decides which part of the memory it is a view of.
     """
 
-    __slots__ = ("__weakref__", "recorder", "storage", "tensor", "view")
+    __slots__ = ("__weakref__", "placed", "recorder", "storage", "tensor", "view")
 
-    def __init__(self, recorder: Any, storage: Storage, tensor: Tensor, view: np.ndarray | None = None) -> None:
-        self.recorder, self.storage, self.tensor, self.view = recorder, storage, tensor, view
+    def __init__(
+        self,
+        recorder: Any,
+        storage: Storage,
+        tensor: Tensor,
+        view: np.ndarray | None = None,
+        placed: Origin = frozenset(),
+    ) -> None:
+        self.recorder, self.storage, self.tensor, self.view, self.placed = recorder, storage, tensor, view, placed
 
     @property
     def known(self) -> np.ndarray | None:
@@ -270,7 +286,7 @@ def holds_recorded(value: Any) -> bool:
 
 def can_be_fixed(origin: Origin) -> bool:
     """True if what a number came from can be known beforehand: arguments and trips of loops, and no data."""
-    return bool(origin) and DATA not in origin
+    return bool(origin) and not origin & {DATA, KNOWN}
 
 
 def is_known(value: Any) -> bool:

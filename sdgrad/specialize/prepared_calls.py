@@ -171,6 +171,8 @@ class PreparedCalls:
         own = form if form is not None else Form.of(leaves, {}, _is_leaf)
         assert own is not None  # leaves are no nests
         where = frozenset(order[n] for n in fixed if n in order)
+        if any(isinstance((*leaves, *defaults)[k], np.ndarray) for k in where):
+            return  # whose content decides: it is looked at by each call
         direct = recipe.prepared(own, order, leaves, defaults, where)
         if direct is None:
             return

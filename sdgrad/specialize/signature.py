@@ -175,7 +175,10 @@ class Signature:
         fixed = fixed_arguments(f, arguments)
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
-        kinds = ((name, fixed.get(name, _key(value, open_ones.get(name)))) for name, value in arguments.items())
+        kinds = (
+            (name, _content(fixed[name]) if name in fixed else _key(value, open_ones.get(name)))
+            for name, value in arguments.items()
+        )
         fits = tuple(p.holds(arguments) for own in _identities(f) for p in _fits.get(own, {}).values())
         return (config.blas, config.without, config.machine, device(), resident, own, fits, *kinds)
 
@@ -348,6 +351,12 @@ def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapp
     """Return the arguments whose values the program is for."""
     names = {n for own in _identities(f) for n in _fixed.get(own, ())}
     return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
+
+
+def _content(value: Any) -> Hashable:
+    """Return the value of an argument that the program is for, which may be an array of integers."""
+    array = as_array(value)
+    return (array.dtype.str, array.shape, array.tobytes()) if isinstance(array, np.ndarray) else value
 
 
 def _key(value: Any, shape: Hashable = None) -> Any:

@@ -290,3 +290,40 @@ def an_array_that_is_written_later(x):
 def test_an_array_that_is_written_later():
     with pytest.raises(sdgrad.SdgradError, match=r"copy\(\)"):
         sdgrad.grad(an_array_that_is_written_later)(POINTS[0])
+
+
+@program
+def attributes_of_what_may_be_none(x):
+    best = None
+    for k in range(4):
+        if x[k] > 0.25 and (best is None or x[k] > best.max()):
+            best = x[k] * np.arange(len(x))
+    return best.sum() * best.T[0] + best[1]
+
+
+def used_where_it_may_be_none(x):
+    best, f = None, None
+    for k in range(len(x)):
+        if x[k] > 1.0:
+            best, f = x * x[k], np.sin
+    return best, f
+
+
+@pytest.mark.parametrize(
+    ("use", "error"),
+    [
+        (lambda best, f: best.sum(), "'NoneType' object has no attribute 'sum'"),
+        (lambda best, f: best[0], "None is used as a number"),
+        (lambda best, f: f(1.0 * best[0]), "None is used as a number|'NoneType' object is not callable"),
+    ],
+    ids=["attribute", "item", "call"],
+)
+def test_none_is_used_as_something_else(use, error):
+    def f(x):
+        return use(*used_where_it_may_be_none(x))
+
+    both = sdgrad.value_and_grad(f)
+    value, _ = both(POINTS[0])
+    np.testing.assert_allclose(value, f(POINTS[0]), rtol=1e-12)
+    with pytest.raises((TypeError, AttributeError), match=error):
+        both(np.zeros(5))

@@ -359,8 +359,8 @@ def test_refused(f, words):
 
 def one_arm(x):
     if x[0] > 0:
-        y = x[1]
-    return y
+        y = [x[1], x[2]]
+    return y[0]
 
 
 def an_alias_in_an_arm(x):

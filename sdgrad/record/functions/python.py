@@ -6,7 +6,7 @@ import builtins
 import functools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from sdgrad.record.functions.table import active, array, operand, rule
 from sdgrad.record.growth import as_one
 from sdgrad.record.templates import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
 from sdgrad.record.unusable import Unusable
-from sdgrad.record.values import Array, holds_recorded, is_recorded
+from sdgrad.record.values import RULES, Array, Number, can_be_fixed, holds_recorded, is_recorded
 
 WHOLE, REAL = np.dtype(np.int64), np.dtype(np.float64)
 
@@ -235,6 +235,32 @@ for _table, _dtype in ((MATH, REAL), (MATH_TO_INTEGER, WHOLE), (MATH_TO_BOOLEAN,
 def log(x: Any, *base: Any) -> Any:
     found = apply(np.log, [operand(x)])
     return apply(np.true_divide, [found, apply(np.log, [operand(base[0])])]) if base else found
+
+
+@rule(math.factorial)
+def factorial(n: Any, /) -> Any:
+    """Return a factorial: a real number, rounded to an integer, where only a run knows the integer."""
+    return _of_integers(math.factorial, "tgamma({0} + 1)", n)
+
+
+@rule(math.comb)
+def comb(n: Any, k: Any, /) -> Any:
+    """Return a number of subsets, likewise."""
+    text = "tgamma({0} + 1) / tgamma({1} + 1) / tgamma({0} - {1} + 1) if {0} >= {1} else 0"
+    return _of_integers(math.comb, text, n, k)
+
+
+def _of_integers(function: Callable, text: str, *numbers: Any) -> Any:
+    """Return Python's integer where the operands can be known, else a real number rounded to an integer."""
+    given = [v.item() if isinstance(v, Array) else v for v in numbers]
+    if any(isinstance(v, Number) and v.dtype.kind == "f" for v in given):
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    if all(not isinstance(v, Number) or can_be_fixed(v.origin) for v in given):
+        return function(*(v.__index__() for v in given))
+    for value in (v for v in given if isinstance(v, Number)):
+        error = ValueError(f"{function.__name__}() of a negative integer")
+        RULES.require(active(), apply(np.greater_equal, [value, 0]), error)
+    return np.rint(compute(text, given, [REAL] * len(given), REAL, True))
 
 
 @rule(math.hypot)

@@ -1,0 +1,35 @@
+"""Start a recording again so that what decides something is known: the last means before a refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdgrad.record.restart import Restart
+from sdgrad.record.values import DATA, KNOWN, Origin
+
+
+def settle(recorder: Any, origin: Origin) -> None:
+    """Start again where what something depends on can be known: arguments, trips of loops, arrays of integers.
+
+    The content of an array of integers is part of what the program is made for then: a mesh, a graph, labels.
+
+    :raises Restart: it can.
+    """
+    if recorder.over:
+        return
+    if DATA not in origin and (rest := origin - {KNOWN}):
+        raise recorder.hints.fix(rest)
+    if freeze(recorder):
+        raise Restart(recorder.hints)
+
+
+def freeze(recorder: Any) -> bool:
+    """Ask for the content of all arrays from outside, and of arguments that hold integers; False if it is known."""
+    hints = recorder.hints
+    arrays = {k for k, (v, _) in recorder.outer.items() if isinstance(v, np.ndarray)}
+    new = arrays - hints.frozen, hints.countable - hints.fixed
+    hints.frozen |= new[0]
+    hints.fixed |= new[1]
+    return any(new)

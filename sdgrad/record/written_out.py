@@ -1,0 +1,53 @@
+"""Let Python run loops that cannot be recorded, trip by trip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sdgrad.convert.operators import PythonFor, PythonWhile, State
+from sdgrad.errors import ParseError
+from sdgrad.record.values import Number, can_be_fixed, is_recorded
+
+MOST_TRIPS = 10_000
+
+
+class WrittenOutFor(PythonFor):
+    """Let Python run a loop trip by trip."""
+
+    def __iter__(self) -> Iterator[None]:
+        for k, _ in enumerate(super().__iter__()):
+            _limit(k)
+            yield
+
+    def leave(self, state: State) -> None:
+        """Go on if only a run knows whether a flag is set: the body asks it first."""
+        self.stopped = any(not is_recorded(v) and v for v in (state.get(f) for f in self.flags))
+
+
+class WrittenOutWhile(PythonWhile):
+    """Let Python run a ``while`` trip by trip."""
+
+    def __iter__(self) -> Iterator[None]:
+        for k, _ in enumerate(super().__iter__()):
+            _limit(k)
+            yield
+
+    def leave(self, state: State) -> None:
+        flags = [v for v in (state.get(f) for f in self.flags) if is_recorded(v)]
+        origin = frozenset().union(*(v.origin for v in flags if isinstance(v, Number)))
+        if can_be_fixed(origin):
+            raise flags[0].recorder.hints.fix(origin)
+        if flags:
+            raise ParseError(
+                "this loop has to be written out, and only a run knows when it stops: its body changes lists or other "
+                "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
+            )
+        super().leave(state)
+
+
+def _limit(trips: int) -> None:
+    if trips >= MOST_TRIPS:
+        raise ParseError(
+            f"this loop has to be written out, and has more than {MOST_TRIPS} trips: its body changes lists or other "
+            "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
+        )
