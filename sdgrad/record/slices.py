@@ -33,7 +33,7 @@ def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]
     before = len(recorder.checks[1]) if recorder.checks else 0
     inside = [_inside(recorder, n, end, limits, extent) for n, end in zip(given, (start, stop), strict=True)]
     if recorder.checks and len(recorder.checks[1]) > before:
-        inside = _kept_inside(recorder, *inside, limits, step)
+        inside = _kept_inside(recorder, inside[0], inside[1], limits, step)
     start, stop = (_named(recorder, end) for end in inside)
     count = stop - start if step == 1 else int_floor(stop - start + step - (1 if step > 0 else -1), step)
     return dim(start), _count(recorder, count, origin(*given), extent), step
