@@ -23,7 +23,7 @@ from sdgrad.record.outside import MISSING
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.unusable import Unusable
-from sdgrad.record.values import RULES, Number
+from sdgrad.record.values import RULES, Number, is_recorded
 
 UNBOUND = MISSING
 """The option that a name has no value."""
@@ -50,13 +50,12 @@ class Choice(Unusable):
     :param number: the number, or the array, if one of the options is one.
     """
 
-    numeric = True
-
     def __init__(self, recorder: Recorder, name: str, options: Options, index: Number, number: Any) -> None:
         told = " or ".join(map(_told, options))
         super().__init__(f"{name} is {told}, which only a run knows: compare it with these, and use it in the arms")
         self.recorder, self.options, self.index, self.number = recorder, options, index, number
         self.called = name
+        self.numeric = VALUE in options
 
     def bound(self, wrong: Callable[[Any], Exception | None] = lambda _: None) -> list[int]:
         """Return the positions of the options that are values; the call raises where the name has none.
@@ -75,7 +74,9 @@ class Choice(Unusable):
     def holds(self, test: Callable[[Any], Any]) -> Any:
         """Return whether a test of the object holds, which may be recorded where the object is the number."""
         found: Any = False
-        for k in self.bound():
+        if len(places := self.bound()) == 1:
+            return test(self.number if self.options[places[0]] is VALUE else self.options[places[0]])
+        for k in places:
             here = test(self.number if self.options[k] is VALUE else self.options[k])
             if not isinstance(here, (bool, np.bool_)) or here:
                 found = _either(found, _both(self.is_option(k), here))
@@ -132,6 +133,14 @@ for _name in ("neg", "pos", "abs", "lt", "le", "gt", "ge", "getitem", "len", "it
 def plain(value: Any) -> Any:
     """Return the number that a choice is; other values as they are."""
     return value.as_number() if isinstance(value, Choice) else value
+
+
+def read(value: Any) -> Any:
+    """Return what a name is that is read: the call raises if it has no value."""
+    if isinstance(value, Choice) and len(value.options) == 2 and UNBOUND in value.options:
+        place = value.bound()[0]
+        return value.number if value.options[place] is VALUE else value.options[place]
+    return value
 
 
 def options_of(*values: Any, known: Options = ()) -> Options | None:
@@ -293,6 +302,14 @@ def handed_on(hints: Hints, place: Any, cell: Any, old: Any, value: Any) -> list
         hints.options[place] = options, like
         raise Restart(hints)
     return [] if isinstance(value, Choice) and value.index is cell.index.value else cell.parts(value)
+
+
+def if_bound(recorder: Recorder, name: str, bound: Any, value: Any) -> Any:
+    """Return a number, or an array, that a name is if something holds; else the name has no value."""
+    if not is_recorded(bound):
+        return value if bound else Unusable(f"'{name}' has no value")
+    which = FUNCTIONS[np.where](bound, np.int64(0), np.int64(1))
+    return Choice(recorder, called(name), (VALUE, UNBOUND), which, value)
 
 
 def payload(value: Any) -> Any:

@@ -16,8 +16,8 @@ from sdgrad.program.naming import safe_symbol
 from sdgrad.program.tree import Load, Loop, Node, Value
 from sdgrad.record.branches import MISSING, unbound
 from sdgrad.record.carried import Cell, is_array, is_value, leaves, rebuilt, same, sample_of, shape_of, structure
-from sdgrad.record.choices import UNBOUND, Choice, ChoiceCell, begun, handed_on
-from sdgrad.record.elementwise import common
+from sdgrad.record.choices import UNBOUND, Choice, ChoiceCell, begun, handed_on, if_bound
+from sdgrad.record.elementwise import apply, common
 from sdgrad.record.growth import Growth
 from sdgrad.record.indexing import readable
 from sdgrad.record.outside import held_outside
@@ -77,6 +77,8 @@ class RecordedLoop(Handler):
         recorder.loops.add(self.symbol)
         self.origin = frozenset({("loop", self.site)})
         self.stops: list[Cell] = []
+        self.lasting: set[str] = set()  # names without a value before the loop: each keeps that of the last trip
+        self.ran: Any = True  # whether there was a trip, which only a run may know
 
     def written_out(self) -> Restart:
         """Return the restart after which Python runs the loop."""
@@ -213,6 +215,7 @@ class RecordedLoop(Handler):
             origin = self.origin | (part.origin if isinstance(part, Number) else frozenset())
             made.append(Cell.of(self.recorder, [part], origin, name))
         self.cells[name] = list(made)
+        self.lasting.add(name)
         return list(zip(made, parts, strict=True))
 
     def _update(self, name: str, k: int, cell: Cell | ChoiceCell | None, value: Any) -> list[tuple[Cell, Any]]:
@@ -300,6 +303,8 @@ class RecordedLoop(Handler):
             return unbound(name, self.before[name])
         like = self.before[name] if self.before[name] is not MISSING else end
         parts = [c.value if c else v for c, v in zip(cells, leaves(like), strict=True)]
+        if name in self.lasting and self.ran is not True:
+            parts = [if_bound(self.recorder, name, self.ran, p) for p in parts]
         return rebuilt(like, iter(parts))
 
     def after(self, state: State) -> tuple:
@@ -356,3 +361,6 @@ class RecordedFor(RecordedLoop):
         going = self.going()
         start, stop, step = self.bounds
         self.recorder.append(Loop(self.symbol, start, stop, step, tuple(self.body), self.where, going))
+        if self.lasting and not self.runs:
+            ends = (self.trips.start, self.trips.stop)
+            self.ran = apply(np.less, ends if self.trips.step > 0 else ends[::-1])

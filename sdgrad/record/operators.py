@@ -26,7 +26,7 @@ from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.carried import leaves
 from sdgrad.record.checks import fail, require
-from sdgrad.record.choices import Choice, compared, each, no_attribute, not_callable, plain
+from sdgrad.record.choices import Choice, compared, each, no_attribute, not_callable, plain, read
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.joining import by_subscript
@@ -179,6 +179,7 @@ class RecordingOperators(Operators):
         return value
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = tuple(map(read, args)), {k: read(v) for k, v in kwargs.items()}
         if isinstance(function, Choice):
             return each(self.choose, function, lambda option: self.call(option, *args, **kwargs), not_callable)
         try:
@@ -333,7 +334,7 @@ class RecordingOperators(Operators):
         if isinstance(owner, np.ndarray):
             raise ParseError("an array that the function did not make is written: pass it as an argument")
         if isinstance(owner, Array):
-            RULES.store(owner, index, value)
+            RULES.store(owner, own(index), plain(value))
         else:
             shown(owner)
             owner[index] = value

@@ -18,6 +18,7 @@ import sympy
 
 from sdgrad.record.elements import Dim
 from sdgrad.record.tensors import Tensor
+from sdgrad.record.unusable import Unusable
 
 DATA = "data"
 """The origin of what depends on the content of arrays, and so has no value while it is recorded."""
@@ -276,8 +277,8 @@ def is_recorded(value: Any) -> TypeGuard[Number | Array]:
 
 
 def holds_recorded(value: Any) -> bool:
-    """True if a value, or a part of a nest, is recorded."""
-    if is_recorded(value):
+    """True if a value, or a part of a nest, is recorded, or stands for something that may be."""
+    if is_recorded(value) or isinstance(value, Unusable) and value.numeric:
         return True
     if isinstance(value, (list, tuple)):
         return any(map(holds_recorded, value))

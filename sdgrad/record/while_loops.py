@@ -35,6 +35,7 @@ class RecordedWhile(RecordedLoop):
         if not is_recorded(condition):
             if not condition or not self.flags:
                 raise self.written_out()
+            self.runs = True
             return True
         self.condition = Cell.of(self.recorder, [np.False_], self.origin, "going")
         self.condition.put(_as_bool(condition))
@@ -47,6 +48,10 @@ class RecordedWhile(RecordedLoop):
         self.recorder.blocks.pop()
         self.first()
         self.recorder.append(*self.tested)
+        if self.lasting and self.condition is not None:
+            first = Cell.of(self.recorder, [np.False_], self.origin, "ran")
+            first.put(self.condition.value)
+            self.ran = first.value
         also = self.going()
         body = tuple(self.body)
         if self.condition is None and also is None:

@@ -1,4 +1,6 @@
-"""Names that one arm of a branch binds: a call that reads one without a value raises UnboundLocalError."""
+"""Names that one arm of a branch binds, or a loop: a call that reads one without a value raises UnboundLocalError."""
+
+import math
 
 import numpy as np
 import pytest
@@ -81,6 +83,58 @@ def parts_of_one(x):
     return np.sum(found[:k])
 
 
+def bound_by_a_loop(x):
+    k = 0
+    while k < x[3] and k < 3:
+        number, array, position = x[k] * 1.0, x * x[k], k + 1
+        k += 1
+    return number, array, position
+
+
+@program
+def joined_and_put_into_containers(x):
+    t, u, _ = bound_by_a_loop(x)
+    pair, entries, rest = (t, x[1]), {"t": t, "u": [u, t]}, [t]
+    rest.append(2 * t)
+    s = np.array([t, 1.0]) @ np.stack([t, t]) + np.concatenate([u, x]).sum() + np.hstack([t, x]).sum()
+    return s + pair[0] * pair[1] + entries["u"][1] * entries["u"][0][2] + np.array(rest).sum() + np.full(3, t).sum()
+
+
+@program
+def functions_of_python(x):
+    k = 0
+    while k < x[3] and k < 3:
+        t, u = x[k] * 1.0, x * x[k]
+        k += 1
+    a, b, c, d = u
+    s = min(t, 2.0) + max(t, 0.1) + abs(t) + sum([t, t, 1.0]) + float(t) * 2 + int(t) * x[0] + round(t, 1) + t**2
+    s += (
+        math.sin(t)
+        + math.sqrt(t * t + 1)
+        + sum(v * w for v, w in zip(u, x, strict=True))
+        + sorted(u)[0]
+        + a * b * c * d
+    )
+    return (
+        s + len(u) * t + u.shape[0] * t + sum(i * v for i, v in enumerate(u)) + (t if isinstance(u, np.ndarray) else 0)
+    )
+
+
+@program
+def functions_of_numpy(x):
+    k = 0
+    while k < x[3] and k < 3:
+        t, u, j = x[k] * 1.0, x * x[k], k + 1
+        k += 1
+    y = x * 1.0
+    y[1] = t
+    y[j] += t
+    y[1:] *= t
+    s = x[j] * 2 + x[:j].sum() + np.where(t > 0, t, 0.0) + u @ u + np.dot(u, x) + np.outer(u, u).sum() + u.T.sum()
+    s += u[0] + u[-1] + u.copy().sum() + np.maximum(u, 0.1).sum() + np.exp(u).sum() + np.sum([t, t]) + y.sum()
+    return s + np.linalg.solve(np.diag(u) + 5 * np.eye(4), x).sum() + (t if t > 0 and x[1] > 0 else -t) + t // 0.3
+
+
 @pytest.mark.parametrize("f", program, ids=name_of)
 def test_program(f):
     check(f, *POINTS)
@@ -103,6 +157,35 @@ def after_a_use_as_a_text(x):
     if x[0] > 0:
         y = x[1]
     return y + 1.0
+
+
+def no_trip(x, n):
+    for i in range(n):
+        last = x[i] * 2.0
+    return last
+
+
+def test_a_loop_without_a_trip():
+    x, both = POINTS[0], sdgrad.value_and_grad(no_trip, "x")
+    for n in (3, 1):
+        value, gradient = both(x, n)
+        assert value == no_trip(x, n) and gradient[n - 1] == 2.0 and np.count_nonzero(gradient) == 1
+    with pytest.raises(UnboundLocalError, match="'last' has no value"):
+        both(x, 0)
+    with pytest.raises(UnboundLocalError, match="has no value"):
+        sdgrad.grad(functions_of_python)(-np.ones(4))
+
+
+def test_a_loop_without_a_trip_whose_name_is_not_read():
+    def f(x, n):
+        found = False
+        for i in range(n):
+            last, found = x[i] * 2.0, True
+        return last**2 if found else x[0]
+
+    gradient = sdgrad.grad(f, "x")
+    np.testing.assert_array_equal(gradient(POINTS[0], 0), [1, 0, 0, 0])
+    np.testing.assert_allclose(gradient(POINTS[0], 2), [0, 8 * POINTS[0][1], 0, 0])
 
 
 @pytest.mark.parametrize(

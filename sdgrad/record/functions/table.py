@@ -123,6 +123,8 @@ def own(value: Any) -> Any:
         if all(a is b for a, b in zip(parts, value, strict=True)):
             return value
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, slice):
+        return slice(own(value.start), own(value.stop), own(value.step))
     return value.as_number() if isinstance(value, Unusable) and value.numeric else value
 
 
