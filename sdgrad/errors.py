@@ -40,8 +40,9 @@ class NameNotFound(SdgradError, KeyError):
 
     def __init__(self, kind: str, name: str, candidates: Iterable[str]) -> None:
         known = sorted(candidates)
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        same = [k for k in known if k.lower() == name.lower()]
+        near = same or difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
         self.message = f"no {kind} named {name!r}{hint} Known: {', '.join(known) or 'none'}."
         super().__init__(self.message)
 

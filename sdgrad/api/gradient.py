@@ -282,6 +282,8 @@ class GradFunction(CalledInPrograms):
         """Return the name of the only output; raise an error unless it is a scalar."""
         outputs = signature.outputs
         name = name_of(self.f)
+        if not outputs:
+            raise NotScalarError(f"{name} returns nothing; grad needs one scalar: 'return' it")
         if len(outputs) != 1:
             raise NotScalarError(
                 f"{name} has {len(outputs)} outputs; grad needs one scalar. Use sdgrad.vjp, which takes a "

@@ -13,7 +13,7 @@ from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.errors import ParseError
 from sdgrad.program.tree import Branch, Node
 from sdgrad.record.carried import Cell, is_number, is_value, leaves, rebuilt, same, structure
-from sdgrad.record.choices import UNBOUND, Choice, ChoiceCell, called, options_of
+from sdgrad.record.choices import UNBOUND, VALUE, Choice, ChoiceCell, called, options_of
 from sdgrad.record.outside import MISSING, held_outside
 from sdgrad.record.python_state import Content, Held, PythonState, put
 from sdgrad.record.recorder import ONLY_DATA, Recorder
@@ -166,11 +166,15 @@ class RecordedBranch(Handler):
 
     def _choice(self, name: str, pair: tuple) -> Any:
         """Return one of two objects of Python's, or what stands for something that cannot be used."""
+        options = options_of(*pair)
+        of_arguments = can_be_fixed(self.origin) and all(o[0] == "argument" for o in self.origin)
+        if of_arguments and not (options and {VALUE, UNBOUND}.issuperset(options)):
+            raise self.recorder.hints.fix(self.origin)  # another value makes another program, and no longer one
+        with contextlib.suppress(ValueError):  # of arrays that have different shapes
+            if options is not None:
+                return self._put(ChoiceCell.of(self.recorder, options, pair, name, settle=self._settle), pair)
         if can_be_fixed(self.origin):
             raise self.recorder.hints.fix(self.origin)
-        with contextlib.suppress(ValueError):  # of arrays that have different shapes
-            if (options := options_of(*pair)) is not None:
-                return self._put(ChoiceCell.of(self.recorder, options, pair, name), pair)
         return self._unusable(name, f"is {_told(pair[0])} or {_told(pair[1])}: that depends on")
 
     def _put(self, cell: Cell | ChoiceCell, ends: Sequence[Any]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import enum
 import re
 from collections.abc import Iterator, Sequence
@@ -33,14 +35,24 @@ def is_value(value: Any) -> bool:
     return is_number(value) or is_array(value)
 
 
+def fields_of(value: Any) -> dict[str, Any] | None:
+    """Return the fields of an object of a frozen dataclass, which is a nest; None for others."""
+    params = getattr(type(value), "__dataclass_params__", None)
+    if params is None or not params.frozen:
+        return None
+    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
+
+
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield what a nest of lists, tuples and dicts holds, in order."""
+    """Yield what a nest of lists, tuples, dicts and frozen dataclasses holds, in order."""
     if isinstance(value, (list, tuple)):
         for part in value:
             yield from leaves(part)
     elif isinstance(value, dict):
         for part in value.values():
             yield from leaves(part)
+    elif (fields := fields_of(value)) is not None:
+        yield from leaves(fields)
     else:
         yield value
 
@@ -52,6 +64,11 @@ def rebuilt(value: Any, parts: Iterator[Any]) -> Any:
         return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
     if isinstance(value, dict):
         return type(value)((k, rebuilt(v, parts)) for k, v in value.items())
+    if (fields := fields_of(value)) is not None:
+        found = copy.copy(value)
+        for name, part in rebuilt(fields, parts).items():
+            object.__setattr__(found, name, part)
+        return found
     return next(parts)
 
 
@@ -59,6 +76,8 @@ def structure(value: Any) -> Any:
     """Return a value that is equal for nests of the same form."""
     if isinstance(value, (list, tuple)):
         return (type(value), *map(structure, value))
+    if (fields := fields_of(value)) is not None:
+        return (type(value), structure(fields))
     return (type(value), *((k, structure(v)) for k, v in value.items())) if isinstance(value, dict) else None
 
 
@@ -136,7 +155,7 @@ def same(a: Any, b: Any) -> bool:
         return True
     if is_recorded(a) or is_recorded(b) or is_array(a) or is_array(b) or type(a) is not type(b):
         return isinstance(a, Number) and isinstance(b, Number) and a.expr is not None and a.expr == b.expr
-    if isinstance(a, (list, tuple, dict)):
+    if isinstance(a, (list, tuple, dict)) or fields_of(a) is not None:
         return structure(a) == structure(b) and all(map(same, leaves(a), leaves(b)))
     try:
         return bool(a == b)

@@ -50,9 +50,19 @@ class Choice(Unusable):
     :param number: the number, or the array, if one of the options is one.
     """
 
-    def __init__(self, recorder: Recorder, name: str, options: Options, index: Number, number: Any) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        name: str,
+        options: Options,
+        index: Number,
+        number: Any,
+        settle: Callable[[], None] | None = None,
+    ) -> None:
         told = " or ".join(map(_told, options))
-        super().__init__(f"{name} is {told}, which only a run knows: compare it with these, and use it in the arms")
+        super().__init__(
+            f"{name} is {told}, which only a run knows: compare it with these, and use it in the arms", settle
+        )
         self.recorder, self.options, self.index, self.number = recorder, options, index, number
         self.called = name
         self.numeric = VALUE in options
@@ -221,30 +231,39 @@ class ChoiceCell:
     options: Options
     index: Cell
     number: Cell | None
+    settle: Callable[[], None] | None = None
 
     @staticmethod
     def of(
-        recorder: Recorder, options: Options, values: Sequence[Any], name: str, like: Any = 0.0, dtype: Any = None
+        recorder: Recorder,
+        options: Options,
+        values: Sequence[Any],
+        name: str,
+        like: Any = 0.0,
+        dtype: Any = None,
+        settle: Callable[[], None] | None = None,
     ) -> ChoiceCell:
         """Declare memory for a choice.
 
         :param values: examples of what it is.
+        :param settle: starts the recording again so that it is known.
         :param like: a number, or an array, like what it may be; for where no example is one.
         :param dtype: the type of the number; None for that of the examples.
         :raises ValueError: arrays have different shapes.
         """
         index = Cell.of(recorder, [np.int64(0)], ONLY_DATA, f"{name}_which")
         if VALUE not in options:
-            return ChoiceCell(recorder, called(name), options, index, None)
+            return ChoiceCell(recorder, called(name), options, index, None, settle)
         examples = [payload(v) for v in values if is_value(payload(v))] or [like]
-        return ChoiceCell(recorder, called(name), options, index, Cell.of(recorder, examples, ONLY_DATA, name, dtype))
+        memory = Cell.of(recorder, examples, ONLY_DATA, name, dtype)
+        return ChoiceCell(recorder, called(name), options, index, memory, settle)
 
     @property
     def value(self) -> Choice:
         """Return what a reader of the memory gets."""
         number = self.index.value
         assert isinstance(number, Number)
-        return Choice(self.recorder, self.name, self.options, number, self.number and self.number.value)
+        return Choice(self.recorder, self.name, self.options, number, self.number and self.number.value, self.settle)
 
     def parts(self, value: Any) -> list[tuple[Cell, Any]]:
         """Return what belongs in the memory for an object, or another choice."""

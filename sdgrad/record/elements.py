@@ -12,6 +12,7 @@ import numpy as np
 import sympy
 from dace import symbolic
 
+from sdgrad.errors import ArgumentError
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast
 
@@ -59,7 +60,14 @@ def bounds(dtype: Any) -> tuple[Any, Any]:
 
 
 def typeclass(dtype: Any) -> dace.typeclass:
-    return dace.dtypes.dtype_to_typeclass(np.dtype(dtype).type)
+    """Return DaCe's name of a type of NumPy's.
+
+    :raises ArgumentError: there is none.
+    """
+    try:
+        return dace.dtypes.dtype_to_typeclass(np.dtype(dtype).type)
+    except KeyError:
+        raise ArgumentError(f"type {np.dtype(dtype)} is not supported: convert to float64") from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from dace.symbolic import int_floor
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element
+from sdgrad.record.guards import uncaught
 from sdgrad.record.recorder import WEAK, Recorder
 from sdgrad.record.templates import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 from sdgrad.record.tensors import Tensor, broadcast_shape
@@ -103,6 +104,7 @@ def origin(*values: Any) -> Origin:
 
 
 WHOLE = np.dtype(np.int64)
+DIVISIONS = {np.true_divide, np.floor_divide, np.remainder}
 
 
 def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
@@ -110,6 +112,8 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     if (found := _symbolic(ufunc, operands)) is not None:
         return found
     kinds: Sequence[Any] = [kind(x) for x in operands]
+    if ufunc in DIVISIONS and is_weak(*operands):
+        uncaught(next(x.recorder for x in operands if is_recorded(x)), ZeroDivisionError())
     if ufunc is np.power:
         operands, kinds = _power_operands(operands, kinds)
     types = loop_types(ufunc, kinds, dtype)

@@ -12,6 +12,7 @@ from dace.symbolic import symstr
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import Dim, Index
 from sdgrad.record.elementwise import compute, origin, prepared
+from sdgrad.record.guards import uncaught
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.settling import settle
@@ -33,6 +34,8 @@ def item(array: Any, index: Any) -> Any:
         if (content := array.known) is not None and all(is_fixed(p) for p in parts):
             _note(array)
             return content[tuple(parts)]
+        if any(isinstance(p, Number) and not all(o[0] == "loop" for o in p.origin) for p in parts):
+            uncaught(recorder, IndexError())
         own = array if array.known is None else _with_memory(array)
         positions = own_positions(own, parts)
         return recorder.read(own.tensor, positions, array.storage.origin | array.placed | origin(*positions))

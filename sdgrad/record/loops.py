@@ -11,6 +11,7 @@ import dace
 import numpy as np
 from dace.symbolic import int_floor
 
+from sdgrad.convert.lowering import RESULT
 from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.program.naming import safe_symbol
 from sdgrad.program.tree import Load, Loop, Node, Value
@@ -303,7 +304,7 @@ class RecordedLoop(Handler):
             return unbound(name, self.before[name])
         like = self.before[name] if self.before[name] is not MISSING else end
         parts = [c.value if c else v for c, v in zip(cells, leaves(like), strict=True)]
-        if name in self.lasting and self.ran is not True:
+        if name in self.lasting and name != RESULT and self.ran is not True:
             parts = [if_bound(self.recorder, name, self.ran, p) for p in parts]
         return rebuilt(like, iter(parts))
 

@@ -9,6 +9,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import optree
@@ -142,7 +143,11 @@ def restored(leaves: Mapping[str, Any], order: Sequence[str], nests: Mapping[str
 
 def positional(f: Callable, given: Mapping[str, Any]) -> tuple[tuple, dict[str, Any]]:
     """Return arguments by name as a call takes them."""
-    bound = inspect.signature(python_function(f)).bind_partial()
+    function = python_function(f)
+    signature = inspect.signature(function)
+    bound = signature.bind_partial()
+    if not isinstance(function, FunctionType):  # of NumPy's, whose defaults say that nothing was given
+        given = {n: v for n, v in given.items() if v is not signature.parameters[n].default}
     bound.arguments.update(given)
     return bound.args, dict(bound.kwargs)
 

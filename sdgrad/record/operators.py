@@ -56,6 +56,7 @@ from sdgrad.record.libraries import (
     method_of,
     refused,
 )
+from sdgrad.record.listed import part_of, replace_part
 from sdgrad.record.loops import RecordedFor
 from sdgrad.record.nests import OfLeaves, positional
 from sdgrad.record.peeled import PeeledFor
@@ -142,7 +143,7 @@ class RecordingOperators(Operators):
         owner = plain(owner)
         if (owner is np.r_ or owner is np.c_) and holds_recorded(index):
             return by_subscript(owner, index)
-        return item(owner, own(index)) if is_recorded(owner) else self.inner(owner[index])
+        return item(owner, own(index)) if is_recorded(owner) else self.inner(part_of(owner, own(index)))
 
     def free(self, name: str, value: Any) -> Any:
         if isinstance(value, symbol) and value.name in self.recorder.sizes:
@@ -337,7 +338,7 @@ class RecordingOperators(Operators):
             RULES.store(owner, own(index), plain(value))
         else:
             shown(owner)
-            owner[index] = value
+            replace_part(owner, index, value)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
         if is_recorded(owner):

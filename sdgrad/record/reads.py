@@ -97,6 +97,14 @@ def is_numeric(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
 
 
+def special_kind(value: Any) -> str:
+    """Say what is wrong with an array of a subclass, whose operators may mean something else; empty for others."""
+    kind = type(value)
+    if not isinstance(value, np.ndarray) or kind in (np.ndarray, np.memmap):
+        return ""
+    return f"is a {kind.__module__}.{kind.__name__}, not an ndarray: its operators mean something else. Use np.asarray"
+
+
 @dataclass
 class Reads:
     """Collect what a recording reads, each once."""

@@ -36,7 +36,7 @@ from sdgrad.record.elements import Dim, Element, Index, element, typeclass
 from sdgrad.record.frames import converted_frames
 from sdgrad.record.index_ranges import IndexRanges
 from sdgrad.record.outside import WRITTEN, Outside
-from sdgrad.record.reads import Content, Reads
+from sdgrad.record.reads import Content, Reads, special_kind
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.runs import Assigned, Run, element_of
 from sdgrad.record.tensors import Tensor
@@ -322,6 +322,8 @@ class Recorder(Builder):
         if id(array) in self.outer:
             return self.outer[id(array)][1]
         read = self.reads.path(array)
+        if told := special_kind(array):
+            raise ParseError(f"an array outside of the function {told}")
         if id(array) in self.hints.frozen:
             content = array.copy()
             self.reads.contents.append(Content(read or array, content))

@@ -152,7 +152,8 @@ def reduced(of: Any, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any
         kwargs["initial"] = least if EXTREME[of] == "max" else largest
     elif of not in ADDED:
         raise unknown(f"numpy.{of.__name__}")
-    return FUNCTIONS[of](a.full, axis=axis, where=np.broadcast_to(mask, a.full.shape), **kwargs)
+    whole = mask if a.full.ndim == a.mask.ndim else np.broadcast_to(mask, a.full.shape)
+    return FUNCTIONS[of](a.full, axis=axis, where=whole, **kwargs)
 
 
 def product(a: Any, b: Any) -> Any:

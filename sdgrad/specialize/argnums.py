@@ -49,6 +49,8 @@ def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
     """
     found = arguments_of(wrt, f, list(arguments))
     for name in found:
+        if arguments[name] is None:
+            raise ArgumentError(f"argument '{name}' is None, which has no gradient. Leave it out of wrt")
         dtype = dtype_of(arguments[name])
         if dtype.kind not in "fc":
             raise ArgumentError(

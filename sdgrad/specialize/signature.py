@@ -16,7 +16,7 @@ from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
 from sdgrad.config import config, device
 from sdgrad.convert.callables import name_of
-from sdgrad.errors import ParseError
+from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.lift.dace_functions import check_arguments, needs_dace
 from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
 from sdgrad.pipeline import Ready, compiled
@@ -27,7 +27,7 @@ from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
 from sdgrad.record.nests import Form, identity, unflatten
 from sdgrad.record.outside import Place
-from sdgrad.record.reads import Read, Stamped, is_numeric
+from sdgrad.record.reads import Read, Stamped, is_numeric, special_kind
 from sdgrad.record.restart import Fits
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
@@ -173,6 +173,9 @@ class Signature:
     def key(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool) -> tuple:
         """Return what the program depends on: kinds of arguments, settings, contents that decide."""
         fixed = fixed_arguments(f, arguments)
+        for name, value in arguments.items():
+            if told := special_kind(value):
+                raise ArgumentError(f"argument '{name}' {told}")
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = (

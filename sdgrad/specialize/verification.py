@@ -24,6 +24,7 @@ SLOWER = 1000.0  # times that Python takes longer for a loop over elements than 
 SLOWER_ARRAYS = 20.0  # the same for operations on whole arrays
 TOLERANCE = {2: 5e-2, 4: 5e-3, 8: 1e-6}
 """What results may differ by, in parts of the largest number of an array, by the bytes of a number: rounding."""
+OF_MATH = "math domain error", "math range error", "expected a "  # what errors of Python's ``math`` begin with
 TRIALS, ULPS, GROWTH = 4, 4.0, 1000.0  # inputs that are changed by rounding show how much results depend on it
 
 
@@ -58,6 +59,7 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
 
     :param found: results by the names of the program's outputs.
     :raises VerificationError: which one, by how much, and where the first difference arises.
+    :raises Exception: of arithmetic, or an index: the user's function raises it for these arguments.
     """
     function = cast(Callable, signature.function)
     plain = Plain(function, arguments, tuple(signature.outputs), tuple(signature.guards), signature.changed)
@@ -66,6 +68,8 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
     except GivenUp:
         return
     except Exception as error:
+        if isinstance(error, IndexError | ArithmeticError) or str(error).startswith(OF_MATH):
+            raise error.with_traceback(None) from None  # which the compiled program does not look for
         if config.verify == "always":
             raise VerificationError(f"{name_of(function)} cannot be run as it stands: {error}") from error
         return

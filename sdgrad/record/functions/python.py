@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.carried import is_value
 from sdgrad.record.choices import Choice
 from sdgrad.record.elementwise import apply, compute
-from sdgrad.record.functions.table import active, array, operand, rule
+from sdgrad.record.functions.table import FUNCTIONS, active, array, operand, rule
 from sdgrad.record.growth import as_one
+from sdgrad.record.guards import uncaught
 from sdgrad.record.templates import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import RULES, Array, Number, can_be_fixed, holds_recorded, is_recorded
@@ -94,12 +96,8 @@ def number(value: Any, kind: type) -> Any:
     """Return ``float(value)``, ``int(value)`` and their kin."""
     if not is_recorded(value):
         return kind(value)
-    if isinstance(value, Array):
-        if value.size != 1:
-            raise TypeError("only length-1 arrays can be converted to Python scalars")
-        value = value[(0,) * value.ndim]
-        if not is_recorded(value):
-            return kind(value)
+    if not is_recorded(value := one(value)):
+        return kind(value)
     dtype = {float: REAL, int: WHOLE, complex: np.dtype(complex), bool: np.dtype(bool)}[kind]
     if kind is int and value.expr is not None:
         return value
@@ -108,6 +106,18 @@ def number(value: Any, kind: type) -> Any:
         text = "int64({0})"
         return compute(text, [value], [value.dtype], WHOLE, True)
     return compute(text, [value], [dtype], dtype, kind is not bool)
+
+
+def one(value: Any) -> Any:
+    """Return the number that an array of one element is for Python; other values as they are.
+
+    :raises TypeError: it has more.
+    """
+    if not isinstance(value, Array):
+        return value
+    if value.size != 1:
+        raise TypeError("only length-1 arrays can be converted to Python scalars")
+    return value[(0,) * value.ndim]
 
 
 def total(values: Any, /, start: Any = 0) -> Any:
@@ -122,19 +132,31 @@ def total(values: Any, /, start: Any = 0) -> Any:
 def extreme(ufunc: np.ufunc, own: Any) -> Any:
     def choose(*values: Any, **kwargs: Any) -> Any:
         given = list(values[0]) if len(values) == 1 else list(values)
-        if not holds_recorded(given):
-            return own(*values, **kwargs)
-        if "key" in kwargs:
+        if kwargs.get("key") is not None and given:
             keys = [kwargs["key"](v) for v in given]
             if holds_recorded(keys):
-                raise ParseError(f"{own.__name__}(key=) of values that only a run knows: use np.argmax or np.argmin")
+                return given_by(ufunc, own, given, keys)
             return given[own(range(len(given)), key=keys.__getitem__)]
+        if not holds_recorded(given):
+            return own(*values, **kwargs)
         found = given[0]
         for value in given[1:]:
             found = apply(ufunc, [operand(found), operand(value)])
         return found
 
     return choose
+
+
+def given_by(ufunc: np.ufunc, own: Any, given: list[Any], keys: list[Any]) -> Any:
+    """Return the number with the largest or the smallest key: the first of those, as Python's functions do."""
+    if not all(isinstance(v, (int, float, np.generic)) or is_recorded(v) for v in given):
+        raise ParseError(f"{own.__name__}(key=) of values that only a run knows: use np.argmax or np.argmin")
+    is_better = np.greater if ufunc is np.maximum else np.less
+    found, best = given[0], keys[0]
+    for value, key in zip(given[1:], keys[1:], strict=True):
+        chosen = apply(is_better, [operand(key), operand(best)])
+        found, best = FUNCTIONS[np.where](chosen, value, found), FUNCTIONS[np.where](chosen, key, best)
+    return found
 
 
 def isinstance_(value: Any, kinds: Any) -> bool:
@@ -155,11 +177,14 @@ def ordered(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[A
     """Return what ``sorted`` is: numbers are sorted by the program, other things by keys that are known."""
     parts = list(values)
     keys = parts if key is None else [key(p) for p in parts]
+    first = [k[0] if isinstance(k, tuple) and k else k for k in keys]
+    if not holds_recorded(first) and len(set(first)) == len(first):
+        keys = first  # the first of each tuple decides
     if not holds_recorded(keys):
         places = builtins.sorted(range(len(parts)), key=keys.__getitem__, reverse=reverse)
         return [parts[k] for k in places]
-    if key is not None:
-        raise ParseError("sorted(key=) by values that only a run knows: use np.argsort")
+    if key is not None or not all(map(is_value, parts)):
+        raise ParseError("sorted by values that only a run knows, of what are no numbers: use np.argsort")
     found = list(np.sort(array(parts)))
     return found[::-1] if reverse else found
 
@@ -217,9 +242,11 @@ BUILTINS = {
 
 def _math(name: str, text: str, dtype: np.dtype) -> None:
     def function(*values: Any) -> Any:
-        given = [v[(0,) * v.ndim] if isinstance(v, Array) else v for v in values]
+        given = list(map(one, values))
         if not any(map(is_recorded, given)):
             return getattr(math, name)(*given)
+        for error in (ValueError, OverflowError):
+            uncaught(active(), error())
         return compute(text, given, [REAL] * len(given), dtype, True)
 
     rule(getattr(math, name))(function)
@@ -252,7 +279,7 @@ def comb(n: Any, k: Any, /) -> Any:
 
 def _of_integers(function: Callable, text: str, *numbers: Any) -> Any:
     """Return Python's integer where the operands can be known, else a real number rounded to an integer."""
-    given = [v.item() if isinstance(v, Array) else v for v in numbers]
+    given = list(map(one, numbers))
     if any(isinstance(v, Number) and v.dtype.kind == "f" for v in given):
         raise TypeError("'float' object cannot be interpreted as an integer")
     if all(not isinstance(v, Number) or can_be_fixed(v.origin) for v in given):
@@ -264,7 +291,8 @@ def _of_integers(function: Callable, text: str, *numbers: Any) -> Any:
 
 
 @rule(math.hypot)
-def hypot(*coordinates: Any) -> Any:
+def hypot(*given: Any) -> Any:
+    coordinates = list(map(one, given))
     return functools.reduce(np.hypot, map(operand, coordinates)) if len(coordinates) > 1 else abs(coordinates[0])
 
 
