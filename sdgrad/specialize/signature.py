@@ -16,7 +16,7 @@ from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
 from sdgrad.config import config, device
 from sdgrad.convert.callables import name_of
-from sdgrad.errors import ArgumentError, ParseError
+from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import check_arguments, needs_dace
 from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
 from sdgrad.pipeline import Ready, compiled
@@ -27,13 +27,14 @@ from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
 from sdgrad.record.nests import Form, identity, unflatten
 from sdgrad.record.outside import Place
-from sdgrad.record.reads import Read, Stamped, is_numeric, special_kind
+from sdgrad.record.reads import Read, Stamped
 from sdgrad.record.restart import Fits
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
 from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
+from sdgrad.specialize.argument_kinds import kind_of_argument
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.plain_runs import nothing_compiled
 from sdgrad.specialize.progress import step
@@ -173,15 +174,9 @@ class Signature:
     def key(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool) -> tuple:
         """Return what the program depends on: kinds of arguments, settings, contents that decide."""
         fixed = fixed_arguments(f, arguments)
-        for name, value in arguments.items():
-            if told := special_kind(value):
-                raise ArgumentError(f"argument '{name}' {told}")
         own = f.fixed(arguments) if isinstance(f, Specialized) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
-        kinds = (
-            (name, _content(fixed[name]) if name in fixed else _key(value, open_ones.get(name)))
-            for name, value in arguments.items()
-        )
+        kinds = ((n, kind_of_argument(n, v, n in fixed, open_ones.get(n))) for n, v in arguments.items())
         fits = tuple(p.holds(arguments) for own in _identities(f) for p in _fits.get(own, {}).values())
         return (config.blas, config.without, config.machine, device(), resident, own, fits, *kinds)
 
@@ -354,41 +349,6 @@ def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapp
     """Return the arguments whose values the program is for."""
     names = {n for own in _identities(f) for n in _fixed.get(own, ())}
     return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
-
-
-def _content(value: Any) -> Hashable:
-    """Return the value of an argument that the program is for, which may be an array of integers."""
-    array = as_array(value)
-    return (array.dtype.str, array.shape, array.tobytes()) if isinstance(array, np.ndarray) else value
-
-
-def _key(value: Any, shape: Hashable = None) -> Any:
-    """Return the part of a call that its program depends on: kinds of arguments, settings, contents that decide."""
-    array = as_array(value)
-    if isinstance(array, np.ndarray) and not is_numeric(array):
-        return (str(array.dtype), str(array.tolist()))
-    if isinstance(array, (np.ndarray, np.generic)):
-        return (str(array.dtype), array.shape if shape is None else shape)
-    if isinstance(array, (bool, int, float, complex)):
-        return type(array).__name__
-    try:
-        hash(array)
-    except TypeError:
-        return Same(array)
-    return array
-
-
-@dataclass(frozen=True, eq=False)
-class Same:
-    """Stand for an object that has no equality of its own: equal if it is the same one."""
-
-    value: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
 
 
 def _numbers(f: Derived, arguments: Mapping[str, Any], program: Program) -> frozenset[str] | None:

@@ -120,7 +120,10 @@ def test_universal_functions_as_they_stand():
         (lambda: sdgrad.grad(lambda x, y=None: np.sum(x), "y")(X), "argument 'y' is None"),
         (lambda: sdgrad.grad(lambda x: None)(X), "returns nothing; grad needs one scalar: 'return' it"),
         (lambda: sdgrad.grad(lambda x, m: np.sum(x), "x")(X, np.longdouble(1)), "convert to float64"),
-        (lambda: sdgrad.grad(lambda x: max([(x[0], 1), (x[1], 2)], key=lambda p: p[0])[0])(X), "use np.argmax or np.argmin"),
+        (
+            lambda: sdgrad.grad(lambda x: max([(x[0], 1), (x[1], 2)], key=lambda p: p[0])[0])(X),
+            "use np.argmax or np.argmin",
+        ),
         (lambda: sdgrad.grad(lambda x: sorted([(x[0], 1), (x[1], 2)])[0][0])(X), "use np.argsort"),
     ],
 )

@@ -173,10 +173,28 @@ def test_nothing_is_compiled_for_a_comparison():
 
 
 def test_what_python_refuses_is_said():
+    def adds(a):
+        return {0: a}[0] + OTHER_KIND.get(type(a), 0.0)
+
+    class Refusing(dict):
+        def get(self, kind, default):
+            if kind is float:
+                raise KeyError(kind)
+            return default
+
+    OTHER_KIND = Refusing()
+    with pytest.raises(VerificationError, match="cannot be run as it stands"):
+        sdgrad.compile_forward(adds)(0.0)
+    with config.override(verify="auto"):
+        assert sdgrad.compile_forward(adds)(0.0) == 0.0
+
+
+def test_what_python_raises_by_data_is_raised():
     def divides(a):
         return 1.0 / a
 
-    with pytest.raises(VerificationError, match="cannot be run as it stands"):
-        sdgrad.compile_forward(divides)(0.0)
-    with config.override(verify="auto"):
+    for verify in ("auto", "always"):
+        with config.override(verify=verify), pytest.raises(ZeroDivisionError):
+            sdgrad.compile_forward(divides)(0.0)
+    with config.override(verify="never"):
         assert np.isinf(sdgrad.compile_forward(divides)(0.0))

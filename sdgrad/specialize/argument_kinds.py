@@ -1,0 +1,51 @@
+"""Tell what the program of a call depends on of an argument: its type and shape, or what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdgrad.errors import ArgumentError
+from sdgrad.record.reads import is_numeric, special_kind
+from sdgrad.runtime.call.marshalling import as_array
+
+
+def kind_of_argument(name: str, value: Any, is_fixed: bool, shape: Hashable = None) -> Any:
+    """Return what is equal for arguments that have one program.
+
+    :param is_fixed: the program is for this value.
+    :param shape: of an argument with sizes that are open.
+    :raises ArgumentError: it is an array whose operators mean something else.
+    """
+    if told := special_kind(value):
+        raise ArgumentError(f"argument '{name}' {told}")
+    array = as_array(value)
+    if is_fixed:
+        return (array.dtype.str, array.shape, array.tobytes()) if isinstance(array, np.ndarray) else value
+    if isinstance(array, np.ndarray) and not is_numeric(array):
+        return (str(array.dtype), str(array.tolist()))
+    if isinstance(array, (np.ndarray, np.generic)):
+        return (str(array.dtype), array.shape if shape is None else shape)
+    if isinstance(array, (bool, int, float, complex)):
+        return type(array).__name__
+    try:
+        hash(array)
+    except TypeError:
+        return Same(array)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """Stand for an object that has no equality of its own: equal if it is the same one."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
