@@ -167,9 +167,8 @@ class RecordedBranch(Handler):
     def _choice(self, name: str, pair: tuple) -> Any:
         """Return one of two objects of Python's, or what stands for something that cannot be used."""
         options = options_of(*pair)
-        of_arguments = can_be_fixed(self.origin) and all(o[0] == "argument" for o in self.origin)
-        if of_arguments and not (options and {VALUE, UNBOUND}.issuperset(options)):
-            raise self.recorder.hints.fix(self.origin)  # another value makes another program, and no longer one
+        if can_be_fixed(self.origin) and not (options and {VALUE, UNBOUND}.issuperset(options)):
+            raise self.recorder.hints.fix(self.origin)
         with contextlib.suppress(ValueError):  # of arrays that have different shapes
             if options is not None:
                 return self._put(ChoiceCell.of(self.recorder, options, pair, name, settle=self._settle), pair)

@@ -21,6 +21,7 @@ from sdgrad.record.elements import typeclass
 from sdgrad.record.escaped import over
 from sdgrad.record.functions.table import activate
 from sdgrad.record.guards import Refused
+from sdgrad.record.index_limits import IndexLimit
 from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
 from sdgrad.record.nests import Form, flatten
@@ -49,6 +50,7 @@ class Recording:
     :param form: the nest in which the results come; None if the function returns nothing.
     :param numbers: the results that are numbers.
     :param fits: what has to hold of integer arguments.
+    :param limits: what index arrays among the inputs may hold.
     :param changed: what the function binds outside of itself, with what was bound before.
     """
 
@@ -60,6 +62,7 @@ class Recording:
     numbers: frozenset[str] = frozenset()
     changed: tuple[Place, ...] = ()
     fits: tuple[Fits, ...] = ()
+    limits: tuple[IndexLimit, ...] = ()
 
 
 def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False) -> Recording:
@@ -113,9 +116,8 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     program = labelled(recorder, recorder.program([*arrays, *results]))
     numbers = frozenset(n for n, rank in results.items() if not rank)
     guards = recorder.reads.guards()
-    return Recording(
-        program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers, changed, tuple(hints.fits.values())
-    )
+    fits, limits = tuple(hints.fits.values()), tuple(recorder.limits.values())
+    return Recording(program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers, changed, fits, limits)
 
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:

@@ -13,6 +13,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elements import Dim, Index
 from sdgrad.record.elementwise import compute, origin, prepared
 from sdgrad.record.guards import uncaught
+from sdgrad.record.index_limits import note_limit
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.settling import settle
@@ -242,7 +243,10 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     kept = [d for d in range(len(shape)) if d not in advanced_axes]
     result = [shape[d] for d in kept]
     result[first:first] = wide
-    extents = [array.tensor.shape[sum(1 for p in parts[:k] if p is not None)] for k, _ in given]
+    axes = [sum(1 for p in parts[:k] if p is not None) for k, _ in given]
+    extents = [array.tensor.shape[axis] for axis in axes]
+    for indices, extent, axis in zip(arrays, extents, axes, strict=True):
+        note_limit(recorder, indices, extent, axis)
 
     def place(index: tuple) -> tuple:
         own = index[first : first + len(wide)]

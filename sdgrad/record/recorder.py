@@ -68,6 +68,7 @@ class Recorder(Builder):
     versions: Counter[str] = field(default_factory=Counter)  # how often containers were written
     labels: dict[str, str] = field(default_factory=dict)  # names of variables, by container
     listed: dict[int, Any] = field(default_factory=dict)  # parts of arrays that lists have, by identity
+    limits: dict[Any, Any] = field(default_factory=dict)  # of index arrays among the inputs
     over: bool = False  # what it recorded is a program by now, or is none
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 

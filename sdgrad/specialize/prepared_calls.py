@@ -14,6 +14,7 @@ import numpy as np
 from optree import tree_flatten, tree_is_leaf
 
 from sdgrad.convert.callables import python_function
+from sdgrad.record.index_limits import IndexLimit
 from sdgrad.record.nests import NAMESPACE, flatten, unflatten
 from sdgrad.record.reads import Read, is_numeric
 from sdgrad.runtime.call.compiled_program import CompiledProgram
@@ -57,24 +58,43 @@ class Watch:
 
 
 @dataclass(frozen=True)
+class Depends:
+    """What a program is for, but for types and shapes.
+
+    :param fixed: arguments whose values matter.
+    :param guards: what was read outside of the function.
+    :param limits: what index arrays may hold.
+    """
+
+    fixed: frozenset[str]
+    guards: tuple[Guard, ...]
+    limits: tuple[IndexLimit, ...]
+
+
+@dataclass(frozen=True)
 class Prepared:
     """One prepared call.
 
     :param recipe: what the program takes.
-    :param fixed: arguments whose values matter.
     :param build: makes the results of the call from those of the program.
+    :param limits: what index arrays may hold, with their positions among the leaves, or what reads them.
     """
 
     direct: Direct
     watch: Watch
     recipe: Recipe
-    fixed: frozenset[str]
+    depends: Depends
     build: Callable[[list[Any]], Any]
+    limits: tuple[tuple[Any, IndexLimit], ...] = ()
 
     def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Run the program; :data:`MISSING` if the call is another one after all."""
         if not self.watch.holds():
             return MISSING
+        if self.limits:
+            leaves = _flat(args, kwargs)[0]
+            for place, limit in self.limits:
+                limit.check(leaves[place] if isinstance(place, int) else place())
         found = self.direct(args, kwargs)
         return MISSING if found is None else self.build(found)
 
@@ -130,7 +150,8 @@ class PreparedCalls:
         order, _ = _arranged(f, args, kwargs)
         closure = {n: v.again if isinstance(v, Read) else v for n, v in signature.closure.items()}
         fixed = frozenset(fixed_arguments(f, dict.fromkeys(order)))
-        self._remember(f, args, kwargs, Recipe(program, ones, results, closure), fixed, signature.guards, build)
+        depends = Depends(fixed, tuple(signature.guards), signature.limits)
+        self._remember(f, args, kwargs, Recipe(program, ones, results, closure), depends, build)
 
     def nest(
         self, f: Callable, args: tuple, kwargs: Mapping[str, Any], inner: PreparedCalls, call: Call, build: Callable
@@ -142,7 +163,7 @@ class PreparedCalls:
         own = inner.like(tuple(call.arguments.values()))
         if own is None:
             return
-        self._remember(f, args, kwargs, own.recipe, own.fixed, own.watch.guards, lambda found: build(own.build(found)))
+        self._remember(f, args, kwargs, own.recipe, own.depends, lambda found: build(own.build(found)))
 
     def like(self, args: tuple) -> Prepared | None:
         """Return the prepared call that a call without keywords would be; None if there is none."""
@@ -158,8 +179,7 @@ class PreparedCalls:
         args: tuple,
         kwargs: Mapping[str, Any],
         recipe: Recipe,
-        fixed: frozenset[str],
-        guards: Sequence[Guard],
+        depends: Depends,
         build: Callable[[list[Any]], Any],
     ) -> None:
         """Prepare calls like one for later ones, if its leaves are arrays, numbers and texts."""
@@ -170,17 +190,27 @@ class PreparedCalls:
         form = Form.of(args, kwargs, _is_leaf)
         own = form if form is not None else Form.of(leaves, {}, _is_leaf)
         assert own is not None  # leaves are no nests
-        where = frozenset(order[n] for n in fixed if n in order)
+        where = frozenset(order[n] for n in depends.fixed if n in order)
         if any(isinstance((*leaves, *defaults)[k], np.ndarray) for k in where):
             return  # whose content decides: it is looked at by each call
         direct = recipe.prepared(own, order, leaves, defaults, where)
         if direct is None:
             return
-        watch = Watch.of([*guards, *_of_defaults(f, defaults)])
+        watch = Watch.of([*depends.guards, *_of_defaults(f, defaults)])
+        limits = tuple((_place(limit.name, order, leaves, defaults, recipe), limit) for limit in depends.limits)
         row = self.known.setdefault(nest if form is None else (len(args), len(kwargs)), [])
-        row.insert(0, Prepared(direct, watch, recipe, fixed, build))
+        row.insert(0, Prepared(direct, watch, recipe, depends, build, limits))
         del row[MOST:]
         self.has_forms |= form is None
+
+
+def _place(name: str, order: Mapping[str, int], leaves: tuple, defaults: tuple, recipe: Recipe) -> Any:
+    """Return the position of an input among the leaves of a call, or what reads it."""
+    if name not in order:
+        found = recipe.closure[name]
+        return found if callable(found) else lambda: found
+    place = order[name]
+    return place if place < len(leaves) else lambda: defaults[place - len(leaves)]
 
 
 def _is_simple(value: Any) -> bool:

@@ -25,6 +25,7 @@ from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
+from sdgrad.record.index_limits import IndexLimit, check_limits
 from sdgrad.record.nests import Form, identity, unflatten
 from sdgrad.record.outside import Place
 from sdgrad.record.reads import Read, Stamped
@@ -132,6 +133,7 @@ class Signature:
     resident: bool = False  # arguments are in the memory of a GPU
     recorded: bool = False  # a function of Python's that can be run as it stands
     stepwise: bool = False  # with loops
+    limits: tuple[IndexLimit, ...] = ()  # of index arrays among the inputs
     changed: Sequence[Place] = ()  # what the recording has bound outside of the function
     verified: bool = False  # results have been compared with those of the function
     _primal: CompiledProgram | None = None
@@ -222,7 +224,7 @@ class Signature:
         tree = in_normal_form(found.program, Target(python=True))
         own = Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
         stepwise = any(isinstance(n, Loop) for n in walk(found.program.body))
-        return replace(own, recorded=True, stepwise=stepwise, changed=found.changed)
+        return replace(own, recorded=True, stepwise=stepwise, changed=found.changed, limits=found.limits)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -243,9 +245,14 @@ class Signature:
         return name in self.program.containers and kind_of(self.program.containers[name].dtype) in ("float", "complex")
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments the graph has: unused ones and constants drop out."""
+        """Return the arguments the graph has: unused ones and constants drop out.
+
+        :raises IndexError: an index array reaches outside of what it indexes.
+        """
         known = set(self.program.arguments) | set(self.program.symbols)
-        return {n: v for n, v in given.items() if n in known} | self.now()
+        taken = {n: v for n, v in given.items() if n in known} | self.now()
+        check_limits(self.limits, taken)
+        return taken
 
     def now(self) -> dict[str, Any]:
         """Return what the program takes besides the arguments, as it is now."""

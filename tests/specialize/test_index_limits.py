@@ -1,0 +1,108 @@
+"""Index arrays among the inputs are checked before a call: IndexError, as NumPy's, and nothing is written outside."""
+
+import numpy as np
+import pytest
+
+import sdgrad
+
+X = np.array([0.5, 1.5, -0.7])
+TABLE = np.array([0, 2])
+
+
+def read(x, i):
+    return np.sum(x[i] ** 2)
+
+
+def taken(x, i):
+    return np.sum(np.take(x, i) ** 2)
+
+
+def written(x, i):
+    y = x.copy()
+    y[i] = 7 * x[0]
+    return np.sum(y**2)
+
+
+def added(x, i):
+    y = np.zeros(3)
+    np.add.at(y, i, x[0])
+    return np.sum(y**2)
+
+
+def columns(x, i):
+    return np.sum(np.outer(x, x)[:, i])
+
+
+def default(x, i=TABLE):
+    return np.sum(x[i] ** 2)
+
+
+def outside(x):
+    return np.sum(x[TABLE] ** 2)
+
+
+def nested(pair):
+    return np.sum(pair["x"][pair["i"]] ** 2)
+
+
+@pytest.mark.parametrize("verify", ["auto", "never"])
+@pytest.mark.parametrize("f", [read, taken, written, added, columns], ids=lambda f: f.__name__)
+def test_an_argument(f, verify):
+    """In the first call of a kind, in the general way, and in prepared calls."""
+    with sdgrad.config.override(verify=verify):
+        both = sdgrad.value_and_grad(f, "x")
+        for index in ([0, 2], [-3, 1], [2, 2]):
+            value, gradient = both(X, np.array(index))
+            assert np.isclose(value, f(X, np.array(index))) and np.all(np.isfinite(gradient))
+        for index in ([0, 3], [-4, 1], [0, 50_000_000], [-(2**40), 0]):
+            for _ in range(2):
+                with pytest.raises(IndexError, match="is out of bounds for axis [01] with size 3"):
+                    both(X, np.array(index))
+                with pytest.raises(IndexError, match="index .* in 'i' is out of bounds"):
+                    sdgrad.grad(f, "x")(x=X, i=np.array(index))
+
+
+def test_arrays_that_the_call_does_not_give():
+    for f in (default, outside):
+        gradient = sdgrad.grad(f)
+        for _ in range(3):
+            np.testing.assert_allclose(gradient(X), [2 * X[0], 0, 2 * X[2]])
+        TABLE[1] = 5
+        try:
+            with pytest.raises(IndexError, match="out of bounds for axis 0 with size 3"):
+                gradient(X)
+        finally:
+            TABLE[1] = 2
+        np.testing.assert_allclose(gradient(X), [2 * X[0], 0, 2 * X[2]])
+
+
+def test_a_nest():
+    gradient = sdgrad.grad(nested)
+    for _ in range(3):
+        np.testing.assert_allclose(gradient({"x": X, "i": TABLE})["x"], [2 * X[0], 0, 2 * X[2]])
+    with pytest.raises(IndexError, match="index 7 in 'pair_i' is out of bounds"):
+        gradient({"x": X, "i": np.array([0, 7])})
+
+
+def test_forward_and_jvp():
+    i = np.array([0, 3])
+    with pytest.raises(IndexError):
+        sdgrad.compile_forward(read)(X, i)
+    with pytest.raises(IndexError):
+        sdgrad.jvp(read, (X, i), (np.ones(3), None))
+    with pytest.raises(IndexError):
+        sdgrad.vjp(read, X, i)
+
+
+def test_an_index_that_is_not_used_is_not_checked():
+    def f(x, i):
+        return np.sum(x[i]) if x[0] > 0 else x[1]
+
+    gradient = sdgrad.grad(f, "x")
+    np.testing.assert_array_equal(gradient(-X, np.array([0, 9])), [0, 1, 0])
+
+
+def test_the_line_is_shown():
+    with pytest.raises(IndexError) as caught:
+        sdgrad.grad(read, "x")(X, np.array([0, 3]))
+    assert "return np.sum(x[i] ** 2)" in str(caught.value) and "test_index_limits.py:" in str(caught.value)
