@@ -10,7 +10,9 @@ import numpy as np
 
 from sdgrad.program.tree import Source
 from sdgrad.record.outside import shown_line
-from sdgrad.record.values import Array
+from sdgrad.record.restart import Fits
+from sdgrad.record.values import Array, Number
+from sdgrad.symbolic.expr import free_names
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,24 @@ def note_limit(recorder: Any, indices: Array, extent: Any, axis: int) -> None:
     if not is_input or storage.version or (name, extent) in recorder.limits:
         return
     recorder.limits[name, extent] = IndexLimit(name, extent, axis, name, recorder.where())
+
+
+def check_position(recorder: Any, position: Number, extent: Any) -> None:
+    """Check an index that integer arguments decide; calls with others that do not fit have another program.
+
+    :raises IndexError: it lies outside.
+    """
+    if len(recorder.blocks) > 1 or recorder.arms or position.expr is None or not isinstance(extent, int):
+        return
+    counts, names = recorder.hints.counts, free_names(position.expr)
+    if not names or not names <= counts.keys():
+        return
+    fits = Fits(position.expr + extent, 2 * extent - 1, tuple((s, counts[s][0]) for s in sorted(names)))
+    values = {name: value for name, value in counts.values()}
+    if not fits.holds(values):
+        wrong = fits.value(values) - extent
+        raise IndexError(f"index {wrong} is out of bounds for an axis of size {extent}")
+    recorder.hints.fits[str(fits)] = fits
 
 
 def check_limits(limits: tuple[IndexLimit, ...], inputs: Mapping[str, Any]) -> None:

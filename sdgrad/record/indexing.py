@@ -13,7 +13,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elements import Dim, Index
 from sdgrad.record.elementwise import compute, origin, prepared
 from sdgrad.record.guards import uncaught
-from sdgrad.record.index_limits import note_limit
+from sdgrad.record.index_limits import check_position, note_limit
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.settling import settle
@@ -128,6 +128,8 @@ def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
     Loop indices in whole arrays are counted later, with what is known of the loops by then.
     """
     recorder: Recorder = array.recorder
+    if isinstance(position, Number):
+        check_position(recorder, position, extent)
     if not isinstance(position, Number) or is_positive(position):
         return position
     if position.expr is not None:

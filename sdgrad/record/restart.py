@@ -25,9 +25,14 @@ class Fits:
 
     def holds(self, arguments: Mapping[str, Any]) -> bool:
         """True if it does for these arguments."""
-        values = {sym(s): int(arguments[n]) for s, n in self.symbols}
-        bound, extent = (sympy.sympify(e).xreplace(values) for e in (self.bound, self.extent))
-        return bool(0 <= bound <= extent)
+        return 0 <= self.value(arguments) <= self._of(self.extent, arguments)
+
+    def value(self, arguments: Mapping[str, Any]) -> int:
+        """Return the bound for these arguments."""
+        return self._of(self.bound, arguments)
+
+    def _of(self, expr: Any, arguments: Mapping[str, Any]) -> int:
+        return int(sympy.sympify(expr).xreplace({sym(s): int(arguments[n]) for s, n in self.symbols}))
 
 
 class Control(BaseException):

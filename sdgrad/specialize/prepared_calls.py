@@ -21,7 +21,7 @@ from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
 from sdgrad.runtime.call.native_call import Form
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.signature import Derived, Guard, Signature, fixed_arguments, is_for_some_sizes
+from sdgrad.specialize.signature import Derived, Guard, Signature, fixed_arguments, sizes_that_decide
 
 MOST = 32  # prepared calls for one form of arguments
 MISSING = object()
@@ -145,11 +145,11 @@ class PreparedCalls:
         :param ones: arguments of the program that are seeds.
         :param results: arguments of the program that are results, with their shapes.
         """
-        if isinstance(f, Derived) or is_for_some_sizes(f):
+        if isinstance(f, Derived):
             return
         order, _ = _arranged(f, args, kwargs)
         closure = {n: v.again if isinstance(v, Read) else v for n, v in signature.closure.items()}
-        fixed = frozenset(fixed_arguments(f, dict.fromkeys(order)))
+        fixed = frozenset(fixed_arguments(f, dict.fromkeys(order))) | sizes_that_decide(f)
         depends = Depends(fixed, tuple(signature.guards), signature.limits)
         self._remember(f, args, kwargs, Recipe(program, ones, results, closure), depends, build)
 

@@ -347,9 +347,9 @@ def _identities(f: Callable | Derived) -> Iterator[Hashable]:
         yield identity(f)
 
 
-def is_for_some_sizes(f: Callable | Derived) -> bool:
-    """True of functions with programs that are right for some values of integer arguments."""
-    return any(_fits.get(own) for own in _identities(f))
+def sizes_that_decide(f: Callable | Derived) -> set[str]:
+    """Return the integer arguments that decide, beside their types, which program of a function is the right one."""
+    return {n for own in _identities(f) for fits in _fits.get(own, {}).values() for _, n in fits.symbols}
 
 
 def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

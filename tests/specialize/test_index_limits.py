@@ -106,3 +106,26 @@ def test_the_line_is_shown():
     with pytest.raises(IndexError) as caught:
         sdgrad.grad(read, "x")(X, np.array([0, 3]))
     assert "return np.sum(x[i] ** 2)" in str(caught.value) and "test_index_limits.py:" in str(caught.value)
+
+
+def by_a_number(x, i):
+    return x[i] ** 2 + x[i - 1]
+
+
+def test_an_integer():
+    both = sdgrad.value_and_grad(by_a_number, "x")
+    for i in (0, 1, 2, -1, -2, 1, 2):
+        value, gradient = both(X, i)
+        assert value == by_a_number(X, i) and gradient[i] == 2 * X[i] and gradient[i - 1] == 1.0
+    for i in (3, 300, -3, -4, 3):
+        with pytest.raises(IndexError):
+            by_a_number(X, i)
+        with pytest.raises(IndexError, match="is out of bounds for an axis of size 3"):
+            both(X, i)
+    assert both(X, 1)[0] == by_a_number(X, 1)
+
+
+def test_an_integer_in_an_arm_is_not_checked():
+    gradient = sdgrad.grad(lambda x, i: x[i] if i < len(x) else x[0] ** 2, "x")
+    np.testing.assert_array_equal(gradient(X, 2), [0, 0, 1])
+    np.testing.assert_array_equal(gradient(X, 7), [2 * X[0], 0, 0])
