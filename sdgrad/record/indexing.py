@@ -11,7 +11,7 @@ from dace.symbolic import symstr
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import Dim, Index
-from sdgrad.record.elementwise import compute, origin, prepared
+from sdgrad.record.elementwise import apply, compute, origin, prepared
 from sdgrad.record.guards import uncaught
 from sdgrad.record.index_limits import check_position, note_limit
 from sdgrad.record.reads import is_numeric
@@ -132,6 +132,8 @@ def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
         check_position(recorder, position, extent)
     if not isinstance(position, Number) or is_positive(position):
         return position
+    if position.expr is None and isinstance(extent, int) and not recorder.outside_places.is_in_loop:
+        position = _inside(recorder, position, extent)
     if position.expr is not None:
         loops = {str(s) for s in position.expr.free_symbols} <= recorder.loops
         end = position.expr + sympy.sympify(extent)
@@ -148,6 +150,15 @@ def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
         text = f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}"
         recorder.run.wrapped[key] = compute(text, [position], [WHOLE], WHOLE, True)
     return recorder.run.wrapped[key]
+
+
+def _inside(recorder: Recorder, position: Number, extent: int) -> Any:
+    """Return a position that data decide, checked: a call in which it lies outside goes on to its end inside."""
+    limits = apply(np.greater_equal, [position, -extent]), apply(np.less, [position, extent])
+    error = IndexError(f"an index that only a run knows is out of bounds for an axis of size {extent}")
+    RULES.require(recorder, apply(np.logical_and, limits), error)
+    text = f"min(max({{0}}, {-extent}), {extent - 1})"
+    return compute(text, [position], [WHOLE], WHOLE, True)
 
 
 def _position(array: Any, part: Any, extent: Dim, axis: int) -> Any:

@@ -59,7 +59,7 @@ class Unbound(Unusable):
 class RecordedLoop(Handler):
     """Record the body of a loop once."""
 
-    recorded = sets = True
+    recorded = sets = is_loop = True
     runs = False  # at least once, for certain
     growth: Growth | None = None  # of lists, where the number of trips is known
 

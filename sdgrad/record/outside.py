@@ -83,6 +83,11 @@ class Outside:
     guards: list[Any] = field(default_factory=list)  # what the handlers catch in whose bodies the recording is
     open: list[Any] = field(default_factory=list)  # loops and branches whose bodies are being recorded
 
+    @property
+    def is_in_loop(self) -> bool:
+        """True while the body of a loop is being recorded."""
+        return any(getattr(handler, "is_loop", False) for handler in self.open)
+
     def close(self, handler: Any) -> None:
         """Note that the body of a loop or a branch is at its end."""
         if handler in self.open:

@@ -129,3 +129,30 @@ def test_an_integer_in_an_arm_is_not_checked():
     gradient = sdgrad.grad(lambda x, i: x[i] if i < len(x) else x[0] ** 2, "x")
     np.testing.assert_array_equal(gradient(X, 2), [0, 0, 1])
     np.testing.assert_array_equal(gradient(X, 7), [2 * X[0], 0, 0])
+
+
+def by_a_position(x):
+    k, y = int(x[0]), x * 1.0
+    y[k] = 7 * x[1]
+    y[k - 1] += x[2]
+    return np.sum(y**2)
+
+
+def by_a_row(x):
+    M = np.outer(x, x)
+    return np.sum(M[int(x[0])] ** 2) + M[int(x[0]), 1] * M[1, int(x[0])]
+
+
+@pytest.mark.parametrize("f", [by_a_position, by_a_row], ids=lambda f: f.__name__)
+def test_a_position_that_data_decide(f):
+    """A call in which it lies outside goes on to its end inside of the array, and raises then."""
+    both = sdgrad.value_and_grad(f)
+    for k in (0, 1, 2, -1, -2):
+        x = np.array([k + 0.5 * np.sign(k + 0.1), *X[1:]])
+        value, gradient = both(x)
+        steps = 1e-6 * np.eye(3)
+        assert np.isclose(value, f(x))
+        np.testing.assert_allclose(gradient, [(f(x + h) - f(x - h)) / 2e-6 for h in steps], atol=1e-5)
+    for k in (3, -4, 10**8, -(10**8)):
+        with pytest.raises(IndexError, match="an index that only a run knows is out of bounds for an axis of size 3"):
+            both(np.array([k + 0.5 * np.sign(k), *X[1:]]))
