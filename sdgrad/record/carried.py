@@ -36,11 +36,14 @@ def is_value(value: Any) -> bool:
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:
-    """Return the fields of an object of a frozen dataclass, which is a nest; None for others."""
+    """Return the fields of an object of a frozen dataclass, which is a nest; None of others, and of what keeps more."""
     params = getattr(type(value), "__dataclass_params__", None)
     if params is None or not params.frozen:
         return None
-    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
+    names = [f.name for f in dataclasses.fields(value)]
+    if vars(value).keys() - set(names) if hasattr(value, "__dict__") else ():
+        return None  # a cached property, say
+    return {n: getattr(value, n) for n in names if hasattr(value, n)}
 
 
 def leaves(value: Any) -> Iterator[Any]:

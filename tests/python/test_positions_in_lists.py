@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import functools
 
 import numpy as np
 import pytest
@@ -82,6 +83,26 @@ def a_thermostat(x):
         zone = dataclasses.replace(zone, temperature=zone.temperature + 0.1 * flow / zone.capacity)
         cost = cost + 0.1 * power**2 + error**2
     return cost + zone.temperature
+
+
+@dataclasses.dataclass(frozen=True)
+class Body:
+    mass: float
+    speed: float
+
+    @functools.cached_property
+    def energy(self):
+        return 0.5 * self.mass * self.speed**2
+
+
+@program
+def what_an_object_keeps(x):
+    body, total = Body(x[0] + 1.0, x[1]), 0.0
+    for k in range(4):
+        total = total + body.energy
+        body = dataclasses.replace(body, speed=body.speed + x[k])
+        total = total + body.energy * x[k]
+    return total + body.energy
 
 
 @pytest.mark.parametrize("f", program, ids=name_of)
