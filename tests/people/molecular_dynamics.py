@@ -84,7 +84,7 @@ def morse_chain(bond, x0, v0, masses):
     return end_to_end + 10 * drift
 
 
-@case(lambda rng: (lattice(rng, n=2, spacing=1.0), np.array([1, -1, -1, 1, -1, 1, 1, -1.0]), 2.0, 1.4), wrt=(0, 1))
+@case(lambda rng: (lattice(rng, n=2, spacing=1.0)[:4], np.array([1, -1, -1, 1.0]), 2.0, 1.4), wrt=(0, 1))
 def ewald_sum(r, q, L, alpha):
     real = 0.0
     for i, j in itertools.combinations(range(len(q)), 2):
