@@ -36,6 +36,8 @@ class IndexLimit:
         """
         if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iu" or not indices.size:
             return
+        if indices.view(f"u{indices.dtype.itemsize}").max() < self.extent:
+            return  # one pass: negative ones are large without their sign
         least, most = indices.min(), indices.max()
         if -self.extent <= least and most < self.extent:
             return
