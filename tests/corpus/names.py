@@ -349,3 +349,24 @@ def places_that_are_one(x, w, idx):
     for i in range(idx.shape[0]):
         y[idx[i]] += x[at[i]] * w[i]
     return np.sum(y * y) + np.sum(x[idx]) * np.sum(w[at])
+
+
+# A name that only a loop binds was memory that nobody had written if the loop had no trip; here it has one.
+@program(arrays(5), "corpus both")
+def name_that_only_a_loop_binds(x):
+    k = 0
+    while x[k] < 10.0 and k < 4:
+        row = np.sin(x) * x[k]
+        k += 1
+    for j in range(k):
+        if j == 0 or x[j] > 0.0:
+            kept = row[j] * x[j]
+    return np.sum(row * row) + kept
+
+
+# A window at a position that data decide had no length, and reached outside of its array where that did not fit.
+@program(arrays(6), "corpus both")
+def window_at_a_position_of_data(x):
+    k = int(np.argmax(x[1:5])) + 1
+    before, peak, after = x[k - 1 : k + 2]
+    return peak - 0.125 * (before - after) ** 2 + np.sum(x[k - 1 : k + 1] * x[k : k + 2])
