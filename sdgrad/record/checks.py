@@ -16,11 +16,9 @@ from sdgrad.record.elementwise import apply, compute
 from sdgrad.record.guards import uncaught
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import ONLY_DATA, Recorder
-from sdgrad.record.restart import Fits
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import RULES, Number, is_positive
 from sdgrad.runtime.call.checks import Checks
-from sdgrad.symbolic.expr import free_names
 
 WHOLE = np.dtype(np.int64)
 
@@ -78,12 +76,9 @@ def within(recorder: Recorder, bound: Any, extent: Any) -> None:
     """Record that the bound of a slice, which only a run knows, lies in its array: NumPy would cut it off."""
     if not isinstance(bound, Number) or plain(extent - bound.expr).is_nonnegative and is_positive(bound):
         return
-    counts, names = recorder.hints.counts, free_names(bound.expr, extent)
-    if names <= counts.keys():
-        fits = Fits(bound.expr, extent, tuple((s, counts[s][0]) for s in sorted(names)))
-        if not fits.holds({name: value for name, value in counts.values()}):
-            raise recorder.hints.fix({("argument", counts[s][0]) for s in names})
-        recorder.hints.fits[str(fits)] = fits
+    if (fits := recorder.hints.fits_of(bound.expr, extent)) is not None:
+        if not recorder.hints.takes(fits):
+            raise recorder.hints.fix({("argument", name) for _, name in fits.symbols})
         return
     size = extent if isinstance(extent, int) else recorder.symbolic(extent, ONLY_DATA)
     inside = apply(np.logical_and, [apply(np.greater_equal, [bound, 0]), apply(np.less_equal, [bound, size])])

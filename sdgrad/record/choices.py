@@ -67,13 +67,16 @@ class Choice(Unusable):
         self.called = name
         self.numeric = VALUE in options
 
+    def option(self, k: int) -> Any:
+        """Return the object at a position among the options: for the number, what it is."""
+        return self.number if self.options[k] is VALUE else self.options[k]
+
     def bound(self, wrong: Callable[[Any], Exception | None] = lambda _: None) -> list[int]:
         """Return the positions of the options that are values; the call raises where the name has none.
 
         :param wrong: gives the error of a call for an option that cannot be used so.
         """
-        unbound = UnboundLocalError(f"{self.called} has no value")
-        errors = [unbound if o is UNBOUND else None if o is VALUE else wrong(o) for o in self.options]
+        errors = [self._without_value() if o is UNBOUND else None if o is VALUE else wrong(o) for o in self.options]
         if all(errors):
             raise errors[-1]  # type: ignore[misc]
         for k, error in enumerate(errors):
@@ -85,9 +88,9 @@ class Choice(Unusable):
         """Return whether a test of the object holds, which may be recorded where the object is the number."""
         found: Any = False
         if len(places := self.bound()) == 1:
-            return test(self.number if self.options[places[0]] is VALUE else self.options[places[0]])
+            return test(self.option(places[0]))
         for k in places:
-            here = test(self.number if self.options[k] is VALUE else self.options[k])
+            here = test(self.option(k))
             if not isinstance(here, (bool, np.bool_)) or here:
                 found = _either(found, _both(self.is_option(k), here))
         return found
@@ -108,8 +111,11 @@ class Choice(Unusable):
     def _no_number(self, others: Sequence[Any]) -> Exception:
         """Return the error of a call in which it is no number."""
         if others == [UNBOUND]:
-            return UnboundLocalError(f"{self.called} has no value")
+            return self._without_value()
         return TypeError(f"{' or '.join(map(_told, others))} is used as a number")
+
+    def _without_value(self) -> Exception:
+        return UnboundLocalError(f"{self.called} has no value")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or VALUE not in self.options:
@@ -148,8 +154,7 @@ def plain(value: Any) -> Any:
 def read(value: Any) -> Any:
     """Return what a name is that is read: the call raises if it has no value."""
     if isinstance(value, Choice) and len(value.options) == 2 and UNBOUND in value.options:
-        place = value.bound()[0]
-        return value.number if value.options[place] is VALUE else value.options[place]
+        return value.option(value.bound()[0])
     return value
 
 
@@ -194,8 +199,7 @@ def each(
     """
 
     def at(first: int, *rest: int) -> Any:
-        option = choice.options[first]
-        own = partial(use, choice.number if option is VALUE else option)
+        own = partial(use, choice.option(first))
         return choose(choice.is_option(first), own, partial(at, *rest)) if rest else own()
 
     return at(*choice.bound(wrong))

@@ -10,9 +10,7 @@ import numpy as np
 
 from sdgrad.program.tree import Source
 from sdgrad.record.outside import shown_line
-from sdgrad.record.restart import Fits
 from sdgrad.record.values import Array, Number
-from sdgrad.symbolic.expr import free_names
 
 
 @dataclass(frozen=True)
@@ -20,13 +18,11 @@ class IndexLimit:
     """What the elements of an input have to be: indices of an axis.
 
     :param name: the input of the program.
-    :param told: what the user calls it.
     """
 
     name: str
     extent: int
     axis: int
-    told: str
     where: Source
 
     def check(self, indices: Any) -> None:
@@ -42,21 +38,27 @@ class IndexLimit:
         if -self.extent <= least and most < self.extent:
             return
         wrong = least if least < -self.extent else most
-        told = f"index {wrong} in '{self.told}' is out of bounds for axis {self.axis} with size {self.extent}"
+        told = f"index {wrong} in '{self.name}' is out of bounds for axis {self.axis} with size {self.extent}"
         raise IndexError(f"{shown_line(self.where)}{told}")
+
+
+def is_certain(recorder: Any) -> bool:
+    """True where what is recorded is done in each call: in no loop, and in no arm."""
+    return len(recorder.blocks) == 1 and not recorder.arms
 
 
 def note_limit(recorder: Any, indices: Array, extent: Any, axis: int) -> None:
     """Remember that an array indexes an axis, if it is an input as it stands, and certainly used."""
-    is_certain = len(recorder.blocks) == 1 and not recorder.arms
     storage, tensor = indices.storage, indices.tensor
-    if not is_certain or not isinstance(extent, int) or tensor.place is not None or indices.dtype.kind not in "iu":
+    if not is_certain(recorder) or not isinstance(extent, int):
+        return
+    if tensor.place is not None or indices.dtype.kind not in "iu":
         return
     name = storage.name
     is_input = name in recorder.hints.countable or name in recorder.inputs
     if not is_input or storage.version or (name, extent) in recorder.limits:
         return
-    recorder.limits[name, extent] = IndexLimit(name, extent, axis, name, recorder.where())
+    recorder.limits[name, extent] = IndexLimit(name, extent, axis, recorder.where())
 
 
 def check_position(recorder: Any, position: Number, extent: Any) -> None:
@@ -64,17 +66,14 @@ def check_position(recorder: Any, position: Number, extent: Any) -> None:
 
     :raises IndexError: it lies outside.
     """
-    if len(recorder.blocks) > 1 or recorder.arms or position.expr is None or not isinstance(extent, int):
+    if not is_certain(recorder) or position.expr is None or not isinstance(extent, int):
         return
-    counts, names = recorder.hints.counts, free_names(position.expr)
-    if not names or not names <= counts.keys():
+    fits = recorder.hints.fits_of(position.expr + extent, 2 * extent - 1)
+    if fits is None or not fits.symbols:
         return
-    fits = Fits(position.expr + extent, 2 * extent - 1, tuple((s, counts[s][0]) for s in sorted(names)))
-    values = {name: value for name, value in counts.values()}
-    if not fits.holds(values):
-        wrong = fits.value(values) - extent
+    if not recorder.hints.takes(fits):
+        wrong = fits.value(recorder.hints.integers()) - extent
         raise IndexError(f"index {wrong} is out of bounds for an axis of size {extent}")
-    recorder.hints.fits[str(fits)] = fits
 
 
 def check_limits(limits: tuple[IndexLimit, ...], inputs: Mapping[str, Any]) -> None:

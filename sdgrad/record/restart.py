@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import free_names, sym
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,24 @@ class Hints:
     counts: dict[str, tuple[str, int]] = field(default_factory=dict)
     fits: dict[str, Fits] = field(default_factory=dict)
     choices: set[Any] = field(default_factory=set)
+
+    def integers(self) -> dict[str, int]:
+        """Return the integer arguments of this call, by name."""
+        return dict(self.counts.values())
+
+    def fits_of(self, bound: sympy.Expr, extent: Any) -> Fits | None:
+        """Return the condition that a bound lies in an extent; None if more than integer arguments decide."""
+        names = free_names(bound, extent)
+        if not names <= self.counts.keys():
+            return None
+        return Fits(bound, extent, tuple((s, self.counts[s][0]) for s in sorted(names)))
+
+    def takes(self, fits: Fits) -> bool:
+        """Return whether a condition holds in this call; if so, the program is for calls in which it does."""
+        if not fits.holds(self.integers()):
+            return False
+        self.fits[str(fits)] = fits
+        return True
 
     def peel(self, site: Any) -> Restart:
         """Return the restart after which a loop is recorded without its first trip; what was found of it is void."""

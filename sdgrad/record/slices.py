@@ -11,6 +11,7 @@ from dace.symbolic import int_floor
 from sdgrad.program.tree import SymbolAssign, Value
 from sdgrad.record.elements import Dim, dim
 from sdgrad.record.elementwise import origin
+from sdgrad.record.index_limits import is_certain
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import DATA, KNOWN, RULES, Number, Origin, is_positive
@@ -68,7 +69,7 @@ def _inside(recorder: Recorder, value: Any, bound: Any, limits: tuple[Any, Any],
             raise recorder.hints.fix(value.origin)
         is_short = most is not None and sympy.expand(plain(limits[1]) - most).is_nonnegative
         return bound if is_short else sympy.Min(bound, limits[1])
-    if came == {"argument"} or len(recorder.blocks) == 1 and not recorder.arms:
+    if came == {"argument"} or is_certain(recorder):
         RULES.within(recorder, recorder.symbolic(bound, value.origin), extent)
     return bound
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdgrad.record.branches import MISSING
-from sdgrad.record.carried import is_array, is_number
+from sdgrad.record.carried import is_value
 from sdgrad.record.growth import Growth
 from sdgrad.record.python_state import Held, PythonState, content_of, put
 from sdgrad.record.restart import Hints, Restart
@@ -73,8 +73,3 @@ class Slots:
             return True
         own |= new
         raise Restart(self.hints)
-
-
-def is_value(value: Any) -> bool:
-    """True of numbers and arrays."""
-    return is_number(value) or is_array(value)

@@ -9,15 +9,17 @@ from sdgrad.errors import ParseError
 from sdgrad.record.values import Number, can_be_fixed, is_recorded
 
 MOST_TRIPS = 10_000
+WHY = (
+    "its body changes lists or other objects of Python, or uses the trip's number where Python needs its value. Fill "
+    "an array instead"
+)
 
 
 class WrittenOutFor(PythonFor):
     """Let Python run a loop trip by trip."""
 
     def __iter__(self) -> Iterator[None]:
-        for k, _ in enumerate(super().__iter__()):
-            _limit(k)
-            yield
+        return _limited(super().__iter__())
 
     def leave(self, state: State) -> None:
         """Go on if only a run knows whether a flag is set: the body asks it first."""
@@ -28,9 +30,7 @@ class WrittenOutWhile(PythonWhile):
     """Let Python run a ``while`` trip by trip."""
 
     def __iter__(self) -> Iterator[None]:
-        for k, _ in enumerate(super().__iter__()):
-            _limit(k)
-            yield
+        return _limited(super().__iter__())
 
     def leave(self, state: State) -> None:
         flags = [v for v in (state.get(f) for f in self.flags) if is_recorded(v)]
@@ -38,16 +38,13 @@ class WrittenOutWhile(PythonWhile):
         if can_be_fixed(origin):
             raise flags[0].recorder.hints.fix(origin)
         if flags:
-            raise ParseError(
-                "this loop has to be written out, and only a run knows when it stops: its body changes lists or other "
-                "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
-            )
+            raise ParseError(f"this loop has to be written out, and only a run knows when it stops: {WHY}")
         super().leave(state)
 
 
-def _limit(trips: int) -> None:
-    if trips >= MOST_TRIPS:
-        raise ParseError(
-            f"this loop has to be written out, and has more than {MOST_TRIPS} trips: its body changes lists or other "
-            "objects of Python, or uses the trip's number where Python needs its value. Fill an array instead"
-        )
+def _limited(trips: Iterator[None]) -> Iterator[None]:
+    """Refuse a loop with too many trips."""
+    for k, _ in enumerate(trips):
+        if k >= MOST_TRIPS:
+            raise ParseError(f"this loop has to be written out, and has more than {MOST_TRIPS} trips: {WHY}")
+        yield

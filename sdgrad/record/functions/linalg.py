@@ -17,6 +17,7 @@ from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate
 from sdgrad.record.functions.shapes import broadcast_to, diagonal, matrix_transpose, reshape, transpose
 from sdgrad.record.functions.table import array, known, rule
+from sdgrad.record.index_limits import is_certain
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array
 from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
@@ -84,7 +85,7 @@ def _finite(values: Array) -> Any:
 def _check(found: Array, message: str, holds: Callable[[], Any]) -> None:
     """Record that a factorization has to exist, as NumPy does; not in loops, where it takes as long as a small one."""
     recorder: Any = found.recorder
-    if len(recorder.blocks) == 1 and not recorder.arms and not recorder.hints.of_rule:
+    if is_certain(recorder) and not recorder.hints.of_rule:
         RULES.require(recorder, holds(), np.linalg.LinAlgError(message))
 
 
