@@ -5,11 +5,9 @@ DaCe builds with CMake, whose configuration takes longer than most compilations 
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +23,7 @@ from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc
 from sdgrad.runtime.compile.codegen_answers import answers_once
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
+from sdgrad.runtime.compile.fast_linker import fast_linker
 from sdgrad.runtime.compile.nontemporal_stores import around_caches
 from sdgrad.runtime.compile.precompiled_header import Header, without_parts
 from sdgrad.runtime.compile.restrict_pointers import local_pointers
@@ -45,13 +44,6 @@ def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:
     streams = any(isinstance(desc, dt.Stream) for _, _, desc in sdfg.arrays_recursive())
     special = any(SPECIAL.search(code) for code in codes)
     return without_parts(streams, sdfg.is_instrumented(), special)
-
-
-@functools.cache
-def linker() -> tuple[str, ...]:
-    """Return the flag for a fast linker (gold, lld); none if neither is installed. It saves a fifth of small builds."""
-    found = [name for name in ("gold", "lld") if shutil.which(f"ld.{name}")]
-    return (f"-fuse-ld={found[0]}",) if found else ()
 
 
 @dataclass(frozen=True)
@@ -177,7 +169,7 @@ def sources_of(folder: Path) -> list[str]:
 def link_command(options: list[str], sources: list[str], target: Path, links: list[str]) -> list[str]:
     """Return the command that compiles sources to a shared library."""
     includes = [f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
-    own = [*options, *flags(), *includes, "-shared", *linker()]
+    own = [*options, *flags(), *includes, "-shared", *fast_linker()]
     return [compiler_name(), *own, *sources, "-o", str(target), *links]
 
 
