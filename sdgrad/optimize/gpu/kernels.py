@@ -198,9 +198,13 @@ class Placer:
     def scope(self, node: Scope) -> Block:
         """Make one kernel of a scope if a thread can run its body; else a loop on the host around several kernels."""
         if self.fits_a_thread(node):
-            params, body = (node.params, node.body) if _is_parallel(node) else ((self.one(),), self.looped(node))
             own = tuple(placed(c, REGISTER) if self.is_array(c.name) else c for c in node.locals)
-            return (Scope(params, within(body), own, node.source, schedule=KERNEL),)
+            if not _is_parallel(node):
+                return (Scope((self.one(),), within(self.looped(node)), own, node.source, schedule=KERNEL),)
+            outer = independent(node.params)
+            inner = tuple(p for p in node.params if p not in outer)
+            body = (Scope(inner, node.body, own, node.source),) if inner else node.body
+            return (Scope(outer or (self.one(),), within(body), () if inner else own, node.source, schedule=KERNEL),)
         self.made |= {c.name: c for c in node.locals}
         return self.block(self.looped(node))
 

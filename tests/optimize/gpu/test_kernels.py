@@ -111,6 +111,22 @@ def test_open_sizes(emulated):
         torch.testing.assert_close(mine, own)
 
 
+def triangle(data):
+    """Products of columns, of pairs only: a kernel whose inner range depends on the outer one."""
+    data = data - np.mean(data, axis=0)
+    found = np.zeros((data.shape[1], data.shape[1]))
+    for i in range(data.shape[1]):
+        found[i, i:] = data[:, i] @ data[:, i:]
+        found[i:, i] = found[i, i:]
+    return np.sum(found * found)
+
+
+def test_triangular_kernels(emulated):
+    data = np.random.default_rng(0).normal(size=(7, 5))
+    there, here = (sdgrad.grad(triangle, device=d)(data) for d in ("gpu", "cpu"))
+    np.testing.assert_allclose(there, here, rtol=1e-12)
+
+
 def layers(A, x, b):
     y = np.tanh(A @ x + b)
     z = np.exp(y - np.max(y))
@@ -457,6 +473,7 @@ SAMPLE = {
     "gemm": (gemm, (R.normal(size=(20, 30)), R.normal(size=(30, 25)))),
     "softmax": (softmax, (R.normal(size=(40, 50)),)),
     "jacobi": (jacobi, (R.normal(size=(20, 22)),)),
+    "triangle": (triangle, (R.normal(size=(20, 12)),)),
     "until": (until, (R.uniform(0.1, 1, size=7),)),
 }
 
