@@ -14,6 +14,7 @@ that is both is *active*: it carries a derivative (Hascoet, Naumann & Pascual 20
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ from sdgrad.program.kinds import infer, kind_of
 from sdgrad.program.tree import Block, Leaf, Let, Load, Loop, NodeCall, Program, Scope, Store, children, local_names
 from sdgrad.symbolic.code import names_in
 from sdgrad.symbolic.derivatives import NoDerivative, Partial, partials
+from sdgrad.symbolic.inverse_pairs import whole_partial
 
 Path = tuple[int, ...]
 DIFFERENTIABLE_MODES = ("set", "sum", "prod", "max", "min")
@@ -71,11 +73,14 @@ def leaf_facts(leaf: Leaf, program: Program) -> LeafFacts:
     kind = infer(leaf.body, program.containers)
     found: dict[str, tuple[Partial, ...]] = {}
     unknown: dict[str, str] = {}
+    known: dict[str, ast.expr] = {}
     for let in leaf.lets:
         try:
-            found[let.name] = tuple(partials(let.name, let.expr, kind))
+            whole = whole_partial(let.expr, known, kind)
+            found[let.name] = (whole,) if whole is not None else tuple(partials(let.name, let.expr, kind))
         except NoDerivative as missing:
             unknown[let.name] = str(missing.args[0])
+        known[let.name] = let.expr
     return LeafFacts(kind, found, unknown)
 
 

@@ -74,11 +74,11 @@ def defined_first(block: Block, program: Program, names: Iterable[str]) -> froze
 
 def _made_whole(call: NodeCall, program: Program) -> set[str]:
     """Collect the containers that a call sets as a whole, and does not read."""
-    wholes = {r.container for r in call.outputs.values() if _is_whole(r, program.containers.get(r.container))}
+    wholes = {r.container for r in call.outputs.values() if is_whole(r, program.containers.get(r.container))}
     return wholes - {program.root(name) for name in reads(call)}
 
 
-def _is_whole(region: Region, container: Container | None) -> bool:
+def is_whole(region: Region, container: Container | None) -> bool:
     """True if a region is a whole container."""
     return container is not None and region.subset == whole_region(container.name, container.shape).subset
 

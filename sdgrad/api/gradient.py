@@ -213,29 +213,31 @@ class GradFunction(CalledInPrograms):
     def general(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Compute a call of which nothing is known beforehand."""
         call = Call.of(self.f, args, kwargs)
-        if call.nests:
+        if call.is_of_another:
             own = self.of_leaves(call)
             found, build = own(*call.arguments.values()), self._nesting(call, own)
-            self.prepared.nest(self.f, args, kwargs, own.prepared, call, build)
+            if not call.symbols:  # their values are no part of what calls are looked up by
+                self.prepared.nest(self.f, args, kwargs, own.prepared, call, build)
             return build(found)
         arguments = call.arguments
         memory, models = placed(arguments)
         signature, names, output, request = self.question(models, memory is not None)
         present = request.inputs
         program = signature.gradient(request)
-        seed = {
-            seed_name(output, program.normalized, request): np.ones(1, signature.program.containers[output].dtype.type)
-        }
+        result = signature.program.containers[output]
+        one = np.ones([1] * len(result.shape), result.dtype.type)
+        seed = {seed_name(output, program.normalized, request): one}
         given = {**signature.arguments(arguments), **seed}
         found = verified(signature, arguments, lambda: program(given, self.inplace, memory), self.inplace)
         simple = not self.inplace and self.unused != "none" and list(present) == names
         if simple and memory is None:
-            results: dict[str, tuple[int, ...]] = {output: ()} if self.with_value else {}
+            shapes = dict(zip(signature.outputs, signature.result_shapes(), strict=True))
+            results = {output: shapes[output]} if self.with_value else {}
             results |= {gradient_name(n, program.normalized): np.shape(arguments[n]) for n in names}
             self.prepared.prepare(self.f, signature, program.program, args, kwargs, list(seed), results, self._results)
         gradients = tuple(self.gradient(n, program, n in present, found, arguments[n]) for n in names)
-        result = gradients if several(self.wrt) else gradients[0]
-        return (signature.output_value(output, found, arguments), result) if self.with_value else result
+        answer = gradients if several(self.wrt) else gradients[0]
+        return (signature.output_value(output, found, arguments), answer) if self.with_value else answer
 
     def _results(self, found: list[Any]) -> Any:
         """Return the results of a prepared call as the function does."""
@@ -245,7 +247,7 @@ class GradFunction(CalledInPrograms):
     def of_leaves(self, call: Call) -> GradFunction:
         """Return the gradient by the leaves of a call's arguments."""
         names = tuple(call.leaves(self.wrt))
-        if not call.nests and names == self.wrt:
+        if not call.is_of_another and names == self.wrt:
             return self
         key = (call.f, names)
         if key not in self.flat:

@@ -12,6 +12,7 @@ import numpy as np
 from sdgrad.api.gradient import checked
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NotScalarError
+from sdgrad.lift.symbol_values import symbols_given
 from sdgrad.program.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
@@ -76,7 +77,9 @@ class VmapFunction(CalledInPrograms):
         program = signature.program
         seeds = [n for n in self.mapped if n in program.containers]
         own = [n for n in own_arguments(program) if n not in seeds]
-        looped = in_given_directions(program, own, seeds, list(signature.outputs), count)
+        shapes = zip(signature.outputs, signature.result_shapes(), strict=True)
+        numbers = {o for o, shape in shapes if not shape}
+        looped = in_given_directions(program, own, seeds, list(signature.outputs), count, numbers)
         names = all_names(looped)
         places: dict[str, str] = {n: names.fresh(f"one_{n}") for n in seeds}
         places |= {direction_name(n): n for n in seeds}
@@ -92,14 +95,16 @@ class VmapFunction(CalledInPrograms):
 
     def of_leaves(self, call: Call) -> VmapFunction:
         """Return the function of the leaves of a call's arguments."""
-        if not call.nests:
+        if not call.is_of_another:
             return self
         mapped = [x for n in call.order if n in self.mapped for x in (call.nests[n].names if n in call.nests else (n,))]
         return VmapFunction(call.f, tuple(mapped))
 
     def passed(self, args: tuple, kwargs: Mapping[str, Any]) -> VmapFunction:
         """Return the function that maps what a call passes, and leaves defaults alone."""
-        names = inspect.signature(python_function(self.f)).bind(*args, **kwargs).arguments
+        symbols = symbols_given(self.f, kwargs)
+        named = {n: v for n, v in kwargs.items() if n not in symbols}
+        names = inspect.signature(python_function(self.f)).bind(*args, **named).arguments
         return VmapFunction(self.f, tuple(n for n in self.mapped if n in names))
 
     def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:

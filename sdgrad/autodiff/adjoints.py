@@ -18,12 +18,14 @@ class Adjoints(Shadows):
     """Hold the adjoint of every container of a program, and what is known of it.
 
     The ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and
-    not to be changed) or ``live`` (an array that may be added to).
+    not to be changed) or ``live`` (an array that may be added to). ``whole`` are containers of whose adjoint every
+    element was selected by what the program computes: a zero in it is a value.
     """
 
     stem = "gradient"
     wider = WIDER
     state: dict[str, str] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
     straight: frozenset[str] | None = None  # containers that may go back to known zero here; None: all
 
     def may_forget(self, name: str) -> bool:
@@ -33,6 +35,14 @@ class Adjoints(Shadows):
     def is_zero(self, name: str) -> bool:
         """True if the adjoint is known to be zero everywhere."""
         return self.program.root(name) not in self.state
+
+    def is_whole(self, name: str) -> bool:
+        """True if every element of the adjoint is known to be selected; False where nobody knows."""
+        return self.program.root(name) in self.whole
+
+    def note_selected(self, name: str, whole: bool) -> None:
+        """Record that every element of the adjoint has been selected, or that this is not known any more."""
+        (self.whole.add if whole else self.whole.discard)(self.program.root(name))
 
     def read(self, name: str) -> Container:
         """Return the container to read an adjoint from."""
@@ -66,3 +76,4 @@ class Adjoints(Shadows):
     def forget(self, name: str) -> None:
         """Record that an adjoint is zero again, because its container was overwritten as a whole."""
         self.state.pop(self.program.root(name), None)
+        self.note_selected(name, whole=False)

@@ -20,11 +20,12 @@ from sdgrad.analysis.conflicts import overwrites_itself
 from sdgrad.analysis.needs import active_loads, reduces
 from sdgrad.autodiff.leaf_builder import LeafBuilder
 from sdgrad.autodiff.reduction_adjoint import extreme_cotangent, product_cotangent
+from sdgrad.autodiff.selection import Condition, Cotangent, added, pulled, settled
 from sdgrad.program.kinds import complex_type, kind_of
 from sdgrad.program.leaves import backwards, dedupe, live, params_of
 from sdgrad.program.tree import Leaf, Let, Load, Node, Store
 from sdgrad.symbolic import code
-from sdgrad.symbolic.derivatives import pull
+from sdgrad.symbolic.derivatives import Partial, pull
 from sdgrad.symbolic.expr import same
 
 
@@ -85,7 +86,7 @@ class LeafAdjoint(LeafBuilder):
         g = self.names.fresh(f"g_{store.container}")
         self.seeds[g] = store.container
         self.body.append(Load(g, adjoint.name, store.index, store.guard))
-        self.add(store.value, self.as_kind_of(g, store))
+        self.add(store.value, self.seen(self.as_kind_of(g, store), store))
 
     def as_kind_of(self, g: str, store: Store) -> str:
         """Return the cotangent in the stored value's type: of a real value in a complex container, the real part."""
@@ -96,6 +97,7 @@ class LeafAdjoint(LeafBuilder):
 
     def clear(self, store: Store) -> None:
         """Set the cotangent of what a store overwrote to zero, in the leaf or after it."""
+        self.adjoints.note_selected(store.container, whole=False)
         self.before += self.adjoints.writable(store.container)
         adjoint = self.adjoints.container(store.container)
         self.redirect(store.container)
@@ -118,18 +120,33 @@ class LeafAdjoint(LeafBuilder):
             g = self.total(instr.name)
             for partial in facts.partials.get(instr.name, ()):
                 if self.is_active(partial.operand):
-                    value = pull(partial, code.name(g), facts.kinds, instr.name, self.strong_zero, precision)
-                    self.add(partial.operand, self.let(value))
+                    strong = self.strong_zero and g.doubtful
+                    value = self.let(pull(partial, code.name(g.name), facts.kinds, instr.name, strong, precision))
+                    self.add(partial.operand, self.passed(g, value, partial))
 
-    def total(self, name: str) -> str:
-        """Return one name for the sum of a value's cotangents."""
-        parts = self.cotangents[name]
-        result: ast.expr = code.name(parts[0])
-        for part in parts[1:]:
-            result = code.binary(ast.Add, result, code.name(part))
-        total = self.let(result)
+    def passed(self, g: Cotangent, value: str, partial: Partial) -> Cotangent:
+        """Return the contribution to an operand; without the strong zero, with no condition but the partial's own."""
+        if self.strong_zero:
+            return pulled(g, value, partial, self.weight(partial))
+        own = Condition.of(partial.guard) if partial.guard is not None else None
+        guarded = Cotangent(value, (own,), exact=False) if own is not None else Cotangent(value)
+        return replace(self.settled(guarded, partial.operand), when=())
+
+    def weight(self, partial: Partial) -> str | None:
+        """Return the partial, if it is the name of a real value without a derivative."""
+        name = partial.factor.id if isinstance(partial.factor, ast.Name) else None
+        is_real = self.activity.facts[self.path].kinds.get(name or "") != "complex"
+        return name if name is not None and is_real and not self.is_active(name) else None
+
+    def total(self, name: str) -> Cotangent:
+        """Return the sum of a value's cotangents."""
+        total = added(self.cotangents[name], self.let, self.zero(name))
         self.cotangents[name] = [total]
         return total
+
+    def settled(self, cotangent: Cotangent, name: str) -> Cotangent:
+        """Return the cotangent of a value with its conditions applied."""
+        return settled(cotangent, self.let, self.zero(name))
 
     # -- accumulation into the operands
     def contributions(self, forgotten: set[str]) -> list[Store]:
@@ -141,12 +158,27 @@ class LeafAdjoint(LeafBuilder):
             load = group[0]
             parts = [p for x in group for p in self.cotangents[x.name]]
             self.cotangents[load.name] = parts
-            stores.append(self.accumulate(load, self.total(load.name), clears, forgotten, wanted))
+            value = self.settled(self.total(load.name), load.name)
+            stores.append(self.accumulate(load, value.name, clears, forgotten, wanted))
+            self.note(load, stores[-1], value)
         for clear in clears:
             zero = self.let(code.constant(0))
             stores.insert(0, Store(clear.container, clear.index, zero, "set", clear.guard))
         # what is added to an element that is also assigned comes after: indices may meet at run time
         return sorted(stores, key=lambda s: s.mode != "set")
+
+    def note(self, load: Load, store: Store, value: Cotangent) -> None:
+        """Record whether every element of an operand's adjoint has been selected."""
+        adjoints = self.adjoints
+        if (
+            adjoints.is_whole(load.container)
+            or not value.is_whole
+            or adjoints.program.root(load.container) != load.container
+        ):
+            return
+        probe = Store(load.container, load.index, value.name)
+        if store.guard is None and covers(probe, self.leaf, adjoints.program.containers[load.container].shape):
+            adjoints.note_selected(load.container, whole=True)
 
     def groups(self, loads: list[Load]) -> list[list[Load]]:
         """Group the loads of one element."""

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.paths import Path
 from sdgrad.autodiff.adjoints import Adjoints
+from sdgrad.autodiff.selection import Condition, Cotangent
+from sdgrad.program.kinds import complex_type
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Instr, Leaf, Let, Node, Store
+from sdgrad.symbolic import code
+from sdgrad.symbolic.derivatives import complex_literals
 from sdgrad.tape.plan import LeafPlan
 
 
@@ -26,7 +30,7 @@ class LeafBuilder:
     strong_zero: bool
     before: list[Node] = field(default_factory=list)
     body: list[Instr] = field(default_factory=list)
-    cotangents: dict[str, list[str]] = field(default_factory=dict)
+    cotangents: dict[str, list[Cotangent]] = field(default_factory=dict)
     clears: list[Store] = field(default_factory=list)
     after: list[Node] = field(default_factory=list)
     seeds: dict[str, str] = field(default_factory=dict)  # loads of cotangents, and the container they are of
@@ -39,6 +43,17 @@ class LeafBuilder:
         self.body.append(Let(name, expr))
         return name
 
-    def add(self, name: str, cotangent: str) -> None:
+    def seen(self, g: str, store: Store) -> Cotangent:
+        """Return the cotangent of a stored value, which has been loaded, with what is known of its selection."""
+        when = (Condition.of(code.name(store.guard)),) if store.guard is not None else ()
+        return Cotangent(g, when, doubtful=not self.adjoints.is_whole(store.container))
+
+    def zero(self, name: str) -> ast.expr:
+        """Return the zero of a value's kind."""
+        precision = complex_type(self.leaf.body, self.adjoints.program.containers)
+        kind = self.activity.facts[self.path].kinds.get(name)
+        return complex_literals(code.constant(0), precision) if kind == "complex" else code.constant(0)
+
+    def add(self, name: str, cotangent: Cotangent) -> None:
         """Add a cotangent to those of a value."""
         self.cotangents.setdefault(name, []).append(cotangent)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from dace import data as dt
 
 from sdgrad.autodiff.leaf_builder import LeafBuilder
+from sdgrad.autodiff.selection import Condition
 from sdgrad.program.leaves import as_loops, backwards, rename_instr
 from sdgrad.program.tree import SCALAR, Container, Leaf, Let, Load, Param, Store
 from sdgrad.symbolic import code
@@ -103,7 +104,9 @@ def extreme_cotangent(build: LeafBuilder, store: Store) -> None:
         Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
         *share(code.name(store.value), g, result),
     ]
-    build.add(store.value, result)
+    seen = build.seen(g, store)
+    chosen = Condition.of(equal(code.name(store.value)))
+    build.add(store.value, replace(seen, name=result, when=(*seen.when, chosen)))
 
 
 def product_cotangent(build: LeafBuilder, store: Store) -> None:
@@ -137,7 +140,8 @@ def product_cotangent(build: LeafBuilder, store: Store) -> None:
         Load(g, build.adjoints.read(store.container).name, store.index, store.guard),
         times(o, g, result),
     ]
-    build.add(store.value, result)
+    seen = build.seen(g, store)
+    build.add(store.value, replace(seen, name=result, exact=not seen.when))
 
 
 def _for_each_instance(build: LeafBuilder, store: Store, stem: str) -> Container:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 
 import sympy
 from dace import data as dt
@@ -28,6 +29,7 @@ from sdgrad.autodiff.contexts import CallContext
 from sdgrad.autodiff.leaf_adjoint import LeafAdjoint
 from sdgrad.autodiff.reversed_loops import backwards_loop, last_value, negated
 from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
+from sdgrad.autodiff.selected_adjoints import alternatives, note_call, repeated
 from sdgrad.program.arrays import assign as copy_of
 from sdgrad.program.names import Names
 from sdgrad.program.registry import find_rule
@@ -186,6 +188,7 @@ class Reversal:
         finally:
             for name in private:
                 self.adjoints.state.pop(name, None)
+                self.adjoints.note_selected(name, whole=False)
             self.adjoints.straight = saved
 
     def fetch(self, tape: Container, index: tuple[sympy.Expr, ...]) -> tuple[Leaf, Load]:
@@ -253,15 +256,21 @@ class Reversal:
     def branch(self, node: Branch, path: Path) -> list[Node]:
         """Return the branch over the adjoints of its arms."""
         before, conditions = self.conditions(node, path)
-        blocks = (tuple(self.block(b, (*path, k))) for k, (_, b) in enumerate(node.arms))
+        arms = [partial(self.block, body, (*path, k)) for k, (_, body) in enumerate(node.arms)]
+        blocks = alternatives(self.adjoints, arms)
         return [*before, replace(node, arms=tuple(zip(conditions, blocks, strict=True)))]
+
+    def repeated(self, node: Loop | Scope, path: Path) -> Block:
+        """Return the adjoint of a body that runs any number of times."""
+        with repeated(self.adjoints, node.body):
+            return tuple(self.block(node.body, (*path, 0)))
 
     def loop(self, node: Loop, path: Path) -> list[Node]:
         """Return the loop that runs backwards, or segment by segment from checkpoints."""
         if path in self.plan.checkpoints:
             again = self.recorder.record(node.body, (*path, 0), owner=path)
-            reverse = tuple(self.block(node.body, (*path, 0)))
-            return checkpoints.backward(node, self.plan.checkpoints[path], again, reverse, self.names)
+            kept = self.plan.checkpoints[path]
+            return checkpoints.backward(node, kept, again, self.repeated(node, path), self.names)
         (one, start), (two, step) = self.value(node.start, path), self.value(node.step, path)
         before = [*one, *two]
         if node.last is not None:
@@ -270,7 +279,7 @@ class Reversal:
             assert node.stop is not None
             more, stop = self.value(node.stop, path)
             last = last_value(start, stop, step)
-        body = tuple(self.block(node.body, (*path, 0)))
+        body = self.repeated(node, path)
         if path in self.plan.counters:
             count = self.plan.counters[path].count
             body = (assign(count, f"{count} - 1"), *body)
@@ -288,7 +297,7 @@ class Reversal:
     def scope(self, node: Scope, path: Path) -> Node:
         """Return the map that replays its local values, then runs its body backwards."""
         replay = self.replay(node, path)
-        backwards = self.block(node.body, (*path, 0))
+        backwards = self.repeated(node, path)
         locals_ = {c.name: c for c in node.locals}
         owned = [self.adjoints.made[self.adjoints.of[n]] for n in locals_ if n in self.adjoints.of]
         owned += [k.tape for k in self.plan.all_kept() if k.owner == path]
@@ -355,9 +364,11 @@ class Reversal:
         context = CallContext(node, path, self.program, self.adjoints, self.plan, self.names, given, wanted)
         if not given:
             return self.constant_results(context)
-        rule = find_rule(node, self.program)
         operands = [r for (where, _), r in self.plan.regions.items() if where == path]
-        return [*(self.operand(r) for r in operands), *rule.reverse(context)]
+        selected = all(self.adjoints.is_whole(node.outputs[c].container) for c in given)
+        nodes = [*(self.operand(r) for r in operands), *find_rule(node, self.program).reverse(context)]
+        note_call(self.adjoints, node, selected, wanted)
+        return nodes
 
     def constant_results(self, context: CallContext) -> list[Node]:
         """Return the adjoint of a call without active results: it clears what the call overwrote."""

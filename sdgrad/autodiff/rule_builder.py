@@ -124,5 +124,6 @@ def clear_cotangent(build: Builder, context: CallContext, connector: str) -> Non
     if whole and context.adjoints.may_forget(root):
         context.adjoints.forget(root)
         return
+    context.adjoints.note_selected(root, whole=False)
     build.nodes += context.adjoints.writable(root)
     build.elementwise(context.cotangent(connector), "0")

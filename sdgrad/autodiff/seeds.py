@@ -39,6 +39,8 @@ def seed(program: Program, request: Request, names: Names) -> Adjoints:
         adjoints.register(name, given)
         both = name in request.inputs and request.accumulate and given.dtype not in WIDER
         adjoints.state[name] = "live" if both else "seed"
+        if program.containers[name].desc.total_size == 1:
+            adjoints.note_selected(name, whole=True)  # zeros among several may stand for "not asked for"
     for name in request.inputs:
         target = boundary(gradient_name(name, program), program.containers[name])
         names.add([target.name])

@@ -15,6 +15,7 @@ from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names, is_status, result_names, without_results
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
+    SCALAR,
     Block,
     Container,
     Expr,
@@ -36,28 +37,38 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
 
-def in_every_direction(program: Program, own: Sequence[str], seed: str, results: Sequence[str], last: bool) -> Program:
+def in_every_direction(
+    program: Program, own: Sequence[str], seed: str, results: Sequence[str], last: bool, numbers: Collection[str] = ()
+) -> Program:
     """Return a function of ``own``: the values of ``results`` for every unit vector of ``seed``.
 
     :param own: the arguments that stay; each direction starts from their initial content.
     :param seed: the argument that is set to unit vectors, one after another.
     :param last: whether the axes of ``seed`` come after those of the result, or before them.
+    :param numbers: seeds and results without axes, though containers have one.
     """
     names = all_names(program)
     trips, _ = over(program.containers[seed], names)
-    return _repeated(program, own, [seed], results, trips, last, names, None)
+    return _repeated(program, own, [seed], results, trips, last, names, None, numbers)
 
 
 def in_given_directions(
-    program: Program, own: Sequence[str], seeds: Sequence[str], results: Sequence[str], count: int
+    program: Program,
+    own: Sequence[str],
+    seeds: Sequence[str],
+    results: Sequence[str],
+    count: int,
+    numbers: Collection[str] = (),
 ) -> Program:
     """Return a function of ``own`` and ``directions_<seed>``: the values of ``results`` for each direction.
 
     The directions of every seed, and those of every result, are along one more axis in front.
+
+    :param numbers: results without axes of their own, though containers have one.
     """
     names = all_names(program)
     trip = Param(names.fresh("direction"), sympy.Integer(0), sympy.Integer(count - 1), sympy.Integer(1))
-    return _repeated(program, own, seeds, results, (trip,), False, names, count)
+    return _repeated(program, own, seeds, results, (trip,), False, names, count, numbers)
 
 
 def direction_name(seed: str) -> str:
@@ -88,6 +99,7 @@ def _repeated(
     last: bool,
     names: Names,
     count: int | None,
+    numbers: Collection[str],
 ) -> Program:
     """Return the program in a loop over directions; without a ``count``, the only seed is a unit vector."""
     written = {program.root(w) for n in program.body for w in writes(n)} & {n for n in own if not is_status(n)}
@@ -98,7 +110,8 @@ def _repeated(
     ]
     if count is None:
         seed = containers[mapping[seeds[0]]]
-        directions = _Directions(trips, _places(seed, trips), seed.shape, last)
+        alone = seeds[0] in numbers
+        directions = _Directions(trips, () if alone else _places(seed, trips), () if alone else seed.shape, last)
         start.append(_unit(seed, trips, names))
     else:
         directions = _Directions(trips, tuple(sym(t.name) for t in trips), (sympy.Integer(count),), last)
@@ -106,7 +119,7 @@ def _repeated(
             start.append(_given(containers[mapping[name]], direction_name(name), directions, containers, names))
     outputs = result_names(results)
     out = [
-        _collected(containers[mapping[name]], output, directions, containers, names)
+        _collected(containers[mapping[name]], output, directions, containers, names, name in numbers)
         for name, output in zip(results, outputs, strict=True)
     ]
     inner = [mapping[n] for n in (*seeds, *results)]
@@ -138,14 +151,19 @@ def _given(seed: Container, name: str, directions: _Directions, containers: dict
 
 
 def _collected(
-    source: Container, output: str, directions: _Directions, containers: dict[str, Container], names: Names
+    source: Container,
+    output: str,
+    directions: _Directions,
+    containers: dict[str, Container],
+    names: Names,
+    is_number: bool,
 ) -> Leaf:
     """Make the result that holds a container's value for every direction, and return the leaf that copies one there."""
-    whole = directions.beside(directions.shape, source.shape)
+    whole = directions.beside(directions.shape, () if is_number else source.shape) or (sympy.Integer(1),)
     containers[output] = Container(output, dt.Array(source.dtype, list(whole)))
     params, index = over(source, names)
     v = names.fresh("v")
-    target = directions.beside(directions.index, index)
+    target = directions.beside(directions.index, () if is_number else index) or SCALAR
     return Leaf(params, (Load(v, source.name, index), Store(output, target, v)), Source(label=output))
 
 

@@ -57,7 +57,11 @@ class Columns:
         forward = self.mode == "forward" or self.mode == "auto" and sizes[0] <= sizes[1]
         mode = "forward" if forward else "reverse"
         moved, seeds, results = linearized(signature, (self.name,), (output,), mode)
-        return in_every_direction(moved, own_arguments(program), seeds[0], results, forward), signature.closure
+        shapes = np.shape(as_array(arguments[self.name])), signature.result_shapes()[self.place]
+        ends = (seeds[0], results[0]) if forward else (results[0], seeds[0])
+        numbers = {end for end, shape in zip(ends, shapes, strict=True) if not shape}
+        looped = in_every_direction(moved, own_arguments(program), seeds[0], results, forward, numbers)
+        return looped, signature.closure
 
 
 @dataclass

@@ -118,6 +118,7 @@ class Signature:
     :param guards: what has to hold for the program to be the right one.
     :param form: the nest in which the function returns its results; None: one result, or a tuple.
     :param numbers: the results that are numbers; None if that is not known of arrays of one element.
+    :param shapes: the shapes of results as Python has them, where they are not those of the program.
     """
 
     function: Callable | Derived
@@ -130,6 +131,7 @@ class Signature:
     guards: Sequence[Guard] = ()
     form: Form | None = None
     numbers: frozenset[str] | None = None
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     resident: bool = False  # arguments are in the memory of a GPU
     recorded: bool = False  # a function of Python's that can be run as it stands
     stepwise: bool = False  # with loops
@@ -191,7 +193,7 @@ class Signature:
         try:
             if isinstance(f, Derived):
                 tree, closure = f.derive(arguments)
-                found = Signature(f, normalize_again(tree), closure, numbers=_numbers(f, arguments, tree))
+                found = Signature(f, normalize_again(tree), closure, shapes=_shapes(f, arguments, tree))
             elif not needs_dace(f):
                 with step("recording", name_of(f)):
                     found = Signature.record(f, arguments)
@@ -239,7 +241,7 @@ class Signature:
         found = {o: tuple(int(n) for n in self.program.containers[o].shape) for o in self.outputs}
         one = [o for o, s in found.items() if s == (1,) and is_returned(o)]
         numbers = one if self.numbers is None else self.numbers
-        return [() if o in numbers else s for o, s in found.items()]
+        return [self.shapes.get(o, () if o in numbers else s) for o, s in found.items()]
 
     def is_float(self, name: str) -> bool:
         return name in self.program.containers and kind_of(self.program.containers[name].dtype) in ("float", "complex")
@@ -269,7 +271,9 @@ class Signature:
         like_what = next((v for v in arguments.values() if is_tensor(v)), None)
         array = values[name]
         one = is_returned(name) and self.program.containers[name].shape == (1,)
-        if one and (self.numbers is None or name in self.numbers):
+        if name in self.shapes:
+            array = array.reshape(self.shapes[name])
+        elif one and (self.numbers is None or name in self.numbers):
             array = array.reshape(())  # DaCe returns scalars as arrays of one element
         if is_resident(array):
             return array
@@ -358,11 +362,9 @@ def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapp
     return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
 
 
-def _numbers(f: Derived, arguments: Mapping[str, Any], program: Program) -> frozenset[str] | None:
-    """Return the results of a derived function that are numbers; None if it does not say."""
-    if not hasattr(f, "shapes"):
-        return None
-    return frozenset(n for n, shape in zip(returned(program), f.shapes(arguments), strict=True) if not shape)
+def _shapes(f: Derived, arguments: Mapping[str, Any], program: Program) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a derived function's results, if it says."""
+    return dict(zip(returned(program), f.shapes(arguments), strict=True)) if hasattr(f, "shapes") else {}
 
 
 def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import sympy
@@ -14,6 +14,7 @@ from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.code import names_in
 from sdgrad.symbolic.scalar_rules import RULES, ScalarRule
 
+FINITE = "sdgrad_is_finite"
 STRONG = "sdgrad_strong"  # (value, g): the value; zero where g is zero and the value is no finite number
 
 
@@ -29,8 +30,9 @@ GIVEN = {"g": "__cotangent", "dx": "__tangent"}
 class Partial:
     """The derivative of an instruction's result by one operand.
 
-    ``factor`` is the partial as an expression (None: one); ``guard`` the condition under which it holds; ``vjp`` and
-    ``jvp`` replace the product with the factor, in ``GIVEN``.
+    ``factor`` is the partial as an expression (None: one); ``guard`` the condition under which the result is the
+    operand's at all; ``depends``, ``steep`` and ``overflows`` are those of the table; ``vjp`` and ``jvp`` replace the
+    product with the factor, in ``GIVEN``.
     """
 
     operand: str
@@ -39,11 +41,19 @@ class Partial:
     singular: bool = False
     vjp: ast.expr | None = None
     jvp: ast.expr | None = None
+    depends: ast.expr | None = None
+    steep: bool = False
+    overflows: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """True if the derivative is a number, which keeps zeros zero."""
+        return self.vjp is None and (self.factor is None or not names_in(self.factor))
 
     @property
     def needs(self) -> set[str]:
         """Return the names whose values the adjoint must know."""
-        exprs = [e for e in (self.vjp or self.factor, self.guard) if e is not None]
+        exprs = [e for e in (self.vjp or self.factor, self.guard, self.depends) if e is not None]
         return {n for e in exprs for n in names_in(e)} - set(GIVEN.values())
 
 
@@ -121,9 +131,12 @@ def _power(expr: ast.BinOp, name: str, kind: Mapping[str, str]) -> list[Partial]
     if exponent in (1, 2):
         return [Partial(x.id, None if exponent == 1 else code.binary(ast.Mult, code.constant(2), x))]
     if exponent == 0.5:
-        return [Partial(x.id, code.binary(ast.Div, code.constant(0.5), code.name(name)), singular=True)]
+        factor = code.binary(ast.Div, code.constant(0.5), code.name(name))
+        return [Partial(x.id, factor, singular=True, steep=True)]
     lower = code.binary(ast.Pow, x, code.constant(exponent - 1))
-    return [Partial(x.id, code.binary(ast.Mult, code.constant(exponent), lower), singular=exponent < 1)]
+    depends = code.call(FINITE, x) if exponent < 0 and kind.get(x.id) == "float" else None
+    factor = code.binary(ast.Mult, code.constant(exponent), lower)
+    return [Partial(x.id, factor, singular=exponent < 1, steep=0 < exponent < 1, depends=depends)]
 
 
 def number_of(expr: ast.expr) -> int | float | None:
@@ -140,7 +153,12 @@ def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, s
     env: dict[str, ast.expr] = {**dict(zip(rule.arguments, args, strict=False)), "y": code.name(name)}
     env |= {short: code.name(own) for short, own in GIVEN.items()}
     found = []
-    for arg, partial in zip(args, rule.partials, strict=False):
+
+    def condition(texts: tuple[str | None, ...], k: int) -> ast.expr | None:
+        text = texts[k] if texts else None
+        return code.rename(code.parse(text), env) if text is not None and kind.get(name) != "complex" else None
+
+    for k, (arg, partial) in enumerate(zip(args, rule.partials, strict=False)):
         if not isinstance(arg, ast.Name):
             continue
         if rule.complex_vjp is not None and kind.get(arg.id) == "complex":
@@ -154,7 +172,9 @@ def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, s
         elif partial is not None:
             factor = code.rename(code.parse(partial), env)
             constant = factor if not isinstance(factor, ast.Constant) or factor.value != 1 else None
-            found.append(Partial(arg.id, constant, singular=rule.singular))
+            guard, depends = condition(rule.selects, k), condition(rule.depends, k)
+            own = Partial(arg.id, constant, guard, rule.singular, depends=depends)
+            found.append(replace(own, steep=rule.steep, overflows=rule.overflows))
     return found
 
 
@@ -229,10 +249,13 @@ def pull(
     g: ast.expr,
     kind: Mapping[str, str],
     result: str,
-    strong_zero: bool = True,
+    strong: bool = True,
     complex_type: str = "dace.complex128",
 ) -> ast.expr:
-    """Return the contribution of the result's cotangent ``g`` to the operand's: ``conj(partial) * g``, guarded."""
+    """Return what the result's cotangent ``g`` contributes to the operand's where the guard holds.
+
+    :param strong: True if a cotangent of zero passes nothing on, not even through an infinite derivative.
+    """
     complex_result, real_operand = kind.get(result) == "complex", kind.get(p.operand) != "complex"
     involved = complex_result or not real_operand
     if p.vjp is not None:
@@ -241,14 +264,11 @@ def pull(
         value = g
     else:
         value = quotient(code.call("conj", p.factor) if involved else p.factor, g)
-    nothing: ast.expr = code.constant(0)
-    if p.singular and strong_zero:
+    if strong and (p.singular or p.overflows):
         value = code.call(STRONG, value, g)
     if involved:
-        value, nothing = complex_literals(value, complex_type), complex_literals(nothing, complex_type)
-    if complex_result and real_operand:
-        value, nothing = code.call("real", value), code.constant(0)
-    return value if p.guard is None else code.choose(p.guard, value, nothing)
+        value = complex_literals(value, complex_type)
+    return code.call("real", value) if complex_result and real_operand else value
 
 
 def push(

@@ -1,11 +1,14 @@
 """Tabulate scalar derivatives: one row a function, read by reverse and forward mode alike.
 
 In a partial, ``x`` is the argument (``a`` and ``b`` for two), ``y`` the result. A partial of None is zero almost
-everywhere. ``singular`` marks rows whose partials can be infinite or undefined inside their domain: with a cotangent of
-exactly zero they contribute zero (the *strong zero* of algorithmic differentiation, Griewank & Walther 2008, 3.2).
-``domain`` is where the sweep test samples each argument. ``complex_vjp``/``complex_jvp`` replace the holomorphic rule
-where a function is not holomorphic; ``g`` is the cotangent of the result, ``dx`` the tangent of the argument. The
-convention is PyTorch's: the cotangent of ``z`` is the direction of steepest ascent, ``conj(dy/dz) * g``.
+everywhere. ``singular`` marks rows whose partials can be infinite or undefined inside their domain, ``steep`` those of
+them whose results are finite there; ``overflows`` marks rows whose partials are infinite where the result is.
+``selects`` is the condition under which the result is an argument's at all: elsewhere the argument contributes nothing,
+whatever it is. ``depends`` is the condition under which the result still changes with an argument, to working precision
+(``tanh(x)`` is not 1): elsewhere a function before it that overflows contributes nothing. ``domain`` is where the sweep
+test samples each argument. ``complex_vjp``/``complex_jvp`` replace the holomorphic rule where a function is not
+holomorphic; ``g`` is the cotangent of the result, ``dx`` the tangent of the argument. The convention is PyTorch's: the
+cotangent of ``z`` is the direction of steepest ascent, ``conj(dy/dz) * g``.
 """
 
 from __future__ import annotations
@@ -23,6 +26,10 @@ class ScalarRule:
     partials: tuple[str | None, ...]
     domain: tuple[Interval, ...]
     singular: bool = False
+    selects: tuple[str | None, ...] = ()
+    depends: tuple[str | None, ...] = ()
+    steep: bool = False
+    overflows: bool = False
     kink: str = ""
     aliases: tuple[str, ...] = ()
     complex_vjp: str | None = None
@@ -53,14 +60,14 @@ def _binary(
     return ScalarRule(name, (da, db), (first, second), **kw)
 
 
-_HALF_A = "(1 if a {op} b else (0.5 if a == b else 0))"
-_HALF_B = "(0 if a {op} b else (0.5 if a == b else 1))"
+# Twice the share of the first operand of an extreme. Sums of comparisons need no jumps, and are vectorized.
+_TWICE = "((a {op} b) + (a {op}= b))"
 
 ROWS = (
     # exponentials and logarithms
-    _unary("exp", "y"),
-    _unary("exp2", "0.6931471805599453 * y"),
-    _unary("expm1", "y + 1"),
+    _unary("exp", "y", depends=("y != 0",), overflows=True),
+    _unary("exp2", "0.6931471805599453 * y", depends=("y != 0",), overflows=True),
+    _unary("expm1", "y + 1", depends=("y != -1",), overflows=True),
     _unary("log", "1 / x", POSITIVE, singular=True),
     _unary("log2", "1.4426950408889634 / x", POSITIVE, singular=True),
     _unary("log10", "0.4342944819032518 / x", POSITIVE, singular=True),
@@ -72,6 +79,7 @@ ROWS = (
         POSITIVE,
         ANY,
         singular=True,
+        steep=True,
         kink="d/db is 0 at a = 0",
         aliases=("power",),
     ),
@@ -82,37 +90,39 @@ ROWS = (
         POSITIVE,
         ANY,
         singular=True,
+        steep=True,
         kink="d/db is 0 at a = 0",
         aliases=("float_power",),
     ),
     # roots, quotients
-    _binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True),
-    _unary("sqrt", "0.5 / y", POSITIVE, singular=True),
-    _unary("cbrt", "1 / (3 * y * y)", AWAY, singular=True),
-    _unary("reciprocal", "-(y * y)", AWAY, singular=True),
+    _binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True, depends=(None, "sdgrad_is_finite(b)")),
+    _unary("sqrt", "0.5 / y", POSITIVE, singular=True, steep=True),
+    _unary("cbrt", "1 / (3 * y * y)", AWAY, singular=True, steep=True),
+    _unary("reciprocal", "-(y * y)", AWAY, singular=True, depends=("sdgrad_is_finite(x)",)),
     _unary("square", "2 * x", kind="same"),
-    _binary("hypot", "a / y if y != 0 else 0", "b / y if y != 0 else 0", kink="0 at the origin"),
+    _binary("hypot", "a / y", "b / y", selects=("y != 0", "y != 0"), kink="0 at the origin"),
     # trigonometry
     _unary("sin", "cos(x)"),
     _unary("cos", "-sin(x)"),
     _unary("tan", "1 + y * y", (-1.2, 1.2)),
-    _unary("asin", "1 / sqrt(1 - x * x)", UNIT, singular=True, aliases=("arcsin",)),
-    _unary("acos", "-1 / sqrt(1 - x * x)", UNIT, singular=True, aliases=("arccos",)),
-    _unary("atan", "1 / (1 + x * x)", aliases=("arctan",)),
+    _unary("asin", "1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arcsin",)),
+    _unary("acos", "-1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arccos",)),
+    _unary("sdgrad_acos_ratio", "(x * y - 1) / (1 - x * x)", UNIT, singular=True),
+    _unary("atan", "1 / (1 + x * x)", depends=("sdgrad_is_finite(x)",), aliases=("arctan",)),
     _binary("atan2", "b / (a * a + b * b)", "-a / (a * a + b * b)", AWAY, AWAY, singular=True, aliases=("arctan2",)),
-    _unary("sinh", "cosh(x)"),
-    _unary("cosh", "sinh(x)"),
-    _unary("tanh", "1 - y * y"),
+    _unary("sinh", "cosh(x)", overflows=True),
+    _unary("cosh", "sinh(x)", overflows=True),
+    _unary("tanh", "1 - y * y", depends=("y * y != 1",)),
     _unary("asinh", "1 / sqrt(x * x + 1)", aliases=("arcsinh",)),
-    _unary("acosh", "1 / (sqrt(x - 1) * sqrt(x + 1))", ABOVE1, singular=True, aliases=("arccosh",)),
+    _unary("acosh", "1 / (sqrt(x - 1) * sqrt(x + 1))", ABOVE1, singular=True, steep=True, aliases=("arccosh",)),
     _unary("atanh", "1 / (1 - x * x)", UNIT, singular=True, aliases=("arctanh",)),
     _unary("deg2rad", "0.017453292519943295", aliases=("radians",)),
     _unary("rad2deg", "57.29577951308232", aliases=("degrees",)),
     # special functions (DLMF 7.2, 5.15)
-    _unary("sdgrad_sigmoid", "sdgrad_sigmoid_slope(x)"),
-    _unary("sdgrad_sigmoid_slope", "y * (1 - 2 * sdgrad_sigmoid(x))"),
-    _unary("erf", "1.1283791670955126 * exp(-(x * x))"),
-    _unary("erfc", "-1.1283791670955126 * exp(-(x * x))"),
+    _unary("sdgrad_sigmoid", "sdgrad_sigmoid_slope(x)", depends=("y * (1 - y) != 0",)),
+    _unary("sdgrad_sigmoid_slope", "y * (1 - 2 * sdgrad_sigmoid(x))", depends=("y != 0",)),
+    _unary("erf", "1.1283791670955126 * exp(-(x * x))", depends=("y * y != 1",)),
+    _unary("erfc", "-1.1283791670955126 * exp(-(x * x))", depends=("y * (2 - y) != 0",)),
     _unary("lgamma", "sdgrad_polygamma(0, x)", POSITIVE, singular=True, aliases=("gammaln",)),
     _unary("tgamma", "y * sdgrad_polygamma(0, x)", POSITIVE, singular=True),
     ScalarRule("sdgrad_polygamma", (None, "sdgrad_polygamma(a + 1, b)"), ((0, 0), POSITIVE), singular=True),
@@ -129,7 +139,13 @@ ROWS = (
     _binary("copysign", "sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
     _unary("sdgrad_detached", None, kind="same"),
     # a product with a cotangent, which is linear in it wherever it is finite: so are derivatives of derivatives
-    _binary("sdgrad_strong", "1 if b != 0 else sdgrad_finite(a)", None, kind="same"),
+    _binary(
+        "sdgrad_strong",
+        "1 if b != 0 else sdgrad_finite(a)",
+        None,
+        kind="same",
+        selects=("(b != 0) | sdgrad_is_finite(a)", None),
+    ),
     _unary("sdgrad_finite", None),
     _unary("sign", None, kind="same", aliases=("sgn", "sign_numpy_2")),
     _binary("heaviside", None, None),
@@ -143,16 +159,18 @@ ROWS = (
     # choices
     _binary(
         "max",
-        _HALF_A.format(op=">"),
-        _HALF_B.format(op=">"),
+        f"0.5 * {_TWICE.format(op='>')}",
+        f"0.5 * (2 - {_TWICE.format(op='>')})",
+        selects=("a >= b", "not a > b"),
         kind="same",
         kink="one half each at a tie",
         aliases=("maximum", "fmax", "Max"),
     ),
     _binary(
         "min",
-        _HALF_A.format(op="<"),
-        _HALF_B.format(op="<"),
+        f"0.5 * {_TWICE.format(op='<')}",
+        f"0.5 * (2 - {_TWICE.format(op='<')})",
+        selects=("a <= b", "not a < b"),
         kind="same",
         kink="one half each at a tie",
         aliases=("minimum", "fmin", "Min"),
@@ -162,7 +180,7 @@ ROWS = (
     _unary("real", "1", kind="real", complex_vjp="g", complex_jvp="real(dx)"),
     _unary("imag", None, kind="real", complex_vjp="1j * g", complex_jvp="imag(dx)"),
     # no derivative anywhere
-    _unary("isnan", None, kind="bool", aliases=("isinf", "isfinite", "signbit", "logical_not")),
+    _unary("isnan", None, kind="bool", aliases=("isinf", "isfinite", "sdgrad_is_finite", "signbit", "logical_not")),
 )
 
 RULES: dict[str, ScalarRule] = {}

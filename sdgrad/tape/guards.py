@@ -87,8 +87,12 @@ class Conditions:
 
     def partial(self, p: Partial) -> Partial:
         """Name the guards of one partial."""
-        factor, guard, vjp = map(self.replaced, (p.factor, p.guard, p.vjp))
-        return replace(p, factor=factor, guard=guard, vjp=vjp)
+        factor, vjp, depends = map(self.replaced, (p.factor, p.vjp, p.depends))
+        if factor is not None and p.guard is not None:  # an extreme is its operand's where the partial is not zero
+            guard: ast.expr | None = ast.Compare(left=factor, ops=[ast.NotEq()], comparators=[code.constant(0)])
+        else:
+            guard = self.replaced(p.guard)
+        return replace(p, factor=factor, guard=guard, vjp=vjp, depends=depends)
 
     def replaced(self, expr: ast.expr | None) -> ast.expr | None:
         """Replace comparisons of primal values, and conjunctions of such, by names."""
@@ -97,8 +101,8 @@ class Conditions:
         asked = self
 
         class Replace(ast.NodeTransformer):
-            def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-                return asked.steps(node) or self.generic_visit(node)
+            def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+                return asked.name(node) if asked.is_count(node) else self.generic_visit(node)
 
             def visit_Compare(self, node: ast.Compare) -> ast.expr:
                 return asked.name(node) if asked.is_about_numbers(node) else node
@@ -119,21 +123,14 @@ class Conditions:
             and not names & GIVEN_NAMES
         )
 
-    def steps(self, expr: ast.IfExp) -> ast.expr | None:
-        """Write the partial of a kink, which is 1, 1/2 or 0 for ``a > b``, ``a == b`` or ``a < b``, as half an integer.
-
-        Return None for any other expression.
-        """
-        first, inner = expr.test, expr.orelse
-        if not isinstance(inner, ast.IfExp) or not isinstance(first, ast.Compare) or not self.is_about_numbers(first):
-            return None
-        ends = tuple(e.value for e in (expr.body, inner.body, inner.orelse) if isinstance(e, ast.Constant))
-        if ends not in ((1, 0.5, 0), (0, 0.5, 1)) or not _is_tie(inner.test, first):
-            return None
-        or_equal = replace_op(first, OR_EQUAL[type(first.ops[0])])
-        count: ast.expr = self.name(code.binary(ast.Add, first, or_equal))
-        count = count if ends[0] else code.binary(ast.Sub, code.constant(2), count)
-        return code.binary(ast.Mult, code.constant(0.5), count)
+    def is_count(self, expr: ast.BinOp) -> bool:
+        """True for ``(a > b) + (a >= b)``, which is 2, 1 or 0, and fits in a byte as well."""
+        pair = (expr.left, expr.right)
+        return (
+            isinstance(expr.op, ast.Add)
+            and all(isinstance(e, ast.Compare) for e in pair)
+            and all(map(self.is_about_numbers, pair))
+        )
 
     def name(self, expr: ast.expr) -> ast.expr:
         """Return the name of an expression; define it on first use."""
@@ -144,17 +141,5 @@ class Conditions:
         return code.name(self.known[text])
 
 
-OR_EQUAL: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.LtE, ast.Gt: ast.GtE}
-"""The reflexive closure of each strict order."""
 GIVEN_NAMES = set(GIVEN.values())
 """Names in partials that stand for the cotangent and the tangent."""
-
-
-def replace_op(test: ast.Compare, op: type[ast.cmpop]) -> ast.Compare:
-    """Return a comparison of the same operands by another operator."""
-    return ast.Compare(left=test.left, ops=[op()], comparators=test.comparators)
-
-
-def _is_tie(test: ast.expr, order: ast.Compare) -> bool:
-    """True if a test is ``a == b`` and the other one ``a < b`` or ``a > b``, of the same operands."""
-    return type(order.ops[0]) in OR_EQUAL and ast.unparse(test) == ast.unparse(replace_op(order, ast.Eq))

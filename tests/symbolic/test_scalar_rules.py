@@ -61,7 +61,8 @@ VALUES = {
     "fmod": lambda a, b: a - b * _truncated(a / b), "py_floor": _quotient(mp.floor), "int_floor": _quotient(mp.floor),
     "int_ceil": _quotient(mp.ceil), "nextafter": lambda a, b: a, "max": max, "fmax": max, "Max": max, "min": min,
     "fmin": min, "Min": min, "isnan": lambda x: mp.mpf(0), "isinf": lambda x: mp.mpf(0),
-    "isfinite": lambda x: mp.mpf(1), "signbit": lambda x: mp.mpf(x < 0),
+    "isfinite": lambda x: mp.mpf(1), "sdgrad_is_finite": lambda x: mp.mpf(1),
+    "sdgrad_acos_ratio": lambda x: mp.acos(x) / mp.sqrt(1 - x * x), "signbit": lambda x: mp.mpf(x < 0),
 }  # fmt: skip
 
 CALLABLE = [n for n in RULES if n not in NOT_IN_CPP | COMPLEX | CONSTANT]

@@ -93,6 +93,13 @@ template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(sdgrad_complex<T> z)
 }
 template <typename T> SDGRAD_FUNCTION double sdgrad_finite(T x) { return sdgrad_is_finite(x) ? 1.0 : 0.0; }
 
+// acos(x) / sqrt(1 - x^2): 1 at 1, by its series near it.
+template <typename T> SDGRAD_FUNCTION T sdgrad_acos_ratio(T x) {
+    const T d = T(1) - x;
+    if (d < T(1e-4)) return T(1) + d / T(3) + d * d * T(2) / T(15);
+    return std::acos(x) / std::sqrt(d * (T(1) + x));
+}
+
 // A product with g: nothing where g is exactly zero and the other factor is infinite.
 template <typename T, typename G> SDGRAD_FUNCTION T sdgrad_strong(T value, G g) {
     return g != G(0) || sdgrad_is_finite(value) ? value : T(0);

@@ -327,13 +327,26 @@ def solved(A, b):
     return np.sum(np.linalg.solve(A, b))
 
 
-def test_libraries_of_the_host_are_given_copies():
-    program = on_device(solved, np.eye(3), np.ones((3, 2)))[0]
+def transformed(x):
+    return np.sum(np.abs(np.fft.rfft(np.sin(x), axis=0)) ** 2)
+
+
+@pytest.mark.parametrize("f, given", [(solved, (np.eye(3), np.ones((3, 2)))), (transformed, (np.ones((6, 5)),))])
+def test_libraries_of_the_host_are_given_copies(f, given):
+    program = on_device(f, *given)[0]
     calls = [n for n in walk(program.body) if isinstance(n, NodeCall)]
     used = {r.container for n in calls for r in (*n.inputs.values(), *n.outputs.values())}
     assert calls and all(program.containers[n].desc.storage.name == "CPU_Heap" for n in used)
     kernels = [n for n in program.body if isinstance(n, (Leaf, Scope)) and n.schedule.name == "GPU_Device"]
     assert kernels
+
+
+def test_transforms_of_the_host(emulated):
+    x = np.arange(12.0).reshape(4, 3)
+    with sdgrad.config.override(device="gpu"):
+        found = sdgrad.grad(transformed)(x)
+    spectrum = np.fft.rfft(np.sin(x), axis=0) * [[2], [1], [2]]  # a transform back counts the middle twice
+    np.testing.assert_allclose(found, 4 * np.fft.irfft(spectrum, 4, axis=0) * np.cos(x), 1e-12, 1e-12)
 
 
 # Products ---------------------------------------------------------------------------------------------

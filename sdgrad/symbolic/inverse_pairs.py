@@ -1,0 +1,102 @@
+"""Differentiate a function of its own inverse: their product has no pole where the inverse alone has one.
+
+``sqrt(u) ** 2`` is ``u``, ``exp(log(u))`` too: their derivative is 1 at 0 as well, where ``sqrt`` and ``log`` have
+infinite derivatives, and the chain rule ends in zero times infinity. So the outer instruction is differentiated by the
+argument of the inner one. In the rows ``u`` is that argument.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from sdgrad.symbolic import code
+from sdgrad.symbolic.derivatives import Partial, number_of
+
+ROOTS = {"sqrt": 0.5, "cbrt": 1 / 3}
+"""Functions that are powers."""
+MAGNITUDES = ("abs", "fabs", "absolute", "hypot")
+"""Functions that are their first argument if that is no less than zero, and the second (if there is one) is zero."""
+PAIRS = {("exp", "log"): "1", ("exp2", "log2"): "1", ("expm1", "log1p"): "1"}
+"""Inverse functions, outer and inner, and the derivative of the whole."""
+SQUARED = {name: "-2 * sdgrad_acos_ratio(u)" for name in ("acos", "arccos")}
+"""Functions with a pole of their derivative that their square has not."""
+
+
+def whole_partial(expr: ast.expr, known: Mapping[str, ast.expr], kind: Mapping[str, str]) -> Partial | None:
+    """Return the partial of an outer function by the argument of the inner one; None if they are no such pair.
+
+    :param expr: the outer instruction.
+    :param known: the instructions before it, by the names that they define.
+    """
+    inner = _operand(expr, known)
+    if inner is None or kind.get(inner) != "float" or inner not in known:
+        return None
+    exponent, root = _exponent(expr, known), _root(inner, known)
+    if exponent is not None and root is not None:
+        return _of_power(exponent, *root, kind)
+    call = known[inner]
+    if not isinstance(call, ast.Call) or len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
+        return None
+    text = SQUARED.get(code.callee(call)) if exponent == 2 else None
+    if isinstance(expr, ast.Call):
+        text = text or PAIRS.get((code.callee(expr), code.callee(call)))
+    u = call.args[0]
+    if text is None or kind.get(u.id) != "float":
+        return None
+    factor = code.rename(code.parse(text), {"u": u})
+    return Partial(u.id, _where_defined(factor, code.name(inner)))
+
+
+def _operand(expr: ast.expr, known: Mapping[str, ast.expr]) -> str | None:
+    """Return the name that an instruction with one operand is a function of."""
+    operand: ast.expr | None = None
+    if isinstance(expr, ast.Call) and len(expr.args) == 1:
+        operand = expr.args[0]
+    elif isinstance(expr, ast.BinOp) and _exponent(expr, known) is not None:
+        operand = expr.left
+    return operand.id if isinstance(operand, ast.Name) else None
+
+
+def _exponent(expr: ast.expr, known: Mapping[str, ast.expr]) -> int | float | None:
+    """Return the constant exponent of a power; ``x * x`` and ``square(x)`` are one."""
+    if isinstance(expr, ast.Call):
+        return 2 if code.callee(expr) == "square" else None
+    if not isinstance(expr, ast.BinOp):
+        return None
+    if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.Name) and isinstance(expr.right, ast.Name):
+        same = ast.unparse(known.get(expr.left.id, expr.left)) == ast.unparse(known.get(expr.right.id, expr.right))
+        return 2 if same else None
+    return number_of(expr.right) if isinstance(expr.op, ast.Pow) else None
+
+
+def _root(name: str, known: Mapping[str, ast.expr]) -> tuple[str, str, float] | None:
+    """Return the root that a name is, with its argument and exponent: ``r = u ** p`` for ``p`` below 1."""
+    expr = known.get(name)
+    if isinstance(expr, ast.Call) and isinstance(expr.args[0], ast.Name):
+        function, rest = code.callee(expr), expr.args[1:]
+        if function in ROOTS:
+            return name, expr.args[0].id, ROOTS[function]
+        if function in MAGNITUDES and all(number_of(a) == 0 for a in rest):
+            found = _root(expr.args[0].id, known)
+            return found if found is not None and found[2] != ROOTS["cbrt"] else None
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow) and isinstance(expr.left, ast.Name):
+        exponent = number_of(expr.right)
+        return (name, expr.left.id, float(exponent)) if exponent is not None and 0 < exponent < 1 else None
+    return None
+
+
+def _of_power(exponent: float, r: str, u: str, root: float, kind: Mapping[str, str]) -> Partial | None:
+    """Return the partial of ``r ** exponent`` by ``u``, for ``r = u ** root``; None if it has a pole itself."""
+    whole, left = exponent * root, exponent - 1 / root
+    if kind.get(u) != "float" or round(left, 12) < 0:
+        return None
+    factor: ast.expr = code.constant(round(whole, 12))
+    if round(left, 12):
+        factor = code.binary(ast.Mult, factor, code.binary(ast.Pow, code.name(r), code.constant(round(left, 12))))
+    return Partial(u, _where_defined(factor, code.name(r)))
+
+
+def _where_defined(factor: ast.expr, r: ast.expr) -> ast.expr:
+    """Return a factor that is NaN where the inner result is."""
+    return code.choose(ast.Compare(left=r, ops=[ast.Eq()], comparators=[r]), factor, r)
