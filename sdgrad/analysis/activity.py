@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sdgrad.analysis.access_relations import covers
+from sdgrad.analysis.conflicts import overwrites_itself
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.errors import Problem
 from sdgrad.program.kinds import infer, kind_of
@@ -123,6 +124,10 @@ class _Sweep:
         self.carrying |= state
         if not children(node):
             self.before.setdefault(path, set()).update(self.carrying & self.defined(node))
+        if isinstance(node, Leaf) and self.feeds_itself(node):
+            while not (inner := self.forward_leaf(node, path, state)) <= state:
+                state = state | inner
+            self.before[path].update(state & self.defined(node))
         if isinstance(node, Leaf):
             return self.forward_leaf(node, path, state)
         if isinstance(node, NodeCall):
@@ -171,6 +176,11 @@ class _Sweep:
             state = self.forward_store(store, leaf, varied, state)
         return state
 
+    def feeds_itself(self, leaf: Leaf) -> bool:
+        """True if instances of a leaf run in order, and may load what those before them have stored."""
+        shared = {self.root(s.container) for s in leaf.stores} & {self.root(x.container) for x in leaf.loads}
+        return bool(shared) and (leaf.sequential or overwrites_itself(leaf))
+
     def operands(self, let: Let, path: Path) -> set[str]:
         """Collect the names that an instruction depends on differentiably; all names, if its derivative is unknown."""
         facts = self.facts[path]
@@ -200,6 +210,9 @@ class _Sweep:
 
     def backward_node(self, node, path: Path, state: set[str]) -> set[str]:
         """Return the useful containers before a node."""
+        if isinstance(node, Leaf) and self.feeds_itself(node):
+            while not (inner := self.backward_leaf(node, path, state)) <= state:
+                state = state | inner
         if not children(node):
             self.overwritten.setdefault(path, set()).update(state & self.before[path])
         if isinstance(node, Leaf):

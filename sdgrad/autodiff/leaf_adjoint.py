@@ -57,9 +57,11 @@ class LeafAdjoint(LeafBuilder):
     def seed(self, store: Store) -> str | None:
         """Take the cotangent of a stored value; return the container's name if its adjoint is zero from here on."""
         program = self.adjoints.program
-        if kind_of(program.containers[store.container].dtype) in ("bool", "int") or self.adjoints.is_zero(
-            store.container
-        ):
+        if kind_of(program.containers[store.container].dtype) in ("bool", "int"):
+            return None
+        if self.adjoints.is_zero(store.container):
+            if self.is_passed_on(store):
+                self.clear(store)
             return None
         defines = store.mode == "set" or store.fresh
         if self.is_active(store.value) or reduces(store, self.path, self.activity):
@@ -75,6 +77,14 @@ class LeafAdjoint(LeafBuilder):
         if again or program.root(store.container) in self.activity.overwritten.get(self.path, ()):
             self.clear(store)
         return None
+
+    def is_passed_on(self, store: Store) -> bool:
+        """True if an instance may add to the cotangent of an element that an instance before it has overwritten."""
+        root = self.adjoints.program.root(store.container)
+        if store.mode != "set" or root not in self.activity.overwritten.get(self.path, ()):
+            return False
+        loaded = {self.adjoints.program.root(x.container) for x in active_loads(self.leaf, self.path, self.activity)}
+        return root in loaded and (self.leaf.sequential or overwrites_itself(self.leaf))
 
     def take(self, store: Store) -> None:
         """Load the cotangent of a stored value, according to the store's mode."""

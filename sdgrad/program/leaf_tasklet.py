@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 import dace
+import sympy
 from dace import nodes as nd
 from dace import subsets
 from dace.sdfg.state import SDFGState
@@ -96,15 +97,21 @@ class LeafWriter:
             debuginfo=self.flow.info,
         )
 
+    def index(self, access: Load | Store) -> tuple:
+        """Return a subscript; of a container with one element DaCe does not take a computed one."""
+        alone = all(n == 1 for n in self.flow.program.containers[access.container].shape)
+        return (sympy.Integer(0),) * len(access.index) if alone else access.index
+
     def load(self, instr: Load) -> None:
         """Read an element through a memlet of its own, or from the whole container."""
         self.local.add(instr.name)
-        if not self.indirect(instr.index, instr.guard):
-            self.inputs[instr.name] = (instr.container, self.element(instr.container, instr.index))
+        index = self.index(instr)
+        if not self.indirect(index, instr.guard):
+            self.inputs[instr.name] = (instr.container, self.element(instr.container, index))
             return
         connector = self.free(f"all_{instr.container}")
         self.inputs[connector] = (instr.container, self.flow.whole(instr.container))
-        read = f"{connector}[{_subscript(instr.index)}]"
+        read = f"{connector}[{_subscript(index)}]"
         self.text.append(
             f"{instr.name} = ({read} if {instr.guard} else 0)" if instr.guard else f"{instr.name} = {read}"
         )
@@ -118,14 +125,15 @@ class LeafWriter:
     def store(self, instr: Store) -> None:
         """Write an element through a memlet of its own, or into the whole container."""
         wcr = None if instr.mode == "set" else WCR[instr.mode]
-        if free_names(*instr.index) & self.local:
+        index = self.index(instr)
+        if free_names(*index) & self.local:
             memlet = self.flow.whole(instr.container)
             connector = self.free(f"into{len(self.outputs)}_{instr.container}")
-            target = f"{connector}[{_subscript(instr.index)}]"
+            target = f"{connector}[{_subscript(index)}]"
             memlet.dynamic = True
         else:
             stem = STREAMED if instr.streamed else "out"
-            memlet, connector = self.element(instr.container, instr.index), self.free(f"{stem}{len(self.outputs)}")
+            memlet, connector = self.element(instr.container, index), self.free(f"{stem}{len(self.outputs)}")
             target = connector
         memlet.wcr, memlet.wcr_nonatomic = wcr, wcr is not None
         if instr.guard:
