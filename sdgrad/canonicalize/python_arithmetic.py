@@ -14,6 +14,9 @@ from sdgrad.program.kinds import infer
 from sdgrad.program.tree import Block, Leaf, Let, Node, Program, rewritten
 from sdgrad.symbolic import code, kinds
 
+EXACT: dict[type[ast.operator], str] = {ast.FloorDiv: "sdgrad_floor_divide", ast.Mod: "sdgrad_mod"}
+"""Functions of generated code for operators on real numbers."""
+
 
 def divide_truly(program: Program) -> Program:
     """Convert the numerator of every quotient of integers to a real number."""
@@ -34,7 +37,7 @@ def divide_truly(program: Program) -> Program:
 
 
 def as_python_computes(program: Program) -> Program:
-    """Round quotients of subscripts down, and make powers with a real exponent real."""
+    """Round quotients down, and make powers with a real exponent real."""
 
     def convert(node: Node) -> Block:
         """Convert the expressions of a leaf; any other node unchanged."""
@@ -51,6 +54,8 @@ def _pythonic(expr: ast.expr, kind: dict[str, str]) -> ast.expr:
     """Return an expression with the meaning that it has in Python."""
     if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "int_floor":
         return code.call("py_floor", *expr.args)
+    if isinstance(expr, ast.BinOp) and type(expr.op) in EXACT and kinds.expression(expr, kind) == "float":
+        return code.call(EXACT[type(expr.op)], expr.left, expr.right)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow):
         base, exponent = (kinds.expression(e, kind) for e in (expr.left, expr.right))
         if base in ("int", "bool") and exponent == "float":

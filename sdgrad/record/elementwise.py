@@ -57,6 +57,13 @@ def template(name: str, dtype: np.dtype) -> str:
     return found
 
 
+def _pair(name: str, dtype: np.dtype) -> Sequence[str]:
+    """Return the code of a function with two results in a loop of a type."""
+    if name == "divmod":
+        return template("floor_divide", dtype), template("remainder", dtype)
+    return PAIR_UFUNCS[name]
+
+
 @cache
 def _parsed(text: str) -> ast.expr:
     return code.parse(text)
@@ -119,7 +126,7 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     types = loop_types(ufunc, kinds, dtype)
     results = types[ufunc.nin :]
     if ufunc.nout == 2:
-        texts: Sequence[str] = PAIR_UFUNCS[ufunc.__name__]
+        texts: Sequence[str] = _pair(ufunc.__name__, types[0])
         pair = zip(texts, results, strict=True)
         return tuple(compute(t, operands, types[: ufunc.nin], r, is_weak(*operands)) for t, r in pair)
     text = template(ufunc.__name__, types[0])

@@ -89,9 +89,8 @@ UFUNCS = {
     "right_shift": "{0} >> {1}",
 }
 
-# Functions of two results, one expression each
+# Functions of two results, one expression each; divmod has those of its two parts
 PAIR_UFUNCS = {
-    "divmod": ("{0} // {1}", "PyMod({0}, {1})"),
     "modf": ("{0} - trunc({0})", "trunc({0})"),
 }
 
@@ -106,11 +105,17 @@ BOOLEAN_UFUNCS = {
     "conjugate": "{0}",
     "conj": "{0}",
 }
-REAL_UFUNCS = {"conjugate": "{0}", "conj": "{0}"}
+SELF_CONJUGATE = {"conjugate": "{0}", "conj": "{0}"}
+REAL_UFUNCS = {
+    **SELF_CONJUGATE,
+    "floor_divide": "sdgrad_floor_divide({0}, {1})",
+    "remainder": "sdgrad_mod({0}, {1})",
+    "mod": "sdgrad_mod({0}, {1})",
+}
 INTEGER_UFUNCS = {
     "invert": "~{0}", "rint": "{0}", "floor": "{0}", "ceil": "{0}", "trunc": "{0}",
     "fmax": "max({0}, {1})", "fmin": "min({0}, {1})",
-    **REAL_UFUNCS,
+    **SELF_CONJUGATE,
 }  # fmt: skip
 
 # The ``math`` module computes in double precision: (expression, number of arguments)

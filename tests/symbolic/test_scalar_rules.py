@@ -59,6 +59,7 @@ VALUES = {
     "py_mod": lambda a, b: a - b * mp.floor(a / b), "sdgrad_mod": lambda a, b: a - b * mp.floor(a / b),
     "remainder": lambda a, b: a - b * mp.nint(a / b), "c_mod": lambda a, b: a - b * _truncated(a / b),
     "fmod": lambda a, b: a - b * _truncated(a / b), "py_floor": _quotient(mp.floor), "int_floor": _quotient(mp.floor),
+    "sdgrad_floor_divide": _quotient(mp.floor),
     "int_ceil": _quotient(mp.ceil), "nextafter": lambda a, b: a, "max": max, "fmax": max, "Max": max, "min": min,
     "fmin": min, "Min": min, "isnan": lambda x: mp.mpf(0), "isinf": lambda x: mp.mpf(0),
     "isfinite": lambda x: mp.mpf(1), "sdgrad_is_finite": lambda x: mp.mpf(1),

@@ -138,13 +138,19 @@ def _inexact(a: Array, dtype: Any) -> np.dtype:
     return np.dtype(dtype) if dtype is not None else a.dtype if a.dtype.kind in "fc" else np.dtype(float)
 
 
+def _wide(dtype: np.dtype) -> np.dtype:
+    """Return the type in which means are computed: a sum or a count may be beyond the largest half."""
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
 @rule(np.mean, method="mean")
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     x = array(a)
-    summed = total(x, axis, _inexact(x, dtype), keepdims=keepdims, where=where)
-    return astype(apply(np.true_divide, [summed, count(x, axis, keepdims, where)]), summed.dtype)
+    own = _inexact(x, dtype)
+    summed = total(x, axis, _wide(own) if dtype is None else own, keepdims=keepdims, where=where)
+    return astype(apply(np.true_divide, [summed, count(x, axis, keepdims, where)]), own)
 
 
 @rule(np.var, method="var")
@@ -165,7 +171,7 @@ def var(
     square = apply(np.square, [apply(np.absolute, [centred]) if own.kind == "c" else centred])
     summed = total(square, axis, keepdims=keepdims, where=where)
     n = count(x, axis, keepdims, where) - (ddof if correction is None else correction)
-    return astype(apply(np.true_divide, [summed, n]), summed.dtype)
+    return astype(apply(np.true_divide, [astype(summed, _wide(summed.dtype)), n]), summed.dtype)
 
 
 def std(*args: Any, **kwargs: Any) -> Any:

@@ -148,6 +148,23 @@ template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_mod(A a, B b) {
     return sdgrad_mod(T(a), T(b));
 }
 
+// The quotient rounded down, as Python's and NumPy's //: of the exact quotient, which a / b may exceed (1.0 // 0.1 is 9).
+template <typename T> SDGRAD_FUNCTION T sdgrad_floor_divide(T a, T b) {
+    if constexpr (!std::is_floating_point_v<T>) return T(sdgrad_floor_divide(float(a), float(b)));  // half precision
+    else {
+        if (b == T(0)) return a / b;
+        T rest = std::fmod(a, b);
+        T quotient = (a - rest) / b;
+        if (rest != T(0) && (rest < T(0)) != (b < T(0))) quotient -= T(1);
+        T down = std::floor(quotient);
+        return quotient - down > T(0.5) ? down + T(1) : down;
+    }
+}
+template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_floor_divide(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return sdgrad_floor_divide(T(a), T(b));
+}
+
 // The modulus of a complex number without overflow, as hypot has it, in a form that is computed for several numbers at
 // once. Zero, infinity and NaN take the other way.
 template <typename T> SDGRAD_FUNCTION T sdgrad_modulus(const sdgrad_complex<T> &z) {
