@@ -19,6 +19,7 @@ from sdgrad.canonicalize.negative_indices import within_arrays
 from sdgrad.canonicalize.negative_indices_in_views import within_parts
 from sdgrad.canonicalize.python_arithmetic import as_python_computes, divide_truly
 from sdgrad.canonicalize.rematerialize import rematerialize
+from sdgrad.canonicalize.squared_modulus import square_moduli
 from sdgrad.canonicalize.stop_gradient import stop_at_target
 from sdgrad.config import config
 from sdgrad.lift.control_flow import lift_sdfg
@@ -153,6 +154,12 @@ NORMAL_FORM: tuple[Pass, ...] = (
     ),
     REDUCTION_INIT,
     FUSION,
+    Pass(
+        "squared-moduli",
+        Plain(square_moduli),
+        UNORDERED,
+        "Compute even powers of the modulus of a complex number from its parts, without a root.",
+    ),
     Pass(
         "negative-indices",
         Plain(within_arrays),

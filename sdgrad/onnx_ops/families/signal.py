@@ -12,49 +12,55 @@ from sdgrad.onnx_ops.families.elementwise import PLAIN_TYPES
 from sdgrad.onnx_ops.registry import integers, lowering
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined, Element, call, element, where
+from sdgrad.record.functions.fourier import node_along
 from sdgrad.record.tensors import Tensor
 
 LARGEST_DETERMINANT = 5  # rows; by the sum over permutations
 
 
-def turned(x: Tensor, lead: tuple, tail: tuple, position: sympy.Expr, frequency: sympy.Expr, n: int, sign: float):
-    """Return ``x[position] * exp(sign * 2 pi i position frequency / n)``: real and imaginary part."""
-    angle = element(sympy.Mod(position * frequency, n), np.int64).astype(np.float64) * (sign * 2 * np.pi / n)
-    c, s = call("cos", angle), call("sin", angle)
-    real = x[(*lead, position, *tail, sympy.Integer(0))]
-    if x.shape[-1] == 1:
-        return real * c, real * s
-    imaginary = x[(*lead, position, *tail, sympy.Integer(1))]
-    return real * c - imaginary * s, real * s + imaginary * c
+def numbers(b: Builder, x: Tensor, axis: int, count: int) -> Tensor:
+    """Return real or complex numbers from a tensor with their parts along the last axis, cut off or with zeros after.
+
+    :param count: how many there are along an axis then.
+    """
+    own = np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
+    kind = own if x.shape[-1] == 1 else np.result_type(own, np.complex64)
+    shape = [count if d == axis else n for d, n in enumerate(x.shape[:-1])]
+
+    def value(*i: sympy.Expr) -> Element:
+        inside = element(i[axis], np.int64) < x.shape[axis] if count > x.shape[axis] else None
+        first, *second = (x.at(*i, sympy.Integer(k), when=inside).astype(kind) for k in range(x.shape[-1]))
+        return first + second[0] * element(1j, kind) if second else first
+
+    return b.compute(shape, kind, value)
 
 
 def transform(b: Builder, x: Tensor, axis: int, length: int, inverse: int, onesided: int) -> Tensor:
-    """Transform along an axis by the defining sum; the last axis has real and imaginary part."""
-    extent = x.shape[axis]
-    if not isinstance(extent, int):
+    """Transform along an axis; the last axis has real and imaginary part."""
+    if not isinstance(x.shape[axis], int):
         raise Declined("an open dimension")
-    count = min(extent, length)
     back = bool(inverse and onesided)  # from half a spectrum to real numbers
-    results = length // 2 + 1 if onesided and not inverse else length
-    sign = 1.0 if inverse else -1.0
-    parts = []
-    for part in range(1 if back else 2):
-
-        def value(out: tuple, k: tuple, part: int = part) -> Element:
-            lead, frequency, tail = out[:axis], out[axis], out[axis + 1 :]
-            own = turned(x, lead, tail, k[0], frequency, length, sign)[part]
-            if not back:
-                return own
-            half = element(k[0], np.int64)
-            single = half.equals(0) | (half * 2).equals(length)  # the others stand for their mirror images as well
-            return own * where(single, 1.0, 2.0)
-
-        shape = [results if d == axis else n for d, n in enumerate(x.shape[:-1])]
-        parts.append(b.reduction(shape, [count], value, "sum", np.float64))
-    out = b.declare("t", [*shape, len(parts)], x.dtype)
-    scale = 1 / length if inverse else 1.0
-    for k, part_ in enumerate(parts):
-        b.assign(out.select(-1, k), lambda *i, p=part_: p[i] * scale)
+    half = length // 2 + 1
+    given = numbers(b, x, axis, half if back else length)
+    kind = np.result_type(given.dtype, np.complex64)
+    given = given if not back or given.dtype == kind else b.compute(given.shape, kind, lambda *i: given[i].astype(kind))
+    part = bool(onesided and given.dtype != kind)  # only half of the spectrum is computed
+    extent = half if part else length
+    shape = [extent if d == axis else n for d, n in enumerate(given.shape)]
+    own = np.dtype(given.dtype.type(0).real.dtype)
+    kinds = {"back": bool(inverse), "power": -1.0 if inverse else 0.0, "half": back or part}
+    node = node_along(shape, axis, inner=2.0 if back else 1.0, **kinds)
+    if length == 1:  # such a transform changes nothing, and operands of one element have no axis
+        found = b.compute(shape, own, lambda *i: call("real", given[i], dtype=own)) if back else given
+    else:
+        found = b.call(node, {"_inp": given}, "_out", shape, own if back else kind)
+    results = half if onesided and not inverse else length
+    out = b.declare("t", [*(results if d == axis else n for d, n in enumerate(shape)), 1 if back else 2], x.dtype)
+    if back:
+        b.copy(found, out.select(-1, 0))
+        return out
+    for k, name in enumerate(("real", "imag")):
+        b.assign(out.select(-1, k), lambda *i, name=name: call(name, found[i].astype(kind), dtype=own))
     return out
 
 

@@ -116,7 +116,7 @@ def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
 @functools.cache
 def own_sources() -> str:
     """Return a hash of the sources of this package: expansions of library nodes, headers, flags."""
-    files = sorted(f for f in INCLUDE.parent.rglob("*") if f.suffix in (".py", ".h"))
+    files = sorted(f for f in INCLUDE.parent.rglob("*") if f.suffix in (".py", ".h", ".cpp"))
     return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
 
 
