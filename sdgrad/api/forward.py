@@ -56,10 +56,11 @@ class ForwardFunction:
     def general(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Compute a call of which nothing is known beforehand."""
         call = Call.of(self.f, args, kwargs)
-        if call.nests:
+        if call.is_of_another:
             own = self.flat.setdefault(call.f, ForwardFunction(call.f, self.inplace))
             found = own(*call.arguments.values())
-            self.prepared.nest(self.f, args, kwargs, own.prepared, call, lambda result: result)
+            if not call.symbols:
+                self.prepared.nest(self.f, args, kwargs, own.prepared, call, lambda result: result)
             return found
         memory, models = placed(call.arguments)
         signature = Signature.of(self.f, models, memory is not None)

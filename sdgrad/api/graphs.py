@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import dace
 from dace import nodes as nd
 
 from sdgrad.autodiff.request import Request
+from sdgrad.errors import ArgumentError
 from sdgrad.pipeline import differentiate, pushed, to_graph
 
-Names = Sequence[str | nd.AccessNode]
+Names: TypeAlias = "str | nd.AccessNode | Sequence[str | nd.AccessNode]"
 
 
 def add_backward_pass(
@@ -20,6 +22,7 @@ def add_backward_pass(
     state: dace.SDFGState | None = None,
     *,
     separate_sdfgs: bool = False,
+    simplify: bool = True,
     strong_zero: bool = True,
     unused: str = "zero",
     stop: Names = (),
@@ -31,11 +34,14 @@ def add_backward_pass(
     container that is both is seeded in its gradient, and the gradient returns there.
 
     :param sdfg: the graph; extended in place. If differentiation fails, it is left as it was.
-    :param inputs: containers to differentiate by, as names or access nodes. Their *initial* content is meant.
+    :param inputs: containers to differentiate by: a name or an access node, or several. Their *initial* content is
+        meant.
     :param outputs: containers to differentiate. Their *final* content is meant.
     :param state: the state that holds the program, as DaCeML's function wants it; the whole graph is differentiated.
     :param separate_sdfgs: leave ``sdfg`` the forward pass and return the backward pass as a graph of its own; what the
         latter needs of the former is an output of the one and an input of the other.
+    :param simplify: as ``dace.autodiff`` has it. The graphs come out of this library's own passes either way; DaCe's
+        are not run.
     :param stop: containers that are read as constants, as :func:`sdgrad.stop_gradient` makes values of functions.
     :returns: the graph that holds the backward pass.
     :raises NameNotFound: an input or output names no container.
@@ -74,7 +80,15 @@ def add_forward_tangent(
 
 
 def _names(given: Names) -> tuple[str, ...]:
-    return tuple(n.data if isinstance(n, nd.AccessNode) else n for n in given)
+    """Return names of containers: a string is one name, not its letters.
+
+    :raises ArgumentError: something is neither a name nor an access node.
+    """
+    several = (given,) if isinstance(given, (str, nd.AccessNode)) else tuple(given)
+    for one in several:
+        if not isinstance(one, (str, nd.AccessNode)):
+            raise ArgumentError(f"containers are given as names or access nodes, not as {type(one).__name__}")
+    return tuple(n.data if isinstance(n, nd.AccessNode) else n for n in several)
 
 
 def take_over(sdfg: dace.SDFG, new: dace.SDFG) -> None:

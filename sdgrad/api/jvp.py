@@ -137,7 +137,8 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
         if pushed is None:
             leaves = [n for n in arguments if n not in kwargs]
             moved_ones = [named.get(n) for n in leaves]
-            return jvp(call.f, [arguments[n] for n in leaves], moved_ones, **kwargs)[1]
+            constants = {n: v for n, v in kwargs.items() if n not in call.symbols}
+            return jvp(call.f, [arguments[n] for n in leaves], moved_ones, **constants)[1]
         checked = {n: _tangent(t, arguments[n], n) for n, t in named.items()}
         dots = pushed({n: t for n, t in checked.items() if n in signature.program.containers})
         shaped = [d.reshape(np.shape(as_array(v))) for d, v in zip(dots, values, strict=True)]

@@ -81,13 +81,13 @@ class SparseJacobian:
     @short
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = Call.of(self.f, args, kwargs)
-        own = SparseJacobian(call.f, self.wrt, self.mode) if call.nests else self
+        own = SparseJacobian(call.f, self.wrt, self.mode) if call.is_of_another else self
         return call.nested(self.wrt, {n: own.one(n, call.arguments) for n in call.leaves(self.wrt)})
 
     def plan(self, *args: Any, **kwargs: Any) -> Any:
         """Return how the Jacobian for such arguments is computed."""
         call = Call.of(self.f, args, kwargs)
-        own = SparseJacobian(call.f, self.wrt, self.mode) if call.nests else self
+        own = SparseJacobian(call.f, self.wrt, self.mode) if call.is_of_another else self
         return call.nested(self.wrt, {n: own.plan_of(n, call.arguments) for n in call.leaves(self.wrt)})
 
     def plan_of(self, name: str, arguments: Mapping[str, Any]) -> Plan:

@@ -150,8 +150,9 @@ def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str
     """
     if is_region(call):
         said = {call.variables[n].window.container for n in linear(call, program, prefix).sources}
+        read = {program.root(c) for node in call.block for c in reads(node) | writes(node)}
         for name in active:
-            if name not in said:
+            if name not in said and program.root(name) in read:  # the rule alone may read others
                 hint = f"take {prefix}{name} as a parameter (and leave it where it is a constant)"
                 raise problem(call, f"its rule says nothing of '{name}', which carries a derivative", hint)
         return

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from dace import data as dt
 
 from sdgrad.canonicalize.normal_form import in_normal_form
+from sdgrad.convert.callables import bind_arguments
 from sdgrad.errors import DifferentiationError, ParseError, Problem
 from sdgrad.program.custom_call import CustomCall, Operand
 from sdgrad.program.custom_rule import CustomRule, names_of, stem
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Program
+from sdgrad.record.custom import put, with_locals
 from sdgrad.record.function import record
+from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.values import Array, Number
 
 
 def rule_of(call: CustomCall) -> CustomRule:
@@ -39,10 +47,41 @@ def parsed(function, call: CustomCall, program: Program) -> Program:
         order = [p for p in names_of(function) if p in descs or p in symbols]
         known: Mapping[str, Any] = {**descs, **symbols}
         try:
-            rule.parsed[key] = recorded_rule(function, {n: known[n] for n in order})
+            own = RegionRule(function) if is_region(call) and isinstance(function, FunctionType) else function
+            rule.parsed[key] = recorded_rule(own, {n: known[n] for n in order})
         except ClosureError as error:
             raise problem(call, str(error), error.hint) from None
     return rule.parsed[key]
+
+
+@dataclass(frozen=True)
+class RegionRule:
+    """Call the rule of a region, and write what it calls its cotangents, or tangents, at its end.
+
+    In Python, ``grad_x += y`` binds the name of a number anew, and ``grad_x = grad_x + y`` also that of an array.
+    """
+
+    f: FunctionType
+
+    @property
+    def __name__(self) -> str:
+        return self.f.__name__
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.f)
+
+    def __call__(self, *args: Any) -> None:
+        self.f(*args)
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> None:
+        """Record a call in a function that is recorded."""
+        given = bind_arguments(self.f, args, kwargs)
+        _, names = with_locals(lambda: RecordingOperators().call(self.f, **given), self.f.__code__)
+        for name, value in given.items():
+            new = names.get(name, value)
+            if stem(name)[0] and new is not value and isinstance(value, (Array, Number)) and value.tensor is not None:
+                put(recorder, value.tensor, new)
 
 
 class ClosureError(ParseError):

@@ -2,7 +2,11 @@
 
 The bound is the maximum over the iterations of counted loops: in ``for i in range(8): t = np.zeros(i)``, ``t`` gets 7
 elements. An extent that only a run knows gets the extent of an array that is accessed in step with it. Without such a
-bound the program is refused.
+bound the program is refused. An array that has views keeps its layout, which these rely on: it becomes a view itself,
+of memory for its largest size::
+
+    local t: float64[i, 8 - i]                    local t_memory: float64[16]
+    local flat: float64[i*(8 - i)] view of t      local t: float64[i, 8 - i] view of t_memory[0:i*(8 - i)]
 """
 
 from __future__ import annotations
@@ -13,10 +17,12 @@ from dataclasses import replace
 
 import sympy
 from dace import data as dt
+from dace import subsets
 
 from sdgrad.analysis.access_relations import loop_param
 from sdgrad.analysis.value_ranges import Unbounded, extreme
 from sdgrad.errors import DifferentiationError, Problem
+from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     Container,
     Expr,
@@ -40,16 +46,43 @@ def bound_sizes(program: Program) -> Program:
     :raises DifferentiationError: an array's size is known only at run time, and nothing bounds it.
     """
     symbols = {n.symbol for n in walk(program.body) if isinstance(n, (SymbolAssign, Loop))}
+    program = _views_of_memory(program, symbols)
     sized = _varying_shapes(program, symbols)
     _bound_by_use(program, sized, symbols)
     resized = {name: _resized(program.containers[name], shape) for name, shape in sized.items()}
     return replace(program, containers={**program.containers, **resized})
 
 
+def _views_of_memory(program: Program, symbols: set[str]) -> Program:
+    """Make arrays of varying size that have views, themselves views of one-dimensional arrays."""
+    bases = {c.view_of for c in program.containers.values()}
+    loops = _counted_loops(program)
+    names = Names(program.containers)
+    made: dict[str, Container] = {}
+    for name, c in program.containers.items():
+        varies = isinstance(c.desc, dt.Array) and c.view_of is None and free_names(*c.shape) & symbols
+        if not varies or name not in bases or name in program.arguments:
+            continue
+        size = sympy.powsimp(sympy.expand(total(c.shape)), force=True)
+        most = largest(size, loops)
+        if free_names(most) & symbols:
+            continue
+        memory = names.fresh(f"{name}_memory")
+        made[memory] = Container(memory, dt.Array(c.dtype, [most], transient=True, storage=c.desc.storage))
+        view = dt.ArrayView(c.dtype, c.shape, strides=c.desc.strides, storage=c.desc.storage, transient=True)
+        made[name] = Container(name, view, memory, subsets.Range([(0, size - 1, 1)]))
+    return replace(program, containers={**program.containers, **made}) if made else program
+
+
+def _counted_loops(program: Program) -> dict[str, Param]:
+    """Return the loops with known bounds, by their symbols."""
+    return {n.symbol: p for n in walk(program.body) if isinstance(n, Loop) and (p := loop_param(n)) is not None}
+
+
 def _varying_shapes(program: Program, symbols: set[str]) -> dict[str, list[Expr]]:
     """Return the shapes of used arrays that mention some symbols, each at its maximum over counted loops."""
     used = {program.root(c) for n in program.body for c in reads(n) | writes(n)}
-    loops = {n.symbol: p for n in walk(program.body) if isinstance(n, Loop) and (p := loop_param(n)) is not None}
+    loops = _counted_loops(program)
     return {
         name: [largest(sympy.sympify(n), loops) for n in c.shape]
         for name, c in program.containers.items()
@@ -65,7 +98,7 @@ def _bound_by_use(program: Program, sized: dict[str, list[Expr]], symbols: set[s
     open_ = {(name, k) for name, shape in sized.items() for k, n in enumerate(shape) if free_names(n) & symbols}
     while open_:
         bounds = {(name, k): _by_use(name, k, program, sized, open_) for name, k in open_}
-        found = {at: bound for at, bound in bounds.items() if bound is not None}
+        found = {at: b for at, b in bounds.items() if b is not None and not free_names(b) & symbols}
         for (name, k), bound in found.items():
             sized[name][k] = bound
         open_ -= found.keys()
@@ -93,10 +126,33 @@ def largest(size: Expr, loops: Mapping[str, Param]) -> Expr:
             return size
         low, high = (p.start, p.stop) if p.step > 0 else (p.stop, p.start)
         try:
-            size = extreme(size, inner, low, high, True)
+            size = extreme(_powers_at_most(size, inner, low, high), inner, low, high, True)
         except Unbounded:
             return size
     return size
+
+
+def _powers_at_most(size: Expr, name: str, low: Expr, high: Expr) -> Expr:
+    """Replace powers by their maxima over a range, if the size grows with each of them.
+
+    :raises Unbounded: an exponent has a function without known bounds.
+    """
+    symbol = next(s for s in size.free_symbols if s.name == name)
+    powers = [p for p in size.atoms(sympy.Pow) if p.exp.has(symbol) and not p.base.has(symbol)]
+    if not powers or not all(_is_size(p.base) for p in powers):
+        return size
+    values = {p: sympy.Dummy(positive=True) for p in powers}
+    form = size.xreplace(values)
+    if form.has(symbol) or not form.is_polynomial(*values.values()):
+        return size
+    if any(c.is_nonpositive for c in sympy.Poly(form, *values.values()).coeffs()):
+        return size
+    return form.xreplace({d: p.base ** extreme(p.exp, name, low, high, True) for p, d in values.items()})
+
+
+def _is_size(base: Expr) -> bool:
+    """True of what is at least one. An unknown sign is taken for that of a size."""
+    return bool(base >= 1) if base.is_number else not base.is_nonpositive
 
 
 def _by_use(

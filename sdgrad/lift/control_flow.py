@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 import dace
+import sympy
 from dace import data as dt
 from dace import nodes as nd
 from dace import symbolic
@@ -197,14 +198,29 @@ def _counted_bounds(loop: LoopRegion, env: Env) -> tuple | None:
 
     None for one that has to run as ``while``.
 
-    Such a loop changes its own bounds, or a break or an assignment determines the variable that is read after it.
+    Such a loop changes its own bounds, or a break or an assignment determines the variable that is read after it, or it
+    is the caller who decides whether it counts up or down.
     """
     counted = _bounds(loop)
     if counted is None or not env.read_once and _moves_its_bounds(loop, counted):
         return None
+    if _has_open_direction(counted[2], loop, env):
+        return None
     if _outlives(loop, env) and (loop.has_break or loop.loop_variable in assigned_in(loop)):
         return None
     return counted
+
+
+def _has_open_direction(step: Expr, loop: LoopRegion, env: Env) -> bool:
+    """True if the sign of a loop's step depends on symbols that the caller of the graph chooses."""
+    known = sympy.sympify(step)
+    if known.is_positive or known.is_negative:
+        return False
+    value, root = lift_value(symbolic.symstr(step), env), loop.sdfg
+    while root.parent_sdfg is not None:
+        root = root.parent_sdfg
+    names = code.names_in(value.expr)
+    return not value.loads and bool(names) and names <= set(map(str, root.free_symbols))
 
 
 def _outlives(loop: LoopRegion, env: Env) -> bool:
@@ -282,8 +298,13 @@ def _update(loop: LoopRegion, variable: str, body: list[Node], sdfg: dace.SDFG, 
         raise UnsupportedNode(f"'continue' in a loop without plain bounds, at {source_inside(loop)}")
     out: list[Node] = []
     for statement in loop.update_statement.code:
-        assert isinstance(statement, ast.Assign)
-        out += lift_assignment(variable, ast.unparse(statement.value), sdfg, env)
+        if isinstance(statement, ast.AugAssign):
+            value: ast.expr = code.binary(type(statement.op), code.name(variable), statement.value)
+        elif isinstance(statement, ast.Assign):
+            value = statement.value
+        else:
+            raise UnsupportedNode(f"'{ast.unparse(statement)}' as the step of a loop, at {source_inside(loop)}")
+        out += lift_assignment(variable, ast.unparse(value), sdfg, env)
     return out
 
 

@@ -14,6 +14,7 @@ from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.footprint import box, reads_of, writes_of
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.program.custom_call import CustomCall
+from sdgrad.program.custom_rule import names_of, stem
 from sdgrad.program.naming import names_in
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
@@ -70,6 +71,7 @@ def _closed(
     local = {c for n in walk(call.block) for c in local_names(n)}
     own = _normal_block(call, program, containers, inside & outside, finish)
     inputs, outputs = _operands(call, own, program, inside, (inside & outside) - local)
+    inputs = {**_asked_for(call, program), **inputs}
     _refuse_escaping_symbols(call, own, program)
     closed = replace(
         call,
@@ -121,6 +123,20 @@ def _operands(
         if read and name not in inputs and not _defined_first(name, own):
             inputs[name], _ = box(read, container)
     return inputs, outputs
+
+
+def _asked_for(call: CustomCall, program: Program) -> dict[str, Region]:
+    """Return the variables whose values a rule of the user's asks for, whether the block reads them or not."""
+    if call.rule is None:
+        return {}
+    parameters = [stem(p) for function in call.rule.functions for p in names_of(function)]
+    names = {call.rule.spelled(name) for prefix, name in parameters if not prefix}
+    roots = {program.root(call.variables[n].window.container) for n in names & call.variables.keys()}
+    return {n: whole_region(n, program.containers[n].shape) for n in sorted(roots - _written_in(call, program))}
+
+
+def _written_in(call: CustomCall, program: Program) -> set[str]:
+    return {program.root(n) for node in call.block for n in writes(node)}
 
 
 def _private_containers(own: Program, outside: set[str], local: set[str]) -> dict[str, Container]:

@@ -8,6 +8,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+import sympy
 from dace import data as dt
 from dace import dtypes, symbolic
 
@@ -15,19 +16,36 @@ from sdgrad.convert.callables import is_filled
 from sdgrad.runtime.call.marshalling import as_array, check, solve_symbols
 from sdgrad.symbolic.expr import free_names
 
+OF_SYMBOLS = "__of_symbols__"
+"""The attribute of functions that hold values of their symbols."""
+
 
 def needs_dace(f: Any) -> bool:
     """True of functions with constructs of DaCe: maps, tasklets, symbols that no annotation gives a size."""
     function = getattr(f, "f", f)
     if not isinstance(function, FunctionType):
         return False
-    mentioned = {n: v for n, v in known_names(function).items() if n in _names(function.__code__)}
-    sized = free_names(*(n for desc in _annotated(function).values() for n in desc.shape))
+    if hasattr(function, OF_SYMBOLS):
+        return True
+    mentioned = {n: v for n, v in known_names(function).items() if n in mentioned_names(function.__code__)}
+    sized = own_sizes(function)
     return any(
         v.__name__.partition(".")[0] == "dace" if isinstance(v, ModuleType) else v.name not in sized
         for v in mentioned.values()
         if isinstance(v, (ModuleType, symbolic.symbol))
     )
+
+
+def own_sizes(function: FunctionType) -> set[str]:
+    """Return the symbols that a function takes from the shapes of its arguments, whatever its callers give."""
+    shapes = [a.shape for a in inspect.get_annotations(function).values() if isinstance(a, dt.Array)]
+    extents = [sympy.sympify(n) for shape in shapes for n in shape]
+    found = {str(e) for e in extents if e.is_Symbol}
+    for extent in extents:  # those like N + 1
+        unknown = [s for s in extent.free_symbols if s.name not in found]
+        if len(unknown) == 1 and extent.is_polynomial(unknown[0]) and sympy.degree(extent, unknown[0]) == 1:
+            found.add(unknown[0].name)
+    return found
 
 
 def known_names(function: FunctionType) -> dict[str, Any]:
@@ -78,6 +96,8 @@ def sized(function: FunctionType, sizes: Mapping[str, int]) -> FunctionType:
     found.__kwdefaults__, found.__qualname__ = function.__kwdefaults__, function.__qualname__
     found.__module__ = function.__module__
     found.__annotations__ = {n: a for n, a in inspect.get_annotations(function).items() if not _is_open(a)}
+    if hasattr(function, OF_SYMBOLS):
+        setattr(found, OF_SYMBOLS, getattr(function, OF_SYMBOLS))
     return found
 
 
@@ -95,7 +115,7 @@ def _is_open(annotation: Any) -> bool:
     return isinstance(annotation, dt.Array) and bool(free_names(*annotation.shape))
 
 
-def _names(code: CodeType) -> set[str]:
+def mentioned_names(code: CodeType) -> set[str]:
     """Return the global and the enclosing names that code and the code in it mention."""
     inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return set(code.co_names).union(code.co_freevars, *map(_names, inner))
+    return set(code.co_names).union(code.co_freevars, *map(mentioned_names, inner))

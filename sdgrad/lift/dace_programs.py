@@ -11,7 +11,8 @@ from dace.config import set_temporary
 from dace.frontend.python.parser import DaceProgram
 
 from sdgrad.errors import ArgumentError, ParseError, SdgradError
-from sdgrad.lift.dace_functions import sized, sizes_of
+from sdgrad.lift.dace_functions import OF_SYMBOLS, sized, sizes_of
+from sdgrad.lift.frontend_functions import known_functions
 
 STAMP = "__sdfg_stamp__"
 """The method by which an object that programs call, and that may change, tells whether it has."""
@@ -38,14 +39,24 @@ def parse(program: DaceProgram, arguments: Mapping[str, Any]) -> dace.SDFG:
     # what is called in a map would be simplified, whatever is said below
     plain = set_temporary("optimizer", "automatic_simplification", value=False)
     try:
-        with lines, plain:
+        with lines, plain, known_functions():
             sdfg = program.to_sdfg(**arguments, simplify=False, validate=False)
     except SdgradError:
         raise
     except Exception as error:  # the parser raises errors of many kinds; all mean the same to a user
         raise ParseError(f"DaCe cannot turn '{name}' into a graph: {error}") from error
     _refuse_callbacks(sdfg, name)
+    _give_values(sdfg, getattr(program.f, OF_SYMBOLS, {}))
     return sdfg
+
+
+def _give_values(sdfg: dace.SDFG, values: Mapping[str, int]) -> None:
+    """Replace symbols of a graph by numbers."""
+    known = {n: str(v) for n, v in values.items() if n not in sdfg.arrays}
+    if known:
+        sdfg.replace_dict(known, replace_keys=False)
+        for name in known.keys() & sdfg.symbols.keys():
+            sdfg.remove_symbol(name)
 
 
 def _refuse_callbacks(sdfg: dace.SDFG, name: str) -> None:

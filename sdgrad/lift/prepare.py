@@ -17,8 +17,10 @@ from dace.transformation.interstate.loop_lifting import LoopLifting
 from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
 
 from sdgrad.errors import InvalidGraph
+from sdgrad.program.integer_powers import with_plain_powers
 from sdgrad.program.lowered import Lowered
 from sdgrad.program.names import Names
+from sdgrad.program.naming import is_returned
 from sdgrad.program.registry import RULES
 
 LIFTED = ("Reduce", "Einsum")  # library nodes read as leaves
@@ -33,23 +35,33 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     :param own: the graph itself may be changed.
     :raises InvalidGraph: the graph fails DaCe's validation.
     """
-    clamp_indirect(sdfg)
+    work = sdfg if own else copy.deepcopy(sdfg)
+    clamp_indirect(work)
+    name_inner_results(work)
     if own:
-        distinct_labels(sdfg)
-        read_single_indices(sdfg)
+        distinct_labels(work)
+        read_single_indices(work)
     try:
-        sdfg.validate()
+        work.validate()
     except (InvalidSDFGError, ValueError) as error:
         raise InvalidGraph(f"the graph '{sdfg.name}' is not valid: {error}") from error
-    work = sdfg if own else copy.deepcopy(sdfg)
     if any(is_unstructured(r) for r in work.all_control_flow_regions(recursive=True)):
         # the pass fails on irreducible graphs; lifting reports these, with their source
         with contextlib.suppress(TypeError, KeyError, ValueError):
             ControlFlowRaising().apply_pass(work, {})
             work.apply_transformations_repeated(LoopLifting, validate=False)
+    with_plain_powers(work)
     expand_calls(work)
     infer_types.infer_connector_types(work)
     return work
+
+
+def name_inner_results(sdfg: dace.SDFG) -> None:
+    """Rename temporaries that are called like returned values: the frontend leaves them in programs it inlines."""
+    for graph in sdfg.all_sdfgs_recursive():
+        names = Names(graph.symbols.keys() | graph.arrays.keys())
+        for name in [n for n, desc in graph.arrays.items() if desc.transient and is_returned(n)]:
+            graph.replace(name, names.fresh(f"inner{name}"))
 
 
 def distinct_labels(sdfg: dace.SDFG) -> None:

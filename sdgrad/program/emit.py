@@ -26,6 +26,7 @@ from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDF
 
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
 from sdgrad.program.distinct import distinct_names
+from sdgrad.program.integer_powers import has_powers, with_integer_powers
 from sdgrad.program.leaf_tasklet import LeafWriter
 from sdgrad.program.prelude import prelude
 from sdgrad.program.tree import (
@@ -64,6 +65,8 @@ def emit(program: Program) -> dace.SDFG:
     if needed := prelude(program.body, {program.containers[n].dtype for n in names}, device):
         sdfg.append_global_code(needed, "cuda" if device else "frame")
     declare_symbols(sdfg, program)
+    if has_powers(program):
+        with_integer_powers(sdfg)
     return sdfg
 
 

@@ -21,6 +21,10 @@ class Names:
         self._taken.add(name)
         return name
 
+    def free(self, names: Iterable[str]) -> None:
+        """Mark names as free again."""
+        self._taken.difference_update(names)
+
     def copy(self) -> Names:
         """Return an independent copy, for a trial."""
         twin = Names(self._taken)

@@ -33,12 +33,18 @@ def example(value: Any) -> Any:
         return kind() if value.weak and kind is not None else value.dtype.type(0)
     if not isinstance(value, Array):
         return value
-    if any(not isinstance(n, int) for n in value.tensor.shape):
+    if has_open_size(value):
         raise ParseError(
             f"an array of shape ({', '.join(map(str, value.tensor.shape))}), whose size a loop changes, is an argument "
-            "of a derivative: call that with arrays whose sizes are numbers"
+            "of a derivative, or of a program without the sizes as symbols in its annotations: give it an array of a "
+            "size that is a number"
         )
     return np.zeros(value.tensor.shape, value.dtype)
+
+
+def has_open_size(value: Any) -> bool:
+    """True of an array with a size that a loop changes."""
+    return isinstance(value, Array) and any(not isinstance(n, int) for n in value.tensor.shape)
 
 
 def works_inside(f: F) -> F:
@@ -52,13 +58,13 @@ def splice(
     program: Program,
     closure: Mapping[str, Any],
     operands: Mapping[str, Any],
-    shapes: Sequence[tuple[int, ...]],
+    shapes: Sequence[tuple[int, ...] | None],
     writes_back: bool = False,
 ) -> list[Any]:
     """Record a call of a program, and return its results.
 
     :param closure: what the program takes besides its arguments; what is recorded belongs to this recording.
-    :param shapes: of the results, as NumPy has them: () is a number.
+    :param shapes: of the results, as NumPy has them: () is a number; None: as the program has it.
     :param writes_back: the program writes its arguments; if not, it writes copies of them.
     :raises ParseError: the program takes an array that nobody gives.
     """
@@ -73,12 +79,9 @@ def splice(
         writing(value)
     bound = {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own) if n not in checks}
     sizes = _sizes(own, given)
-    results = []
-    for name, shape in zip(returned(own), shapes, strict=True):
-        tensor = _result(recorder, own.containers[name], sizes)
-        bound[name] = tensor.container
-        results.append(tensor if tensor.shape == tuple(shape) or not shape else recorder.view(tensor, shape))
-    bound |= {name: _cleared(recorder) for name in checks}
+    memory = {name: _result(recorder, own.containers[name], sizes) for name in returned(own)}
+    results = [_shaped(recorder, tensor, shape) for tensor, shape in zip(memory.values(), shapes, strict=True)]
+    bound |= {n: t.container for n, t in memory.items()} | {n: _cleared(recorder) for n in checks}
     symbols = {s: _integer(recorder, given[s]) for s in own.symbols if s in given} | sizes
     recorder.splice(own, bound, symbols)
     for name, array_ in changed.items():
@@ -86,13 +89,19 @@ def splice(
             store(array_, Ellipsis, recorder.array(Tensor(recorder, bound[name], array_.tensor.shape, array_.dtype)))
     for name, value in checks.items():
         take_over(recorder, value, Tensor(recorder, bound[name], (), np.dtype(np.int64)))
-    return [recorder.array(t) if s else recorder.read(t, (0,) * t.rank) for t, s in zip(results, shapes, strict=True)]
+    pairs = zip(results, shapes, strict=True)
+    return [recorder.read(t, (0,) * t.rank) if s == () else recorder.array(t) for t, s in pairs]
 
 
 def _result(recorder: Recorder, container: Container, sizes: Mapping[str, sympy.Expr]) -> Tensor:
     """Return memory for a result."""
     extents = [dim(sympy.sympify(n).subs(sizes)) for n in container.shape]
     return recorder.declare("t", extents, np.dtype(container.dtype.type))
+
+
+def _shaped(recorder: Recorder, tensor: Tensor, shape: tuple[int, ...] | None) -> Tensor:
+    """Return a result in its shape; None, and that of a number, is the one it has."""
+    return tensor if not shape or tensor.shape == tuple(shape) else recorder.view(tensor, shape)
 
 
 def _cleared(recorder: Recorder) -> str:
@@ -111,10 +120,19 @@ def _written(program: Program, given: Mapping[str, Any]) -> dict[str, Array]:
 def _sizes(program: Program, given: Mapping[str, Any]) -> dict[str, sympy.Expr]:
     """Return the symbols that are extents of a program's arguments, by what they are here."""
     found: dict[str, sympy.Expr] = {}
-    for name, value in given.items():
-        if isinstance(value, Array) and name in program.containers:
-            pairs = zip(program.containers[name].shape, value.tensor.shape, strict=False)
-            found |= {str(n): sympy.sympify(own) for n, own in pairs if getattr(n, "is_Symbol", False)}
+    extents = [
+        (sympy.sympify(n), sympy.sympify(own))
+        for name, value in given.items()
+        if isinstance(value, Array) and name in program.containers
+        for n, own in zip(program.containers[name].shape, value.tensor.shape, strict=False)
+    ]
+    for n, own in extents:
+        if n.is_Symbol and sympy.expand(found.setdefault(str(n), own) - own) != 0:
+            raise ParseError(f"'{program.name}': {n} is {found[str(n)]} in one argument, and {own} in another")
+    for n, own in extents:  # those like N + 1
+        unknown = [s for s in n.free_symbols if str(s) not in found]
+        solutions = sympy.solve(n.subs(found) - own, unknown[0]) if len(unknown) == 1 else []
+        found |= {str(unknown[0]): solutions[0]} if len(solutions) == 1 else {}
     return found
 
 

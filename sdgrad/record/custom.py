@@ -52,6 +52,9 @@ class Variables:
             self.operands[name] = self.operand(self.recorder.stored(value, value.dtype), True)
         elif isinstance(value, int) and not isinstance(value, bool):
             self.symbols[name] = sympy.Integer(value)
+        elif isinstance(value, (float, complex, np.inexact)):
+            self.operands[name] = self.operand(self.recorder.stored(value, np.asarray(value).dtype), True)
+            self.recorder.flush()
 
     def operand(self, tensor: Tensor, scalar: bool) -> Operand:
         desc = self.recorder.containers[tensor.container].desc
@@ -91,7 +94,7 @@ def call_with_rule(call: Callable, function: Any, rule: CustomRule, args: tuple,
         variables.add(name, value)
     block: list[Node] = []
     with recorder.inside(block):
-        found, names = _with_locals(lambda: call(**given), function.__code__)
+        found, names = with_locals(lambda: call(**given), function.__code__)
         values = list(found) if isinstance(found, tuple) else [found]
         if found is None or not all(is_recorded(v) for v in values):
             raise ParseError(f"'{rule.name}' has a derivative of its own and returns no arrays: use custom_region")
@@ -137,7 +140,7 @@ def _result_names(values: Sequence[Any], names: Mapping[str, Any], rule: CustomR
     return found
 
 
-def _with_locals(run: Callable[[], Any], code: CodeType) -> tuple[Any, dict[str, Any]]:
+def with_locals(run: Callable[[], Any], code: CodeType) -> tuple[Any, dict[str, Any]]:
     """Return what a call returns, and what the variables of a function are at the end of it."""
     names: dict[str, Any] = {}
 
@@ -199,7 +202,8 @@ def leave(region: custom_region, error: Any) -> None:
     recorder.flush()
     for name in sorted(asked & names.keys()):
         value, old = names[name], own.before.get(name)
-        if isinstance(value, Number) and value.expr is None or isinstance(value, Array) and _moved(value, old):
+        rebound = isinstance(value, Number) and value.expr is None and value is not old
+        if rebound or isinstance(value, Array) and _moved(value, old):
             first.append((name, value, old))
     holders = {n: _holder(variables, n, v, own) for n, v, old in first}
     recorder.flush()
@@ -207,7 +211,7 @@ def leave(region: custom_region, error: Any) -> None:
     for name, value, old in first:
         tensor = holders[name]
         if is_recorded(old) and old is not value:
-            _put(recorder, tensor, old)
+            put(recorder, tensor, old)
         variables.operands[name] = variables.operand(tensor, not tensor.shape)
     for name in sorted(asked & names.keys() - holders.keys()):
         variables.add(name, names[name])
@@ -223,7 +227,7 @@ def _holder(variables: Variables, name: str, value: Any, own: Region) -> Tensor:
     """Return memory that a name has before and after the region; what it means afterwards is in it from now on."""
     recorder = variables.recorder
     tensor = recorder.declare(name, value.tensor.shape if isinstance(value, Array) else (), value.dtype)
-    _put(recorder, tensor, value)
+    put(recorder, tensor, value)
     if isinstance(value, Array):
         value.storage, value.tensor, value.view = recorder.array(tensor).storage, tensor, None
     else:
@@ -232,7 +236,8 @@ def _holder(variables: Variables, name: str, value: Any, own: Region) -> Tensor:
     return tensor
 
 
-def _put(recorder: Recorder, tensor: Tensor, value: Any) -> None:
+def put(recorder: Recorder, tensor: Tensor, value: Any) -> None:
+    """Write a value to memory of its shape."""
     if tensor.shape:
         fill(recorder.array(tensor), value)
     else:

@@ -35,9 +35,17 @@ def _name(recorder: Recorder, container: str, name: str) -> None:
 
 
 def labelled(recorder: Recorder, program: Program) -> Program:
-    """Return the program with the names of variables for containers that were bound to such."""
-    names, places = all_names(program), {}
-    for container, name in recorder.labels.items():
-        if container in program.containers:
-            places[container] = names.fresh(name)
-    return renamed_program(program, places) if places else program
+    """Return the program with the names of variables for containers that were bound to such.
+
+    Temporaries without a variable make room for them.
+    """
+    labels = {c: name for c, name in recorder.labels.items() if c in program.containers}
+    if not labels:
+        return program
+    others = {n for n, c in program.containers.items() if c.desc.transient and n not in labels}
+    wanted = others & set(labels.values())
+    names = all_names(program)
+    moved = {n: names.fresh(n) for n in sorted(wanted)}
+    names.free(wanted)
+    places = {container: names.fresh(name) for container, name in labels.items()}
+    return renamed_program(program, places | moved)

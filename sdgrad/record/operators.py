@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from dace.frontend.python.parser import DaceProgram
-from dace.symbolic import symbol
 
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.convert.functions import converted, is_converted
@@ -42,7 +41,7 @@ from sdgrad.record.functions.table import (
     own,
     wrapped,
 )
-from sdgrad.record.graphs import call_graph, is_graph, sized
+from sdgrad.record.graphs import call_graph, is_graph, of_dace, sized
 from sdgrad.record.growth import APPENDING, shown
 from sdgrad.record.guards import guarded
 from sdgrad.record.indexing import item
@@ -146,8 +145,9 @@ class RecordingOperators(Operators):
         return item(owner, own(index)) if is_recorded(owner) else self.inner(part_of(owner, own(index)))
 
     def free(self, name: str, value: Any) -> Any:
-        if isinstance(value, symbol) and value.name in self.recorder.sizes:
-            return self.recorder.sizes[value.name]
+        found = of_dace(value, self.recorder.sizes)
+        if found is not value:
+            return found
         self.recorder.reads.globals_of(name, value, sys._getframe(1).f_globals)
         return self.met(value)
 

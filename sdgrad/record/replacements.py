@@ -1,7 +1,8 @@
 """Give DaCe's parser the functions that are recorded and that it has none of: ``np.linalg.det`` in a ``@dace.program``.
 
 A call becomes a nested graph with copies of its results, functions that return views in NumPy included. Functions that
-write an argument are left out.
+write an argument are left out. The functions are DaCe's only while it parses for sdgrad
+(:mod:`sdgrad.lift.frontend_functions`); its own calls of other programs mean what they mean without sdgrad.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import dace
 import dace.frontend.python.replacements  # noqa: F401  (its own functions come first)
 import numpy as np
+import scipy.fft
 import scipy.linalg
 import scipy.special
 import sympy
@@ -24,6 +26,7 @@ from dace.frontend.python.common import StringLiteral
 
 from sdgrad.canonicalize.normal_form import in_normal_form
 from sdgrad.errors import ParseError
+from sdgrad.lift import frontend_functions
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.passes import Target
@@ -38,6 +41,7 @@ MODULES = {
     "numpy": np,
     "numpy.linalg": np.linalg,
     "numpy.fft": np.fft,
+    "scipy.fft": scipy.fft,
     "scipy.special": scipy.special,
     "scipy.linalg": scipy.linalg,
     "math": math,
@@ -45,6 +49,8 @@ MODULES = {
 }
 WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "fill"}
 """Functions that write an argument."""
+NARROW = {"numpy.fft.fft", "numpy.fft.ifft"}
+"""Functions that DaCe has for vectors only."""
 CONTAINERS = ("Array", "View", "Scalar")
 
 
@@ -151,13 +157,18 @@ def _register() -> None:
         for name in dir(owner):
             function: Any = getattr(owner, name, None)
             label = f"{module}.{name}"
-            if is_hashable(function) and function in FUNCTIONS and name not in WRITING and known.get(label) is None:
-                op_repository.replaces(label)(_replacement(function, label))
+            missing = label in NARROW or known.get(label) is None
+            if is_hashable(function) and function in FUNCTIONS and name not in WRITING and missing:
+                entry = _replacement(function, label)
+                if module == "sdgrad":  # no name that others give a meaning
+                    op_repository.replaces(label)(entry)
+                else:
+                    frontend_functions.FUNCTIONS[label] = entry
     for name in METHODS.keys() - WRITING - {"sort", "partition", "resize"}:
         for container in CONTAINERS:
             if known.get_method(container, name) is None:
                 method = functools.partial(_method, name)
-                op_repository.replaces_method(container, name)(_replacement(method, f"ndarray.{name}"))
+                frontend_functions.METHODS[container, name] = _replacement(method, f"ndarray.{name}")
 
 
 def _method(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sdgrad.convert.callables import bind_arguments, python_function
 from sdgrad.errors import ArgumentError
+from sdgrad.lift.symbol_values import check_sizes, symbols_given, with_symbols
 from sdgrad.record.calls import example
 from sdgrad.record.nests import Form, Nest, OfLeaves, by_leaves, matched, unflatten
 from sdgrad.runtime.call.device_arrays import dtype_of
@@ -23,12 +24,14 @@ class Call:
     :param arguments: the leaves, by name.
     :param order: the arguments of the user's function.
     :param nests: those of them that are nests.
+    :param symbols: the symbols of DaCe that the call gives values; ``f`` has numbers in their place.
     """
 
     f: Callable
     arguments: Mapping[str, Any]
     order: tuple[str, ...]
     nests: Mapping[str, Nest]
+    symbols: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def of(f: Callable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
@@ -36,10 +39,19 @@ class Call:
 
         :raises ArgumentError: they do not fit.
         """
-        given = bind_arguments(f, tuple(args), kwargs)
+        symbols = symbols_given(f, kwargs)
+        own = with_symbols(f, symbols) if symbols else f
+        given = bind_arguments(own, tuple(args), {n: v for n, v in kwargs.items() if n not in symbols})
+        if symbols:
+            check_sizes(f, given, symbols)
         leaves, nests = by_leaves(given)
         order = tuple(given)
-        return Call(OfLeaves(f, order, tuple(nests.items())) if nests else f, leaves, order, nests)
+        return Call(OfLeaves(own, order, tuple(nests.items())) if nests else own, leaves, order, nests, symbols)
+
+    @property
+    def is_of_another(self) -> bool:
+        """True if the function is not the one that the user calls: one of leaves, or with numbers for symbols."""
+        return bool(self.nests or self.symbols)
 
     def leaves(self, wrt: Wrt) -> list[str]:
         """Return the floating-point leaves of the arguments that a derivative is taken by.

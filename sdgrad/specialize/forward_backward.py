@@ -7,7 +7,7 @@ import threading
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -75,9 +75,25 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
         return Compiled(signature.primal(), signature.gradient(request).program, None)
     storable = _storable(parts, result.forward)
     if stored and (unknown := sorted(stored - storable)):
-        raise NameNotFound("variable to store", unknown[0], sorted(storable))
+        _refuse_to_store(unknown[0], signature, storable)
     forward, backward = compiled(*both_graphs(signature, parts))
     return Compiled(forward, backward, parts)
+
+
+def _refuse_to_store(name: str, signature: Signature, storable: set[str]) -> NoReturn:
+    """Say why a variable cannot be kept on the tape.
+
+    :raises ArgumentError: it has no memory.
+    :raises NameNotFound: there is no variable of that name.
+    """
+    code = getattr(python_function(signature.function), "__code__", None)
+    if code is None or name not in code.co_varnames:
+        raise NameNotFound("variable to store", name, sorted(storable))
+    raise ArgumentError(
+        f"tapes: '{name}' of {name_of(signature.function)} is no array in memory: fusion has merged what computes it "
+        "with what reads it, and the backward pass computes it again. Leave it out; or, to keep it, compute it by a "
+        "function of its own, give it to the rest as an argument, and chain the two backward functions"
+    )
 
 
 def both_graphs(signature: Signature, parts: Halves) -> tuple[Ready, Ready]:
@@ -167,8 +183,8 @@ class Forward:
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Tape]:
         call = Call.of(self.f, args, kwargs)
-        requires = tuple(n for r in self.requires for n in call.leaves(r)) if call.nests else self.requires
-        own = replace(self, f=call.f, requires=requires) if call.nests else self
+        requires = tuple(n for r in self.requires for n in call.leaves(r)) if call.is_of_another else self.requires
+        own = replace(self, f=call.f, requires=requires) if call.is_of_another else self
         tape = replace(own.run(call.arguments), call=call)
         return tape.signature.nested(tuple(tape.outputs.values())), tape
 

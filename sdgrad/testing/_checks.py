@@ -86,6 +86,7 @@ def check_grads(
             call.f, given, order, modes, wrt=leaves, reference=plain, gradient=own,
             rtol=rtol, atol=atol, seed=seed, directions=directions,
         )  # fmt: skip
+    f, kwargs = call.f, {n: v for n, v in kwargs.items() if n not in call.symbols}
     rng = np.random.default_rng(seed)
     problem = make_problem(f, args, kwargs, reference, wrt, rng)
     tolerance = tolerances(args, rtol, atol)

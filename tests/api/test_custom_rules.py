@@ -515,3 +515,94 @@ def test_outside_of_sdgrad_nothing_changes():
     assert_close(rows(X, W), np.sum(np.stack([softmax(r) for r in X]) ** 2 * W), 1e-12, "NumPy")
     with pytest.raises(sdgrad.errors.ArgumentError, match="expected a Python function"):
         sdgrad.custom_vjp(3)
+
+
+# Cotangents that a rule binds anew, and values that only a rule reads ---------------------------------------------
+
+
+def twelvefold(grad_x, grad_y):
+    grad_x += 12.0 * grad_y
+
+
+def twelvefold_bound_anew(grad_x, grad_y):
+    grad_x = grad_x + 12.0 * grad_y  # noqa: F841
+
+
+def returned_at_once(x):
+    with sdgrad.custom_region(twelvefold):
+        y = x * 3.0
+    return y
+
+
+def used_later(x):
+    with sdgrad.custom_region(twelvefold):
+        y = x * 3.0
+    return np.sum(y) * 1.0
+
+
+def bound_anew(x):
+    with sdgrad.custom_region(twelvefold_bound_anew):
+        y = x * 3.0
+    return np.sum(y)
+
+
+def of_a_computed_number(x):
+    z = np.sum(x) * 2.0
+    return returned_at_once(z)
+
+
+@pytest.mark.parametrize("f", [returned_at_once, used_later, bound_anew])
+def test_the_cotangent_of_a_number_in_a_region(f):
+    assert sdgrad.value_and_grad(f)(2.0) == (6.0, 12.0)
+
+
+@pytest.mark.parametrize("f", [used_later, bound_anew])
+def test_the_cotangent_of_an_array_in_a_region(f):
+    assert_close(sdgrad.grad(f)(np.ones(3)), np.full(3, 12.0), 1e-12, "result")
+
+
+def test_a_region_over_a_number_that_was_computed_before():
+    assert_close(sdgrad.grad(of_a_computed_number)(np.ones(3)), np.full(3, 24.0), 1e-12, "result")
+
+
+def test_the_result_of_a_region_that_is_returned_at_once():
+    y, pullback = sdgrad.vjp(returned_at_once, np.ones(3))
+    assert_close(y, np.full(3, 3.0), 1e-12, "result")
+    assert_close(pullback(np.arange(3.0))[0], 12 * np.arange(3.0), 1e-12, "result")
+
+
+def scaled_by(q, grad_x, grad_y):
+    grad_x += q * grad_y
+
+
+def asks_for_an_array(x):
+    q = np.sin(x) + 1.0  # noqa: F841  (no statement of the region reads it)
+    with sdgrad.custom_region(scaled_by):
+        y = x * 3.0
+    return np.sum(y)
+
+
+def asks_for_a_number(x):
+    q = np.sum(x) * 2.0  # noqa: F841
+    with sdgrad.custom_region(scaled_by):
+        y = x * 3.0
+    return np.sum(y)
+
+
+def asks_for_a_constant(x):
+    with sdgrad.custom_region(scaled_by):
+        q = 7.0  # noqa: F841
+        y = x * 3.0
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "f, factor",
+    [
+        (asks_for_an_array, np.sin(W) + 1.0),
+        (asks_for_a_number, np.full(5, 2 * np.sum(W))),
+        (asks_for_a_constant, np.full(5, 7.0)),
+    ],
+)
+def test_a_rule_reads_what_its_region_does_not(f, factor):
+    assert_close(sdgrad.grad(f)(W), factor, 1e-12, "result")

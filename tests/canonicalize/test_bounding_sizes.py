@@ -60,3 +60,36 @@ def test_an_extent_the_caller_chooses_stays():
         y[j] = u
     """)
     assert bound_sizes(before).containers == before.containers
+
+
+def test_powers_grow_with_their_exponents():
+    before = program("""
+    argument y: float64[r**8]
+    local t: float64[r**i, 3*r**(7 - i)]
+    body
+      loop i = 0 .. 7 step 1:
+        map j=0:r**i, k=0:3*r**(7 - i):
+          u = y[0]
+          t[j, k] = u
+    """)
+    assert str(bound_sizes(before).containers["t"]) == "local t: float64[r**7, 3*r**7]"
+
+
+def test_an_array_with_views_keeps_its_layout():
+    before = program("""
+    argument y: float64[8]
+    local t: float64[i + 1, 8]
+    local flat: float64[8*i + 8] view of t[0:i + 1, 0:8]
+    body
+      loop i = 0 .. 7 step 1:
+        map j=0:i + 1, k=0:8:
+          u = y[k]
+          t[j, k] = u
+        map j=0:8*i + 8:
+          u = flat[j]
+          y[0] += u
+    """)
+    after = bound_sizes(before)
+    assert str(after.containers["t_memory"]) == "local t_memory: float64[64]"
+    assert str(after.containers["t"]) == "local t: float64[i + 1, 8] view of t_memory[0:8*i + 8]"
+    assert after.containers["flat"] == before.containers["flat"] and after.body == before.body

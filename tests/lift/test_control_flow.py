@@ -166,3 +166,23 @@ def test_control_flow_without_structure_is_refused():
     sdfg.add_edge(c, b, dace.InterstateEdge("n[0] > 2"))
     with pytest.raises(DifferentiationError, match="unstructured control flow"):
         lift_sdfg(sdfg)
+
+
+def loop_of_steps(update: str) -> dace.SDFG:
+    sdfg = graph()
+    sdfg.add_symbol("step", dace.int64)
+    loop = LoopRegion("loop", "i < 8", "i", "i = 0", update)
+    sdfg.add_node(loop, is_start_block=True)
+    store(loop, "1.0", "i")
+    return sdfg
+
+
+@pytest.mark.parametrize("update", ["i = i + step", "i += step"])
+def test_a_step_whose_sign_the_caller_chooses(update):
+    found = lifted(loop_of_steps(update))
+    assert "loop trip = 0 ... step 1 while" in found
+
+
+@pytest.mark.parametrize("update, step", [("i = i + 2", "2"), ("i += 2", "2")])
+def test_a_step_whose_sign_is_known(update, step):
+    assert f"step {step}:" in lifted(loop_of_steps(update)) or "while" in lifted(loop_of_steps(update))

@@ -3,6 +3,7 @@
 import functools
 import math
 
+import dace
 import numpy as np
 import pytest
 
@@ -385,3 +386,16 @@ def appended_in_an_arm(x):
 def test_what_only_a_run_decides(f, words):
     with pytest.raises((ParseError, UnboundLocalError, ValueError, TypeError), match=words):
         sdgrad.grad(f)(X)
+
+
+DOUBLE = dace.float64
+
+
+def of_a_type_of_dace(x):
+    y = np.zeros(x.shape, dtype=DOUBLE)
+    y[:] = x * DOUBLE(3)
+    return np.sum(y)
+
+
+def test_types_of_dace_are_those_of_numpy():
+    assert np.allclose(sdgrad.grad(of_a_type_of_dace)(np.ones(3)), 3.0)

@@ -267,7 +267,8 @@ TABLE = {
     "fourier": [
         "np.fft.fft(Y)", "np.fft.fft(X, axis=1)", "np.fft.ifft(C)", "np.fft.fft(v, n=3)", "np.fft.rfft(Y)",
         "np.fft.rfft(v)", "np.fft.irfft(C)", "np.fft.irfft(C, 7)", "np.fft.fft2(A)", "np.fft.fftshift(Y)",
-        "np.fft.ifftshift(v)", "np.fft.fftshift(A, axes=1)", "np.fft.ifft(Y, norm='forward')"],
+        "np.fft.ifftshift(v)", "np.fft.fftshift(A, axes=1)", "np.fft.ifft(Y, norm='forward')",
+        "np.fft.hfft(C)", "np.fft.ihfft(v)", "np.fft.rfft2(A)", "np.fft.irfftn(np.fft.rfftn(A), A.shape, (0, 1))"],
 }  # fmt: skip
 
 # Rows and functions whose slopes are those of others

@@ -154,6 +154,25 @@ def test_an_argument_changed_since_is_found_in_checked_mode():
             backward(tape)
 
 
+def merged(x, w):
+    s = np.sin(x)
+    return np.sum(s * s) + np.sum(w)
+
+
+def kept(x):
+    t = np.zeros(5)
+    for i in range(1, 5):
+        t[i] = np.sin(x[i]) * t[i - 1] + x[i]
+    return np.sum(t)
+
+
+def test_a_variable_has_its_name_even_if_temporaries_are_called_so():
+    forward, backward = sdgrad.grad(kept, requires=["x"], tapes=["t"])
+    value, tape = forward(np.arange(5.0))
+    assert tape.nbytes >= 40
+    assert np.allclose(backward(tape, out=1.0)["x"], sdgrad.grad(kept)(np.arange(5.0)))
+
+
 @pytest.mark.parametrize(
     "call, error, message",
     [
@@ -162,6 +181,7 @@ def test_an_argument_changed_since_is_found_in_checked_mode():
         (lambda: sdgrad.grad(layers, requires=["x"], tapes="some"), ArgumentError, "tapes is"),
         (lambda: _both(layers, provides=["out_7"]), NameNotFound, "output named 'out_7'"),
         (lambda: _both(layers, tapes=["q"]), NameNotFound, "variable to store named 'q'"),
+        (lambda: _both(merged, tapes=["s"]), ArgumentError, "(?s)'s' of merged is no array in memory.*to keep it"),
         (lambda: _both(layers)(out=1.0), NameNotFound, "no cotangent named 'out'"),
         (lambda: _both(layers)(), ArgumentError, "backward needs a cotangent: out_0, out_1"),
         (lambda: _both(layers)(out_1=1.0), ArgumentError, "cotangent of out_1: expected shape"),

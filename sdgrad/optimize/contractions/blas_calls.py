@@ -36,6 +36,7 @@ from sdgrad.optimize.contractions.blas_dimensions import (
     bounding_box,
     is_affine,
     position,
+    rows_may_overlap,
     strides_of,
 )
 from sdgrad.optimize.contractions.recognition import Contraction, known_scale, recognise, split_stores
@@ -283,6 +284,8 @@ class Matcher:
         if not is_affine(place, params) or not are_blas_strides(strides):
             return None
         shape = [sympy.prod([p.count for p in line]) for line in lines]
+        if rows_may_overlap(access, lines, shape, strides):
+            return None
         start, subset = bounding_box(access, params)
         if list(container.shape) == shape and own == strides and all(s == 0 for s in start):
             return Region(container.name, subset)

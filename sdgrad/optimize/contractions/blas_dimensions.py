@@ -101,6 +101,22 @@ def are_blas_strides(strides: Sequence[Expr]) -> bool:
     return not any(n.is_nonpositive for n in strides) and (len(strides) < 2 or 1 in strides[-2:])
 
 
+def rows_may_overlap(
+    access: Load | Store, lines: Sequence[Line], shape: Sequence[Expr], strides: Sequence[Expr]
+) -> bool:
+    """True if only a run knows whether the lines of a matrix overlap, which BLAS refuses: ``x[i + j]``.
+
+    Lines along different dimensions of an array do not. Otherwise, the leading dimension is compared with their length.
+    """
+    if len(lines) < 2:
+        return False
+    rows, columns = ({p.name for p in line} for line in lines[-2:])
+    if not any(rows & free_names(i) and columns & free_names(i) for i in access.index):
+        return False
+    leading, length = (strides[-2], shape[-1]) if strides[-1] == 1 else (strides[-1], shape[-2])
+    return sympy.sympify(leading - length).is_nonnegative is None
+
+
 def bounding_box(access: Load | Store, params: Sequence[Param]) -> tuple[list[Expr], subsets.Range]:
     """Return the first element of an access, and the range of its elements.
 
