@@ -71,7 +71,7 @@ def _partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partia
     if isinstance(expr, ast.Name):
         return [Partial(expr.id)]
     if isinstance(expr, ast.IfExp):
-        return _choice(expr)
+        return _choice(expr, kind)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Div):
         return _row(RULES["div"], [expr.left, expr.right], name, kind)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow):
@@ -86,9 +86,20 @@ def _partials(name: str, expr: ast.expr, kind: Mapping[str, str]) -> list[Partia
     return []
 
 
-def _choice(expr: ast.IfExp) -> list[Partial]:
+def _refuse_nested(arg: ast.expr, kind: Mapping[str, str]) -> None:
+    """Refuse an operand that is a formula of its own: the chain rule goes from name to name.
+
+    :raises NoDerivative: it has real or complex names in it.
+    """
+    if not isinstance(arg, ast.Name) and any(kind.get(n) in ("float", "complex") for n in names_in(arg)):
+        raise NoDerivative(f"{ast.unparse(arg)}, inside of another formula,")
+
+
+def _choice(expr: ast.IfExp, kind: Mapping[str, str]) -> list[Partial]:
     """Return the partials of ``a if guard else b``: each holds under its condition."""
     found = []
+    for arm in (expr.body, expr.orelse):
+        _refuse_nested(arm, kind)
     if isinstance(expr.body, ast.Name):
         found.append(Partial(expr.body.id, guard=expr.test))
     if isinstance(expr.orelse, ast.Name):
@@ -159,6 +170,8 @@ def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, s
         return code.rename(code.parse(text), env) if text is not None and kind.get(name) != "complex" else None
 
     for k, (arg, partial) in enumerate(zip(args, rule.partials, strict=False)):
+        if partial is not None or rule.complex_vjp is not None:
+            _refuse_nested(arg, kind)
         if not isinstance(arg, ast.Name):
             continue
         if rule.complex_vjp is not None and kind.get(arg.id) == "complex":
