@@ -16,6 +16,7 @@ from sdgrad.config import DeviceKind, on_device
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
 from sdgrad.program.functions import returning
+from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
 from sdgrad.record.shown import short
@@ -296,6 +297,11 @@ class GradFunction(CalledInPrograms):
             raise NotScalarError(
                 f"{name} returns an array of shape ({', '.join(map(str, shape))}); grad needs a scalar. Use "
                 "sdgrad.vjp with a cotangent of that shape, or sum the result"
+            )
+        if kind_of(signature.program.containers[outputs[0]].dtype) == "complex":
+            raise NotScalarError(
+                f"{name} returns a complex number; grad needs a real one: return np.real(..) or np.abs(..) ** 2. "
+                "Or use sdgrad.vjp with a complex cotangent, or sdgrad.jacobian(f, holomorphic=True)"
             )
         return outputs[0]
 

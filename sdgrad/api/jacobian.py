@@ -10,7 +10,7 @@ import numpy as np
 
 from sdgrad.api.gradient import checked, grad
 from sdgrad.convert.callables import name_of
-from sdgrad.errors import NotScalarError
+from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.program.naming import RETURN
 from sdgrad.program.tree import Program
 from sdgrad.record.recorder import Recorder
@@ -23,20 +23,25 @@ from sdgrad.specialize.nested_calls import CalledInPrograms, spliced
 from sdgrad.specialize.signature import Signature, identity
 
 
-def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> Callable:
+def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto", holomorphic: bool = False) -> Callable:
     """Return a function that computes the Jacobian of ``f`` by one compiled program, through all directions.
 
     :param f: a NumPy-style function, a ``@dace.program``, or a derivative, that returns an array or a nest of them.
     :param wrt: as for :func:`~sdgrad.grad`.
     :param mode: ``"forward"`` (one pass for each element of the argument), ``"reverse"`` (one for each element of the
         result), or ``"auto"``: whichever has fewer.
+    :param holomorphic: say that a complex function of a complex argument is holomorphic: its Jacobian is ``dy/dz``. A
+        complex result by a real argument has a complex Jacobian; a real result by a complex argument has rows like the
+        gradients that :func:`~sdgrad.grad` returns.
     :returns: a callable with ``f``'s arguments. For one ``wrt`` it returns an array of the result's shape followed by
         the argument's, for several a tuple of such arrays. Nests of results hold nests of arguments.
     :raises NotScalarError: ``f`` returns nothing.
+    :raises ArgumentError: argument and result are complex, and ``f`` is not holomorphic or not said to be; or the mode
+        does not give a complex Jacobian.
     """
     if mode not in ("auto", "forward", "reverse"):
         raise ValueError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
-    return JacobianFunction(checked(f), wrt, mode)
+    return JacobianFunction(checked(f), wrt, mode, holomorphic)
 
 
 def hessian(f: Callable, wrt: Wrt = 0) -> Callable:
@@ -59,33 +64,44 @@ class JacobianFunction(CalledInPrograms):
     f: Callable
     wrt: Wrt
     mode: str
+    holomorphic: bool = False
 
     def __post_init__(self) -> None:
         self.__name__ = f"jacobian_{name_of(self.f)}"
 
     def identity(self) -> Hashable:
-        return ("jacobian", identity(self.f), key(self.wrt), self.mode)
+        return ("jacobian", identity(self.f), key(self.wrt), self.mode, self.holomorphic)
+
+    def column(self, f: Callable, name: str, place: int = 0) -> Columns:
+        """Return the Jacobian of one output by one argument, as a function."""
+        return Columns(f, name, self.mode, place, self.holomorphic)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """Return the Jacobian by one argument as a program."""
         names = names_of(self.wrt, self.f, arguments)
         if len(names) != 1:
             raise NotScalarError(f"{self.__name__} returns {len(names)} arrays; differentiate it for one wrt at a time")
-        return Columns(self.f, names[0], self.mode).derive(arguments)
+        column, signature = self.column(self.f, names[0]), Signature.of(self.f, arguments)
+        if column.is_conjugated(signature):
+            raise ArgumentError(f"{self.__name__} of complex numbers is differentiated in mode='forward' only")
+        return column.derive(arguments)
 
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
         """Return the shape of the Jacobian by its only argument."""
         (name,) = names_of(self.wrt, self.f, arguments)
-        return Columns(self.f, name, self.mode).shapes(arguments)
+        return self.column(self.f, name).shapes(arguments)
 
     def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Record a call in a function that is recorded."""
         call = Call.of(self.f, args, kwargs)
 
-        def one(name: str, place: int) -> Any:
-            return spliced(recorder, Columns(call.f, name, self.mode, place), call.arguments)[0]
+        signature = Signature.of(call.f, call.examples())
 
-        return self.blocks(call, Signature.of(call.f, call.examples()), one)
+        def one(name: str, place: int) -> Any:
+            column = self.column(call.f, name, place)
+            return column.finished(signature, spliced(recorder, column, call.arguments)[0])
+
+        return self.blocks(call, signature, one)
 
     @short
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -103,10 +119,10 @@ class JacobianFunction(CalledInPrograms):
 
     def one(self, call: Call, signature: Signature, name: str, place: int) -> Any:
         """Return the Jacobian of one output by one argument."""
-        column = Columns(call.f, name, self.mode, place)
+        column = self.column(call.f, name, place)
         (shape,) = column.shapes(call.arguments)
         if name not in signature.program.containers:
             return like(np.zeros(shape), call.arguments[name])
         own = Signature.of(column, call.arguments)
         matrix = own.primal()(own.arguments(call.arguments))[RETURN]
-        return like(matrix.reshape(shape), call.arguments[name])
+        return like(column.finished(signature, matrix.reshape(shape)), call.arguments[name])

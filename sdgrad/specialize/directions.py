@@ -17,6 +17,7 @@ from sdgrad.program.directions import direction_name, in_every_direction, in_giv
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.tree import Program
 from sdgrad.runtime.call.marshalling import as_array
+from sdgrad.specialize.complex_jacobian import allowed_mode, is_conjugated
 from sdgrad.specialize.signature import Signature, identity
 
 
@@ -40,9 +41,30 @@ class Columns:
     name: str
     mode: str
     place: int = 0  # of the output among the function's
+    holomorphic: bool = False
 
     def identity(self) -> Hashable:
-        return ("jacobian", identity(self.f), self.name, self.mode, self.place)
+        return ("jacobian", identity(self.f), self.name, self.mode, self.place, self.holomorphic)
+
+    def is_forward(self, signature: Signature) -> bool:
+        """True if forward mode computes it.
+
+        :raises ArgumentError: the mode does not, or the function has no complex derivative.
+        """
+        program, output = signature.program, signature.outputs[self.place]
+        mode = allowed_mode(program, self.name, output, self.mode, self.holomorphic)
+        sizes = [int(np.prod([int(n) for n in program.containers[n].shape])) for n in (self.name, output)]
+        return mode == "forward" or mode == "auto" and sizes[0] <= sizes[1]
+
+    def is_conjugated(self, signature: Signature) -> bool:
+        """True if the program computes the conjugate of the Jacobian."""
+        if self.name not in signature.program.containers:
+            return False
+        return is_conjugated(signature.program, self.name, signature.outputs[self.place], self.is_forward(signature))
+
+    def finished(self, signature: Signature, matrix: Any) -> Any:
+        """Return the Jacobian from what the program has computed."""
+        return np.conj(matrix) if self.is_conjugated(signature) else matrix
 
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
         """Return the shape of the Jacobian: that of the output, and then that of the argument."""
@@ -53,8 +75,7 @@ class Columns:
         """Return the program in forward or in reverse mode, whichever has fewer directions."""
         signature = Signature.of(self.f, arguments)
         program, output = signature.program, signature.outputs[self.place]
-        sizes = [int(np.prod([int(n) for n in program.containers[n].shape])) for n in (self.name, output)]
-        forward = self.mode == "forward" or self.mode == "auto" and sizes[0] <= sizes[1]
+        forward = self.is_forward(signature)
         mode = "forward" if forward else "reverse"
         moved, seeds, results = linearized(signature, (self.name,), (output,), mode)
         shapes = np.shape(as_array(arguments[self.name])), signature.result_shapes()[self.place]
