@@ -44,7 +44,7 @@ class Library:
         """
         self.path, self.name, self.arguments, self.initial = path, name, dict(arguments), list(initial)
         library = load_library(path)
-        many = len(self.arguments) > MOST_ARGUMENTS
+        many = len(self.arguments) > MOST_ARGUMENTS or any(map(_is_half, self.arguments.values()))
         self._call = self._by_addresses if many else self._one_by_one
         entry = library[f"__by_addresses_{name}"]
         self.by_addresses = ctypes.cast(entry, ctypes.c_void_p).value
@@ -110,7 +110,14 @@ def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
     """Convert an array to its address, and other values as DaCe does."""
     if type(value) is np.ndarray and isinstance(desc, dt.Array):
         return address(value)
+    if _is_half(desc):
+        return ctypes.c_uint16(int(np.float16(value).view(np.uint16)))
     return dt.make_ctypes_argument(value, desc, name, allow_views=True)
+
+
+def _is_half(desc: dt.Data) -> bool:
+    """True for a scalar in half precision, which ctypes has no type for: it is passed by its address."""
+    return isinstance(desc, dt.Scalar) and desc.dtype == dace.float16
 
 
 @functools.cache
