@@ -66,6 +66,10 @@ class Config:
     compute, and raise :class:`~sdgrad.errors.VerificationError` if they differ: ``"auto"``, where that takes less than
     a second or so, ``"always"``, however long it takes, or ``"never"``."""
 
+    check_indices: bool = True
+    """Look before each call whether what index arrays among the inputs hold lies inside of the arrays that they index,
+    and raise ``IndexError`` as NumPy does. Otherwise memory outside is read, or written."""
+
     checked: bool = False
     """Find changes of arrays between a forward call and the backward calls that use its tape."""
 
@@ -218,6 +222,7 @@ _CHECKS = {
     "progress": _check_flag,
     "device": _choice("device", get_args(DeviceKind)),
     "verify": _choice("verify", get_args(VerifyKind)),
+    "check_indices": _check_flag,
     "checked": _check_flag,
     "without": _check_passes,
     "machine": _check_machine,

@@ -15,13 +15,13 @@ from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import sizes_of
 from sdgrad.program.naming import result_names
-from sdgrad.program.tree import Container, Program
+from sdgrad.program.tree import Container, Program, writes
 from sdgrad.record.carried import is_number, is_value
 from sdgrad.record.elements import typeclass
 from sdgrad.record.escaped import over
 from sdgrad.record.functions.table import activate
 from sdgrad.record.guards import Refused
-from sdgrad.record.index_limits import IndexLimit
+from sdgrad.record.index_limits import IndexLimit, kept_limits
 from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
 from sdgrad.record.nests import Form, flatten
@@ -116,7 +116,8 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     program = labelled(recorder, recorder.program([*arrays, *results]))
     numbers = frozenset(n for n, rank in results.items() if not rank)
     guards = recorder.reads.guards()
-    fits, limits = tuple(hints.fits.values()), tuple(recorder.limits.values())
+    written = {program.root(name) for node in program.body for name in writes(node)}
+    fits, limits = tuple(hints.fits.values()), kept_limits(recorder.limits.values(), written)
     return Recording(program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers, changed, fits, limits)
 
 

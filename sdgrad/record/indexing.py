@@ -13,7 +13,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elements import Dim, Index
 from sdgrad.record.elementwise import apply, compute, origin, prepared
 from sdgrad.record.guards import uncaught
-from sdgrad.record.index_limits import check_position, note_limit
+from sdgrad.record.index_limits import check_position, note_element, note_limit
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.settling import settle
@@ -119,10 +119,10 @@ def own_positions(array: Any, parts: Sequence[Any]) -> list[Any]:
     """Return integers that count from the beginning of each axis."""
     extents = array.tensor.shape
     given = enumerate(zip(parts, extents, strict=True))
-    return [_from_the_start(array, _position(array, p, n, d), n) for d, (p, n) in given]
+    return [_from_the_start(array, _position(array, p, n, d), n, d) for d, (p, n) in given]
 
 
-def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
+def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
     """Return a position such that a negative one counts from the end of the array, or of the part of one.
 
     Loop indices in whole arrays are counted later, with what is known of the loops by then.
@@ -130,6 +130,7 @@ def _from_the_start(array: Any, position: Any, extent: Dim) -> Any:
     recorder: Recorder = array.recorder
     if isinstance(position, Number):
         check_position(recorder, position, extent)
+        note_element(recorder, position, extent, axis)
     if not isinstance(position, Number) or is_positive(position):
         return position
     if position.expr is None and isinstance(extent, int) and not recorder.outside_places.is_in_loop:
@@ -193,7 +194,7 @@ def addressed(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
             axes.append((len(shape), start, step))
             shape.append(count)
         else:
-            axes.append(_from_the_start(array, _position(array, part, extent, axis), extent))
+            axes.append(_from_the_start(array, _position(array, part, extent, axis), extent, axis))
 
     def place(index: tuple) -> tuple:
         return tuple(index[a[0]] * a[2] + a[1] if isinstance(a, tuple) else recorder.position(a) for a in axes)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from optree import tree_flatten, tree_is_leaf
 
+from sdgrad.config import config
 from sdgrad.convert.callables import python_function
-from sdgrad.record.index_limits import IndexLimit
+from sdgrad.record.index_limits import IndexLimit, PerhapsOutside
 from sdgrad.record.nests import NAMESPACE, flatten, unflatten
 from sdgrad.record.reads import Read, is_numeric
 from sdgrad.runtime.call.compiled_program import CompiledProgram
@@ -91,10 +92,13 @@ class Prepared:
         """Run the program; :data:`MISSING` if the call is another one after all."""
         if not self.watch.holds():
             return MISSING
-        if self.limits:
+        if self.limits and config.check_indices:
             leaves = _flat(args, kwargs)[0]
-            for place, limit in self.limits:
-                limit.check(leaves[place] if isinstance(place, int) else place())
+            try:
+                for place, limit in self.limits:
+                    limit.check(leaves[place] if isinstance(place, int) else place())
+            except PerhapsOutside:
+                return MISSING
         found = self.direct(args, kwargs)
         return MISSING if found is None else self.build(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import dace
 import numpy as np
@@ -25,9 +25,9 @@ from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
-from sdgrad.record.index_limits import IndexLimit, check_limits
+from sdgrad.record.index_limits import IndexLimit, PerhapsOutside, check_limits
 from sdgrad.record.nests import Form, identity, unflatten
-from sdgrad.record.outside import Place
+from sdgrad.record.outside import Place, as_before
 from sdgrad.record.reads import Read, Stamped
 from sdgrad.record.restart import Fits
 from sdgrad.record.values import is_recorded
@@ -37,7 +37,7 @@ from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
 from sdgrad.specialize.argument_kinds import kind_of_argument
 from sdgrad.specialize.compile_lock import making
-from sdgrad.specialize.plain_runs import nothing_compiled
+from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
 from sdgrad.specialize.progress import step
 
 
@@ -253,8 +253,27 @@ class Signature:
         """
         known = set(self.program.arguments) | set(self.program.symbols)
         taken = {n: v for n, v in given.items() if n in known} | self.now()
-        check_limits(self.limits, taken)
+        if config.check_indices:
+            try:
+                check_limits(self.limits, taken)
+            except PerhapsOutside as error:
+                self.run_as_it_stands(given, error)
         return taken
+
+    def run_as_it_stands(self, given: Mapping[str, Any], suspicion: IndexError) -> None:
+        """Run the function as Python runs it: it tells whether an index that looks wrong is used.
+
+        :raises IndexError: it is, or nobody can tell.
+        """
+        if not self.recorded:
+            raise suspicion
+        try:
+            with as_before(self.changed):
+                plain_results(cast(Callable, self.function), given, self.outputs, self.guards)
+        except IndexError as error:
+            raise error.with_traceback(None) from suspicion
+        except GivenUp:
+            raise suspicion from None
 
     def now(self) -> dict[str, Any]:
         """Return what the program takes besides the arguments, as it is now."""

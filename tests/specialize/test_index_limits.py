@@ -156,3 +156,78 @@ def test_a_position_that_data_decide(f):
     for k in (3, -4, 10**8, -(10**8)):
         with pytest.raises(IndexError, match="an index that only a run knows is out of bounds for an axis of size 3"):
             both(np.array([k + 0.5 * np.sign(k), *X[1:]]))
+
+
+# In loops, arms and parts: the function itself tells whether an element that lies outside is used ----------
+
+
+def read_in_a_loop(x, idx):
+    s = 0.0
+    for k in range(idx.shape[0]):
+        s += x[idx[k]] ** 2
+    return s
+
+
+def written_in_a_loop(x, idx):
+    y = np.zeros(4)
+    for k in range(idx.shape[0]):
+        y[idx[k]] += x[k] ** 2
+    return np.sum(y)
+
+
+def read_where_it_fits(x, idx):
+    s = 0.0
+    for k in range(idx.shape[0]):
+        if idx[k] < 5:
+            s += x[idx[k]] ** 2
+    return s
+
+
+def parts_of_the_indices(x, idx):
+    s = 0.0
+    for k in range(2):
+        s += np.sum(x[idx[k : k + 2]])
+    return s
+
+
+def in_an_arm(x, idx):
+    return np.sum(x[idx] ** 2) if x[0] > 0 else x[1]
+
+
+@pytest.mark.parametrize("f", [read_in_a_loop, written_in_a_loop, read_where_it_fits, parts_of_the_indices, in_an_arm])
+def test_where_indices_may_not_be_used(f):
+    x, gradient = np.arange(5.0) + 1, sdgrad.value_and_grad(f)
+    with sdgrad.config.override(verify="never"):
+        for indices in ([0, 1, 2], [0, 1, 9], [0, -1, 2], [0, 1, -7], [0, 1, 2], [0, 1, 9]):
+            idx = np.array(indices)
+            try:
+                wanted = f(x, idx)
+            except IndexError:
+                with pytest.raises(IndexError):
+                    gradient(x, idx)
+                continue
+            assert gradient(x, idx)[0] == wanted
+
+
+def test_indices_that_the_program_writes_first():
+    """What the caller hands over says nothing then."""
+
+    def f(x, idx):
+        s = 0.0
+        for k in range(3):
+            idx[k] = k
+            s += x[idx[k]] ** 2
+        return s
+
+    assert sdgrad.value_and_grad(f)(np.arange(5.0), np.array([9, 9, 9]))[0] == 5.0
+
+
+def test_the_check_can_be_turned_off():
+    def f(x, idx):
+        return np.sum(x[idx])
+
+    x = np.zeros(1000)
+    with sdgrad.config.override(check_indices=False, verify="never"):
+        sdgrad.compile_forward(f)(x[:500], np.array([500]))  # memory that is there
+    with pytest.raises(IndexError):
+        sdgrad.compile_forward(f)(x[:500], np.array([500]))
