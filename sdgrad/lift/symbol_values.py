@@ -40,6 +40,8 @@ def symbols_given(f: Callable, kwargs: Mapping[str, Any]) -> dict[str, int]:
 
 def symbols_passed(f: Callable, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the same, whatever the values are."""
+    if not kwargs:
+        return {}
     parameters = inspect.signature(python_function(f)).parameters
     others = kwargs.keys() - parameters.keys()
     if not others or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,13 +15,15 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element
 from sdgrad.record.guards import uncaught
 from sdgrad.record.recorder import WEAK, Recorder
-from sdgrad.record.templates import BOOLEAN_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
+from sdgrad.record.templates import BOOLEAN_UFUNCS, COMPLEX_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number, Origin, is_positive, is_recorded
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast
 
-BY_KIND = {"b": BOOLEAN_UFUNCS, "i": INTEGER_UFUNCS, "u": INTEGER_UFUNCS, "f": REAL_UFUNCS}
+BY_KIND: dict[str, Mapping[str, str | None]] = {
+    "b": BOOLEAN_UFUNCS, "i": INTEGER_UFUNCS, "u": INTEGER_UFUNCS, "f": REAL_UFUNCS, "c": COMPLEX_UFUNCS,
+}  # fmt: skip
 SYMBOLIC: dict[np.ufunc, Callable[..., sympy.Expr]] = {
     np.add: lambda a, b: a + b,
     np.subtract: lambda a, b: a - b,

@@ -112,6 +112,7 @@ REAL_UFUNCS = {
     "remainder": "sdgrad_mod({0}, {1})",
     "mod": "sdgrad_mod({0}, {1})",
 }
+COMPLEX_UFUNCS = {"reciprocal": "{0} ** -1", "rint": None}
 INTEGER_UFUNCS = {
     "invert": "~{0}", "rint": "{0}", "floor": "{0}", "ceil": "{0}", "trunc": "{0}",
     "fmax": "max({0}, {1})", "fmin": "min({0}, {1})",

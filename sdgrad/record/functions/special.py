@@ -210,6 +210,10 @@ TEMPLATES = {
 }
 
 
+OF_COMPLEX = {"expm1", "log1p", "xlogy", "xlog1py"}
+"""Functions whose expression holds for complex numbers."""
+
+
 def _special(name: str, text: str) -> None:
     arity = 1 + max(k for k in range(3) if f"{{{k}}}" in text)
 
@@ -218,6 +222,8 @@ def _special(name: str, text: str) -> None:
             raise TypeError(f"{name}() takes {arity} positional arguments but {len(values)} were given")
         given = [operand(v) for v in values]
         dtype = inexact(*given)
+        if dtype.kind == "c" and name not in OF_COMPLEX:
+            raise ParseError(f"scipy.special.{name} of complex numbers is not recorded")
         return compute(text, given, [dtype] * len(given), dtype, is_weak(*given))
 
     rule(getattr(special, name))(function)
