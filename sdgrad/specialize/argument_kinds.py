@@ -24,7 +24,9 @@ def kind_of_argument(name: str, value: Any, is_fixed: bool, shape: Hashable = No
         raise ArgumentError(f"argument '{name}' {told}")
     array = as_array(value)
     if is_fixed:
-        return (array.dtype.str, array.shape, array.tobytes()) if isinstance(array, np.ndarray) else value
+        if isinstance(array, np.ndarray):
+            return (array.dtype.str, array.shape, array.tobytes())
+        return (type(value), value)  # 2, 2.0 and True are equal, and functions tell them apart
     if isinstance(array, np.ndarray) and not is_numeric(array):
         return (str(array.dtype), str(array.tolist()))
     if isinstance(array, (np.ndarray, np.generic)):

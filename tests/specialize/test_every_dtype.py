@@ -49,3 +49,18 @@ def test_derivatives(dtype, form):
     same(sdgrad.vjp(lambda x: x * x, x)[1](one)[0], 2 * np.conj(x))
     same(sdgrad.jvp(lambda x: x * x, (x,), (one,))[1], 2 * x)
     same(sdgrad.jvp(lambda x: np.real(x * x), (x,), (one,))[1], np.real(2 * x))
+
+
+def test_equal_numbers_of_different_types():
+    """A number that decides what is recorded decides it by its type as well: 2, 2.0 and True are keys of one entry."""
+
+    def powers(x, n):
+        y = np.zeros(3)
+        for _ in range(int(n)):
+            y = y + x**n
+        return y if isinstance(n, int) else 2 * y, np.full(2, n)
+
+    compiled, x = sdgrad.compile_forward(powers), np.ones(3)
+    for n in (2, 2.0, True, 1, 1.0, np.float64(2), np.True_):
+        for found, wanted in zip(compiled(x, n), powers(x, n), strict=True):
+            same(found, wanted)
