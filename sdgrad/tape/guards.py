@@ -88,7 +88,8 @@ class Conditions:
     def partial(self, p: Partial) -> Partial:
         """Name the guards of one partial."""
         factor, vjp, depends = map(self.replaced, (p.factor, p.vjp, p.depends))
-        if factor is not None and p.guard is not None:  # an extreme is its operand's where the partial is not zero
+        counts = [n for n in ast.walk(p.factor) if isinstance(n, ast.BinOp) and self.is_count(n)] if p.factor else []
+        if counts and factor is not None and p.guard is not None:  # an extreme: its operand's unless the share is zero
             guard: ast.expr | None = ast.Compare(left=factor, ops=[ast.NotEq()], comparators=[code.constant(0)])
         else:
             guard = self.replaced(p.guard)
