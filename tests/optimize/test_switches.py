@@ -72,6 +72,7 @@ def everything(x, A):
     f = np.zeros(N)
     f[1:] = d2[:-1] * d[1:]
     total = np.sum(f) + np.sum(r) + np.sum(w) + np.sum(u) + np.sum(U) + np.sum(J * J) + np.sum(S * S) + m @ (m * x)
+    total += np.sum(np.abs(z) ** 2)
     return total + np.sum(np.abs(z * z)) + np.sum(h) + np.sum(p @ C) + np.sum(D * D) + np.sum(y * x) + np.max(G)
 
 
@@ -129,6 +130,7 @@ CHANGES = {
     "unrolled-sums": lambda own, other: str(other) != str(own),
     "scatter-to-gather": lambda own, other: str(other) != str(own),
     "reshape-views": lambda own, other: str(other) != str(own),
+    "squared-moduli": lambda own, other: str(other) != str(own),
     "complex-pairs": lambda own, other: str(other) != str(own),
     "transposed-arguments": lambda own, other: str(other) == str(own),  # of larger arguments
     "data-layout": lambda own, other: (
