@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sdgrad.analysis.access_relations import covers
-from sdgrad.analysis.conflicts import overwrites_itself
+from sdgrad.analysis.conflicts import runs_in_order
 from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.errors import Problem
 from sdgrad.program.kinds import infer, kind_of
@@ -179,7 +179,7 @@ class _Sweep:
     def feeds_itself(self, leaf: Leaf) -> bool:
         """True if instances of a leaf run in order, and may load what those before them have stored."""
         shared = {self.root(s.container) for s in leaf.stores} & {self.root(x.container) for x in leaf.loads}
-        return bool(shared) and (leaf.sequential or overwrites_itself(leaf))
+        return bool(shared) and runs_in_order(leaf)
 
     def operands(self, let: Let, path: Path) -> set[str]:
         """Collect the names that an instruction depends on differentiably; all names, if its derivative is unknown."""

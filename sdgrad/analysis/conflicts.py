@@ -25,6 +25,11 @@ def overwrites_itself(leaf: Leaf) -> bool:
     return any(s.mode == "set" and not injective(s, leaf, len(s.index)) for s in leaf.stores)
 
 
+def runs_in_order(leaf: Leaf) -> bool:
+    """True if the instances of a leaf run one after another, as those of a loop."""
+    return leaf.sequential or overwrites_itself(leaf)
+
+
 def scope_overwrites_itself(scope: Scope) -> bool:
     """True if two instances of a map with a structured body may assign to the same element."""
     names = frozenset(n.symbol for n in walk(scope.body) if isinstance(n, (SymbolAssign, Loop)))

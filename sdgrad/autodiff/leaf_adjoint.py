@@ -16,7 +16,7 @@ import ast
 from dataclasses import replace
 
 from sdgrad.analysis.access_relations import covers, injective
-from sdgrad.analysis.conflicts import overwrites_itself
+from sdgrad.analysis.conflicts import overwrites_itself, runs_in_order
 from sdgrad.analysis.needs import active_loads, reduces
 from sdgrad.autodiff.leaf_builder import LeafBuilder
 from sdgrad.autodiff.reduction_adjoint import extreme_cotangent, product_cotangent
@@ -84,7 +84,7 @@ class LeafAdjoint(LeafBuilder):
         if store.mode != "set" or root not in self.activity.overwritten.get(self.path, ()):
             return False
         loaded = {self.adjoints.program.root(x.container) for x in active_loads(self.leaf, self.path, self.activity)}
-        return root in loaded and (self.leaf.sequential or overwrites_itself(self.leaf))
+        return root in loaded and runs_in_order(self.leaf)
 
     def take(self, store: Store) -> None:
         """Load the cotangent of a stored value, according to the store's mode."""

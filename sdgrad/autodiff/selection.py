@@ -80,11 +80,12 @@ class Cotangent:
 
 
 def pulled(cotangent: Cotangent, name: str, by: Partial, weight: str | None) -> Cotangent:
-    """Return the contribution to an operand, with the conditions of the result's cotangent and of the by.
+    """Return the contribution to an operand, with the conditions of the result's cotangent and of the partial.
 
     A pole (``log`` at 0) has an infinite derivative at an ordinary argument, unlike a function that overflows: there a
     result that does not depend on the value any more says nothing of the limit.
 
+    :param by: the partial.
     :param weight: the partial, if it is the name of a value without a derivative.
     """
     when, weighed, depends = cotangent.when, cotangent.weighed, cotangent.depends

@@ -79,8 +79,12 @@ def _note(recorder: Any, name: str, extent: Any, axis: int, certain: bool) -> No
 
 
 def kept_limits(limits: Iterable[IndexLimit], written: Set[str]) -> tuple[IndexLimit, ...]:
-    """Return the limits of what inputs hold: not of elements that the program may have written before it uses them."""
-    return tuple(limit for limit in limits if limit.certain or limit.name not in written)
+    """Return the limits of what inputs hold, certain ones first.
+
+    The program may have written other elements before it uses them.
+    """
+    kept = (limit for limit in limits if limit.certain or limit.name not in written)
+    return tuple(sorted(kept, key=lambda limit: not limit.certain))
 
 
 def check_position(recorder: Any, position: Number, extent: Any) -> None:
@@ -104,5 +108,5 @@ def check_limits(limits: tuple[IndexLimit, ...], inputs: Mapping[str, Any]) -> N
     :raises IndexError: one of them reaches outside of what it indexes.
     :raises PerhapsOutside: an element does that may not be used; no other one does for certain.
     """
-    for limit in sorted(limits, key=lambda limit: not limit.certain):
+    for limit in limits:
         limit.check(inputs.get(limit.name))
