@@ -223,7 +223,7 @@ class LeafTangent:
         mean = code.binary(ast.Add, code.name(dold), code.binary(ast.Div, difference, code.parse(f"({ties} + 1)")))
         chosen: list[Instr] = [
             Load(ties, count.name, store.index, store.guard),
-            Let(beyond, code.parse(f"{v} {comparison} {old}")),
+            Let(beyond, code.parse(f"{v} {comparison} {old} or {v} != {v}")),
             Let(equal, code.parse(f"{v} == {old}")),
             Let(new, code.parse(f"{v} if {beyond} else {old}")),
             Let(dnew, code.choose(code.name(beyond), dv, code.choose(code.name(equal), mean, code.name(dold)))),

@@ -86,9 +86,10 @@ def extreme_cotangent(build: LeafBuilder, store: Store) -> None:
     """Divide the cotangent of a maximum or minimum among the operands that attain it."""
     y, n, count = build.names.fresh("y"), build.names.fresh("n"), _scratch(build, store, f"ties_{store.container}")
     load_y, load_n = Load(y, *build.plan.results[store.container]), Load(n, count.name, store.index)
+    beyond = ast.Lt() if store.mode == "max" else ast.Gt()
 
-    def equal(v: ast.expr) -> ast.expr:
-        return ast.Compare(left=v, ops=[ast.Eq()], comparators=[code.name(y)])
+    def equal(v: ast.expr) -> ast.expr:  # or the extreme is not a number, and everybody's
+        return ast.UnaryOp(ast.Not(), ast.Compare(left=v, ops=[beyond], comparators=[code.name(y)]))
 
     def share(v: ast.expr, g: str, result: str) -> list[Let]:
         part = code.binary(ast.Div, code.name(g), code.name(n))

@@ -15,6 +15,7 @@ from sdgrad.analysis.access_relations import injective
 from sdgrad.program.leaves import as_loops, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
+from sdgrad.program.reductions import EXTREMES
 from sdgrad.program.tree import (
     Block,
     Instr,
@@ -96,4 +97,4 @@ def _updated(store: Store, old: str) -> ast.expr:
     """Return the value of an element after an update."""
     if store.mode == "prod":
         return code.binary(ast.Mult, code.name(old), code.name(store.value))
-    return code.call(store.mode, code.name(old), code.name(store.value))
+    return code.call(EXTREMES[store.mode], code.name(old), code.name(store.value))

@@ -10,14 +10,17 @@ from dace import dtypes
 from sdgrad.program.kinds import kind_of
 from sdgrad.symbolic import code
 
+EXTREMES = {"max": "sdgrad_maximum", "min": "sdgrad_minimum"}
+"""Functions of generated code that choose one of two numbers, NaN if there is one, by the mode of the reduction."""
+
 
 def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
     """Return the identity of a reduction."""
-    if mode in ("max", "min") and kind_of(dtype) == "float":
+    if mode in EXTREMES and kind_of(dtype) == "float":
         return code.parse("-1e309" if mode == "max" else "1e309")  # beyond the largest double: infinite
-    if mode in ("max", "min"):
-        extreme = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
-        return code.parse(repr(extreme.item() if hasattr(extreme, "item") else extreme))
+    if mode in EXTREMES:
+        bound = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
+        return code.parse(repr(bound.item() if hasattr(bound, "item") else bound))
     return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
 
 
@@ -29,7 +32,7 @@ def is_identity(mode: str, identity: object, dtype: object) -> bool:
         return False
     if mode in ("sum", "prod"):
         return value == (0.0 if mode == "sum" else 1.0)
-    if mode in ("max", "min"):
-        extreme = float(dtypes.min_value(dtype) if mode == "max" else dtypes.max_value(dtype))
-        return value == extreme or value == (float("-inf") if mode == "max" else float("inf"))
+    if mode in EXTREMES:
+        bound = float(dtypes.min_value(dtype) if mode == "max" else dtypes.max_value(dtype))
+        return value == bound or value == (float("-inf") if mode == "max" else float("inf"))
     return (mode, value) in {("and", 1.0), ("or", 0.0)}

@@ -1,6 +1,7 @@
 """Record checks: ``assert`` and ``raise`` that depend on what only a run knows.
 
-The first check that fails leaves its number in one integer of the program; the call raises the exception.
+A check that fails leaves its number in one integer of the program, and the call raises the exception. Of several it is
+the one that was recorded first: numbers count down.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import numpy as np
 import sympy
 
 from sdgrad.program.naming import STATUS
+from sdgrad.program.tree import SCALAR, Store
 from sdgrad.record.elementwise import apply, compute
 from sdgrad.record.guards import uncaught
 from sdgrad.record.index_ranges import plain
+from sdgrad.record.outside import shown_line
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import RULES, Number, is_positive
-from sdgrad.runtime.call.checks import Checks
+from sdgrad.runtime.call.checks import LAST, Checks
 
 WHOLE = np.dtype(np.int64)
 
@@ -26,14 +29,14 @@ WHOLE = np.dtype(np.int64)
 def require(recorder: Recorder, condition: Any, error: BaseException) -> None:
     """Record that a condition has to hold, or else the call raises an error."""
     uncaught(recorder, error)
-    fail_with(recorder, apply(np.logical_not, [condition]), len(errors(recorder)) + 1)
+    fail_with(recorder, apply(np.logical_not, [condition]), LAST - len(errors(recorder)))
     errors(recorder).append(error)
 
 
 def fail(recorder: Recorder, error: BaseException) -> None:
     """Record that the call raises an error if it comes here."""
     uncaught(recorder, error)
-    fail_with(recorder, True, len(errors(recorder)) + 1)
+    fail_with(recorder, True, LAST - len(errors(recorder)))
     errors(recorder).append(error)
 
 
@@ -48,14 +51,11 @@ def errors(recorder: Recorder) -> list[BaseException]:
 
 
 def fail_with(recorder: Recorder, failed: Any, number: Any) -> None:
-    """Leave the number of a failed check, unless another one failed before."""
+    """Leave the number of a failed check, unless an earlier one failed: a maximum, which takes no order of loops."""
     errors(recorder)
     assert recorder.checks is not None
-    status = recorder.checks[0]
-    before = recorder.read(status, ())
-    types = [np.dtype(bool), WHOLE, WHOLE]
-    value = compute("({2} if {0} else {1}) if {1} == 0 else {1}", [failed, before, number], types, WHOLE)
-    recorder.write(status, (), value)
+    value = compute("{1} if {0} else 0", [failed, number], [np.dtype(bool), WHOLE], WHOLE)
+    recorder.add(Store(recorder.checks[0].container, SCALAR, recorder.named(recorder.element(value)), "max"))
 
 
 def agree(recorder: Recorder, *shapes: Sequence[Any]) -> None:
@@ -83,7 +83,7 @@ def within(recorder: Recorder, bound: Any, extent: Any) -> None:
     size = extent if isinstance(extent, int) else recorder.symbolic(extent, ONLY_DATA)
     inside = apply(np.logical_and, [apply(np.greater_equal, [bound, 0]), apply(np.less_equal, [bound, size])])
     told = f"a slice that only a run knows begins or ends outside of its {extent} elements"
-    require(recorder, inside, IndexError(told))
+    require(recorder, inside, IndexError(f"{shown_line(recorder.where())}{told}"))
 
 
 RULES.agree, RULES.within, RULES.require = agree, within, require
@@ -94,5 +94,5 @@ def take_over(recorder: Recorder, checks: Checks, status: Tensor) -> None:
     own = errors(recorder)
     found: Number = recorder.read(status, ())
     offset = len(own)
-    fail_with(recorder, apply(np.not_equal, [found, 0]), apply(np.add, [found, offset]))
+    fail_with(recorder, apply(np.not_equal, [found, 0]), apply(np.subtract, [found, offset]))
     own.extend(checks.errors)

@@ -113,6 +113,7 @@ def origin(*values: Any) -> Origin:
 
 
 WHOLE = np.dtype(np.int64)
+EXTREMES = {np.maximum: "max", np.minimum: "min"}
 DIVISIONS = {np.true_divide, np.floor_divide, np.remainder}
 
 
@@ -132,7 +133,7 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
         pair = zip(texts, results, strict=True)
         return tuple(compute(t, operands, types[: ufunc.nin], r, is_weak(*operands)) for t, r in pair)
     text = template(ufunc.__name__, types[0])
-    if ufunc is np.power and (short := _short_power(operands, types)) is not None:
+    if (short := _shorter(ufunc, operands, types)) is not None:
         text = short
     found = compute(text, operands, types[: ufunc.nin], results[0], is_weak(*operands))
     if isinstance(found, Array) and found.dtype.kind == "b":
@@ -254,6 +255,17 @@ def _power_operands(operands: Sequence[Any], kinds: Sequence[Any]) -> tuple[Sequ
             exponent = exponent.__index__()
     whole = type(exponent) is int and exponent >= 0
     return (base, exponent), (int if whole else float, int)
+
+
+def _shorter(ufunc: np.ufunc, operands: Sequence[Any], types: Sequence[np.dtype]) -> str | None:
+    """Return the code of a function where a known operand makes it shorter; None if none does."""
+    if ufunc is np.power:
+        return _short_power(operands, types)
+    if ufunc in EXTREMES and types[0].kind == "f":
+        numbers = [k for k, x in enumerate(operands) if isinstance(x, int | float | np.number) and x == x]
+        if numbers:  # C++'s and DaCe's return the second operand where they do not compare
+            return f"{EXTREMES[ufunc]}({{{numbers[0]}}}, {{{1 - numbers[0]}}})"
+    return None
 
 
 def _short_power(operands: Sequence[Any], types: Sequence[np.dtype]) -> str | None:

@@ -117,7 +117,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     numbers = frozenset(n for n, rank in results.items() if not rank)
     guards = recorder.reads.guards()
     written = {program.root(name) for node in program.body for name in writes(node)}
-    fits, limits = tuple(hints.fits.values()), kept_limits(recorder.limits.values(), written)
+    fits, limits = tuple(hints.fits.values()), kept_limits(recorder, written)
     return Recording(program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers, changed, fits, limits)
 
 

@@ -6,15 +6,18 @@ checked: if an element lies outside, the function itself tells, run as Python ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy
 
 from sdgrad.program.tree import Source
 from sdgrad.record.outside import shown_line
+from sdgrad.record.restart import Restart
 from sdgrad.record.values import Array, Number
+from sdgrad.symbolic.expr import sym
 
 
 class PerhapsOutside(IndexError):
@@ -27,6 +30,7 @@ class IndexLimit:
 
     :param name: the input of the program.
     :param certain: True if each element is used in each call.
+    :param least: the least of them; None if negative ones count from the end.
     """
 
     name: str
@@ -34,6 +38,7 @@ class IndexLimit:
     axis: int
     where: Source
     certain: bool = True
+    least: int | None = None
 
     def check(self, indices: Any) -> None:
         """Raise the error of NumPy's if an index lies outside.
@@ -46,9 +51,13 @@ class IndexLimit:
         if indices.view(f"u{indices.dtype.itemsize}").max() < self.extent:
             return  # one pass: negative ones are large without their sign
         least, most = indices.min(), indices.max()
-        if -self.extent <= least and most < self.extent:
+        begin = -self.extent if self.least is None else self.least
+        if begin <= least and most < self.extent:
             return
-        wrong = least if least < -self.extent else most
+        wrong = least if least < begin else most
+        if self.least is not None and least < begin:
+            told = f"a loop from {least} in '{self.name}' would count from the end of axis {self.axis}: write it modulo the size"
+            raise IndexError(f"{shown_line(self.where)}{told}")
         told = f"index {wrong} in '{self.name}' is out of bounds for axis {self.axis} with size {self.extent}"
         raise (IndexError if self.certain else PerhapsOutside)(f"{shown_line(self.where)}{told}")
 
@@ -58,33 +67,56 @@ def is_certain(recorder: Any) -> bool:
     return len(recorder.blocks) == 1 and not recorder.arms
 
 
-def note_limit(recorder: Any, indices: Array, extent: Any, axis: int) -> None:
-    """Remember that an array indexes an axis, if it is an input, or a part of one."""
-    if indices.dtype.kind in "iu" and not indices.storage.version:
-        _note(recorder, indices.storage.name, extent, axis, is_certain(recorder) and indices.tensor.place is None)
+def note_limit(recorder: Any, indices: Array, extent: Any, axis: int) -> bool:
+    """Remember that an array indexes an axis, if it is an input, or a part of one; True if it is checked then."""
+    if indices.dtype.kind not in "iu" or indices.storage.version:
+        return False
+    return _note(recorder, indices.storage.name, extent, axis, is_certain(recorder) and indices.tensor.place is None)
 
 
-def note_element(recorder: Any, position: Number, extent: Any, axis: int) -> None:
-    """Remember that an element of an array indexes an axis."""
-    if position.loaded is not None and position.dtype.kind in "iu":
-        _note(recorder, position.loaded[0], extent, axis, certain=False)
+def note_element(recorder: Any, position: Number, extent: Any, axis: int) -> bool:
+    """Remember that an element of an array indexes an axis; True if it is checked before a call."""
+    if position.loaded is None or position.dtype.kind not in "iu":
+        return False
+    return _note(recorder, position.loaded[0], extent, axis, certain=False)
 
 
-def _note(recorder: Any, name: str, extent: Any, axis: int, certain: bool) -> None:
+def note_trips(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> None:
+    """Remember that loops run over an axis whose ends are elements of an array: none lies beyond that axis."""
+    for symbol in position.free_symbols & {*map(sym, recorder.trip_ends)}:
+        rest = position - symbol
+        for end in recorder.trip_ends[str(symbol)]:
+            if isinstance(end, Number) and end.loaded is not None and rest.is_Integer and isinstance(extent, int):
+                _note(recorder, end.loaded[0], extent - int(rest) + 1, axis, certain=False, least=-int(rest))
+
+
+def _note(recorder: Any, name: str, extent: Any, axis: int, certain: bool, least: int | None = None) -> bool:
     is_input = name in recorder.hints.countable or name in recorder.inputs
-    known = recorder.limits.get((name, extent))
-    if not isinstance(extent, int) or not is_input or known is not None and known.certain >= certain:
-        return
-    recorder.limits[name, extent] = IndexLimit(name, extent, axis, recorder.where(), certain)
+    if not isinstance(extent, int) or not is_input or name in recorder.hints.rewritten and not certain:
+        return False
+    key = (name, extent, least)
+    known = recorder.limits.get(key)
+    if known is None or known.certain < certain:
+        recorder.limits[key] = IndexLimit(name, extent, axis, recorder.where(), certain, least)
+    return True
 
 
-def kept_limits(limits: Iterable[IndexLimit], written: Set[str]) -> tuple[IndexLimit, ...]:
+def kept_limits(recorder: Any, written: Set[str]) -> tuple[IndexLimit, ...]:
     """Return the limits of what inputs hold, certain ones first.
 
-    The program may have written other elements before it uses them.
+    :raises Restart: the program may write other elements before it uses them: it has to check them itself.
     """
-    kept = (limit for limit in limits if limit.certain or limit.name not in written)
-    return tuple(sorted(kept, key=lambda limit: not limit.certain))
+    limits = recorder.limits.values()
+    if rewritten := {limit.name for limit in limits if not limit.certain} & written:
+        recorder.hints.rewritten |= rewritten
+        raise Restart(recorder.hints)
+    return tuple(sorted(limits, key=lambda limit: not limit.certain))
+
+
+def outside_error(recorder: Any, extent: Any, axis: int) -> IndexError:
+    """Return the error of an index that only a run knows."""
+    told = f"an index that only a run knows is out of bounds for axis {axis} with size {extent}"
+    return IndexError(f"{shown_line(recorder.where())}{told}")
 
 
 def check_position(recorder: Any, position: Number, extent: Any) -> None:

@@ -23,11 +23,13 @@ class IndexRanges:
 
     :param named: expressions that have a symbol of their own, with the block where it is assigned.
     :param means: these symbols.
+    :param by_data: symbols of the ends of slices that data decide.
     """
 
     known: dict[str, tuple[Bound, Bound]] = field(default_factory=dict)
     named: dict[sympy.Expr, tuple[str, list]] = field(default_factory=dict)
     means: dict[sympy.Symbol, sympy.Expr] = field(default_factory=dict)
+    by_data: set[str] = field(default_factory=set)
 
     def add(self, symbol: str, least: Any, most: Any = None) -> None:
         """Remember the range of a new index: integers, or recorded ones."""
@@ -45,6 +47,10 @@ class IndexRanges:
         """True if an expression is certainly not negative."""
         least = self.least(expr)
         return least is not None and bool(least.is_nonnegative)
+
+    def may_be_short(self, extent: Any) -> bool:
+        """True of an extent that data decide: only a run knows whether there are elements."""
+        return not isinstance(extent, int) and any(str(s) in self.by_data for s in extent.free_symbols)
 
     def name(self, expr: sympy.Expr, symbol: str, block: list) -> None:
         """Remember that an expression is assigned to a symbol in a block."""

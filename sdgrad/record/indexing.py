@@ -9,15 +9,16 @@ import numpy as np
 import sympy
 from dace.symbolic import symstr
 
+from sdgrad.config import config
 from sdgrad.errors import ParseError
-from sdgrad.record.elements import Dim, Index
+from sdgrad.record.elements import Dim, Element, Index, call, where
 from sdgrad.record.elementwise import apply, compute, origin, prepared
 from sdgrad.record.guards import uncaught
-from sdgrad.record.index_limits import check_position, note_element, note_limit
+from sdgrad.record.index_limits import check_position, note_element, note_limit, note_trips, outside_error
 from sdgrad.record.reads import is_numeric
-from sdgrad.record.recorder import Recorder
+from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.settling import settle
-from sdgrad.record.slices import bounds
+from sdgrad.record.slices import bounds, named
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number, is_positive, is_recorded
 
@@ -128,16 +129,19 @@ def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
     Loop indices in whole arrays are counted later, with what is known of the loops by then.
     """
     recorder: Recorder = array.recorder
+    is_checked = not config.check_indices
     if isinstance(position, Number):
         check_position(recorder, position, extent)
-        note_element(recorder, position, extent, axis)
+        is_checked |= note_element(recorder, position, extent, axis) and recorder.outside_places.is_in_loop
     if not isinstance(position, Number) or is_positive(position):
         return position
-    if position.expr is None and isinstance(extent, int) and not recorder.outside_places.is_in_loop:
-        position = _inside(recorder, position, extent)
+    if position.expr is None and isinstance(extent, int) and not is_checked:
+        position = _inside(recorder, position, extent, axis)
     if position.expr is not None:
         loops = {str(s) for s in position.expr.free_symbols} <= recorder.loops
         end = position.expr + sympy.sympify(extent)
+        if loops:
+            note_trips(recorder, position.expr, extent, axis)
         return (
             position
             if loops and array.tensor.place is None
@@ -153,11 +157,10 @@ def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
     return recorder.run.wrapped[key]
 
 
-def _inside(recorder: Recorder, position: Number, extent: int) -> Any:
+def _inside(recorder: Recorder, position: Number, extent: int, axis: int) -> Any:
     """Return a position that data decide, checked: a call in which it lies outside goes on to its end inside."""
     limits = apply(np.greater_equal, [position, -extent]), apply(np.less, [position, extent])
-    error = IndexError(f"an index that only a run knows is out of bounds for an axis of size {extent}")
-    RULES.require(recorder, apply(np.logical_and, limits), error)
+    RULES.require(recorder, apply(np.logical_and, limits), outside_error(recorder, extent, axis))
     text = f"min(max({{0}}, {-extent}), {extent - 1})"
     return compute(text, [position], [WHOLE], WHOLE, True)
 
@@ -175,7 +178,17 @@ def _position(array: Any, part: Any, extent: Dim, axis: int) -> Any:
         raise IndexError(f"only integers, slices and arrays are valid indices, not {type(part).__name__}") from None
     if isinstance(extent, int) and not -extent <= value < extent:
         raise IndexError(f"index {value} is out of bounds for axis {axis} with size {extent}")
+    if array.recorder.ranges.may_be_short(extent):
+        return _in_a_part(array.recorder, value, extent, axis)
     return value + extent if value < 0 else value
+
+
+def _in_a_part(recorder: Recorder, value: int, extent: Dim, axis: int) -> Any:
+    """Return a known position in a part whose size data decide, checked; it is no negative one in any call."""
+    size = recorder.symbolic(extent, ONLY_DATA)
+    error = IndexError(f"index {value} is out of bounds for axis {axis}, whose size only a run knows")
+    RULES.require(recorder, apply(np.greater_equal, [size, value + 1 if value >= 0 else -value]), error)
+    return value if value >= 0 else named(recorder, sympy.Max(0, extent + value))
 
 
 def addressed(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
@@ -259,14 +272,16 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     result[first:first] = wide
     axes = [sum(1 for p in parts[:k] if p is not None) for k, _ in given]
     extents = [array.tensor.shape[axis] for axis in axes]
-    for indices, extent, axis in zip(arrays, extents, axes, strict=True):
-        note_limit(recorder, indices, extent, axis)
+    checked = [_is_checked(recorder, *given) for given in zip(arrays, extents, axes, strict=True)]
+    for tensor, extent, axis, before in zip(tensors, extents, axes, checked, strict=True):
+        if not before:
+            _check_indices(recorder, tensor, wide, extent, axis)
 
     def place(index: tuple) -> tuple:
         own = index[first : first + len(wide)]
         others = iter((*index[:first], *index[first + len(wide) :]))
         inner: list[Index] = []
-        chosen = iter(zip(tensors, extents, strict=True))
+        chosen = iter(zip(tensors, extents, checked, strict=True))
         for d in range(len(shape)):
             inner.append(_chosen(recorder, *next(chosen), own) if d in advanced_axes else next(others))
         return base(tuple(inner))
@@ -274,15 +289,36 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     return result, place
 
 
-def _chosen(recorder: Recorder, tensor: Any, extent: Dim, index: tuple) -> Any:
-    """Return an element of an index array, counted from the beginning of the axis."""
+def _is_checked(recorder: Recorder, indices: Array, extent: Dim, axis: int) -> bool:
+    """True if an index array is known, or checked before the call; or else it is checked here, if it is to be."""
+    return note_limit(recorder, indices, extent, axis) or indices.known is not None or not config.check_indices
+
+
+def _check_indices(recorder: Recorder, tensor: Tensor, shape: Sequence[Dim], extent: Dim, axis: int) -> None:
+    """Record that the elements of an index array that the program computes lie in an axis."""
+    end = recorder.element(recorder.size(extent), np.int64)
+
+    def outside(at: tuple) -> Element:
+        return where((tensor[at] < -end) | (tensor[at] >= end), 1, 0).astype(np.int64)
+
+    found = recorder.reduction_over(shape, range(len(shape)), outside, "sum", np.int64)
+    RULES.require(recorder, apply(np.equal, [recorder.read(found, ()), 0]), outside_error(recorder, extent, axis))
+
+
+def _chosen(recorder: Recorder, tensor: Any, extent: Dim, is_checked: bool, index: tuple) -> Any:
+    """Return an element of an index array, counted from the beginning of the axis.
+
+    A call whose check fails goes on to its end, inside of the array.
+    """
     if not isinstance(tensor, Tensor):
         return int(tensor) + (extent if int(tensor) < 0 else 0)
     known = tensor.known if tensor.known is not None else recorder.inputs.get(tensor.container)
     if isinstance(known, np.ndarray) and tensor.container.startswith("constant") and known.size and known.min() >= 0:
         return tensor[index]
-    found = tensor[index]
-    return found + recorder.element(extent, np.int64) * (found < 0).astype(np.int64)
+    found, size = tensor[index], recorder.element(extent, np.int64)
+    if not is_checked:
+        found = call("min", call("max", found, -size), size - 1)
+    return found + size * (found < 0).astype(np.int64)
 
 
 def _axes_of_view(plain: Sequence[Any], spots: Sequence[int]) -> list[int]:

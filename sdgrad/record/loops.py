@@ -327,6 +327,8 @@ class RecordedFor(RecordedLoop):
             self.growth = Growth(recorder, self.site, count) if not flags else None
         stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1
         recorder.ranges.add(self.symbol, *((trips.start, stop) if trips.step > 0 else (stop, trips.start)))
+        if trips.step > 0:
+            recorder.trip_ends[self.symbol] = (trips.start, trips.stop)
         self.bounds = [recorder.value(n) for n in (trips.start, stop, trips.step)]
 
     def __iter__(self) -> Iterator[None]:

@@ -57,6 +57,7 @@ class Recorder(Builder):
     inputs: dict[str, Any] = field(default_factory=dict)  # what the program takes besides the arguments, by container
     outer: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # what was taken from outside: it, and its input
     reads: Reads = field(default_factory=Reads)
+    trip_ends: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # where loops start and stop
     outside_places: Outside = field(default_factory=Outside)
     sites: dict[Any, int] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)  # what DaCe's symbols are, by the shapes of arguments

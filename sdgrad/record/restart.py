@@ -75,6 +75,7 @@ class Hints:
     :param options: objects that a name is in a trip of a loop, by site and position: which one, only a run knows. With
         a number or an array like the one that it may be.
     :param countable: arguments that are arrays of integers.
+    :param rewritten: inputs that index arrays, and are written.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -86,6 +87,7 @@ class Hints:
     frozen: set[int] = field(default_factory=set)
     shared: set[Any] = field(default_factory=set)
     stale: set[Any] = field(default_factory=set)
+    rewritten: set[str] = field(default_factory=set)
     countable: set[str] = field(default_factory=set)
     options: dict[Any, tuple[tuple[Any, ...], Any]] = field(default_factory=dict)
     slots: dict[Any, dict[str, tuple[str, Any]]] = field(default_factory=dict)

@@ -11,7 +11,6 @@ from dace.symbolic import int_floor
 from sdgrad.program.tree import SymbolAssign, Value
 from sdgrad.record.elements import Dim, dim
 from sdgrad.record.elementwise import origin
-from sdgrad.record.index_limits import is_certain
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import DATA, KNOWN, RULES, Number, Origin, is_positive
@@ -21,23 +20,24 @@ ZERO = sympy.Integer(0)
 
 
 def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]:
-    """Return start, count and step of a slice; bounds that data decide are taken to lie in the array."""
+    """Return start, count and step of a slice."""
     step = 1 if part.step is None else part.step.__index__()
     given = (part.start, part.stop)
-    if isinstance(extent, int) and not any(isinstance(n, Number) for n in given):
+    if isinstance(extent, int) and not any(isinstance(n, Number | sympy.Expr) for n in given):
         whole = [None if n is None else n.__index__() for n in given]
         start, stop, step = slice(whole[0], whole[1], step).indices(extent)
         return start, len(range(start, stop, step)), step
     defaults = (ZERO, extent) if step > 0 else (extent - 1, sympy.Integer(-1))
     start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
     limits = (ZERO, extent) if step > 0 else (sympy.Integer(-1), extent - 1)
-    before = len(recorder.checks[1]) if recorder.checks else 0
-    inside = [_inside(recorder, n, end, limits, extent) for n, end in zip(given, (start, stop), strict=True)]
-    if recorder.checks and len(recorder.checks[1]) > before:
-        inside = _kept_inside(recorder, inside[0], inside[1], limits, step)
-    start, stop = (_named(recorder, end) for end in inside)
+    came = origin(*given)
+    if DATA in came:
+        inside = _by_data(recorder, given, (start, stop), limits, step)
+    else:
+        inside = [_inside(recorder, n, end, limits, extent) for n, end in zip(given, (start, stop), strict=True)]
+    start, stop = (named(recorder, end) for end in inside)
     count = stop - start if step == 1 else int_floor(stop - start + step - (1 if step > 0 else -1), step)
-    return dim(start), _count(recorder, count, origin(*given), extent), step
+    return dim(start), _count(recorder, count, came, extent), step
 
 
 def _bound(recorder: Recorder, value: Any, extent: Dim) -> Any:
@@ -46,6 +46,8 @@ def _bound(recorder: Recorder, value: Any, extent: Dim) -> Any:
         bound = recorder.symbol(value)
         below = recorder.symbolic(-bound - 1, value.origin)
         return bound + extent if isinstance(below, Number) and is_positive(below) else bound
+    if isinstance(value, sympy.Expr):  # of the recorder's own, inside
+        return value
     whole = value.__index__()
     return sympy.Integer(whole) + (extent if whole < 0 else 0)
 
@@ -59,7 +61,8 @@ def _inside(recorder: Recorder, value: Any, bound: Any, limits: tuple[Any, Any],
     A bound that is negative in some trips counts from the end there: Python runs the loop.
     """
     if not isinstance(value, Number):
-        return bound if value is None else sympy.Max(limits[0], sympy.Min(bound, limits[1]))
+        is_inside = value is None or isinstance(value, sympy.Expr)
+        return bound if is_inside else sympy.Max(limits[0], sympy.Min(bound, limits[1]))
     came = _came_from(value.origin)
     if came == {"loop", "argument"}:
         raise recorder.hints.fix({o for o in value.origin if o[0] == "argument"})
@@ -69,23 +72,44 @@ def _inside(recorder: Recorder, value: Any, bound: Any, limits: tuple[Any, Any],
             raise recorder.hints.fix(value.origin)
         is_short = most is not None and sympy.expand(plain(limits[1]) - most).is_nonnegative
         return bound if is_short else sympy.Min(bound, limits[1])
-    if came == {"argument"} or is_certain(recorder):
+    if came == {"argument"}:
         RULES.within(recorder, recorder.symbolic(bound, value.origin), extent)
     return bound
 
 
-def _kept_inside(recorder: Recorder, start: Any, stop: Any, limits: tuple[Any, Any], step: int) -> list[Any]:
-    """Return bounds that lie in the array in a call, too, whose check fails: it goes on to its end before it raises."""
+def _by_data(
+    recorder: Recorder, given: tuple[Any, Any], ends: tuple[Any, Any], limits: tuple[Any, Any], step: int
+) -> list[Any]:
+    """Return bounds of which data decide one: counted from the end where they are negative, and cut off, as NumPy does.
+
+    A window at a place that data decide keeps its width, on which the shape of what is done with it depends: the call
+    raises if it does not lie in the array, and it lies in it in such a call, too, which goes on to its end before.
+    """
     least, most = limits
-    width = sympy.expand(stop - start)
+    width = sympy.expand(ends[1] - ends[0])
     if step == 1 and width.is_Integer and sympy.expand(most - width).is_nonnegative and width >= 0:
-        start = _named(recorder, sympy.Max(least, sympy.Min(start, most - width)))
+        for value, end in zip(given, ends, strict=True):
+            RULES.within(recorder, recorder.symbolic(end, value.origin), most)
+        start = named(recorder, sympy.Max(least, sympy.Min(ends[0], most - width)))
         return [start, start + width]
-    start, stop = (sympy.Max(least, sympy.Min(end, most)) for end in (start, stop))
-    return [start, sympy.Max(start, stop) if step > 0 else sympy.Min(start, stop)]
+    extent = most - least
+    start, stop = (
+        sympy.Max(least, sympy.Min(_from_the_end(recorder, n, end, extent), most))
+        for n, end in zip(given, ends, strict=True)
+    )
+    found = [start, sympy.Max(start, stop) if step > 0 else sympy.Min(start, stop)]
+    recorder.ranges.by_data |= {str(s) for end in found for s in named(recorder, end).free_symbols}
+    return found
 
 
-def _named(recorder: Recorder, bound: Any) -> Any:
+def _from_the_end(recorder: Recorder, value: Any, bound: Any, extent: Dim) -> Any:
+    """Return a bound that may be negative, counted from the beginning."""
+    if not isinstance(value, Number) or recorder.ranges.is_never_negative(bound):
+        return bound
+    return bound + extent * sympy.Min(1, sympy.Max(0, -bound))
+
+
+def named(recorder: Recorder, bound: Any) -> Any:
     """Return a symbol for a bound that is a maximum or a minimum: what is done with the slice is affine in it."""
     bound = sympy.sympify(bound)
     if not bound.has(sympy.Max, sympy.Min):

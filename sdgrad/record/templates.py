@@ -57,8 +57,6 @@ UFUNCS = {
     "rad2deg": "{0} * 57.29577951308232",
     "radians": "{0} * 0.017453292519943295",
     "deg2rad": "{0} * 0.017453292519943295",
-    "maximum": "max({0}, {1})",
-    "minimum": "min({0}, {1})",
     "fmax": "fmax({0}, {1})",
     "fmin": "fmin({0}, {1})",
     "copysign": "copysign({0}, {1})",
@@ -91,7 +89,7 @@ UFUNCS = {
 
 # Functions of two results, one expression each; divmod has those of its two parts
 PAIR_UFUNCS = {
-    "modf": ("{0} - trunc({0})", "trunc({0})"),
+    "modf": ("0 if isinf({0}) else {0} - trunc({0})", "trunc({0})"),
 }
 
 # Booleans have no arithmetic of their own in C++: these expressions replace the ones above in boolean loops
@@ -108,6 +106,9 @@ BOOLEAN_UFUNCS = {
 SELF_CONJUGATE = {"conjugate": "{0}", "conj": "{0}"}
 REAL_UFUNCS = {
     **SELF_CONJUGATE,
+    "maximum": "sdgrad_maximum({0}, {1})",
+    "minimum": "sdgrad_minimum({0}, {1})",
+    "sign": "sdgrad_sign({0})",
     "floor_divide": "sdgrad_floor_divide({0}, {1})",
     "remainder": "sdgrad_mod({0}, {1})",
     "mod": "sdgrad_mod({0}, {1})",
@@ -115,7 +116,7 @@ REAL_UFUNCS = {
 COMPLEX_UFUNCS = {"reciprocal": "{0} ** -1", "rint": None}
 INTEGER_UFUNCS = {
     "invert": "~{0}", "rint": "{0}", "floor": "{0}", "ceil": "{0}", "trunc": "{0}",
-    "fmax": "max({0}, {1})", "fmin": "min({0}, {1})",
+    "maximum": "max({0}, {1})", "minimum": "min({0}, {1})", "fmax": "max({0}, {1})", "fmin": "min({0}, {1})",
     **SELF_CONJUGATE,
 }  # fmt: skip
 

@@ -63,6 +63,9 @@ def _binary(
 # Twice the share of the first operand of an extreme. Sums of comparisons need no jumps, and are vectorized.
 _TWICE = "((a {op} b) + (a {op}= b))"
 
+# Where the squares of two numbers neither overflow nor vanish, in single precision as well.
+_SQUARES = "(a * a + b * b > 1e-30) & (a * a + b * b < 1e30)"
+
 ROWS = (
     # exponentials and logarithms
     _unary("exp", "y", depends=("y != 0",), overflows=True),
@@ -74,7 +77,7 @@ ROWS = (
     _unary("log1p", "1 / (x + 1)", (-0.7, 3.0), singular=True),
     _binary(
         "pow",
-        "b * a ** (b - 1) if b != 0 else 0",
+        "b * a ** (b - 1) if (a != 0) | (b != 0) else 0",
         "y * log(a) if a != 0 else 0",
         POSITIVE,
         ANY,
@@ -85,7 +88,7 @@ ROWS = (
     ),
     _binary(
         "np_float_pow",
-        "b * a ** (b - 1) if b != 0 else 0",
+        "b * a ** (b - 1) if (a != 0) | (b != 0) else 0",
         "y * log(a) if a != 0 else 0",
         POSITIVE,
         ANY,
@@ -109,11 +112,25 @@ ROWS = (
     _unary("acos", "-1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arccos",)),
     _unary("sdgrad_acos_ratio", "(x * y - 1) / (1 - x * x)", UNIT, singular=True),
     _unary("atan", "1 / (1 + x * x)", depends=("sdgrad_is_finite(x)",), aliases=("arctan",)),
-    _binary("atan2", "b / (a * a + b * b)", "-a / (a * a + b * b)", AWAY, AWAY, singular=True, aliases=("arctan2",)),
+    _binary(
+        "atan2",
+        f"b / (a * a + b * b) if {_SQUARES} else b / hypot(a, b) * (1 / hypot(a, b))",
+        f"-a / (a * a + b * b) if {_SQUARES} else -a / hypot(a, b) * (1 / hypot(a, b))",
+        AWAY,
+        AWAY,
+        singular=True,
+        aliases=("arctan2",),
+    ),
     _unary("sinh", "cosh(x)", overflows=True),
     _unary("cosh", "sinh(x)", overflows=True),
     _unary("tanh", "1 - y * y", depends=("y * y != 1",)),
-    _unary("asinh", "1 / sqrt(x * x + 1)", aliases=("arcsinh",)),
+    _unary(
+        "asinh",
+        "1 / sqrt(x * x + 1) if abs(x) < 1e9 else 1 / abs(x)",  # the square would overflow
+        aliases=("arcsinh",),
+        complex_vjp="g / conj(sqrt(x * x + 1))",
+        complex_jvp="dx / sqrt(x * x + 1)",
+    ),
     _unary("acosh", "1 / (sqrt(x - 1) * sqrt(x + 1))", ABOVE1, singular=True, steep=True, aliases=("arccosh",)),
     _unary("atanh", "1 / (1 - x * x)", UNIT, singular=True, aliases=("arctanh",)),
     _unary("deg2rad", "0.017453292519943295", aliases=("radians",)),
@@ -129,14 +146,14 @@ ROWS = (
     # magnitude, sign, rounding
     _unary(
         "abs",
-        "sign(x)",
+        "sdgrad_sign(x)",
         kink="0 at 0",
         kind="real",
         aliases=("fabs", "absolute"),
         complex_vjp="g * x / y if y != 0 else 0",
         complex_jvp="real(conj(x) * dx) / y if y != 0 else 0",
     ),
-    _binary("copysign", "sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
+    _binary("copysign", "sdgrad_sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
     _unary("sdgrad_detached", None, kind="same"),
     # a product with a cotangent, which is linear in it wherever it is finite: so are derivatives of derivatives
     _binary(
@@ -151,7 +168,7 @@ ROWS = (
         "sign",
         None,
         kind="same",
-        aliases=("sgn", "sign_numpy_2"),
+        aliases=("sgn", "sign_numpy_2", "sdgrad_sign"),
         complex_vjp="(g - y * real(conj(y) * g)) / abs(x) if abs(x) != 0 else 0",
         complex_jvp="(dx - y * real(conj(y) * dx)) / abs(x) if abs(x) != 0 else 0",
     ),
@@ -182,6 +199,23 @@ ROWS = (
         kind="same",
         kink="one half each at a tie",
         aliases=("minimum", "fmin", "Min"),
+    ),
+    # of which a result that is not a number is both operands'
+    _binary(
+        "sdgrad_maximum",
+        f"0.5 * (2 - {_TWICE.format(op='<')})",
+        f"0.5 * (2 - {_TWICE.format(op='>')})",
+        selects=("not a < b", "not a > b"),
+        kind="same",
+        kink="one half each at a tie",
+    ),
+    _binary(
+        "sdgrad_minimum",
+        f"0.5 * (2 - {_TWICE.format(op='>')})",
+        f"0.5 * (2 - {_TWICE.format(op='<')})",
+        selects=("not a > b", "not a < b"),
+        kind="same",
+        kink="one half each at a tie",
     ),
     # complex numbers
     _unary("conj", "1", kind="same", aliases=("conjugate",), complex_vjp="conj(g)", complex_jvp="conj(dx)"),

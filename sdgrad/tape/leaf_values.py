@@ -20,6 +20,7 @@ from sdgrad.analysis.cost_model import trips
 from sdgrad.analysis.needs import reduces
 from sdgrad.analysis.paths import Path
 from sdgrad.program.leaves import mentioned
+from sdgrad.program.reductions import EXTREMES
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Store
 from sdgrad.symbolic import code, kinds
 from sdgrad.tape.dimensions import Dimension
@@ -30,8 +31,7 @@ from sdgrad.tape.shared_values import shared_tape
 from sdgrad.tape.storage import Keeper, varying
 from sdgrad.tape.stored_values import StoredValues
 
-EXTREMES = ("max", "min")
-EXACT = {"abs", "max", "min", "conj", "real", "imag", *kinds.CASTS}
+EXACT = {"abs", "max", "min", *EXTREMES.values(), "conj", "real", "imag", *kinds.CASTS}
 """Functions whose results are not rounded."""
 
 

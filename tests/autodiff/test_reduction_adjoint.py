@@ -27,14 +27,14 @@ def test_equal_extremes_share_the_cotangent():
         map i=0:8:
           v = x[i]
           y_0 = y[0]
-          r = 1 if v == y_0 else 0
+          r = 1 if not v < y_0 else 0
           ties_y[0] += r (fresh)
         map i=0:8:
           v = x[i]
           y_0 = y[0]
           n = ties_y[0]
           g_y = gradient_y[0]
-          g = g_y / n if v == y_0 else 0
+          g = g_y / n if not v < y_0 else 0
           gradient_x[i] += g
     """)
 

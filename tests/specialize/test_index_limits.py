@@ -154,7 +154,7 @@ def test_a_position_that_data_decide(f):
         assert np.isclose(value, f(x))
         np.testing.assert_allclose(gradient, [(f(x + h) - f(x - h)) / 2e-6 for h in steps], atol=1e-5)
     for k in (3, -4, 10**8, -(10**8)):
-        with pytest.raises(IndexError, match="an index that only a run knows is out of bounds for an axis of size 3"):
+        with pytest.raises(IndexError, match="an index that only a run knows is out of bounds for axis 0 with size 3"):
             both(np.array([k + 0.5 * np.sign(k), *X[1:]]))
 
 

@@ -38,7 +38,7 @@ UNARY: dict[str, Callable[[Element], Element]] = {
     "Sigmoid": sigmoid,
     "Softplus": softplus,
     "Softsign": lambda x: x / (1 + call("abs", x)),
-    "Relu": lambda x: where(x > 0, x, 0),
+    "Relu": lambda x: where(x <= 0, 0, x),
     "HardSwish": lambda x: x * clipped(x / 6 + 0.5, 0, 1),
     "Mish": lambda x: x * call("tanh", softplus(x)),
     "Not": lambda x: ~x,
@@ -140,11 +140,11 @@ def _variadic(name: str, function: Callable[[Element, Element], Element]) -> Non
 
 
 def larger(a: Element, b: Element) -> Element:
-    return call("max", a, b)
+    return call("sdgrad_maximum", a, b)
 
 
 def smaller(a: Element, b: Element) -> Element:
-    return call("min", a, b)
+    return call("sdgrad_minimum", a, b)
 
 
 for _name, _operator in {

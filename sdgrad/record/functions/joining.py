@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import sympy
 
 from sdgrad.errors import ParseError
+from sdgrad.record.elements import dim
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.arguments import lines, recorder_of, settled, several, shape_of, static, static_axis
 from sdgrad.record.functions.creation import astype, duplicate
@@ -67,7 +69,7 @@ def _joined_shape(parts: Sequence[Array], axis: Any) -> tuple[list[Any], int]:
         for e, (m, n) in enumerate(zip(shape, part.tensor.shape, strict=True)):
             if e != d and m != n and isinstance(m, int) and isinstance(n, int):
                 raise ValueError(f"arrays of shapes {parts[0].shape} and {part.shape} do not join along axis {d}")
-    shape[d] = sum(p.tensor.shape[d] for p in parts)
+    shape[d] = dim(sympy.expand(sum(p.tensor.shape[d] for p in parts)))
     return shape, d
 
 

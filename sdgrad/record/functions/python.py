@@ -14,7 +14,7 @@ import numpy as np
 from sdgrad.errors import ParseError
 from sdgrad.record.carried import is_value
 from sdgrad.record.choices import Choice
-from sdgrad.record.elementwise import apply, compute
+from sdgrad.record.elementwise import apply, compute, is_weak, kind, loop_types
 from sdgrad.record.functions.table import FUNCTIONS, active, array, operand, rule
 from sdgrad.record.growth import as_one
 from sdgrad.record.guards import uncaught
@@ -141,10 +141,18 @@ def extreme(ufunc: np.ufunc, own: Any) -> Any:
             return own(*values, **kwargs)
         found = given[0]
         for value in given[1:]:
-            found = apply(ufunc, [operand(found), operand(value)])
+            found = _first_unless_beaten(ufunc, own, operand(found), operand(value))
         return found
 
     return choose
+
+
+def _first_unless_beaten(ufunc: np.ufunc, own: Any, a: Any, b: Any) -> Any:
+    """Return what ``max(a, b)`` or ``min(a, b)`` is: the first one where numbers do not compare."""
+    types = loop_types(ufunc, [kind(a), kind(b)])
+    if types[0].kind != "f" or not holds_recorded([a, b]):
+        return apply(ufunc, [a, b])
+    return compute(f"{own.__name__}({{1}}, {{0}})", [a, b], types[:2], types[2], is_weak(a, b))
 
 
 def given_by(ufunc: np.ufunc, own: Any, given: list[Any], keys: list[Any]) -> Any:
@@ -245,6 +253,8 @@ def _math(name: str, text: str, dtype: np.dtype) -> None:
         given = list(map(one, values))
         if not any(map(is_recorded, given)):
             return getattr(math, name)(*given)
+        if any(np.dtype(kind(v)).kind == "c" for v in given):
+            raise TypeError("must be real number, not complex")
         for error in (ValueError, OverflowError):
             uncaught(active(), error())
         return compute(text, given, [REAL] * len(given), dtype, True)
@@ -293,7 +303,9 @@ def _of_integers(function: Callable, text: str, *numbers: Any) -> Any:
 @rule(math.hypot)
 def hypot(*given: Any) -> Any:
     coordinates = list(map(one, given))
-    return functools.reduce(np.hypot, map(operand, coordinates)) if len(coordinates) > 1 else abs(coordinates[0])
+    if len(coordinates) == 1:
+        return abs(coordinates[0])
+    return functools.reduce(lambda a, b: apply(np.hypot, [a, b], REAL), map(operand, coordinates))
 
 
 @rule(math.dist)
@@ -318,8 +330,7 @@ def sumprod(p: Any, q: Any, /) -> Any:
 
 @rule(math.modf)
 def modf(x: Any, /) -> Any:
-    whole = apply(np.trunc, [operand(x)])
-    return x - whole, whole
+    return apply(np.modf, [operand(x)], REAL)
 
 
 @rule(math.isclose)

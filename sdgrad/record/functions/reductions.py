@@ -17,9 +17,9 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.shapes import along, broadcast_to, expand_dims, ravel, size
 from sdgrad.record.functions.table import array, operand, rule
-from sdgrad.record.recorder import ONLY_DATA
+from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import Array, Number
+from sdgrad.record.values import RULES, Array, Number
 
 COMBINED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
@@ -39,7 +39,7 @@ def reduced(
     recorder, shape = a.recorder, a.tensor.shape
     over = axes_of(axis, a.ndim)
     if mode in ("max", "min"):
-        _check_extreme(mode, dtype, [shape[d] for d in over], where, initial)
+        _check_extreme(recorder, mode, dtype, [shape[d] for d in over], where, initial)
     mask = None if where is None or where is True else array(where)
     if mask is not None and tuple(broadcast_shape(shape, mask.tensor.shape)) != tuple(shape):
         raise ValueError(f"where of shape {mask.shape} does not broadcast to {a.shape}")
@@ -56,12 +56,17 @@ def reduced(
     return found if initial is None else astype(apply(COMBINED[mode], [found, operand(initial)]), dtype)
 
 
-def _check_extreme(mode: str, dtype: np.dtype, extents: list[Any], where: Any, initial: Any) -> None:
+def _check_extreme(
+    recorder: Recorder, mode: str, dtype: np.dtype, extents: list[Any], where: Any, initial: Any
+) -> None:
     name = {"max": "maximum", "min": "minimum"}[mode]
     if dtype.kind == "c":
         raise ParseError(f"numpy.{mode} of complex numbers is not recorded: take it of their real parts or magnitudes")
+    empty = ValueError(f"zero-size array to reduction operation {name} which has no identity")
     if 0 in extents and initial is None:
-        raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        raise empty
+    for n in filter(recorder.ranges.may_be_short, extents if initial is None else ()):
+        RULES.require(recorder, apply(np.greater, [recorder.symbolic(n, ONLY_DATA), 0]), empty)
     if where is not None and where is not True and initial is None:
         raise ValueError(f"reduction operation '{name}' does not have an identity, so initial= is needed with where=")
 
@@ -286,5 +291,9 @@ def _place(function: Any, method: str, better: Callable[[Element, Element], Elem
     rule(function, method=method)(find)
 
 
-_place(np.argmax, "argmax", lambda new, old: new > old)
-_place(np.argmin, "argmin", lambda new, old: new < old)
+def _first_nan(new: Element, old: Element) -> Element:
+    return old.equals(old) & ~new.equals(new)
+
+
+_place(np.argmax, "argmax", lambda new, old: (new > old) | _first_nan(new, old))
+_place(np.argmin, "argmin", lambda new, old: (new < old) | _first_nan(new, old))

@@ -9,9 +9,10 @@ import numpy as np
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element, call, element
 from sdgrad.record.elements import where as choose
+from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.arguments import axes_of, static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.parts import take_along_axis, tensor_of
+from sdgrad.record.functions.parts import choose_where, take_along_axis, tensor_of
 from sdgrad.record.functions.reductions import mean, total
 from sdgrad.record.functions.shapes import along, expand_dims, moveaxis, ravel, reshape
 from sdgrad.record.functions.table import array, fixed, known, operand, rule
@@ -88,6 +89,11 @@ def _merged(a: Any, axis: Any) -> tuple[Array, list[int]]:
     return reshape(turned, (*(x.shape[d] for d in kept), -1)), gone
 
 
+def _unless_nan(last: Any, found: Any) -> Any:
+    """Return a quantile; NaN where the last element in order is."""
+    return choose_where(apply(np.isnan, [last]), last, found) if last.dtype.kind == "f" else found
+
+
 @rule(np.quantile)
 def quantile(
     a: Any,
@@ -113,7 +119,7 @@ def quantile(
     below, above = ordered[low], ordered[np.minimum(low + 1, x.shape[-1] - 1)]
     weight = place - low
     weight = reshape(weight, (*np.shape(weight), *[1] * (x.ndim - 1))) if np.ndim(weight) else weight
-    found = astype(below + (above - below) * weight, x.dtype)
+    found = _unless_nan(ordered[-1], astype(below + (above - below) * weight, x.dtype))
     if not keepdims:
         return found
     return expand_dims(found, [d + np.ndim(parts) for d in gone])
@@ -128,8 +134,9 @@ def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     x, gone = _merged(a, axis)
     n = x.shape[-1]
-    middle = along(sort(x), x.ndim - 1, slice((n - 1) // 2, n // 2 + 1))
-    found = mean(middle, -1)
+    ordered = sort(x)
+    middle = along(ordered, x.ndim - 1, slice((n - 1) // 2, n // 2 + 1))
+    found = _unless_nan(along(ordered, x.ndim - 1, n - 1), mean(middle, -1))
     return expand_dims(found, gone) if keepdims else found
 
 
@@ -140,8 +147,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ValueError(f"side must be 'left' or 'right', not {side!r}")
     places, x = array(a), array(v)
     places = places if sorter is None else places[array(sorter)]
-    smaller = np.less if side == "left" else np.less_equal
-    return total(smaller(places, x[..., None]), -1, np.int64)
+    at = x[..., None]
+    smaller = np.less(places, at) if side == "left" else np.less_equal(places, at)
+    if x.dtype.kind == "f":  # NaN is beyond all numbers
+        smaller = smaller | (np.isnan(at) & ~np.isnan(places))
+    return total(smaller, -1, np.int64)
 
 
 @rule(np.digitize)

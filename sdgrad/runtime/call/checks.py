@@ -1,4 +1,4 @@
-"""Raise the exceptions of a program's checks: which one failed first, the program says by a number."""
+"""Raise the exceptions of a program's checks: which one failed, the program says by a number."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 
+LAST = 2**31 - 1
+"""The number of the first check. The largest number of a failed one stays."""
+
+
 @dataclass(frozen=True, eq=False)
 class Checks:
-    """Hold the exceptions of a program, one for each check, numbered from one.
+    """Hold the exceptions of a program, one for each check, numbered from :data:`LAST` down.
 
     It stands for an argument of one integer, which is zero before a call.
     """
@@ -23,10 +27,10 @@ class Checks:
         return np.zeros(1, np.int64)
 
     def done(self, found: Any) -> None:
-        """Raise the exception of the check that failed first, if any did."""
+        """Raise the exception of the check that failed, if any did: the first one recorded."""
         number = int(found[0])
         if number:
-            raise _again(self.errors[number - 1])
+            raise _again(self.errors[LAST - number])
 
 
 def _again(error: BaseException) -> BaseException:

@@ -21,16 +21,21 @@ from collections.abc import Sequence
 from sdgrad.config import config
 from sdgrad.program.naming import APART
 
-REDUCE = re.compile(
-    r"^(\s*)dace::wcr_fixed<dace::ReductionType::(Sum|Product|Max|Min), (float|double|int32_t|int64_t)>"
-    r"::reduce\(&(\w+), (\w+)\);$"
+EXTREME = re.compile(
+    r"const auto __dace__reduction_lambda = .* return (sdgrad_(?:max|min)imum)\(x, y\); \};\n\s*"
+    r"dace::wcr_custom<(float|double)>::reduce<decltype\(__dace__reduction_lambda\)>\(__dace__reduction_lambda, "
 )
-ELEMENT = re.compile(r"^\s*dace::wcr_fixed<.*>::reduce\(\w+ \+ .*, \w+\);$")
+"""The two lines in which DaCe writes a reduction by a function that it does not know, up to its operands."""
+REDUCE = re.compile(
+    r"^(\s*)(?:dace::wcr_fixed<dace::ReductionType::(?P<kind>Sum|Product|Max|Min), (?:float|double|int32_t|int64_t)>"
+    r"::reduce|(?P<own>\w+)_into<(?:float|double)>)\(&(?P<into>\w+), (?P<value>\w+)\);$"
+)
+ELEMENT = re.compile(r"^\s*(?:dace::wcr_fixed<.*>::reduce|\w+_into<\w+>)\(\w+ \+ .*, \w+\);$")
 LOOP = re.compile(r"^(\s*)for \([^;]*;[^;]*;[^;]*\) \{$")
 SHORT = re.compile(r"for \(\w+ \w+ = (\d+); \w+ < (\d+); ")
 ASSIGNED = re.compile(r"^\s*(\w+) = ")
 DECLARED = re.compile(r"^\s*(?:[\w:]+ )+(\w+)(?: = .*)?;$")
-FORBIDDEN = re.compile(r"\b(for|while|do|if|goto|break|return|continue)\b|#pragma|__state|reduce\w*\(")
+FORBIDDEN = re.compile(r"\b(for|while|do|if|goto|break|return|continue)\b|#pragma|__state|reduce\w*\(|_into<")
 PARALLEL = re.compile(r"^(\s*#pragma omp parallel for)(?! simd)\b")
 OBJECT = re.compile(r"^\s*dace::complex\w+ \w+(?: = .*)?;$")
 """The declaration of a complex number: in a ``simd`` loop GCC keeps an array of them in memory, one for each lane."""
@@ -42,11 +47,14 @@ UPDATES = {
     "Product": "{0} = {0} * {1};",
     "Max": "{0} = {0} > {1} ? {0} : {1};",
     "Min": "{0} = {0} < {1} ? {0} : {1};",
+    "sdgrad_maximum": "{0} = sdgrad_maximum({0}, {1});",
+    "sdgrad_minimum": "{0} = sdgrad_minimum({0}, {1});",
 }
 
 
 def in_lanes(code: str) -> str:
     """Mark the parallel loops of generated C++, and the reductions whose loops allow another order."""
+    code = EXTREME.sub(r"\1_into<\2>(", code)
     lines = code.split("\n")
     for k in [k for k, line in enumerate(lines) if TASKLET.match(line)]:
         start = _loop_around(lines, k)
@@ -103,11 +111,11 @@ def _mark_reductions(lines: list[str], start: int) -> None:
     body = range(start + 1, closing_line(lines, start))
     found = {k: m for k in body if (m := REDUCE.match(lines[k]))}
     rest = [lines[k] for k in body if k not in found and not (independent and ELEMENT.match(lines[k]))]
-    if not _allows_another_order([m[4] for m in found.values()], rest):
+    if not _allows_another_order([m["into"] for m in found.values()], rest):
         return
     for k, m in found.items():
-        lines[k] = m[1] + UPDATES[m[2]].format(m[4], m[5])
-    clauses = " ".join(f"reduction({OPERATORS[m[2]]}: {m[4]})" for m in found.values())
+        lines[k] = m[1] + UPDATES[m["own"] or m["kind"]].format(m["into"], m["value"])
+    clauses = " ".join(f"reduction({m['own'] or OPERATORS[m['kind']]}: {m['into']})" for m in found.values())
     if independent:
         lines[start - 1] = ""
     lines[start] = f"{_indent(lines[start])}#pragma omp simd {clauses}\n{lines[start]}"

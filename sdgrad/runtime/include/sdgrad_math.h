@@ -165,6 +165,36 @@ template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_floor_divide(A a, 
     return sdgrad_floor_divide(T(a), T(b));
 }
 
+// Extremes and the sign as NumPy has them: what is not a number stays so. Two comparisons, of which only one waits for
+// the first operand, so that a loop over the second is as fast as one that loses such numbers.
+template <typename T> SDGRAD_FUNCTION T sdgrad_maximum(T a, T b) {
+    const T most = b > a ? b : a;
+    return b != b ? b : most;
+}
+template <typename T> SDGRAD_FUNCTION T sdgrad_minimum(T a, T b) {
+    const T least = b < a ? b : a;
+    return b != b ? b : least;
+}
+template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_maximum(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return sdgrad_maximum(T(a), T(b));
+}
+template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_minimum(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return sdgrad_minimum(T(a), T(b));
+}
+template <typename T> SDGRAD_FUNCTION void sdgrad_maximum_into(T *into, T x) { *into = sdgrad_maximum(*into, x); }
+template <typename T> SDGRAD_FUNCTION void sdgrad_minimum_into(T *into, T x) { *into = sdgrad_minimum(*into, x); }
+#if defined(_OPENMP) && !defined(__CUDACC__)
+#pragma omp declare reduction(sdgrad_maximum : float, double : omp_out = sdgrad_maximum(omp_out, omp_in)) \
+    initializer(omp_priv = omp_orig)
+#pragma omp declare reduction(sdgrad_minimum : float, double : omp_out = sdgrad_minimum(omp_out, omp_in)) \
+    initializer(omp_priv = omp_orig)
+#endif
+template <typename T> SDGRAD_FUNCTION T sdgrad_sign(T x) {
+    return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == x ? T(0) : x;
+}
+
 // The modulus of a complex number without overflow, as hypot has it, in a form that is computed for several numbers at
 // once. Zero, infinity and NaN take the other way.
 template <typename T> SDGRAD_FUNCTION T sdgrad_modulus(const sdgrad_complex<T> &z) {

@@ -25,7 +25,7 @@ OWN_UNARY = {
 }  # fmt: skip
 OWN_BINARY = {"atan2": "Atan2", "hypot": "Hypot"}
 BINARY = {
-    "maximum": "Max", "minimum": "Min", "fmax": "Max", "fmin": "Min",
+    "maximum": "Max", "minimum": "Min",
     "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor",
 }  # fmt: skip
 LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
@@ -100,6 +100,22 @@ for _name, _kind in COMPARISONS.items():
 RULES["sdgrad::stop_gradient.default"] = lambda g, out, x: RULES["detach.default"](g, out, x)
 for _name in SAME:
     RULES[f"{_name}.default"] = lambda g, out, self, **rest: self
+
+
+def _of_numbers(kind: str):
+    """Return the rule of an extreme that leaves out what is not a number."""
+
+    def rule(g: Graph, out: Type, self: Value, other: Value) -> Value:
+        a, b = g.operand(self, out.dtype), g.operand(other, out.dtype)
+        found = g.op(kind, a, b)
+        if _is_whole(out.dtype):
+            return found
+        return g.op("Where", g.op("IsNaN", a), b, g.op("Where", g.op("IsNaN", b), a, found))
+
+    return rule
+
+
+RULES["fmax.default"], RULES["fmin.default"] = _of_numbers("Max"), _of_numbers("Min")
 
 
 @aten("ne.Tensor", "ne.Scalar")
