@@ -14,7 +14,7 @@ import dace
 from sdgrad.analysis.access_relations import injective
 from sdgrad.program.leaves import as_loops, rename_instr
 from sdgrad.program.names import Names
-from sdgrad.program.naming import all_names
+from sdgrad.program.naming import all_names, is_status
 from sdgrad.program.reductions import EXTREMES
 from sdgrad.program.tree import (
     Block,
@@ -71,8 +71,7 @@ def _node(node: Node, names: Names, outer: tuple[Param, ...], symbols: dict[str,
 def _is_scattered(store: Store, leaf: Leaf) -> bool:
     """True if the subscript or the guard of an update depends on data: the operands of an element are not known."""
     local = leaf.defined
-    plain = store.mode in ("prod", "max", "min") and not store.fresh
-    return plain and (store.guard is not None or bool(free_names(*store.index) & local))
+    return _is_plain(store) and (store.guard is not None or bool(free_names(*store.index) & local))
 
 
 def _in_order(leaf: Leaf, names: Names, outer: tuple[Param, ...], symbols: dict[str, dace.typeclass]) -> Node:
@@ -89,8 +88,14 @@ def _in_order(leaf: Leaf, names: Names, outer: tuple[Param, ...], symbols: dict[
 
 def _is_update(store: Store, leaf: Leaf, outer: tuple[Param, ...]) -> bool:
     """True if an update reaches each element at most once, so that it is no reduction."""
-    plain = store.mode in ("prod", "max", "min") and not store.fresh and (store.guard is None or not leaf.params)
-    return plain and injective(store, leaf, len(store.index), (*outer, *leaf.params))
+    if not _is_plain(store) or store.guard is not None and leaf.params:
+        return False
+    return injective(store, leaf, len(store.index), (*outer, *leaf.params))
+
+
+def _is_plain(store: Store) -> bool:
+    """True of an update whose adjoint asks what was there before; the status of a program has no adjoint."""
+    return store.mode in ("prod", *EXTREMES) and not store.fresh and not is_status(store.container)
 
 
 def _updated(store: Store, old: str) -> ast.expr:

@@ -20,7 +20,8 @@ def identity(mode: str, dtype: dace.typeclass) -> ast.expr:
         return code.parse("-1e309" if mode == "max" else "1e309")  # beyond the largest double: infinite
     if mode in EXTREMES:
         bound = dace.dtypes.min_value(dtype) if mode == "max" else dace.dtypes.max_value(dtype)
-        return code.parse(repr(bound.item() if hasattr(bound, "item") else bound))
+        whole = int(bound)
+        return code.parse(repr(whole) if -whole < 2**63 else f"{whole + 1} - 1")  # C++ has no literal for -2**63
     return code.constant({"prod": 1, "and": True, "bitand": -1}.get(mode, 0))
 
 

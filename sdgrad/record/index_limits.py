@@ -56,7 +56,7 @@ class IndexLimit:
             return
         wrong = least if least < begin else most
         if self.least is not None and least < begin:
-            told = f"a loop from {least} in '{self.name}' would count from the end of axis {self.axis}: write it modulo the size"
+            told = f"a loop from {least} in '{self.name}' would count from the end of axis {self.axis}: write it % size"
             raise IndexError(f"{shown_line(self.where)}{told}")
         told = f"index {wrong} in '{self.name}' is out of bounds for axis {self.axis} with size {self.extent}"
         raise (IndexError if self.certain else PerhapsOutside)(f"{shown_line(self.where)}{told}")

@@ -11,12 +11,13 @@ from dace.symbolic import symstr
 
 from sdgrad.config import config
 from sdgrad.errors import ParseError
-from sdgrad.record.elements import Dim, Element, Index, call, where
+from sdgrad.record.elements import Dim, Element, Index, where
 from sdgrad.record.elementwise import apply, compute, origin, prepared
 from sdgrad.record.guards import uncaught
 from sdgrad.record.index_limits import check_position, note_element, note_limit, note_trips, outside_error
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import ONLY_DATA, Recorder
+from sdgrad.record.runs import Assigned
 from sdgrad.record.settling import settle
 from sdgrad.record.slices import bounds, named
 from sdgrad.record.tensors import Tensor, broadcast_shape
@@ -135,8 +136,6 @@ def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
         is_checked |= note_element(recorder, position, extent, axis) and recorder.outside_places.is_in_loop
     if not isinstance(position, Number) or is_positive(position):
         return position
-    if position.expr is None and isinstance(extent, int) and not is_checked:
-        position = _inside(recorder, position, extent, axis)
     if position.expr is not None:
         loops = {str(s) for s in position.expr.free_symbols} <= recorder.loops
         end = position.expr + sympy.sympify(extent)
@@ -147,22 +146,30 @@ def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
             if loops and array.tensor.place is None
             else recorder.symbolic(sympy.Mod(end, extent), position.origin)
         )
-    if array.tensor.place is None and position.loaded:
+    is_checked |= not isinstance(extent, int)
+    if array.tensor.place is None and position.loaded and is_checked:
         return position  # counted later, too
     name = position.name or (position.tensor.container if position.tensor else "")
-    key = (name, extent)
+    key = (name, extent, is_checked)
     if key not in recorder.run.wrapped:
         text = f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}"
-        recorder.run.wrapped[key] = compute(text, [position], [WHOLE], WHOLE, True)
+        found = compute(text, [position], [WHOLE], WHOLE, True)
+        recorder.run.wrapped[key] = found if is_checked else _inside(recorder, found, extent, axis, position.loaded)
     return recorder.run.wrapped[key]
 
 
-def _inside(recorder: Recorder, position: Number, extent: int, axis: int) -> Any:
-    """Return a position that data decide, checked: a call in which it lies outside goes on to its end inside."""
-    limits = apply(np.greater_equal, [position, -extent]), apply(np.less, [position, extent])
-    RULES.require(recorder, apply(np.logical_and, limits), outside_error(recorder, extent, axis))
-    text = f"min(max({{0}}, {-extent}), {extent - 1})"
-    return compute(text, [position], [WHOLE], WHOLE, True)
+def _inside(recorder: Recorder, position: Any, extent: Dim, axis: int, loaded: Any) -> Any:
+    """Return a position that data decide, checked: a call in which it lies outside goes on to its end at the first.
+
+    :param loaded: the element that it is of an array; None if it is none.
+    """
+    is_inside = compute(f"{{0}} >= 0 and {{0}} < {extent}", [position], [WHOLE], np.dtype(bool))
+    before = recorder.assigned.get(("inside", loaded, extent)) if loaded else None
+    if before is None or not before.holds(recorder):
+        RULES.require(recorder, is_inside, outside_error(recorder, extent, axis))
+        if loaded:
+            recorder.assigned["inside", loaded, extent] = Assigned.now(recorder, "", loaded[0])
+    return compute("{1} if {0} else 0", [is_inside, position], [np.dtype(bool), WHOLE], WHOLE, True)
 
 
 def _position(array: Any, part: Any, extent: Dim, axis: int) -> Any:
@@ -299,7 +306,7 @@ def _check_indices(recorder: Recorder, tensor: Tensor, shape: Sequence[Dim], ext
     end = recorder.element(recorder.size(extent), np.int64)
 
     def outside(at: tuple) -> Element:
-        return where((tensor[at] < -end) | (tensor[at] >= end), 1, 0).astype(np.int64)
+        return ((tensor[at] < -end) | (tensor[at] >= end)).astype(np.int64)
 
     found = recorder.reduction_over(shape, range(len(shape)), outside, "sum", np.int64)
     RULES.require(recorder, apply(np.equal, [recorder.read(found, ()), 0]), outside_error(recorder, extent, axis))
@@ -317,7 +324,7 @@ def _chosen(recorder: Recorder, tensor: Any, extent: Dim, is_checked: bool, inde
         return tensor[index]
     found, size = tensor[index], recorder.element(extent, np.int64)
     if not is_checked:
-        found = call("min", call("max", found, -size), size - 1)
+        found = where((found >= -size) & (found < size), found, 0)
     return found + size * (found < 0).astype(np.int64)
 
 

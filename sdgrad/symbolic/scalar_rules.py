@@ -62,6 +62,7 @@ def _binary(
 
 # Twice the share of the first operand of an extreme. Sums of comparisons need no jumps, and are vectorized.
 _TWICE = "((a {op} b) + (a {op}= b))"
+_TWICE_OR_NAN = "((a {op} b) + (not a {other} b))"  # one if an operand is NaN
 
 # Where the squares of two numbers neither overflow nor vanish, in single precision as well.
 _SQUARES = "(a * a + b * b > 1e-30) & (a * a + b * b < 1e30)"
@@ -200,19 +201,19 @@ ROWS = (
         kink="one half each at a tie",
         aliases=("minimum", "fmin", "Min"),
     ),
-    # of which a result that is not a number is both operands'
+    # of which a result that is not a number comes from both operands
     _binary(
         "sdgrad_maximum",
-        f"0.5 * (2 - {_TWICE.format(op='<')})",
-        f"0.5 * (2 - {_TWICE.format(op='>')})",
+        f"0.5 * {_TWICE_OR_NAN.format(op='>', other='<')}",
+        f"0.5 * (2 - {_TWICE_OR_NAN.format(op='>', other='<')})",
         selects=("not a < b", "not a > b"),
         kind="same",
         kink="one half each at a tie",
     ),
     _binary(
         "sdgrad_minimum",
-        f"0.5 * (2 - {_TWICE.format(op='>')})",
-        f"0.5 * (2 - {_TWICE.format(op='<')})",
+        f"0.5 * {_TWICE_OR_NAN.format(op='<', other='>')}",
+        f"0.5 * (2 - {_TWICE_OR_NAN.format(op='<', other='>')})",
         selects=("not a > b", "not a < b"),
         kind="same",
         kink="one half each at a tie",

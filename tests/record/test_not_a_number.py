@@ -102,6 +102,8 @@ def test_a_maximum_in_lanes_keeps_it_wherever_it_is(n):
 def test_gradients_pass_to_the_operand_that_is_none():
     gradient = sdgrad.grad(lambda x: np.sum(np.maximum(x, 1.5) + np.minimum(x, 5.0)))
     np.testing.assert_array_equal(gradient(np.array(MISSING)), [1.0, 2.0, 2.0])
+    by_both = sdgrad.grad(lambda x, y: np.sum(np.maximum(x, y)), wrt=(0, 1))(np.array(MISSING), np.ones(3))
+    np.testing.assert_array_equal(by_both, [[0.5, 0.5, 1.0], [0.5, 0.5, 0.0]])
 
 
 def test_no_gradient_is_a_plausible_zero():

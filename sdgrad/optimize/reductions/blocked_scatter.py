@@ -12,7 +12,8 @@ them in order. ::
                                        x[index[trip]] += value[trip]
 
 The block's buffers fit into the first-level cache. Declined are short loops, loops with little to compute, guarded
-sums, sums that walk along rows, and leaves that read what they change. (Allen & Kennedy 2001, on strip mining and loop
+sums, sums that walk along rows, and leaves that read what they change. A check of the subscripts belongs to the first
+loop. (Allen & Kennedy 2001, on strip mining and loop
 distribution.)
 """
 
@@ -29,6 +30,7 @@ from dace import data as dt
 from sdgrad.config import config
 from sdgrad.program.leaves import live, rename_instr, same_values
 from sdgrad.program.names import Names
+from sdgrad.program.naming import is_status
 from sdgrad.program.prelude import is_vectorized
 from sdgrad.program.tree import Container, Expr, Instr, Leaf, Let, Load, Param, Program, Scope, Store
 from sdgrad.symbolic.expr import free_names, sym
@@ -52,10 +54,12 @@ def in_blocks(leaf: Leaf, program: Program, names: Names) -> tuple[Scope, list[C
         return None
     blocks = strip_mined(along, names)
     same = same_values(leaf.body)
-    stores = [s for x in leaf.stores if isinstance(s := rename_instr(x, same, {}), Store)]
+    renamed = [s for x in leaf.stores if isinstance(s := rename_instr(x, same, {}), Store)]
+    stores = [s for s in renamed if not is_status(s.container)]
+    checks = [s for s in renamed if is_status(s.container)]
     cheap = {x.name: x for x in leaf.body if not isinstance(x, Store) and _is_cheap(x, leaf)}
     buffers = buffers_of(stores, leaf, cheap.keys(), program, names)
-    loops = (_computing(leaf, blocks, buffers), _adding(leaf, blocks, buffers, [*cheap.values(), *stores]))
+    loops = (_computing(leaf, blocks, buffers, checks), _adding(leaf, blocks, buffers, [*cheap.values(), *stores]))
     params = (*leaf.params[:-1], blocks.block)
     return Scope(params, loops, tuple(buffers.values()), leaf.source, sequential=True), list(buffers.values())
 
@@ -71,6 +75,8 @@ def is_scatter(leaf: Leaf, along: Param, program: Program) -> bool:
     """True if data alone choose the elements in the loop over ``along``, and the leaf reads no container it changes."""
     for s in leaf.stores:
         used = free_names(*s.index)
+        if is_status(s.container) and not used and s.guard is None:
+            continue
         if s.guard is not None or not used & leaf.defined or along.name in used:
             return False
     stored = {program.root(s.container) for s in leaf.stores}
@@ -104,11 +110,11 @@ def buffers_of(
     }
 
 
-def _computing(leaf: Leaf, blocks: Blocks, buffers: Mapping[str, Container]) -> Leaf:
-    """Make the first loop of a block, which computes the buffered values."""
+def _computing(leaf: Leaf, blocks: Blocks, buffers: Mapping[str, Container], checks: Sequence[Store]) -> Leaf:
+    """Make the first loop of a block, which computes the buffered values, and checks them."""
     at = (sym(blocks.trip.name),)
     values = [rename_instr(i, {}, blocks.place) for i in leaf.body if not isinstance(i, Store)]
-    body = live((*values, *(Store(b.name, at, n) for n, b in buffers.items())), set())
+    body = live((*values, *(Store(b.name, at, n) for n, b in buffers.items()), *checks), set())
     return Leaf((blocks.trip,), body, leaf.source, schedule=dace.ScheduleType.Sequential)
 
 

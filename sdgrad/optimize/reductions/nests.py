@@ -31,6 +31,7 @@ from sdgrad.optimize.reductions.blocked_scatter import in_blocks
 from sdgrad.optimize.reductions.privatization import in_chunks
 from sdgrad.program.leaves import set_scalar
 from sdgrad.program.names import Names
+from sdgrad.program.naming import is_status
 from sdgrad.program.reductions import identity
 from sdgrad.program.tree import SCALAR, Block, Container, Instr, Leaf, Load, Node, Param, Program, Scope, Store, Value
 from sdgrad.rewrite.identity_leaf import begin
@@ -106,7 +107,10 @@ class Nests:
         if found is None:
             return replace(leaf, sequential=True)
         self.made |= {c.name: c for c in found[1]}
-        return found[0]
+        nest, (computing, adding) = found[0], found[0].body
+        assert isinstance(computing, Leaf)
+        checked, own = self.collected([s for s in computing.stores if is_status(s.container)], computing)
+        return replace(nest, body=(*checked, adding), locals=(*nest.locals, *own))
 
     def joint(self, leaf: Leaf, row: Param, shared: bool = True) -> list[Node]:
         """Compute several sums in one nest, so that their common values are computed once.

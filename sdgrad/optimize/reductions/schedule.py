@@ -124,6 +124,7 @@ class Scheduler:
         if len(changing) > 1:
             return self.in_order(leaf)
         out: list[Node] = []
+        groups = self.stores.with_checks(leaf, groups)
         for group in [g for g in groups if g not in changing] + changing:  # the other groups still read the old values
             part = only(leaf, group)
             out += self.accumulate(part, outer) if any(s in conflicts for s in group) else [unfresh(part)]

@@ -21,6 +21,7 @@ from itertools import combinations
 from sdgrad.analysis.access_relations import apart, injective
 from sdgrad.optimize.reductions.nests import starts
 from sdgrad.program.leaves import live
+from sdgrad.program.naming import is_status
 from sdgrad.program.tree import Leaf, Load, Program, Store
 from sdgrad.symbolic.expr import free_names
 
@@ -46,6 +47,14 @@ class StoreGroups:
             groups.append([s]) if group is None else group.append(s)
         sets = [s for s in leaf.stores if s.mode == "set"]
         return groups + ([sets] if sets else [])
+
+    def with_checks(self, leaf: Leaf, groups: list[list[Store]]) -> list[list[Store]]:
+        """Let the check of a subscript share the loop that stores there: both compute it."""
+        checks = [g for g in groups if all(is_status(s.container) for s in g)]
+        scatter = next((g for g in groups if all(free_names(*s.index) & leaf.defined for s in g)), None)
+        if scatter is None or len(checks) != 1 or self.roots(leaf.loads) & self.roots(scatter):
+            return groups
+        return [g + checks[0] if g is scatter else g for g in groups if g is not checks[0]]
 
     def is_independent(self, group: Sequence[Store], store: Store, leaf: Leaf) -> bool:
         """True if an injective store and a group of injective stores never touch the same element."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-
 LAST = 2**31 - 1
 """The number of the first check. The largest number of a failed one stays."""
 
