@@ -19,6 +19,8 @@ from sdgrad.program.tree import Instr, Let, Load, Store
 from sdgrad.program.window import Window
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, to_expr
+from sdgrad.symbolic.kinds import CASTS
+from sdgrad.symbolic.scalar_rules import RULES
 
 UNROLL_LIMIT = 256
 # NumPy's names of functions, and those in C++
@@ -78,6 +80,14 @@ def signed(op: ast.unaryop, value: ast.expr) -> ast.expr:
     return ast.UnaryOp(op=op, operand=value)
 
 
+def without_cast(exponent: ast.expr) -> ast.expr:
+    """Return the integer of ``dace.float64(2)``, as the frontend writes exponents; others unchanged."""
+    if isinstance(exponent, ast.Call) and CASTS.get(code.callee(exponent)) == "float" and len(exponent.args) == 1:
+        number = exponent.args[0].value if isinstance(exponent.args[0], ast.Constant) else None
+        return exponent.args[0] if type(number) is int else exponent
+    return exponent
+
+
 @dataclass(frozen=True)
 class Output:
     """The target of an output connector: an element or part of a container, or a name that another tasklet reads."""
@@ -133,7 +143,8 @@ class _Lifting:
         if isinstance(expr, ast.BinOp) and isinstance(expr.op, (ast.Add, ast.Sub, ast.Mult)):
             return code.binary(type(expr.op), self.value(expr.left, guard), self.value(expr.right, guard))
         if isinstance(expr, ast.BinOp):
-            return self.let(code.binary(type(expr.op), self.atom(expr.left, guard), self.atom(expr.right, guard)))
+            right = without_cast(expr.right) if isinstance(expr.op, ast.Pow) else expr.right
+            return self.let(code.binary(type(expr.op), self.atom(expr.left, guard), self.atom(right, guard)))
         return self.condition(expr, guard)
 
     def condition(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
@@ -221,7 +232,7 @@ class _Lifting:
                 self.run(node.orelse, self.narrow(guard, self.negate(test)))
         elif isinstance(node, ast.For):
             self.unroll(node, guard)
-        elif not (isinstance(node, ast.Pass) or isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        elif not (isinstance(node, ast.Pass) or isinstance(node, ast.Expr) and _has_no_effect(node.value)):
             raise UnsupportedNode(f"a tasklet holds the statement '{ast.unparse(node).splitlines()[0]}'")
 
     def assign(self, target: ast.expr, value: ast.expr, guard: ast.expr | None) -> None:
@@ -358,3 +369,9 @@ def lift_code(
                 )
             )
     return as_sums_and_products(lifting.instrs, names), values
+
+
+def _has_no_effect(expr: ast.expr) -> bool:
+    """True of a value that is computed for nothing, by functions that change nothing."""
+    calls = [n for n in ast.walk(expr) if isinstance(n, ast.Call)]
+    return not any(isinstance(n, ast.NamedExpr) for n in ast.walk(expr)) and all(code.callee(n) in RULES for n in calls)

@@ -196,6 +196,9 @@ def _exported(
         mark(program.graph_module, draws)
         program = program.run_decompositions(table())
     refuse_writes(program, label)
+    if any(s.kind is InputKind.TOKEN for s in program.graph_signature.input_specs):
+        checked = next(str(n.args[1]) for n in program.graph.nodes if "with_effects" in str(n.target))
+        raise CaptureError(label, [Problem(checked, "it raises exceptions that depend on data", "", FALLBACK)])
     return program
 
 

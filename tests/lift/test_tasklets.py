@@ -76,12 +76,17 @@ def test_loops_of_constant_bounds_are_unrolled():
     assert lifted("for k in range(2):\n    q[k] = a") == ["Q[0] = a0", "Q[1] = a0"]
 
 
+def test_a_value_that_nothing_uses_is_left_out():
+    assert lifted("log(3)\na * sin(b)\nout = a") == lifted("out = a")
+
+
 @pytest.mark.parametrize(
     "source, reason",
     [
         ("for k in range(n):\n    q[k] = a", "bounds are not constant"),
         ("for k in range(1000):\n    q[k] = a", "loops 1000 times"),
         ("while a > b:\n    out = a", "holds the statement 'while a > b:'"),
+        ("print(a)\nout = a", "holds the statement 'print\\(a\\)'"),
         ("out = p + a", "without a subscript"),
         ("out = [a, b]", "uses '\\[a, b\\]'"),
         ("q[0, 1] = a", "with 2 indices"),

@@ -371,6 +371,50 @@ def test_what_has_no_rule_is_left_to_pytorch():
         assert len(dispatcher.captures) == 1
 
 
+class Solving(nn.Module):
+    """A function of a matrix that is a parameter."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.matrix = function, nn.Parameter(2 * torch.eye(4) + 0.1)
+
+    def forward(self, x):
+        return self.function(self.matrix) * x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.linalg.inv,
+        lambda a: torch.linalg.solve(a, torch.ones_like(a[0])),
+        lambda a: torch.linalg.cholesky(a @ a.mT),
+        lambda a: torch.linalg.tensorinv(a, ind=1),
+        torch.logdet,
+        lambda a: torch.linalg.lstsq(a, torch.ones_like(a[:, :1])).solution,
+    ],
+    ids=["inv", "solve", "cholesky", "tensorinv", "logdet", "lstsq"],
+)
+def test_linear_algebra_is_refused_or_left_to_pytorch(function):
+    with pytest.raises(CaptureError, match="fallback=True"):
+        sdgrad.Module(Solving(function))(torch.randn(4))
+    compare(Solving(function), (torch.randn(4),), wrap=lambda m: sdgrad.Module(m, fallback=True))
+
+
+def test_running_products():
+    compare(Solving(lambda a: torch.cumprod(a, 0)), (torch.randn(4),))
+    compare(Solving(lambda a: torch.cumprod(a, -1).sum(0)), (torch.randn(4),))
+
+
+class Largest(nn.Module):
+    def forward(self, x):
+        return torch.fmax(x, x.flip(0)) + torch.maximum(x, x * x) + torch.relu(x)
+
+
+def test_what_is_not_a_number_is_pytorchs():
+    x = torch.tensor([1.0, float("nan"), -2.0, float("nan")])
+    torch.testing.assert_close(sdgrad.Module(Largest())(x), Largest()(x), equal_nan=True)
+
+
 def test_a_wrong_capture_is_found(monkeypatch):
     """Results are compared with the module's own."""
     from sdgrad.torch.aten import RULES

@@ -10,6 +10,7 @@ from onnx import defs
 
 from sdgrad.canonicalize.stop_gradient import DETACHED
 from sdgrad.onnx_ops.families.elementwise import named
+from sdgrad.onnx_ops.families.reduction import running
 from sdgrad.onnx_ops.fold import EXTENTS, OWN
 from sdgrad.onnx_ops.registry import lowering
 from sdgrad.record.builder import Builder
@@ -64,6 +65,23 @@ for _name, _function in UNARY.items():
 for _name, _both in BINARY.items():
     _declare(_name, ("X", "Y"))
     _binary(_name, _both)
+
+
+def _declare_running(name: str) -> None:
+    formal = defs.OpSchema.FormalParameter
+    text = "A running product; an operator of ONNX since version 26."
+    given = [formal("X", "T"), formal("axis", "tensor(int64)")]
+    types = [("T", [*FLOATS, "tensor(int32)", "tensor(int64)"], "numbers")]
+    made = [formal("Y", "T")]
+    defs.register_schema(defs.OpSchema(name, DOMAIN, VERSION, text, inputs=given, outputs=made, type_constraints=types))
+
+
+_declare_running("CumProd")
+
+
+@lowering("CumProd", domain=DOMAIN)
+def cumulative_product(b: Builder, x: Tensor, axis: Tensor) -> Tensor:
+    return running(b, x, axis, 0, 0, 1, lambda a, v: a * v)
 
 
 def _declare_shape(name: str, text: str, attribute: str, kind: defs.OpSchema.AttrType) -> None:

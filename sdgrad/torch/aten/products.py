@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.record.elements import product
 from sdgrad.torch.aten.registry import aten
 from sdgrad.torch.graph import Graph, Type, Value
@@ -82,4 +83,4 @@ def _cumsum(g: Graph, out: Type, self: Value, dim: int, dtype: torch.dtype | Non
 @aten("cumprod.default")
 def _cumprod(g: Graph, out: Type, self: Value, dim: int, dtype: torch.dtype | None = None) -> Value:
     x = g.cast(self, out.dtype)
-    return x if not out.shape else g.op("CumProd", x, g.constant(self.axis(dim), torch.int64))
+    return x if not out.shape else g.op("CumProd", x, g.constant(self.axis(dim), torch.int64), domain=OWN)
