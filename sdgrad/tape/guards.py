@@ -126,11 +126,8 @@ class Conditions:
 
     def is_count(self, expr: ast.BinOp) -> bool:
         """True for ``(a > b) + (not a < b)``, which is 2, 1 or 0, and fits in a byte as well."""
-        pair = [
-            e.operand if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not) else e for e in (expr.left, expr.right)
-        ]
-        compared = [e for e in pair if isinstance(e, ast.Compare) and self.is_about_numbers(e)]
-        return isinstance(expr.op, ast.Add) and len(compared) == 2
+        tests = [e.operand if isinstance(e, ast.UnaryOp) else e for e in (expr.left, expr.right)]
+        return isinstance(expr.op, ast.Add) and all(map(self.is_about_numbers, tests))
 
     def name(self, expr: ast.expr) -> ast.expr:
         """Return the name of an expression; define it on first use."""

@@ -142,7 +142,8 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         header = Header.of(needs.spared)
         header.make()
         given = [header.include, *given]
-    run(link_command(given, sources, part, needs.links), first.sdfg.name)
+    written = [Path(s) for job in jobs for s in sources_of(job.folder)]
+    run(link_command(given, sources, part, needs.links), first.sdfg.name, written)
     for job in jobs[1:]:
         job.target.unlink(missing_ok=True)
         os.link(part, job.target)
@@ -157,7 +158,7 @@ def is_device(sdfg: dace.SDFG) -> bool:
 def compile_kernels(source: Path, options: Sequence[str]) -> str:
     """Compile a file of kernels, and return the path of the object."""
     target = source.with_suffix(".o")
-    run(nvcc.compile_command(source, target, [*options, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]), source.name)
+    run(nvcc.compile_command(source, target, [*options, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]), source.name, [source])
     return str(target)
 
 

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import dace
@@ -43,13 +44,23 @@ def compiler_name() -> str:
     return name
 
 
-def run(command: list[str], what: str) -> None:
+def run(command: list[str], what: str, generated: Sequence[Path] = ()) -> None:
     """Run a compiler command.
 
     :param what: the name of what is compiled, for the error message.
-    :raises CompilationFailed: the compiler fails; the message has its first error lines and the command.
+    :param generated: the files that it compiles, if they are generated code.
+    :raises CompilationFailed: the compiler fails; the message has its first error lines and the command. Of generated
+        code it names a file that has them, and the code.
     """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode and generated:
+        report = generated[0].parent / "report.txt"
+        code = [f"// {source}\n{source.read_text()}" for source in generated]
+        report.write_text("\n".join([shlex.join(command), done.stderr, *code]))
+        raise CompilationFailed(
+            f"the code generated for '{what}' does not compile. Unless you wrote C++ of your own in it, this is a fault of "
+            f"sdgrad: please report it, with the file {report}"
+        )
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
         raise CompilationFailed(

@@ -66,8 +66,11 @@ def test_names_in_common(commands):
 
 
 def test_the_wrong_one_is_named(commands):
-    with pytest.raises(CompilationFailed, match=r"cannot compile wrong(?s:.)*no_such_name"):
+    with pytest.raises(CompilationFailed, match=r"code generated for 'wrong' does not compile.*a fault of sdgrad") as told:
         compile_together([doubled("right", 7.5), doubled("wrong", 8.5, "", "y = no_such_name * x;")])
+    assert len(str(told.value).splitlines()) == 1
+    report = Path(str(told.value).rsplit(" ", 1)[1]).read_text()
+    assert "error: " in report and "y = no_such_name * x;" in report
     assert results([doubled("right", 7.5)]) == [7.5]
 
 
