@@ -58,8 +58,8 @@ def run(command: list[str], what: str, generated: Sequence[Path] = ()) -> None:
         code = [f"// {source}\n{source.read_text()}" for source in generated]
         report.write_text("\n".join([shlex.join(command), done.stderr, *code]))
         raise CompilationFailed(
-            f"the code generated for '{what}' does not compile. Unless you wrote C++ of your own in it, this is a fault of "
-            f"sdgrad: please report it, with the file {report}"
+            f"the code generated for '{what}' does not compile. Unless you wrote C++ of your own in it, this is "
+            f"a fault of sdgrad: please report it, with the file {report}"
         )
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()

@@ -38,7 +38,7 @@ def doubled(name: str, factor: float, code: str = "", text: str | None = None) -
 def commands(monkeypatch, tmp_path):
     """The calls of the compiler for programs, in a cache that has none."""
     seen, run = [], build.run
-    monkeypatch.setattr(build, "run", lambda command, what: seen.append(what) or run(command, what))
+    monkeypatch.setattr(build, "run", lambda command, what, *files: seen.append(what) or run(command, what, *files))
     with config.override(cache_dir=tmp_path):
         yield seen
 
@@ -66,7 +66,7 @@ def test_names_in_common(commands):
 
 
 def test_the_wrong_one_is_named(commands):
-    with pytest.raises(CompilationFailed, match=r"code generated for 'wrong' does not compile.*a fault of sdgrad") as told:
+    with pytest.raises(CompilationFailed, match=r"generated for 'wrong' does not compile.*fault of sdgrad") as told:
         compile_together([doubled("right", 7.5), doubled("wrong", 8.5, "", "y = no_such_name * x;")])
     assert len(str(told.value).splitlines()) == 1
     report = Path(str(told.value).rsplit(" ", 1)[1]).read_text()
