@@ -34,6 +34,8 @@ FEATURES = {
     "rebinding": "names of arrays bound again",
     "masks": "boolean arrays as indices",
     "calls": "functions that write their arguments",
+    "guards": "arms of np.where that are not finite where they are not chosen",
+    "complex": "complex numbers on the way",
 }
 """Constructs that can be left out."""
 

@@ -35,6 +35,19 @@ BINARY = (
     "twice({}, {})",
 )
 REDUCTIONS = ("np.sum({})", "np.max({})", "np.mean({})", "total({}, 0.5)")
+GUARDED = (  # arms that are not finite where they are not chosen
+    "np.where({0} > 0.2, np.log({0}), {1})",
+    "np.where({0} > 0.2, np.sqrt({0}), {1})",
+    "np.where(np.abs({0}) > 0.2, {1} / {0}, {0})",
+    "np.where({0} < 0.3, {1}, np.exp(-1000.0 * {0}) + {1})",
+    "np.minimum(np.exp(800.0 * {0}), 2.0 + {1} * {1})",
+)
+COMPLEX = (
+    "np.real(({0} + 1j * {1}) * ({1} - 0.5j))",
+    "np.abs({0} + 1j * (1.5 + {1} * {1}))",
+    "np.imag(np.exp(1j * {0}) * {1})",
+    "np.angle(2.0 + {0} * {0} + 1j * {1})",
+)
 
 
 class Extent(NamedTuple):
@@ -225,7 +238,8 @@ class Values:
 
     def scalar(self, depth: int = 2) -> str:
         """A float expression."""
-        kind = self.pick(("leaf", "leaf", "element", "unary", "binary", "binary", "reduce", "integer"))
+        kinds = ["leaf", "leaf", "element", "unary", "binary", "binary", "reduce", "integer"]
+        kind = self.pick([*kinds, "complex"] if self.has("complex") else kinds)
         if kind == "leaf":
             return self.pick([*self.scope.floats, *LITERALS])
         if kind == "element" or depth == 0:
@@ -236,6 +250,8 @@ class Values:
             return filled(self.pick(UNARY), self.scalar(depth - 1))
         if kind == "reduce":
             return self.reduction(depth - 1)
+        if kind == "complex":
+            return filled(self.pick(COMPLEX), self.scalar(depth - 1), self.scalar(depth - 1))
         return filled(self.pick(BINARY), self.scalar(depth - 1), self.scalar(depth - 1))
 
     def reduction(self, depth: int) -> str:
@@ -259,13 +275,17 @@ class Values:
         """An array expression of this shape."""
         if depth == 0:
             return self.read(shape)
-        kind = self.pick(("read", "scaled", "binary", "unary", "where", "product", "broadcast", "gather"))
+        kinds = ["read", "scaled", "binary", "unary", "where", "product", "broadcast", "gather"]
+        kind = self.pick(kinds + [k for k in ("guards", "complex") if self.has(k)])
         if kind == "scaled":
             return filled(self.pick(BINARY[:4]), self.array(shape, depth - 1), self.scalar(depth - 1))
         if kind == "binary":
             return filled(self.pick(BINARY), self.array(shape, depth - 1), self.array(shape, depth - 1))
         if kind == "unary":
             return filled(self.pick(UNARY), self.array(shape, depth - 1))
+        if kind in ("guards", "complex"):
+            patterns = GUARDED if kind == "guards" else COMPLEX
+            return filled(self.pick(patterns), self.read(shape), self.array(shape, depth - 1))
         if kind == "where":
             left, then, other = (self.read(shape) for _ in range(3))
             return f"np.where({left} > {self.pick((other, '0.1'))}, {then}, {self.array(shape, depth - 1)})"
