@@ -37,10 +37,6 @@ MODES = {
 }
 
 
-_CALLED = {"fmax": "max", "fmin": "min", "sdgrad_maximum": "max", "sdgrad_minimum": "min"}
-"""Modes of functions that DaCe does not classify."""
-
-
 def mode_of(wcr: str | None) -> str:
     """Return the store mode of a write-conflict resolution; ``custom`` for an unknown function."""
     if wcr is None:
@@ -50,7 +46,7 @@ def mode_of(wcr: str | None) -> str:
 
 
 def _by_its_text(wcr: str) -> str:
-    """Return the mode of ``x - y``, ``x / y`` and of functions of two numbers, which DaCe does not classify."""
+    """Return the mode of ``x - y``, ``x / y``, ``fmax(x, y)`` and ``fmin(x, y)``, which DaCe does not classify."""
     function = ast.parse(wcr.strip(), mode="eval").body
     while isinstance(function, ast.Expression):
         function = function.body
@@ -59,7 +55,7 @@ def _by_its_text(wcr: str) -> str:
         if operands == [a.arg for a in function.args.args]:
             return {ast.Sub: "sub", ast.Div: "div"}.get(type(function.body.op), "custom")
     if isinstance(function, ast.Lambda) and isinstance(function.body, ast.Call):
-        return _CALLED.get(getattr(function.body.func, "id", ""), "custom")
+        return {"fmax": "max", "fmin": "min"}.get(getattr(function.body.func, "id", ""), "custom")
     return "custom"
 
 

@@ -13,10 +13,8 @@ from dace.sdfg.state import SDFGState
 
 from sdgrad.config import config
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
-from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import APART, STREAMED
 from sdgrad.program.prelude import is_vectorized
-from sdgrad.program.reductions import EXTREMES
 from sdgrad.program.tree import Leaf, Let, Load, Store
 from sdgrad.symbolic.expr import free_names, to_ast
 
@@ -124,16 +122,9 @@ class LeafWriter:
             connector += "_"
         return connector
 
-    def resolution(self, instr: Store) -> str | None:
-        """Return how a store is combined with what is there; None if it replaces that."""
-        dtype = self.flow.program.containers[instr.container].dtype
-        if instr.mode in EXTREMES and kind_of(dtype) == "float":
-            return f"lambda x, y: {EXTREMES[instr.mode]}(x, y)"
-        return WCR.get(instr.mode)
-
     def store(self, instr: Store) -> None:
         """Write an element through a memlet of its own, or into the whole container."""
-        wcr = self.resolution(instr)
+        wcr = None if instr.mode == "set" else WCR[instr.mode]
         index = self.index(instr)
         if free_names(*index) & self.local:
             memlet = self.flow.whole(instr.container)

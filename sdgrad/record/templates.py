@@ -113,7 +113,15 @@ REAL_UFUNCS = {
     "remainder": "sdgrad_mod({0}, {1})",
     "mod": "sdgrad_mod({0}, {1})",
 }
-COMPLEX_UFUNCS = {"reciprocal": "{0} ** -1", "rint": None}
+COMPLEX_UFUNCS = {
+    "reciprocal": "{0} ** -1",
+    "logical_not": "{0} == 0",
+    "logical_and": "({0} != 0) and ({1} != 0)",
+    "logical_or": "({0} != 0) or ({1} != 0)",
+    "logical_xor": "({0} != 0) != ({1} != 0)",
+    # C++ has no order of complex numbers, and no parts of them
+    **dict.fromkeys(("rint", "fmax", "fmin", "less", "less_equal", "greater", "greater_equal")),
+}
 INTEGER_UFUNCS = {
     "invert": "~{0}", "rint": "{0}", "floor": "{0}", "ceil": "{0}", "trunc": "{0}",
     "maximum": "max({0}, {1})", "minimum": "min({0}, {1})", "fmax": "max({0}, {1})", "fmin": "min({0}, {1})",

@@ -288,7 +288,7 @@ class Signature:
     def output_value(self, name: str, values: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
         """Return an output in the kind and shape that the user expects."""
         like_what = next((v for v in arguments.values() if is_tensor(v)), None)
-        array = values[name]
+        array = values[name] if name in values else self._empty(name)
         one = is_returned(name) and self.program.containers[name].shape == (1,)
         if name in self.shapes:
             array = array.reshape(self.shapes[name])
@@ -297,6 +297,11 @@ class Signature:
         if is_resident(array):
             return array
         return like(array, like_what) if like_what is not None else array[()] if array.shape == () else array
+
+    def _empty(self, name: str) -> np.ndarray:
+        """Return an output without elements: a half of a program does not take it."""
+        desc = self.program.containers[name].desc
+        return np.zeros([int(n) for n in desc.shape], desc.dtype.type)
 
     def primal(self) -> CompiledProgram:
         """Return the function itself, compiled."""

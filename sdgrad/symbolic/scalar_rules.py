@@ -178,7 +178,7 @@ ROWS = (
     _binary("py_mod", "1", "-floor(a / b)", ANY, AWAY, kind="same", aliases=("PyMod", "Mod", "mod")),
     _binary("sdgrad_mod", "1", "-sdgrad_floor_divide(a, b)", ANY, AWAY, kind="same"),
     _binary("sdgrad_floor_divide", None, None, ANY, AWAY, kind="same"),
-    _binary("c_mod", "1", "-trunc(a / b)", ANY, AWAY, kind="same", aliases=("CMod", "fmod")),
+    _binary("c_mod", "1", "-trunc(a / b)", ANY, AWAY, kind="same", aliases=("CMod", "fmod", "sdgrad_truncated_mod")),
     _binary("py_floor", None, None, ANY, AWAY, kind="same", aliases=("int_floor", "int_ceil", "int_floor_ni")),
     _binary("remainder", "1", "-rint(a / b)", ANY, AWAY),
     _binary("nextafter", "1", None),

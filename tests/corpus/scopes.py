@@ -251,3 +251,8 @@ def twice(p, q):
 @program(lambda rng: (signed(rng, (5, 4)), signed(rng, (5, 4))), "corpus")
 def elements_read_at_two_places_of_a_row(A, B):
     return np.sum(np.tanh(np.where(A[::-1, ::-1] > 0.1, B, B[:, ::-1])) * A)
+
+
+@program(lambda rng: (rng.random((5, 3)), rng.random(3), 0, np.array([2, 1])), "corpus", wrt=("B", "Y"))
+def a_product_with_a_column_that_data_choose(B, Y, mode, idx):
+    return np.sum(Y[mode:] @ B[:3, idx[0]])

@@ -28,6 +28,7 @@ COMPLEX = {"conj", "real", "imag"}  # tested with complex numbers below
 CONSTANT = {"sdgrad_detached"}  # its derivative is not that of its value: test_stop_gradient
 INTEGER = {"ceiling", "int_ceil", "int_floor"}  # of symbols: for floats their C++ values mean nothing
 NOT_IN_HALF = {
+    "sdgrad_truncated_mod",
     "heaviside", "py_mod", "sdgrad_mod", "fmod", "remainder", "iround", "c_mod", "py_floor", "int_floor", "int_ceil",
     "sdgrad_polygamma",
     "lgamma", "tgamma", "nextafter",
@@ -59,7 +60,7 @@ VALUES = {
     "py_mod": lambda a, b: a - b * mp.floor(a / b), "sdgrad_mod": lambda a, b: a - b * mp.floor(a / b),
     "remainder": lambda a, b: a - b * mp.nint(a / b), "c_mod": lambda a, b: a - b * _truncated(a / b),
     "fmod": lambda a, b: a - b * _truncated(a / b), "py_floor": _quotient(mp.floor), "int_floor": _quotient(mp.floor),
-    "sdgrad_floor_divide": _quotient(mp.floor),
+    "sdgrad_floor_divide": _quotient(mp.floor), "sdgrad_truncated_mod": lambda a, b: a - b * _truncated(a / b),
     "int_ceil": _quotient(mp.ceil), "nextafter": lambda a, b: a, "max": max, "fmax": max, "Max": max, "min": min,
     "sdgrad_maximum": max, "sdgrad_minimum": min,
     "fmin": min, "Min": min, "isnan": lambda x: mp.mpf(0), "isinf": lambda x: mp.mpf(0),

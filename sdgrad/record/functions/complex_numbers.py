@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.record.functions.python import number
 from sdgrad.record.functions.table import rule
 
 INVERSE = ("acos", "asin", "atan", "acosh", "asinh", "atanh")
@@ -16,7 +17,7 @@ SAME = ("exp", "sqrt", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh")
 
 def _register(name: str, ufunc: Callable) -> None:
     def function(z: Any, /) -> Any:
-        return ufunc(z + 0j)
+        return ufunc(number(z, complex))
 
     rule(getattr(cmath, name))(function)
 
@@ -29,19 +30,21 @@ for _name in INVERSE:
 
 @rule(cmath.log)
 def log(z: Any, *base: Any) -> Any:
-    return np.log(z + 0j) / np.log(base[0] + 0j) if base else np.log(z + 0j)
+    found = np.log(number(z, complex))
+    return found / np.log(number(base[0], complex)) if base else found
 
 
 @rule(cmath.phase)
 def phase(z: Any, /) -> Any:
-    return np.angle(z + 0j)
+    return np.angle(number(z, complex))
 
 
 @rule(cmath.polar)
 def polar(z: Any, /) -> Any:
-    return abs(z), np.angle(z + 0j)
+    return abs(number(z, complex)), phase(z)
 
 
 @rule(cmath.rect)
 def rect(r: Any, phi: Any, /) -> Any:
-    return r * np.cos(phi) + 1j * (r * np.sin(phi))
+    length, angle = number(r, float), number(phi, float)
+    return length * np.cos(angle) + 1j * (length * np.sin(angle))

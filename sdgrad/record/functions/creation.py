@@ -33,7 +33,7 @@ def astype(a: Any, dtype: Any, *, casting: str = "unsafe", copy: bool = True) ->
     if own.kind == "c" and wanted.kind not in "bc":
         x, own = compute("real({0})", [x], [own], np.empty(0, own).real.dtype), np.empty(0, own).real.dtype
     if own.kind == "f" and wanted.kind in "iu":
-        return compute("int64({0})" if wanted == np.int64 else f"{wanted.name}({{0}})", [x], [own], wanted)
+        return compute(f"dace.{wanted.name}({{0}})", [x], [own], wanted)
     return compute("{0}", [x], [wanted], wanted)
 
 
@@ -275,7 +275,7 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
     low, ratio = operand(start), operand(stop) / operand(start)
     found = low * ratio ** _steps(num, endpoint, np.ndim(ratio), low, operand(stop))
     found = np.moveaxis(found, 0, axis) if axis else found
-    return found if dtype is None else astype(found, dtype)
+    return astype(found, np.result_type(found.dtype, np.float64) if dtype is None else dtype, copy=False)
 
 
 @rule(np.vander)

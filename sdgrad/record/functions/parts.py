@@ -16,7 +16,7 @@ from sdgrad.record.functions.table import array, content, fixed, known, operand,
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import store
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Array
+from sdgrad.record.values import Array, Number
 
 ONLY_A_RUN = "how many elements are true is known only when the program runs: use np.where(condition, x, y)"
 
@@ -78,9 +78,15 @@ def extract(condition: Any, arr: Any) -> Any:
     return compress(ravel(condition), arr)
 
 
-@rule(np.nonzero, np.flatnonzero, np.argwhere, method="nonzero")
+@rule(np.nonzero, np.flatnonzero, np.argwhere)
 def nonzero(a: Any) -> Any:
     raise ParseError(f"numpy.nonzero: {ONLY_A_RUN}")
+
+
+@rule(method="nonzero")
+def places_of(a: Any) -> Any:
+    found = content(a)
+    return nonzero(a) if found is None else tuple(map(known, np.nonzero(found)))
 
 
 @rule(np.diag)
@@ -111,7 +117,16 @@ def item_of(a: Any, *index: Any) -> Any:
     if not isinstance(a, Array):
         return a
     place = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
-    return a[place if len(place) == a.ndim else np.unravel_index(place[0] if place else 0, a.shape)]
+    return _of_python(a[place if len(place) == a.ndim else np.unravel_index(place[0] if place else 0, a.shape)])
+
+
+def _of_python(value: Any) -> Any:
+    """Return an element as the number of Python's that it becomes."""
+    wide = {"f": np.float64, "c": np.complex128, "i": np.int64, "u": np.int64}
+    if not isinstance(value, Number) or value.expr is not None or value.dtype.kind not in wide:
+        return value
+    dtype = np.dtype(wide[value.dtype.kind])
+    return compute("{0}", [value], [dtype], dtype, True)
 
 
 @rule(method="tolist")

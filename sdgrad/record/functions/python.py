@@ -320,7 +320,7 @@ def prod(iterable: Any, /, *, start: Any = 1) -> Any:
 
 @rule(math.fsum)
 def fsum(seq: Any, /) -> Any:
-    return total(seq, 0.0)
+    return number(total(seq, 0.0), float)
 
 
 @rule(math.sumprod) if hasattr(math, "sumprod") else (lambda f: f)

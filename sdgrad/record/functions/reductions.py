@@ -276,6 +276,8 @@ def _place(function: Any, method: str, better: Callable[[Element, Element], Elem
         recorder, n = x.recorder, flat.tensor.shape[d]
         if n == 0:
             raise ValueError(f"attempt to get {method} of an empty sequence")
+        if x.dtype.kind == "c":
+            raise ParseError(f"numpy.{method} of complex numbers is not recorded: take it of their real parts")
         best = recorder.array(recorder.copy(tensor_of(along(flat, d, 0))))
         found = recorder.array(recorder.full(best.tensor.shape, 0, np.int64))
         with recorder.loop(n - 1) as k:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special as special
 
 from sdgrad.errors import ParseError
-from sdgrad.record.elementwise import apply, common, compute, is_weak, kind
+from sdgrad.record.elementwise import apply, common, compute, is_weak, kind, loop_types
 from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.detached import detached
@@ -62,7 +62,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     if dtype.kind == "c":
         raise ParseError("numpy.nan_to_num of complex numbers is not recorded: use their real and imaginary parts")
     if dtype.kind != "f":
-        return apply(np.positive, [value])
+        return apply(np.positive, [value]) if dtype.kind != "b" else value
     high, low = (n if n is not None else v for n, v in ((posinf, np.finfo(dtype).max), (neginf, np.finfo(dtype).min)))
     text = "{1} if isnan({0}) else (({2} if {0} > 0 else {3}) if isinf({0}) else {0})"
     found = compute(text, [value, *map(operand, (nan, high, low))], [dtype] * 4, dtype)
@@ -91,7 +91,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     x = operand(z)
     dtype = inexact(x)
     own = np.empty(0, dtype).real.dtype
-    text = "atan2(imag({0}), real({0}))" if dtype.kind == "c" else "3.141592653589793 if {0} < 0 else 0"
+    text = "3.141592653589793 if copysign(1.0, {0}) < 0 else 0"
+    text = "atan2(imag({0}), real({0}))" if dtype.kind == "c" else f"{{0}} if isnan({{0}}) else ({text})"
     found = compute(text, [x], [dtype], own)
     return apply(np.degrees, [found]) if deg else found
 
@@ -169,17 +170,32 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     return all_(apply(np.equal, [x, y]))
 
 
+def _sinc_series() -> str:
+    """Return the terms of the cardinal sine below 1e-16 times the first one, for arguments to 0.15."""
+    text = ""
+    for k in reversed(range(9)):
+        term = repr((-(math.pi**2)) ** k / math.factorial(2 * k + 1))
+        text = f"({term} + {{0}} * {{0}} * {text})" if text else term
+    return text
+
+
+SINC = f"{_sinc_series()} if abs({{0}}) < 0.15 else sin({math.pi!r} * {{0}}) / ({math.pi!r} * {{0}})"
+"""The quotient has no derivatives at 0, and inexact ones near it."""
+
+
 @rule(np.sinc)
 def sinc(x: Any) -> Any:
-    pi = repr(math.pi)
-    text = f"1 if {{0}} == 0 else sin({pi} * {{0}}) / ({pi} * {{0}})"
-    return compute(text, [operand(x)], [inexact(operand(x))], inexact(operand(x)))
+    return compute(SINC, [operand(x)], [inexact(operand(x))], inexact(operand(x)))
 
 
 # -- sums of exponentials: nothing is exponentiated that could overflow, in what is not chosen either
 def _log_sum(function: np.ufunc, exponential: str, scale: float) -> None:
-    text = f"max({{0}}, {{1}}) + log1p({exponential}(-abs({{0}} - {{1}}))) * {scale!r}"
-    text = f"0.5 * {{0}} + 0.5 * {{1}} + {math.log(2) * scale!r} if {{0}} == {{1}} else {text}"
+    apart = f"max({{0}}, {{1}}) + log1p({exponential}(-abs({{0}} - {{1}}))) * {scale!r}"
+    # at a tie: the terms of log(2 cosh(d / 2)), which have its derivatives up to the seventh
+    d = f"(({{0}} - {{1}}) * {1 / scale!r})"
+    tie = f"{math.log(2)!r} + {d} ** 2 / 8 - {d} ** 4 / 192 + {d} ** 6 / 2880"
+    middle = "0.5 * {0} + 0.5 * {1}"
+    text = f"({middle} + ({tie}) * {scale!r} if isfinite({{0}}) else {middle}) if {{0}} == {{1}} else {apart}"
 
     def log_sum(x1: Any, x2: Any, /, *, dtype: Any = None) -> Any:
         given = [operand(x1), operand(x2)]
@@ -199,34 +215,47 @@ TEMPLATES = {
     "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
     "psi": "sdgrad_polygamma(0, {0})",
     "expit": "sdgrad_sigmoid({0})",
-    "log_expit": "0.5 * ({0} - abs({0})) - log1p(exp(-abs({0})))",
-    "entr": "-{0} * log({0}) if {0} > 0 else (0 if {0} == 0 else -1.0 / 0.0)",
+    # near 1/2 the difference of logarithms is none of the last digits
+    "logit": "2 * atanh(2 * {0} - 1) if {0} > 0.3 and {0} < 0.65 else log({0}) - log1p(-{0})",
+    "log_expit": "-log1p(exp(-{0})) if {0} >= 0 else {0} - log1p(exp({0}))",
+    # linear in the first operand, at 0 as well
+    "xlogy": "0 if {0} == 0 and ({1} <= 0 or isinf({1})) else {0} * log({1})",
+    "xlog1py": "0 if {0} == 0 and ({1} <= -1 or isinf({1})) else {0} * log1p({1})",
+    "entr": "-{0} * log({0}) if {0} > 0 else (0 if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
     "rel_entr": "{0} * log({0} / {1}) if {0} > 0 and {1} > 0 else (0 if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
     "kl_div": "{0} * log({0} / {1}) - {0} + {1} if {0} > 0 and {1} > 0"
     " else ({1} if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
-    "huber": "0.5 * {1} * {1} if abs({1}) <= {0} else {0} * (abs({1}) - 0.5 * {0})",
+    "huber": "1.0 / 0.0 if {0} < 0 else (0.5 * {1} * {1} if abs({1}) <= {0} else {0} * (abs({1}) - 0.5 * {0}))",
     "betaln": "lgamma({0}) + lgamma({1}) - lgamma({0} + {1})",
+    "beta": "tgamma({0}) * tgamma({1}) / tgamma({0} + {1}) if abs({0}) < 16 and abs({1}) < 16"
+    " else exp(lgamma({0}) + lgamma({1}) - lgamma({0} + {1}))",
     "exp10": "10.0 ** {0}",
 }
 
-
-OF_COMPLEX = {"expm1", "log1p", "xlogy", "xlog1py"}
-"""Functions whose expression holds for complex numbers."""
+OF_COMPLEX = {
+    "expm1": TEMPLATES["expm1"],
+    "log1p": TEMPLATES["log1p"],
+    "xlogy": "0 if {0} == 0 and {1} == 0 else {0} * log({1})",
+    "xlog1py": "0 if {0} == 0 and {1} == -1 else {0} * log1p({1})",
+}
+"""Expressions that hold for complex numbers."""
 
 
 def _special(name: str, text: str) -> None:
     arity = 1 + max(k for k in range(3) if f"{{{k}}}" in text)
+    ufunc = getattr(special, name)
 
     def function(*values: Any) -> Any:
         if len(values) != arity:
             raise TypeError(f"{name}() takes {arity} positional arguments but {len(values)} were given")
         given = [operand(v) for v in values]
-        dtype = inexact(*given)
+        dtype = loop_types(ufunc, list(map(kind, given)))[arity]
         if dtype.kind == "c" and name not in OF_COMPLEX:
             raise ParseError(f"scipy.special.{name} of complex numbers is not recorded")
-        return compute(text, given, [dtype] * len(given), dtype, is_weak(*given))
+        own = OF_COMPLEX[name] if dtype.kind == "c" else text
+        return compute(own, given, [dtype] * len(given), dtype, is_weak(*given))
 
-    rule(getattr(special, name))(function)
+    rule(ufunc)(function)
 
 
 for _name, _text in TEMPLATES.items():
@@ -236,11 +265,6 @@ for _name, _text in TEMPLATES.items():
 @rule(special.polygamma)
 def polygamma(n: Any, x: Any) -> Any:
     return compute("sdgrad_polygamma({0}, {1})", [operand(n), operand(x)], [WHOLE, REAL], REAL)
-
-
-@rule(special.beta)
-def beta(a: Any, b: Any) -> Any:
-    return special.gamma(a) * special.gamma(b) / special.gamma(operand(a) + operand(b))
 
 
 @rule(special.logsumexp)

@@ -14,7 +14,7 @@ from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate, matmul
 from sdgrad.record.functions.reductions import mean, result
 from sdgrad.record.functions.shapes import atleast_2d, flip
-from sdgrad.record.functions.table import array, known, operand, rule
+from sdgrad.record.functions.table import array, fixed, known, operand, rule
 from sdgrad.record.values import Array
 
 
@@ -73,7 +73,8 @@ def polyval(p: Any, x: Any) -> Any:
 def ascending_polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     if np.ndim(c) != 1:
         raise ParseError("numpy.polynomial.polynomial.polyval: coefficients of several axes are not recorded")
-    return polyval(flip(c), x)
+    factors = array(c)
+    return polyval(flip(factors if factors.dtype.kind in "fc" else astype(factors, float)), x)
 
 
 @rule(np.polyder)
@@ -152,17 +153,33 @@ def _windowed(a: Array, v: Array, mode: str, centred_left: bool) -> Array:
 
 
 # -- interpolation
+def _wide(value: Any) -> Array:
+    """Return an array in double precision: differences of unsigned integers are none."""
+    a = array(value)
+    return array(astype(a, np.result_type(a.dtype, np.float64), copy=False))
+
+
+def _ramps(at: Array, places: Array) -> Any:
+    """Return how far each of some points is from a place to the next, from 0 to 1: a step where they are equal."""
+    width, first = np.diff(places), places[:-1]
+    content = fixed(width)
+    if content is not None and np.all(content > 0):
+        return np.clip((at - first) / width, 0.0, 1.0)
+    inside = np.clip((at - first) / choose_where(width > 0, width, 1.0), 0.0, 1.0)
+    return choose_where(width > 0, inside, choose_where(at >= first, 1.0, 0.0))
+
+
 @rule(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Add up ramps between 0 and 1, one for each interval."""
     if period is not None:
         raise ParseError("numpy.interp: period= is not recorded; pass x modulo the period, and one period more of xp")
-    at, places, values = array(x), array(xp), array(fp)
+    at, places, values = (_wide(v) for v in (x, xp, fp))
     if places.ndim != 1 or values.ndim != 1 or places.shape != values.shape:
         raise ValueError("fp and xp are not of the same length.")
     found = values[0] + known(np.zeros(at.shape))
     if places.shape[0] > 1:
-        ramps = np.clip((at[..., None] - places[:-1]) / np.diff(places), 0.0, 1.0)
+        ramps = _ramps(at[..., None], places)
         found = values[0] + matmul(ramps, np.diff(values))
     found = found if left is None else choose_where(at < places[0], left, found)
     return found if right is None else choose_where(at > places[-1], right, found)

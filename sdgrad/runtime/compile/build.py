@@ -27,7 +27,7 @@ from sdgrad.runtime.compile.fast_linker import fast_linker
 from sdgrad.runtime.compile.nontemporal_stores import around_caches
 from sdgrad.runtime.compile.precompiled_header import Header, without_parts
 from sdgrad.runtime.compile.restrict_pointers import local_pointers
-from sdgrad.runtime.compile.simd import in_lanes
+from sdgrad.runtime.compile.simd import in_lanes, keeping_nan
 
 NEEDS = "needs.json"
 """The file that lists a program's own compiler and linker flags."""
@@ -102,6 +102,8 @@ def generate(job: Job) -> Needs:
             nvcc.configure()
         with answers_once():
             objects = codegen.generate_code(job.sdfg, validate=config.debug)
+        for made in objects if not is_device(job.sdfg) else ():
+            made.code = keeping_nan(made.clean_code)
         for made in objects if "simd-reductions" not in config.without and not is_device(job.sdfg) else ():
             made.code = in_lanes(around_caches(local_pointers(made.clean_code)))
         for made in objects if is_device(job.sdfg) else ():

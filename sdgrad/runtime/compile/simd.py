@@ -21,11 +21,7 @@ from collections.abc import Sequence
 from sdgrad.config import config
 from sdgrad.program.naming import APART
 
-EXTREME = re.compile(
-    r"const auto __dace__reduction_lambda = .* return (sdgrad_(?:max|min)imum)\(x, y\); \};\n\s*"
-    r"dace::wcr_custom<(float|double)>::reduce<decltype\(__dace__reduction_lambda\)>\(__dace__reduction_lambda, "
-)
-"""The two lines in which DaCe writes a reduction by a function that it does not know, up to its operands."""
+EXTREME = re.compile(r"dace::wcr_fixed<dace::ReductionType::(Max|Min), (float|double|dace::float16)>::reduce\(")
 REDUCE = re.compile(
     r"^(\s*)(?:dace::wcr_fixed<dace::ReductionType::(?P<kind>Sum|Product|Max|Min), (?:float|double|int32_t|int64_t)>"
     r"::reduce|(?P<own>\w+)_into<(?:float|double)>)\(&(?P<into>\w+), (?P<value>\w+)\);$"
@@ -52,9 +48,13 @@ UPDATES = {
 }
 
 
+def keeping_nan(code: str) -> str:
+    """Replace DaCe's reductions to extremes, which lose what is not a number."""
+    return EXTREME.sub(lambda m: f"sdgrad_{m[1].lower()}imum_into<{m[2]}>(", code)
+
+
 def in_lanes(code: str) -> str:
     """Mark the parallel loops of generated C++, and the reductions whose loops allow another order."""
-    code = EXTREME.sub(r"\1_into<\2>(", code)
     lines = code.split("\n")
     for k in [k for k, line in enumerate(lines) if TASKLET.match(line)]:
         start = _loop_around(lines, k)

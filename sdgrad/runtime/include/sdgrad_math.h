@@ -136,6 +136,7 @@ template <typename T> SDGRAD_FUNCTION T sdgrad_shift_right(T a, T n) {
 // The remainder with the sign of the divisor, as Python's and NumPy's %, infinite divisors included.
 template <typename T> SDGRAD_FUNCTION T sdgrad_mod(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
+        if (b == T(0)) return T(0);  // NumPy's, with a warning
         T r = b == T(-1) ? T(0) : T(a % b);
         return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
     } else {
@@ -150,7 +151,11 @@ template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_mod(A a, B b) {
 
 // The quotient rounded down, as Python's and NumPy's //: of the exact quotient, which a / b may exceed (1.0 // 0.1 is 9).
 template <typename T> SDGRAD_FUNCTION T sdgrad_floor_divide(T a, T b) {
-    if constexpr (!std::is_floating_point_v<T>) return T(sdgrad_floor_divide(float(a), float(b)));  // half precision
+    if constexpr (std::is_integral_v<T>) {
+        if (b == T(0)) return T(0);  // NumPy's, with a warning
+        if (b == T(-1)) return T(T(0) - a);
+        return T(T(a / b) - (a % b != T(0) && (a < T(0)) != (b < T(0))));
+    } else if constexpr (!std::is_floating_point_v<T>) return T(sdgrad_floor_divide(float(a), float(b)));  // half precision
     else {
         if (b == T(0)) return a / b;
         T rest = std::fmod(a, b);
@@ -193,6 +198,16 @@ template <typename T> SDGRAD_FUNCTION void sdgrad_minimum_into(T *into, T x) { *
 #endif
 template <typename T> SDGRAD_FUNCTION T sdgrad_sign(T x) {
     return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == x ? T(0) : x;
+}
+
+// The remainder with the sign of the dividend.
+template <typename T> SDGRAD_FUNCTION T sdgrad_truncated_mod(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return b == T(0) || b == T(-1) ? T(0) : T(a % b);
+    else return std::fmod(a, b);
+}
+template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_truncated_mod(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return sdgrad_truncated_mod(T(a), T(b));
 }
 
 // The modulus of a complex number without overflow, as hypot has it, in a form that is computed for several numbers at

@@ -1,0 +1,52 @@
+"""Products, linear algebra, Fourier transforms, and functions of complex numbers."""
+
+from __future__ import annotations
+
+from .lines import Line
+
+PRODUCTS = (
+    "np.matmul(A, P)", "np.linalg.matmul(T, P)", "A @ v", "w @ A", "np.dot(A, P)", "np.dot(v, v)", "np.dot(T, v)",
+    "A.dot(P)", "np.inner(A, B)", "np.vdot(A, B)", "np.vecdot(A, v)", "np.linalg.vecdot(A, B)", "np.matvec(A, v)",
+    "np.vecmat(w, A)", "np.outer(v, w)", "np.linalg.outer(v, w)", "np.tensordot(A, P, 1)",
+    "np.linalg.tensordot(A, B, axes=2)", "np.trace(A)", "np.trace(S, offset=1)", "np.linalg.trace(D)", "A.trace()",
+    "np.kron(A, P)", "np.kron(v, w)", "np.cross(u, x)", "np.linalg.cross(u, x)", "np.linalg.multi_dot([A, P, P.T])",
+    "np.einsum('ij,jk->ik', A, P)", "np.einsum('ij->ji', A)", "np.einsum('ii', S)", "np.einsum('ij,ij,j->', A, B, v)",
+)  # fmt: skip
+
+LINEAR = (
+    "np.linalg.solve(M, w)", "np.linalg.solve(M, A)", "np.linalg.solve(D, D)", "np.linalg.inv(M)", "np.linalg.inv(D)",
+    "np.linalg.cholesky(S @ np.conj(S.T))", "np.linalg.cholesky(S @ np.conj(S.T), upper=True)",
+    "np.linalg.tensorinv(Q.reshape(2, 3, 6), 2)",
+    "np.linalg.tensorsolve(Q.reshape(2, 3, 6), Y.reshape(2, 3))", "linalg.inv(M)",
+    "linalg.cholesky(S @ np.conj(S.T), lower=True)",
+    "linalg.solve_triangular(M, w)", "linalg.solve_triangular(M, A, lower=True)",
+    "linalg.solve_triangular(M, w, trans=1)", "linalg.cho_solve(linalg.cho_factor(S @ np.conj(S.T)), w)",
+    "np.linalg.norm(v)", "np.linalg.norm(v, 1)", "np.linalg.norm(v, np.inf)", "np.linalg.norm(v, 3)",
+    "np.linalg.norm(A)", "np.linalg.norm(A, axis=1)", "np.linalg.norm(A, 1)", "np.linalg.vector_norm(T)",
+    "np.linalg.vector_norm(T, axis=1, ord=1)", "np.linalg.matrix_norm(T)", "np.linalg.matrix_norm(D, ord=1)",
+    "linalg.norm(v)", "np.linalg.matrix_power(M, 3)", "np.linalg.matrix_power(M, -1)", "np.linalg.det(M)",
+    "np.linalg.det(D)", "linalg.det(M)", "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
+)  # fmt: skip
+
+
+def _fourier() -> tuple[str, ...]:
+    found = []
+    for module in ("np.fft", "fft"):
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+            found += [f"{module}.{name}(v)", f"{module}.{name}(A, axis=0)", f"{module}.{name}(Y, 5, norm='ortho')"]
+        for name in ("fftn", "ifftn", "rfftn", "irfftn"):
+            found += [f"{module}.{name}(T)", f"{module}.{name}(A)"]
+        for name in ("fft2", "ifft2", "rfft2", "irfft2"):
+            found.append(f"{module}.{name}(A)")
+        found += [f"{module}.fftshift(A)", f"{module}.ifftshift(v)"]
+    return tuple(found)
+
+
+COMPLEX = (
+    *(f"cmath.{name}(s)" for name in ("exp", "sqrt", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "acos",
+                                      "asin", "atan", "acosh", "asinh", "atanh", "log", "phase")),
+    "cmath.polar(s)[0]", "cmath.polar(s)[1]", "cmath.rect(s, t)", "np.real(A)", "np.imag(A)", "np.conj(A)",
+    "np.angle(B)", "np.angle(B, deg=True)", "np.abs(A)", "A * np.conj(A)",
+)  # fmt: skip
+
+LINES = tuple(map(Line, (*PRODUCTS, *LINEAR, *_fourier(), *COMPLEX)))

@@ -1,0 +1,55 @@
+"""The names of all functions that have a rule, and which of them no line of a table calls."""
+
+from __future__ import annotations
+
+import cmath
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.fft
+import scipy.linalg
+import scipy.special
+
+import sdgrad
+from sdgrad.record.functions.table import FUNCTIONS, METHODS, full_name
+from sdgrad.record.templates import PAIR_UFUNCS, UFUNCS
+
+PLACES: dict[str, Any] = {
+    "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.polynomial.polynomial": np.polynomial.polynomial,
+    "special": scipy.special, "linalg": scipy.linalg, "fft": scipy.fft, "math": math, "cmath": cmath, "sdgrad": sdgrad,
+}  # fmt: skip
+"""Modules, by the names that lines call them."""
+
+ELSEWHERE = {
+    "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
+    "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
+}  # fmt: skip
+"""Registered functions that are no functions of arrays, and where they are tested."""
+
+
+def names_of(function: Any) -> list[str]:
+    """The names by which lines can call a function."""
+    found = [
+        f"{place}.{name}"
+        for place, module in PLACES.items()
+        for name in (*dir(module), "row_stack")
+        if getattr(module, name, None) is function
+    ]
+    return found or [full_name(function)]
+
+
+def registered() -> dict[str, list[str]]:
+    """All registered functions and methods, by their first name: the ways to call them."""
+    ufuncs = {getattr(np, n) for n in (*UFUNCS, *PAIR_UFUNCS, "divmod", "invert")}
+    found = {names[0]: names for names in map(names_of, {*FUNCTIONS, *ufuncs})}
+    return found | {f".{name}": [f".{name}"] for name in METHODS}
+
+
+def missing(texts: Iterable[str]) -> list[str]:
+    """What no text calls."""
+    joined = "\n".join(texts)
+    used = set(re.findall(r"[\w.]+", joined)) | {f".{m}" for m in re.findall(r"\.(\w+)\(", joined)}
+    return sorted(n for n, ways in registered().items() if not used & set(ways) and n not in ELSEWHERE)
