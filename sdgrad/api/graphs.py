@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import dace
 from dace import nodes as nd
 
+from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
+from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.errors import ArgumentError
 from sdgrad.pipeline import differentiate, pushed, to_graph
 
@@ -47,13 +50,21 @@ def add_backward_pass(
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     """
-    result = differentiate(sdfg, Request(_names(inputs), _names(outputs), True, strong_zero, unused), _names(stop))
+    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused)
+    result = differentiate(sdfg, request, _names(stop))
     if separate_sdfgs:
-        forward, backward = result.halves()
-        take_over(sdfg, to_graph(forward))
-        return to_graph(backward)
+        return _two_graphs(sdfg, result, request)
     take_over(sdfg, to_graph(result.program))
     return sdfg
+
+
+def _two_graphs(sdfg: dace.SDFG, result: Differentiated, request: Request) -> dace.SDFG:
+    """Make a graph the forward pass, and return the backward pass, which takes the gradients that it leaves, too."""
+    forward, backward = result.halves()
+    asked = [gradient_name(n, result.normalized) for n in (*request.inputs, *request.outputs)]
+    idle = [n for n in dict.fromkeys(asked) if n in backward.containers and n not in backward.arguments]
+    take_over(sdfg, to_graph(forward))
+    return to_graph(replace(backward, arguments=(*backward.arguments, *idle)))
 
 
 def add_forward_tangent(
@@ -92,11 +103,14 @@ def _names(given: Names) -> tuple[str, ...]:
 
 
 def take_over(sdfg: dace.SDFG, new: dace.SDFG) -> None:
-    """Give ``sdfg`` the content of ``new``; its identity and name stay."""
+    """Give ``sdfg`` the content of ``new``; its identity and name stay, and the symbols that its callers give."""
+    given = sdfg.free_symbols
     for block in list(sdfg.nodes()):
         sdfg.remove_node(block)
     for name in list(sdfg.arrays):
         del sdfg._arrays[name]
+    for name in sdfg.symbols.keys() - new.symbols.keys() - given:
+        sdfg.remove_symbol(name)
     for name, desc in new.arrays.items():
         sdfg.add_datadesc(name, desc)
     for name, dtype in new.symbols.items():

@@ -31,6 +31,7 @@ from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
 from sdgrad.lift.data_access import source_of
 from sdgrad.lift.interstate import carry, joins, lift_assignment, lift_value, reload, resize
 from sdgrad.lift.jumps import Jump, set_flag, without_jumps
+from sdgrad.lift.loop_directions import constant, direction_of_condition, trips
 from sdgrad.lift.states import StateLifting
 from sdgrad.lift.symbol_liveness import live_symbols
 from sdgrad.lift.views import Env
@@ -49,7 +50,7 @@ from sdgrad.program.tree import (
     walk,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import Expr, sym
+from sdgrad.symbolic.expr import Expr, free_names, sym
 
 CPP_KEYWORDS = {
     "alignas", "alignof", "and_eq", "asm", "atomic_cancel", "auto", "bitand", "bitor", "catch", "char", "class",
@@ -157,7 +158,9 @@ def lift_branch(block: ConditionalBlock, sdfg: dace.SDFG, env: Env) -> list[Node
     joined = {s: env.names.fresh(s) for s in changed}
     full = tuple((c, body + joins(joined, end, env)) for (c, body), end in zip(arms, ends, strict=True))
     env.values = {**before, **{s: sym(name) for s, name in joined.items()}}
-    return [Branch(full, source_of(block))]
+    leaves = any(isinstance(n, Jump) for _, body in arms for n in walk(body))  # nothing reads the name then, but it is
+    defined = joins(joined, {s: sympy.Integer(0) for s in joined}, env) if leaves else ()
+    return [*defined, Branch(full, source_of(block))]
 
 
 def source_inside(region: ControlFlowRegion) -> Source:
@@ -178,6 +181,8 @@ def lift_loop(loop: LoopRegion, sdfg: dace.SDFG, env: Env) -> list[Node]:
     own_variable = {variable} if variable else set()
     assigned = assigned_in(loop) | own_variable
     handed_on = env.live.handed_on(loop) | own_variable
+    if counted is None:  # whether an iteration runs may depend on a symbol that the one before assigned
+        handed_on |= frozenset(loop.loop_condition.get_free_symbols())
     own = (assigned & handed_on) - env.float_symbols.keys() - env.carried.keys()
     before += [x for s in sorted(own) for x in carry(s, env)]
     carried = assigned & env.carried.keys()  # by this loop, or by one around it
@@ -198,29 +203,18 @@ def _counted_bounds(loop: LoopRegion, env: Env) -> tuple | None:
 
     None for one that has to run as ``while``.
 
-    Such a loop changes its own bounds, or a break or an assignment determines the variable that is read after it, or it
-    is the caller who decides whether it counts up or down.
+    Such a loop changes its own bounds or steps away from them, or a break or an assignment determines the variable that
+    is read after it.
     """
     counted = _bounds(loop)
     if counted is None or not env.read_once and _moves_its_bounds(loop, counted):
         return None
-    if _has_open_direction(counted[2], loop, env):
+    way, step = direction_of_condition(loop), constant(counted[2], loop.parent_graph)
+    if not way or step is not None and way * step <= 0:
         return None
     if _outlives(loop, env) and (loop.has_break or loop.loop_variable in assigned_in(loop)):
         return None
     return counted
-
-
-def _has_open_direction(step: Expr, loop: LoopRegion, env: Env) -> bool:
-    """True if the sign of a loop's step depends on symbols that the caller of the graph chooses."""
-    known = sympy.sympify(step)
-    if known.is_positive or known.is_negative:
-        return False
-    value, root = lift_value(symbolic.symstr(step), env), loop.sdfg
-    while root.parent_sdfg is not None:
-        root = root.parent_sdfg
-    names = code.names_in(value.expr)
-    return not value.loads and bool(names) and names <= set(map(str, root.free_symbols))
 
 
 def _outlives(loop: LoopRegion, env: Env) -> bool:
@@ -232,15 +226,12 @@ def lift_counted(
     loop: LoopRegion, counted: tuple, carried: set[str], sdfg: dace.SDFG, env: Env
 ) -> tuple[Loop, list[Node]]:
     """Read a counted loop; with it, the assignment of its final variable if the program reads that later."""
+    if constant(counted[2], loop.parent_graph) is None:
+        return lift_either_way(loop, counted, carried, sdfg, env)
     bounds = [lift_value(symbolic.symstr(x), env) for x in counted]
-    saved = env.values.get(loop.loop_variable)
     fresh = env.names.fresh(loop.loop_variable.strip("_") or "trip")
-    env.values[loop.loop_variable], env.symbols[fresh] = sym(fresh), dace.int64
-    used = {n.data for state in _states(loop) for n in state.data_nodes()}
-    resize([n for n in used if loop.loop_variable in map(str, sdfg.arrays[n].free_symbols)], sdfg, env)
-    body = (*reload(carried, env), *lift_region(loop, sdfg, env))
-    if saved is not None:
-        env.values[loop.loop_variable] = saved
+    env.symbols[fresh] = dace.int64
+    body = _iteration(loop, sym(fresh), carried, sdfg, env)
     first: list[Node] = []
     if _outlives(loop, env):
         first_beyond = env.names.fresh(fresh)
@@ -248,6 +239,42 @@ def lift_counted(
         first.append(SymbolAssign(first_beyond, beyond(*bounds), dace.int64))
     start, stop, step = bounds
     return Loop(fresh, start, stop, step, body, source_inside(loop)), first
+
+
+def lift_either_way(
+    loop: LoopRegion, counted: tuple, carried: set[str], sdfg: dace.SDFG, env: Env
+) -> tuple[Loop, list[Node]]:
+    """Read a counted loop whose step has a sign that only a run knows: it counts its iterations.
+
+    In a graph, one whose step leads away from its bound has none; as in Python, ``range`` then counts the other way.
+    """
+    parts = ("start", "last", "step", "trips")
+    names = [env.names.fresh(f"{loop.loop_variable.strip('_')}_{part}") for part in parts]
+    env.symbols |= dict.fromkeys(names, dace.int64)
+    start, last, step, count = names
+    text = trips(direction_of_condition(loop), start, last, step, env.read_once)
+    found = [lift_value(symbolic.symstr(x), env) for x in counted]
+    first: list[Node] = [SymbolAssign(n, v, dace.int64) for n, v in zip(names, found, strict=False)]
+    first.append(SymbolAssign(count, Value((), code.parse(text)), dace.int64))
+    trip = env.names.fresh("trip")
+    env.symbols[trip] = dace.int64
+    body = _iteration(loop, sym(start) + sym(trip) * sym(step), carried, sdfg, env)
+    if _outlives(loop, env):
+        env.values[loop.loop_variable] = sym(start) + sym(count) * sym(step)
+    zero, one, stop = (Value((), code.parse(x)) for x in ("0", "1", f"{count} - 1"))
+    return Loop(trip, zero, stop, one, body, source_inside(loop)), first
+
+
+def _iteration(loop: LoopRegion, variable: Expr, carried: set[str], sdfg: dace.SDFG, env: Env) -> Block:
+    """Read the body of a counted loop, in which its variable has a value."""
+    saved = env.values.get(loop.loop_variable)
+    env.values[loop.loop_variable] = variable
+    used = {n.data for state in _states(loop) for n in state.data_nodes()}
+    resize([n for n in used if loop.loop_variable in map(str, sdfg.arrays[n].free_symbols)], sdfg, env)
+    body = (*reload(carried, env), *lift_region(loop, sdfg, env))
+    if saved is not None:
+        env.values[loop.loop_variable] = saved
+    return body
 
 
 def _states(region: ControlFlowRegion) -> list[SDFGState]:
@@ -309,9 +336,10 @@ def _update(loop: LoopRegion, variable: str, body: list[Node], sdfg: dace.SDFG, 
 
 
 def _moves_its_bounds(loop: LoopRegion, bounds: tuple) -> bool:
-    """True if a loop writes a container that its stop or step is read from."""
+    """True if a loop writes a container or assigns a symbol that its stop or step is read from."""
     read = set().union(*(code.names_in(code.parse(symbolic.symstr(x))) for x in bounds[1:]))
-    return any(n.data in read and state.in_degree(n) > 0 for state in _states(loop) for n in state.data_nodes())
+    written = {n.data for state in _states(loop) for n in state.data_nodes() if state.in_degree(n) > 0}
+    return bool(read & (written | assigned_in(loop)))
 
 
 def _bounds(loop: LoopRegion) -> tuple | None:
@@ -323,7 +351,9 @@ def _bounds(loop: LoopRegion) -> tuple | None:
         loop_analysis.get_loop_end(loop),
         loop_analysis.get_loop_stride(loop),
     )
-    return None if any(x is None for x in found) else found
+    if any(x is None or loop.loop_variable in free_names(x) for x in found):
+        return None
+    return found
 
 
 def assigned_in(region: ControlFlowRegion) -> set[str]:

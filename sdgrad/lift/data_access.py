@@ -20,6 +20,7 @@ from sdgrad.program.tree import (
     Source,
 )
 from sdgrad.program.window import Window
+from sdgrad.symbolic.expr import sym
 
 
 def source_of(element: object, label: str = "") -> Source:
@@ -100,7 +101,14 @@ class DataAccess:
         return Program(self.sdfg.name, self.env.containers, self.env.symbols, {}, (), ())
 
     def call(self, node: nd.CodeNode, reason: str) -> NodeCall:
-        """Keep a node as an opaque call, with the regions it reads and writes."""
+        """Keep a node as an opaque call, with the regions it reads and writes.
+
+        :raises UnsupportedNode: its code mentions a symbol that has another name, or a value, in the program.
+        """
+        mentioned = sorted(map(str, node.free_symbols)) if isinstance(node, nd.Tasklet) else []
+        other = [s for s in mentioned if self.env.values.get(s, sym(s)) != sym(s)]
+        if other:
+            raise UnsupportedNode(f"{reason}, and its code uses '{other[0]}', at {source_of(node)}")
         inputs, outputs = {}, {}
         for edge in self.state.in_edges(node):
             if not edge.data.is_empty():

@@ -36,17 +36,20 @@ def lift_assignment(symbol: str, text: str, sdfg: dace.SDFG, env: Env) -> list[N
     """Read ``symbol := text``: an integer stays a symbol, a real number becomes a scalar container."""
     dtype = env.symbols.get(symbol) or sdfg.symbols.get(symbol) or dace.int64
     value = lift_value(text, env)
+    sized = [n for n, d in sdfg.arrays.items() if symbol in map(str, d.free_symbols)]
     if dtype in FLOATS:
         if symbol not in env.float_symbols:
             env.float_symbols[symbol] = env.declare(f"{symbol}_value", dt.Scalar(dtype, transient=True)).name
         return [set_scalar(env.float_symbols[symbol], value, env.names.fresh("v"), Source(label=symbol))]
     if symbol in env.carried:
         put = set_scalar(env.carried[symbol], value, env.names.fresh("v"), Source(label=symbol))
-        return [put, *reload({symbol}, env)]
+        again = reload({symbol}, env)
+        resize(sized, sdfg, env)
+        return [put, *again]
     fresh = env.names.fresh(symbol)
     env.values[symbol] = sym(fresh)
     env.symbols[fresh] = dtype
-    resize([n for n, d in sdfg.arrays.items() if symbol in map(str, d.free_symbols)], sdfg, env)
+    resize(sized, sdfg, env)
     return [SymbolAssign(fresh, value, dtype)]
 
 

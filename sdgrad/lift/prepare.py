@@ -17,6 +17,7 @@ from dace.transformation.interstate.loop_lifting import LoopLifting
 from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
 
 from sdgrad.errors import InvalidGraph
+from sdgrad.lift.data_access import source_of
 from sdgrad.program.integer_powers import with_plain_powers
 from sdgrad.program.lowered import Lowered
 from sdgrad.program.names import Names
@@ -127,7 +128,19 @@ def expand_calls(sdfg: dace.SDFG) -> None:
             node.implementation = choices[0] if choices else node.default_implementation
             # without line information, which DaCe looks up on the stack, and without a copy of the graph before
             with set_temporary("compiler", "lineinfo", value="none"), set_temporary("store_history", value=False):
-                node.expand(state)
+                _expand(node, state)
+
+
+def _expand(node: nd.LibraryNode, state: SDFGState) -> None:
+    """Expand a library node.
+
+    :raises InvalidGraph: DaCe cannot expand it.
+    """
+    try:
+        node.expand(state)
+    except Exception as error:  # those of expansions are of many kinds
+        what = f"{type(node).__name__} '{node.label}' at {source_of(node)}"
+        raise InvalidGraph(f"DaCe cannot expand the library node {what}: {error}") from error
 
 
 def _expandable(sdfg: dace.SDFG) -> list[tuple[nd.LibraryNode, SDFGState]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import copy
+from collections.abc import Mapping
 
 import dace
 from dace import data as dt
@@ -54,6 +56,7 @@ class TaskletReader:
             loads.append(Load(names.fresh(f"v_{symbol}"), container, SCALAR))
             symbols[symbol] = code.name(loads[-1].name)
         body = node.code.code if isinstance(node.code.code, list) else ast.parse(node.code.as_string).body
+        body = with_named_types(body, {**node.in_connectors, **node.out_connectors})
         instrs, values = lift_code(body, inputs, outputs, symbols, names)
         used = {n for i in instrs for n in _mentioned(i)}
         stores = [
@@ -119,6 +122,24 @@ class TaskletReader:
         made = self.env.declare(f"{node.label}_{connector}", dt.Scalar(dtype, transient=True))
         self.pipes[node, connector] = made.name
         return made.name
+
+
+def with_named_types(body: list[ast.stmt], types: Mapping[str, dace.typeclass | None]) -> list[ast.stmt]:
+    """Name the types in casts: ``decltype(__out)(x)``, as the frontend writes them, become ``dace.float64(x)``."""
+    if not any(isinstance(n, ast.Name) and n.id == "decltype" for s in body for n in ast.walk(s)):
+        return body
+
+    class Casts(ast.NodeTransformer):
+        """Replace the type of a connector by its name."""
+
+        def visit_Call(self, node: ast.Call) -> ast.expr:
+            self.generic_visit(node)
+            if code.callee(node) != "decltype" or len(node.args) != 1:
+                return node
+            dtype = types.get(ast.unparse(node.args[0]))
+            return code.parse(f"dace.{dtype.base_type.to_string()}") if dtype is not None else node
+
+    return [Casts().visit(copy.deepcopy(s)) for s in body]
 
 
 def _mentioned(instr: Instr) -> set[str]:
