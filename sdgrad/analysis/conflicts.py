@@ -7,6 +7,8 @@ injective subscript has no such dependence (Allen & Kennedy 2001).
 from __future__ import annotations
 
 from sdgrad.analysis.access_relations import distinct_over, injective
+from sdgrad.program.naming import is_status
+from sdgrad.program.reductions import EXTREMES
 from sdgrad.program.tree import (
     Block,
     Leaf,
@@ -30,6 +32,10 @@ def runs_in_order(leaf: Leaf) -> bool:
     return leaf.sequential or overwrites_itself(leaf)
 
 
+IN_ORDER = ("set", "prod", *EXTREMES)
+"""Modes of stores of which two to one element are no sum: their adjoints read what was there."""
+
+
 def scope_overwrites_itself(scope: Scope) -> bool:
     """True if two instances of a map with a structured body may assign to the same element."""
     names = frozenset(n.symbol for n in walk(scope.body) if isinstance(n, (SymbolAssign, Loop)))
@@ -41,7 +47,8 @@ def scope_overwrites_itself(scope: Scope) -> bool:
             deeper = inner + (node.params if isinstance(node, (Leaf, Scope)) else ())
             if isinstance(node, Leaf):
                 values = names | node.defined
-                stores = [s for s in node.stores if s.mode == "set" and s.container not in local]
+                stores = [s for s in node.stores if s.mode in IN_ORDER and s.container not in local]
+                stores = [s for s in stores if not is_status(s.container)]
                 if not all(distinct_over(s, scope.params, deeper, values) for s in stores):
                     return True
             elif any(meets(b, deeper) for b in children(node)):

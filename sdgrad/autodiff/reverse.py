@@ -315,9 +315,10 @@ class Reversal:
     def replay(self, node: Scope, path: Path) -> list[Node]:
         """Return the part of a map's body that computes the locals and tapes its adjoint needs."""
         plan = self.plan.replays[path]
+        begun = [assign(c.count, "0") for at, c in self.plan.counters.items() if at[: len(path)] == path]
         recorded = self.recorder.record(self.from_tape(node.body, (*path, 0), plan.loads), (*path, 0), owner=path)
         mine = plan.locals | {c.name for c in self.plan.containers}
-        return [x for n in recorded if (x := keep_writes(n, mine)) is not None]
+        return [*begun, *(x for n in recorded if (x := keep_writes(n, mine)) is not None)]
 
     def from_tape(self, block: Block, path: Path, loads: Mapping[Path, Mapping[str, Kept]]) -> Block:
         """Return the block with the loads of overwritten elements taken from the tape."""
@@ -350,8 +351,7 @@ class Reversal:
             before.extend(first)
             return new
 
-        changed = with_values(node, change)
-        return before, changed
+        return before, with_values(node, change)
 
     def call(self, node: NodeCall, path: Path) -> list[Node]:
         """Return the adjoint of a node call, by its rule."""

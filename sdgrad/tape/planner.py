@@ -20,7 +20,7 @@ from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import leaf_needs
 from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.program.names import Names
-from sdgrad.program.tree import Container, Leaf, Load, Node, NodeCall, Region, Scope, SymbolAssign
+from sdgrad.program.tree import Branch, Container, Leaf, Load, Node, NodeCall, Region, Scope, SymbolAssign, walk
 from sdgrad.symbolic.expr import sym
 from sdgrad.tape import restoring
 from sdgrad.tape.control_values import ControlPlanner, reversed_nodes
@@ -128,9 +128,12 @@ class Planner:
 
         :param undone: nodes whose writes are undone on the way back.
         """
-        backwards = reversed_nodes(self.activity, undone)
+        again = set(reversed_nodes(self.activity, undone))
         for path, node in nodes:
-            if path in backwards or isinstance(node, SymbolAssign) and path[:-2] in backwards:
+            inside = path[:-2] in again
+            if inside and isinstance(node, Branch) and any(isinstance(n, SymbolAssign) for n in walk((node,))):
+                again.add(path)  # it has no adjoint, and runs for the symbols that it assigns
+            if path in again or inside and isinstance(node, SymbolAssign):
                 self.control.visit(node, path)
 
     def plan_replays(self, nodes: Nodes) -> dict[Path, Replay]:

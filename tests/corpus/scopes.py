@@ -256,3 +256,37 @@ def elements_read_at_two_places_of_a_row(A, B):
 @program(lambda rng: (rng.random((5, 3)), rng.random(3), 0, np.array([2, 1])), "corpus", wrt=("B", "Y"))
 def a_product_with_a_column_that_data_choose(B, Y, mode, idx):
     return np.sum(Y[mode:] @ B[:3, idx[0]])
+
+
+# The tape's counter of a loop in a map began behind the end in the map's replay.
+def _by_running_sums(A, I):
+    grad, rows = np.zeros_like(A), [0.0] * 3
+    for i in range(3):
+        before = [0.0]
+        for j in range(I[i]):
+            before.append(before[-1] * (A[i, j] + 1) + A[i, j])
+        rows[i], g = before[-1], 2 * before[-1]
+        for j in reversed(range(I[i])):
+            grad[i, j], g = g * (before[j] + 1), g * (A[i, j] + 1)
+    return grad
+
+
+@program(lambda rng: (rng.random((3, 4)), np.array([2, 4, 3])), "corpus nojax",
+         wrt=("A",), expected=_by_running_sums)  # fmt: skip
+def loops_of_lengths_from_data_in_a_map(A, I):  # noqa: E741
+    B = np.zeros(3)
+    for i in dace.map[0:3]:
+        s = 0.0
+        for j in range(I[i]):
+            s = s + A[i, j] * s + A[i, j]
+        B[i] = s
+    return np.sum(B * B)
+
+
+# Products into one element by the instances of a map are in order.
+@program(arrays(2, (3, 4)), "corpus", scalar=False, mutates="A")
+def products_into_one_element_in_a_map(A, C):
+    for h in dace.map[0:3]:
+        s = np.sum(C[h, :])
+        A[0] *= s
+    return A * A
