@@ -103,6 +103,8 @@ class RecordedLoop(Handler):
         state = {**state, **self.slots.values()}
         self.names, self.head, self.later = ((*n, *self.slots.known) for n in (names, self.head, self.later))
         self.before = {n: state.get(n, MISSING) for n in self.names}
+        if isinstance(self.before.get(RESULT), Unbound):  # a loop around this one ends where it is bound
+            self.before[RESULT] = MISSING
         for name in self.names:
             self.begin[name] = self._begin(name, self.before[name])
         self.slots.begin(self.begin)

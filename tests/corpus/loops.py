@@ -471,3 +471,16 @@ def slices_between_sums_of_data(Y, Z, idx):
         Z[k + i : k + i + 2] += Y[idx[i] + 1 : idx[i] + 3]
         Z[k:] += Y[: Y.shape[0] - k]
     return np.sum(Z * Z)
+
+
+# A return out of a loop inside of another one, whose trips only a run knows: it was refused.
+@program(lambda rng: (np.array([0.3, 0.5, 0.7, 0.9]),), "corpus nojax", expected=lambda X: 2 * X * 0.7 * 1.5**3 * 0.49**2)
+def return_from_a_loop_in_a_while_loop(X):
+    q = 0.7
+    while q < 3.5 + np.cos(X[0]):
+        q = q * 1.5
+        for w in range(4):
+            if X[w] < 0.07 * q:
+                return np.sum(X * X) * q
+        X = X * 0.7
+    return np.sum(X) + q
