@@ -54,8 +54,10 @@ def fail_with(recorder: Recorder, failed: Any, number: Any) -> None:
     """Leave the number of a failed check, unless an earlier one failed: a maximum, which takes no order of loops."""
     errors(recorder)
     assert recorder.checks is not None
-    value = compute("{1} if {0} else 0", [failed, number], [np.dtype(bool), WHOLE], WHOLE)
-    recorder.add(Store(recorder.checks[0].container, SCALAR, recorder.named(recorder.element(value)), "max"))
+    if failed is not True:
+        number = compute("{1} if {0} else 0", [failed, number], [np.dtype(bool), WHOLE], WHOLE)
+    name = recorder.named(recorder.element(number, WHOLE))
+    recorder.add(Store(recorder.checks[0].container, SCALAR, name, "max"))
 
 
 def agree(recorder: Recorder, *shapes: Sequence[Any]) -> None:
