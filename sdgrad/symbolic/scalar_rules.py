@@ -208,7 +208,6 @@ ROWS = (
         f"0.5 * (2 - {_TWICE_OR_NAN.format(op='>', other='<')})",
         selects=("not a < b", "not a > b"),
         kind="same",
-        kink="one half each at a tie",
     ),
     _binary(
         "sdgrad_minimum",
@@ -216,7 +215,6 @@ ROWS = (
         f"0.5 * (2 - {_TWICE_OR_NAN.format(op='<', other='>')})",
         selects=("not a > b", "not a < b"),
         kind="same",
-        kink="one half each at a tie",
     ),
     # complex numbers
     _unary("conj", "1", kind="same", aliases=("conjugate",), complex_vjp="conj(g)", complex_jvp="conj(dx)"),

@@ -16,7 +16,7 @@ from dace import data as dt
 from sdgrad.program.arrays import boundary
 from sdgrad.program.leaves import set_scalar
 from sdgrad.program.names import Names
-from sdgrad.program.symbols import used_symbols
+from sdgrad.program.symbols import unbound_symbols, used_symbols
 from sdgrad.program.tree import SCALAR, Block, Container, Load, Node, Program, SymbolAssign, Value, reads, walk, writes
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
@@ -139,12 +139,11 @@ def computed_again(
 
 
 def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Block, Block, dict[str, Container]]:
-    """Pass integer symbols that the forward half assigns and the backward half uses on in containers.
+    """Pass integer symbols that the forward half assigns and the backward half reads first on in containers.
 
     Return both halves, with the stores and the assignments added, and the new containers.
     """
-    needed = {s for node in backward for s in used_symbols(node, program)}
-    needed -= assigned_in(backward)
+    needed = unbound_symbols(backward, program)
     assigned = {n.symbol: n for n in walk(forward) if isinstance(n, SymbolAssign) and n.symbol in needed}
     names, made = Names(program.containers), {}
     stores: list[Node] = []

@@ -20,6 +20,7 @@ EQUAL = (
     "grid_by_a_step",
     "grid_of_constants",
     "if_overwrites_its_condition",
+    "indices_after_returns_in_branches",
     "indices_chosen_and_overwritten",
     "loop_over_nothing",
     "spmv",
