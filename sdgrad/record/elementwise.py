@@ -113,14 +113,9 @@ def origin(*values: Any) -> Origin:
 
 
 WHOLE = np.dtype(np.int64)
-BY_ZERO = {
-    np.floor_divide: "sdgrad_floor_divide({0}, {1})",
-    np.remainder: "sdgrad_mod({0}, {1})",
-    np.fmod: "sdgrad_truncated_mod({0}, {1})",
-}
-"""What divides integers in NumPy: zero by zero, which ends the process in C++."""
 EXTREMES = {np.maximum: "max", np.minimum: "min"}
 DIVISIONS = {np.true_divide, np.floor_divide, np.remainder}
+OF_INTEGERS = {np.floor_divide, np.remainder, np.fmod}
 
 
 def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
@@ -267,9 +262,8 @@ def _shorter(ufunc: np.ufunc, operands: Sequence[Any], types: Sequence[np.dtype]
     """Return the code of a function where a known operand makes it shorter; None if none does."""
     if ufunc is np.power:
         return _short_power(operands, types)
-    if ufunc in BY_ZERO and types[0].kind in "iu":
-        divisor = operands[1]
-        return None if type(divisor) is int and divisor > 0 else BY_ZERO[ufunc]
+    if ufunc in OF_INTEGERS and types[0].kind in "iu" and type(operands[1]) is int and operands[1] > 0:
+        return UFUNCS[ufunc.__name__]  # C++'s own operators
     if ufunc in EXTREMES and types[0].kind == "f":
         numbers = [k for k, x in enumerate(operands) if isinstance(x, int | float | np.number) and x == x]
         if numbers:  # C++'s and DaCe's return the second operand where they do not compare

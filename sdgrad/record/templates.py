@@ -104,14 +104,17 @@ BOOLEAN_UFUNCS = {
     "conj": "{0}",
 }
 SELF_CONJUGATE = {"conjugate": "{0}", "conj": "{0}"}
+DIVISIONS = {
+    "floor_divide": "sdgrad_floor_divide({0}, {1})",
+    "remainder": "sdgrad_mod({0}, {1})",
+    "mod": "sdgrad_mod({0}, {1})",
+}
 REAL_UFUNCS = {
     **SELF_CONJUGATE,
     "maximum": "sdgrad_maximum({0}, {1})",
     "minimum": "sdgrad_minimum({0}, {1})",
     "sign": "sdgrad_sign({0})",
-    "floor_divide": "sdgrad_floor_divide({0}, {1})",
-    "remainder": "sdgrad_mod({0}, {1})",
-    "mod": "sdgrad_mod({0}, {1})",
+    **DIVISIONS,
 }
 COMPLEX_UFUNCS = {
     "reciprocal": "{0} ** -1",
@@ -123,6 +126,8 @@ COMPLEX_UFUNCS = {
     **dict.fromkeys(("rint", "fmax", "fmin", "less", "less_equal", "greater", "greater_equal")),
 }
 INTEGER_UFUNCS = {
+    **DIVISIONS,  # zero by zero is zero in NumPy, and ends the process in C++
+    "fmod": "sdgrad_truncated_mod({0}, {1})",
     "invert": "~{0}", "rint": "{0}", "floor": "{0}", "ceil": "{0}", "trunc": "{0}",
     "maximum": "max({0}, {1})", "minimum": "min({0}, {1})", "fmax": "max({0}, {1})", "fmin": "min({0}, {1})",
     **SELF_CONJUGATE,

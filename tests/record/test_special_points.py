@@ -196,7 +196,7 @@ def test_integers_divided_by_zero(dtype):
     """NumPy gives zero, with a warning: C++ ends the process. The least number by -1 overflows."""
 
     def all_ways(a, b):
-        return a // b, a % b, np.fmod(a, b), *divmod(a, b), a // 2, a % 3
+        return a // b, a % b, np.fmod(a, b), *divmod(a, b), *np.divmod(a, b), a // 2, a % 3
 
     least = np.iinfo(dtype).min
     a, b = np.array([7, 5, 0, least, 9, least], dtype), np.array([0, 2, 0, -1 if least else 3, 4, 4]).astype(dtype)
