@@ -28,15 +28,17 @@ WHOLE = np.dtype(np.int64)
 
 def require(recorder: Recorder, condition: Any, error: BaseException) -> None:
     """Record that a condition has to hold, or else the call raises an error."""
-    uncaught(recorder, error)
-    fail_with(recorder, apply(np.logical_not, [condition]), LAST - len(errors(recorder)))
-    errors(recorder).append(error)
+    _fail_if(recorder, apply(np.logical_not, [condition]), error)
 
 
 def fail(recorder: Recorder, error: BaseException) -> None:
     """Record that the call raises an error if it comes here."""
+    _fail_if(recorder, True, error)
+
+
+def _fail_if(recorder: Recorder, failed: Any, error: BaseException) -> None:
     uncaught(recorder, error)
-    fail_with(recorder, True, LAST - len(errors(recorder)))
+    fail_with(recorder, failed, LAST - len(errors(recorder)))
     errors(recorder).append(error)
 
 

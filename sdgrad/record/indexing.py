@@ -297,7 +297,7 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
 
 
 def _is_checked(recorder: Recorder, indices: Array, extent: Dim, axis: int) -> bool:
-    """True if an index array is known, or checked before the call; or else it is checked here, if it is to be."""
+    """True if an index array is known or checked before the call, or if none is to be checked."""
     return note_limit(recorder, indices, extent, axis) or indices.known is not None or not config.check_indices
 
 

@@ -97,8 +97,9 @@ def _by_data(
         sympy.Max(least, sympy.Min(_from_the_end(recorder, n, end, extent), most))
         for n, end in zip(given, ends, strict=True)
     )
-    found = [start, sympy.Max(start, stop) if step > 0 else sympy.Min(start, stop)]
-    recorder.ranges.by_data |= {str(s) for end in found for s in named(recorder, end).free_symbols}
+    stop = sympy.Max(start, stop) if step > 0 else sympy.Min(start, stop)
+    found = [named(recorder, end) for end in (start, stop)]
+    recorder.ranges.by_data |= {str(s) for end in found for s in end.free_symbols}
     return found
 
 

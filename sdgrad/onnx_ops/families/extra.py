@@ -9,8 +9,8 @@ import sympy
 from onnx import defs
 
 from sdgrad.canonicalize.stop_gradient import DETACHED
+from sdgrad.onnx_ops.families import reduction
 from sdgrad.onnx_ops.families.elementwise import named
-from sdgrad.onnx_ops.families.reduction import running
 from sdgrad.onnx_ops.fold import EXTENTS, OWN
 from sdgrad.onnx_ops.registry import lowering
 from sdgrad.record.builder import Builder
@@ -81,7 +81,7 @@ _declare_running("CumProd")
 
 @lowering("CumProd", domain=DOMAIN)
 def cumulative_product(b: Builder, x: Tensor, axis: Tensor) -> Tensor:
-    return running(b, x, axis, 0, 0, 1, lambda a, v: a * v)
+    return reduction.cumulative_product(b, x, axis, exclusive=0, reverse=0)
 
 
 def _declare_shape(name: str, text: str, attribute: str, kind: defs.OpSchema.AttrType) -> None:

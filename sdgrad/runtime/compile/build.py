@@ -102,17 +102,25 @@ def generate(job: Job) -> Needs:
             nvcc.configure()
         with answers_once():
             objects = codegen.generate_code(job.sdfg, validate=config.debug)
-        for made in objects if not is_device(job.sdfg) else ():
-            made.code = keeping_nan(made.clean_code)
-        for made in objects if "simd-reductions" not in config.without and not is_device(job.sdfg) else ():
-            made.code = in_lanes(around_caches(local_pointers(made.clean_code)))
-        for made in objects if is_device(job.sdfg) else ():
-            made.code = made.clean_code.replace("const const ", "const ")  # DaCe's, for arrays that kernels only read
+        change = _on_device if is_device(job.sdfg) else _on_host
+        for made in objects:
+            made.code = change(made.clean_code)
         objects[0].code = objects[0].clean_code + entry_by_addresses(job.sdfg.name, job.arguments)
         write_sources(job.sdfg, objects, job.folder)
     options, links = _flags_of({e for o in objects for e in o.environments})
     (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
     return Needs(options, links, spared_headers(job.sdfg, [o.code for o in objects]))
+
+
+def _on_host(code: str) -> str:
+    """Return DaCe's code as the host runs it."""
+    code = keeping_nan(code)
+    return code if "simd-reductions" in config.without else in_lanes(around_caches(local_pointers(code)))
+
+
+def _on_device(code: str) -> str:
+    """Return DaCe's code for kernels, and for the host that calls them."""
+    return code.replace("const const ", "const ")  # of arrays that kernels only read
 
 
 def _flags_of(environments: set[str]) -> tuple[list[str], list[str]]:

@@ -104,12 +104,13 @@ for _name in SAME:
 
 def _of_numbers(kind: str):
     """Return the rule of an extreme that leaves out what is not a number."""
+    of_all = _binary(kind)
 
     def rule(g: Graph, out: Type, self: Value, other: Value) -> Value:
-        a, b = g.operand(self, out.dtype), g.operand(other, out.dtype)
-        found = g.op(kind, a, b)
+        found = of_all(g, out, self, other)
         if _is_whole(out.dtype):
             return found
+        a, b = g.operand(self, out.dtype), g.operand(other, out.dtype)
         return g.op("Where", g.op("IsNaN", a), b, g.op("Where", g.op("IsNaN", b), a, found))
 
     return rule
