@@ -11,6 +11,7 @@ from dace import data as dt
 
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.leaves import rename_instr
+from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -30,6 +31,7 @@ from sdgrad.program.tree import (
     SymbolAssign,
     Value,
     map_blocks,
+    rewritten,
     with_values,
 )
 from sdgrad.program.window import Axis, Window
@@ -54,6 +56,26 @@ def renamed_program(program: Program, places: Mapping[str, str]) -> Program:
         body=renamed(program.body, places),
         arguments=tuple(places.get(n, n) for n in program.arguments),
     )
+
+
+def with_distinct_locals(program: Program, names: Names) -> Program:
+    """Return the program with another name for each local container that bears the name of one before it."""
+    seen: set[str] = set()
+    made: dict[str, Container] = {}
+
+    def distinct(node: Node) -> Block:
+        """Rename the locals of a scope whose names are taken; any other node unchanged."""
+        if not isinstance(node, Scope):
+            return (node,)
+        places = {c.name: names.fresh(c.name) for c in node.locals if c.name in seen}
+        seen.update(c.name for c in node.locals)
+        if not places:
+            return (node,)
+        made.update({places[c.name]: renamed_container(c, places, {}) for c in node.locals if c.name in places})
+        return renamed((node,), places)
+
+    body = rewritten(program.body, distinct)
+    return replace(program, body=body, containers={**program.containers, **made})
 
 
 def renamed_container(container: Container, places: Places, symbols: Symbols) -> Container:

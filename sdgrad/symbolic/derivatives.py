@@ -183,12 +183,20 @@ def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, s
                 )
             )
         elif partial is not None:
-            factor = code.rename(code.parse(partial), env)
+            factor = code.bottom_up(code.rename(code.parse(partial), env), _real_argument)
             constant = factor if not isinstance(factor, ast.Constant) or factor.value != 1 else None
             guard, depends = condition(rule.selects, k), condition(rule.depends, k)
             own = Partial(arg.id, constant, guard, rule.singular, depends=depends)
             found.append(replace(own, steep=rule.steep, overflows=rule.overflows))
     return found
+
+
+def _real_argument(expr: ast.expr) -> ast.expr:
+    """Return ``f(2)`` as ``f(2.0)``, any other expression unchanged: kernels have no functions of integers."""
+    match expr:
+        case ast.Call(args=[argument]) if type(number := number_of(argument)) is int:
+            return ast.Call(func=expr.func, args=[code.constant(float(number))], keywords=[])
+    return expr
 
 
 # --- polynomials -------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.passes import Target
-from sdgrad.program.rename import renamed
+from sdgrad.program.rename import renamed, with_distinct_locals
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -72,6 +72,7 @@ def run_on_device(program: Program, names: Names, resident: bool = False) -> Pro
 
     :param resident: True if its arguments are in device memory.
     """
+    program = with_distinct_locals(program, names)  # a local of one scope may become an array, another's not
     placer = Placer(program, names)
     body = placer.block(program.body)
     outside = () if resident else program.arguments

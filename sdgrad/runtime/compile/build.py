@@ -104,7 +104,7 @@ def generate(job: Job) -> Needs:
             objects = codegen.generate_code(job.sdfg, validate=config.debug)
         change = _on_device if is_device(job.sdfg) else _on_host
         for made in objects:
-            made.code = change(made.clean_code)
+            made.code = change(keeping_nan(made.clean_code))
         objects[0].code = objects[0].clean_code + entry_by_addresses(job.sdfg.name, job.arguments)
         write_sources(job.sdfg, objects, job.folder)
     options, links = _flags_of({e for o in objects for e in o.environments})
@@ -114,7 +114,6 @@ def generate(job: Job) -> Needs:
 
 def _on_host(code: str) -> str:
     """Return DaCe's code as the host runs it."""
-    code = keeping_nan(code)
     return code if "simd-reductions" in config.without else in_lanes(around_caches(local_pointers(code)))
 
 
