@@ -8,9 +8,10 @@ import hypothesis
 import numpy as np
 import pytest
 from fuzz import check
-from fuzz.check import Unusable, failure, kind
+from fuzz.check import failure, kind
 from fuzz.grammar import FEATURES, programs, sample
 from fuzz.reduce import reduced
+from fuzz.ways import Unusable
 from fuzz.workers import Worker
 
 from sdgrad.symbolic.scalar_rules import RULES

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 
 import dace
 
 from sdgrad.program.tree import Container, Instr, Let, Load
+from sdgrad.symbolic.code import callee
 from sdgrad.symbolic.kinds import expression
 
 
@@ -32,9 +34,10 @@ def infer(body: Iterable[Instr], containers: Mapping[str, Container]) -> dict[st
 
 def complex_type(body: Iterable[Instr], containers: Mapping[str, Container]) -> str:
     """Return the complex type that straight-line code computes in."""
+    body = tuple(body)
     found = {containers[i.container].dtype for i in body if hasattr(i, "container")}
-    return (
-        "dace.complex64"
-        if dace.complex64 in found and not found & {dace.complex128, dace.float64}
-        else "dace.complex128"
-    )
+    casts = {callee(e) for i in body if isinstance(i, Let) for e in ast.walk(i.expr) if isinstance(e, ast.Call)}
+    if dace.complex128 in found or "complex128" in casts:
+        return "dace.complex128"
+    single = "complex64" in casts or (dace.complex64 in found and dace.float64 not in found)
+    return "dace.complex64" if single else "dace.complex128"

@@ -84,6 +84,8 @@ def within(recorder: Recorder, bound: Any, extent: Any) -> None:
         if not recorder.hints.takes(fits):
             raise recorder.hints.fix({("argument", name) for _, name in fits.symbols})
         return
+    if all(isinstance(o, tuple) and o[0] == "argument" for o in bound.origin):
+        raise recorder.hints.fix(bound.origin)
     size = extent if isinstance(extent, int) else recorder.symbolic(extent, ONLY_DATA)
     inside = apply(np.logical_and, [apply(np.greater_equal, [bound, 0]), apply(np.less_equal, [bound, size])])
     told = f"a slice that only a run knows begins or ends outside of its {extent} elements"

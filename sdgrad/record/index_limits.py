@@ -17,7 +17,9 @@ from sdgrad.program.tree import Source
 from sdgrad.record.outside import shown_line
 from sdgrad.record.restart import Restart
 from sdgrad.record.values import Array, Number
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import free_names, sym
+
+MANY = 1 << 60
 
 
 class PerhapsOutside(IndexError):
@@ -81,13 +83,37 @@ def note_element(recorder: Any, position: Number, extent: Any, axis: int) -> boo
     return _note(recorder, position.loaded[0], extent, axis, certain=False)
 
 
-def note_trips(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> None:
-    """Remember that loops run over an axis whose ends are elements of an array: none lies beyond that axis."""
-    for symbol in position.free_symbols & {*map(sym, recorder.trip_ends)}:
+def lies_inside(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> bool:
+    """True if an index of loops lies in an axis, or what decides it is checked before a call.
+
+    Of loops that run over known numbers, this is looked at when all is known of them.
+    """
+    if not isinstance(extent, int):
+        return True
+    noted = _note_trips(recorder, position, extent, axis)
+    least, most = recorder.ranges.least(position), recorder.ranges.most(position)
+    if least is None or most is None or free_names(least, most) & recorder.symbols.keys():
+        return noted
+    needed = (recorder.hints.fits_of(n, MANY) for n in (least, extent - 1 - most))
+    return all(recorder.hints.takes(f) for f in needed if f is not None and f.symbols)
+
+
+def _note_trips(recorder: Any, position: sympy.Expr, extent: int, axis: int) -> bool:
+    """Remember that loops run over an axis whose ends are elements of an array: none lies beyond that axis.
+
+    True if all ends that only a run knows are such elements.
+    """
+    found = []
+    for symbol in position.free_symbols & {*map(sym, recorder.loops)}:
+        if (ends := recorder.trip_ends.get(str(symbol))) is None:  # it runs downwards
+            found.append(False)
         rest = position - symbol
-        for end in recorder.trip_ends[str(symbol)]:
-            if isinstance(end, Number) and end.loaded is not None and rest.is_Integer and isinstance(extent, int):
-                _note(recorder, end.loaded[0], extent - int(rest) + 1, axis, certain=False, least=-int(rest))
+        for end in ends or ():
+            if isinstance(end, Number) and (end.expr is None or free_names(end.expr) & recorder.symbols.keys()):
+                known = end.loaded is not None and rest.is_Integer
+                size, least = (extent - int(rest) + 1, -int(rest)) if known else (0, 0)
+                found.append(known and _note(recorder, end.loaded[0], size, axis, certain=False, least=least))
+    return all(found)
 
 
 def _note(recorder: Any, name: str, extent: Any, axis: int, certain: bool, least: int | None = None) -> bool:

@@ -14,7 +14,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elements import Dim, Element, Index, where
 from sdgrad.record.elementwise import apply, compute, origin, prepared
 from sdgrad.record.guards import uncaught
-from sdgrad.record.index_limits import check_position, note_element, note_limit, note_trips, outside_error
+from sdgrad.record.index_limits import check_position, lies_inside, note_element, note_limit, outside_error
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.runs import Assigned
@@ -22,6 +22,7 @@ from sdgrad.record.settling import settle
 from sdgrad.record.slices import bounds, named
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number, is_positive, is_recorded
+from sdgrad.symbolic.expr import free_names
 
 ZERO, WHOLE = sympy.Integer(0), np.dtype(np.int64)
 
@@ -134,22 +135,17 @@ def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
     if isinstance(position, Number):
         check_position(recorder, position, extent)
         is_checked |= note_element(recorder, position, extent, axis) and recorder.outside_places.is_in_loop
-    if not isinstance(position, Number) or is_positive(position):
+    if not isinstance(position, Number):
         return position
-    if position.expr is not None:
-        loops = {str(s) for s in position.expr.free_symbols} <= recorder.loops
-        end = position.expr + sympy.sympify(extent)
-        if loops:
-            note_trips(recorder, position.expr, extent, axis)
-        return (
-            position
-            if loops and array.tensor.place is None
-            else recorder.symbolic(sympy.Mod(end, extent), position.origin)
-        )
+    if position.expr is not None and (is_checked or lies_inside(recorder, position.expr, extent, axis)):
+        is_counted_later = array.tensor.place is None and free_names(position.expr) <= recorder.loops
+        if is_counted_later or is_positive(position):
+            return position
+        return recorder.symbolic(sympy.Mod(position.expr + sympy.sympify(extent), extent), position.origin)
     is_checked |= not isinstance(extent, int)
     if array.tensor.place is None and position.loaded and is_checked:
         return position  # counted later, too
-    name = position.name or (position.tensor.container if position.tensor else "")
+    name = str(position.expr or "") or position.name or (position.tensor.container if position.tensor else "")
     key = (name, extent, is_checked)
     if key not in recorder.run.wrapped:
         text = f"{{0}} + ({symstr(sympy.sympify(extent))}) if {{0}} < 0 else {{0}}"

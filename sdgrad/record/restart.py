@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.evaluate import evaluated
+from sdgrad.symbolic.expr import free_names, to_ast
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Fits:
         return self._of(self.bound, arguments)
 
     def _of(self, expr: Any, arguments: Mapping[str, Any]) -> int:
-        return int(sympy.sympify(expr).xreplace({sym(s): int(arguments[n]) for s, n in self.symbols}))
+        return int(evaluated(to_ast(sympy.sympify(expr)), {s: int(arguments[n]) for s, n in self.symbols}))
 
 
 class Control(BaseException):

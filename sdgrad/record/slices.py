@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import dace
@@ -14,7 +15,7 @@ from sdgrad.record.elementwise import origin
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import DATA, KNOWN, RULES, Number, Origin, is_positive
-from sdgrad.symbolic.expr import sym, to_ast
+from sdgrad.symbolic.expr import free_names, sym, to_ast
 
 ZERO = sympy.Integer(0)
 
@@ -31,7 +32,7 @@ def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]
     start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
     limits = (ZERO, extent) if step > 0 else (sympy.Integer(-1), extent - 1)
     came = origin(*given)
-    if DATA in came:
+    if DATA in came or any(map(partial(_is_counted, recorder), given, (start, stop))):
         inside = _by_data(recorder, given, (start, stop), limits, step)
     else:
         inside = [_inside(recorder, n, end, limits, extent) for n, end in zip(given, (start, stop), strict=True)]
@@ -50,6 +51,14 @@ def _bound(recorder: Recorder, value: Any, extent: Dim) -> Any:
         return value
     whole = value.__index__()
     return sympy.Integer(whole) + (extent if whole < 0 else 0)
+
+
+def _is_counted(recorder: Recorder, value: Any, bound: Any) -> bool:
+    """True of a bound that loops compute, and of which more is not known: a counter, or what is made of one."""
+    if not isinstance(value, Number) or _came_from(value.origin) != {"loop"}:
+        return False
+    ends = (recorder.ranges.least(bound), recorder.ranges.most(bound))
+    return any(end is None or free_names(end) & recorder.symbols.keys() for end in ends)
 
 
 def _inside(recorder: Recorder, value: Any, bound: Any, limits: tuple[Any, Any], extent: Dim) -> Any:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import dace
 
@@ -318,7 +317,7 @@ class Merging:
     def as_real(self, value: str, dtype: dace.typeclass) -> str:
         """Return an integer as the real number that an array of reals has: a division of it is another one."""
         name, instr = f"{value}_as_real", self.defined.get(value)
-        constant: Any = instr.expr.value if isinstance(instr, Let) and isinstance(instr.expr, ast.Constant) else None
+        constant = code.number_of(instr.expr) if isinstance(instr, Let) else None
         real = code.constant(float(constant)) if constant is not None else None
         self.define(Let(name, real or code.call(f"dace.{dtype.to_string()}", code.name(value))))
         return self.names.get(name, name)

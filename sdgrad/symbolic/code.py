@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -59,8 +60,20 @@ def name(identifier: str) -> ast.Name:
     return ast.Name(id=identifier, ctx=ast.Load())
 
 
-def constant(value: Any) -> ast.Constant:
+def constant(value: Any) -> ast.expr:
+    """Return the tree of a constant; a negative one is an operation: as a constant it would print as ``-1 ** i``."""
+    if type(value) in (int, float) and math.copysign(1, value) < 0:
+        return ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-value))
     return ast.Constant(value=value)
+
+
+def number_of(expr: ast.expr) -> int | float | None:
+    """Return the real number that an expression is; None if it is none."""
+    try:
+        value = ast.literal_eval(expr)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def call(function: str, *args: ast.expr) -> ast.expr:

@@ -133,7 +133,7 @@ def _cast(expr: ast.Call) -> list[Partial]:
 
 def _power(expr: ast.BinOp, name: str, kind: Mapping[str, str]) -> list[Partial]:
     """Return the partials of ``x ** n``; a constant exponent is folded."""
-    exponent = number_of(expr.right)
+    exponent = code.number_of(expr.right)
     if exponent is None or not isinstance(expr.left, ast.Name):
         return _row(RULES["pow"], [expr.left, expr.right], name, kind)
     x = expr.left
@@ -148,15 +148,6 @@ def _power(expr: ast.BinOp, name: str, kind: Mapping[str, str]) -> list[Partial]
     depends = code.call(FINITE, x) if exponent < 0 and kind.get(x.id) == "float" else None
     factor = code.binary(ast.Mult, code.constant(exponent), lower)
     return [Partial(x.id, factor, singular=exponent < 1, steep=0 < exponent < 1, depends=depends)]
-
-
-def number_of(expr: ast.expr) -> int | float | None:
-    """Return the real number that an expression is; None if it is none."""
-    try:
-        value = ast.literal_eval(expr)
-    except (ValueError, TypeError, SyntaxError):
-        return None
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, str]) -> list[Partial]:
@@ -194,7 +185,7 @@ def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, s
 def _real_argument(expr: ast.expr) -> ast.expr:
     """Return ``f(2)`` as ``f(2.0)``, any other expression unchanged: kernels have no functions of integers."""
     match expr:
-        case ast.Call(args=[argument]) if type(number := number_of(argument)) is int:
+        case ast.Call(args=[argument]) if type(number := code.number_of(argument)) is int:
             return ast.Call(func=expr.func, args=[code.constant(float(number))], keywords=[])
     return expr
 
@@ -331,7 +322,7 @@ def complex_literals(expr: ast.expr, complex_type: str) -> ast.expr:
 
         def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
             node.left = self.visit(node.left)
-            if not isinstance(node.op, ast.Pow) or number_of(node.right) is None:
+            if not isinstance(node.op, ast.Pow) or code.number_of(node.right) is None:
                 node.right = self.visit(node.right)
             return node
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Mapping
 
 from sdgrad.symbolic import code
-from sdgrad.symbolic.derivatives import Partial, number_of
+from sdgrad.symbolic.derivatives import Partial
 
 ROOTS = {"sqrt": 0.5, "cbrt": 1 / 3}
 """Functions that are powers."""
@@ -67,7 +67,7 @@ def _exponent(expr: ast.expr, known: Mapping[str, ast.expr]) -> int | float | No
     if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.Name) and isinstance(expr.right, ast.Name):
         same = ast.unparse(known.get(expr.left.id, expr.left)) == ast.unparse(known.get(expr.right.id, expr.right))
         return 2 if same else None
-    return number_of(expr.right) if isinstance(expr.op, ast.Pow) else None
+    return code.number_of(expr.right) if isinstance(expr.op, ast.Pow) else None
 
 
 def _root(name: str, known: Mapping[str, ast.expr]) -> tuple[str, str, float] | None:
@@ -77,11 +77,11 @@ def _root(name: str, known: Mapping[str, ast.expr]) -> tuple[str, str, float] | 
         function, rest = code.callee(expr), expr.args[1:]
         if function in ROOTS:
             return name, expr.args[0].id, ROOTS[function]
-        if function in MAGNITUDES and all(number_of(a) == 0 for a in rest):
+        if function in MAGNITUDES and all(code.number_of(a) == 0 for a in rest):
             found = _root(expr.args[0].id, known)
             return found if found is not None and found[2] != ROOTS["cbrt"] else None
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow) and isinstance(expr.left, ast.Name):
-        exponent = number_of(expr.right)
+        exponent = code.number_of(expr.right)
         return (name, expr.left.id, float(exponent)) if exponent is not None and 0 < exponent < 1 else None
     return None
 

@@ -20,17 +20,13 @@ import numpy as np
 import races
 
 import sdgrad
+from fuzz.ways import WAYS, Unusable, Way
 
 races.watch()
 
 STEP = np.longdouble(1e-6)
-RELATIVE, FLOOR = 1e-6, 1e-3
 LARGEST = 1e4
 _numbers = itertools.count()
-
-
-class Unusable(Exception):
-    """A program that says nothing: NumPy's value or derivative is not finite, huge, lost in rounding, or has a kink."""
 
 
 class Longdouble:
@@ -43,20 +39,23 @@ class Longdouble:
         return found
 
 
-def failure(program: str, perturb: Callable | None = None) -> str | None:
+def failure(program: str, perturb: Callable | None = None, way: Way = WAYS["function"]) -> str | None:
     """What is wrong with sdgrad's value and gradient of a program, or None.
 
     :param program: the text of a module with ``program`` and ``arguments``.
     :param perturb: changes the engine's gradient before it is compared, to test the comparison.
+    :param way: how the engine is asked.
     :raises Unusable: there is nothing to compare with.
     """
     with tempfile.TemporaryDirectory(prefix="sdgrad_fuzz_") as folder:
-        reference = Reference.of(program, Path(folder))
+        reference = Reference.of(program, Path(folder), way)
         module = load(program, Path(folder))
-        arguments = module.arguments()
+        arguments = of_type(way.dtype, module.arguments())
         names = tuple(n for n, v in arguments.items() if np.asarray(v).dtype.kind == "f")
         try:
-            value, gradients = engine(module.program, names, arguments)
+            value, gradients = way.engine(module.program, names, arguments)
+        except Unusable:
+            raise
         except sdgrad.SdgradError as error:
             return f"refused: {type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 (whatever the engine raises is a finding)
@@ -79,41 +78,28 @@ def load(program: str, folder: Path) -> ModuleType:
     return module
 
 
-def engine(function: Callable, names: tuple[str, ...], arguments: dict) -> tuple:
-    """Value and gradients, from the second of two calls; both must be the same and leave the arguments alone."""
-    before = {k: np.copy(v) for k, v in arguments.items()}
-    both = sdgrad.value_and_grad(function, wrt=names)
-    first, second = both(**arguments), both(**arguments)
-    if not all(np.array_equal(before[k], v) for k, v in arguments.items()):
-        raise RuntimeError("the caller's arguments have changed")
-    if not np.array_equal(first[0], second[0], equal_nan=True) or not all(
-        np.array_equal(a, b, equal_nan=True) for a, b in zip(first[1], second[1], strict=True)
-    ):
-        raise RuntimeError(f"two calls differ: {first} and {second}")
-    return second
-
-
 class Reference:
     """A program run by NumPy in extended precision."""
 
-    def __init__(self, module: ModuleType) -> None:
-        plain = called(module.program, module.arguments())
+    def __init__(self, module: ModuleType, way: Way) -> None:
+        self.way, given = way, of_type(way.dtype, module.arguments())
+        plain = called(module.program, given)
         module.np = Longdouble()
         self.function = module.program
-        self.arguments = {k: _wide(v) for k, v in module.arguments().items()}
+        self.arguments = of_type(np.longdouble, given)
         self.value = self.run(self.arguments)
         if not any(np.asarray(v).dtype.kind == "f" for v in self.arguments.values()):
             raise Unusable("no argument is a float")
         if not np.isfinite(self.value) or abs(self.value) > LARGEST:
             raise Unusable(f"the value is {self.value}")
-        if abs(plain - self.value) > 1e-10 * max(1.0, abs(self.value)):
-            raise Unusable(f"the value is {plain} in double precision, and {self.value} in extended")
+        if not abs(plain - self.value) <= way.plain * max(1.0, abs(self.value)):
+            raise Unusable(f"the value is {plain} in this precision, and {self.value} in extended")
 
     @staticmethod
-    def of(program: str, folder: Path) -> Reference:
+    def of(program: str, folder: Path, way: Way) -> Reference:
         """The reference of a program that runs: a text made smaller may be none."""
         try:
-            return Reference(load(program, folder))
+            return Reference(load(program, folder), way)
         except Unusable:
             raise
         except Exception as error:  # noqa: BLE001
@@ -123,7 +109,7 @@ class Reference:
         return called(self.function, arguments)
 
     def value_error(self, value: float) -> str | None:
-        if abs(value - self.value) <= 1e-9 * max(1.0, abs(self.value)):
+        if abs(value - self.value) <= self.way.value * max(1.0, abs(self.value)):
             return None
         return f"value: found {value}, NumPy has {np.float64(self.value)}"
 
@@ -148,7 +134,7 @@ class Reference:
         wrong = []
         for name, gradient in found.items():
             error = np.abs(np.asarray(gradient) - wanted[name])
-            allowed = RELATIVE * (np.abs(wanted[name]) + FLOOR * scale)
+            allowed = self.way.relative * (np.abs(wanted[name]) + self.way.floor * scale)
             wrong += [(name, tuple(map(int, i))) for i in np.argwhere(~(error <= allowed))]
         for name, index in wrong:
             self.assert_smooth(name, index, wanted[name][index])
@@ -163,7 +149,7 @@ class Reference:
             left = (self.value - self.moved(name, index, -step)) / step
             apart.append(abs(right - left))
         other = self.difference(name, index, STEP / 4)
-        if apart[1] > 1e-8 and apart[1] > apart[0] / 2 or abs(other - wanted) > RELATIVE * (abs(wanted) + FLOOR):
+        if apart[1] > 1e-8 and apart[1] > apart[0] / 2 or abs(other - wanted) > 1e-6 * (abs(wanted) + 1e-3):
             raise Unusable(f"a kink at {name}{list(index)}")
 
 
@@ -176,10 +162,16 @@ def called(function: Callable, arguments: dict) -> np.longdouble:
     return value.astype(np.longdouble)[()]
 
 
-def _wide(value):
-    """Floats in extended precision; integers as they are."""
-    array = np.asarray(value)
-    return array.astype(np.longdouble) if array.dtype.kind == "f" else value
+def of_type(dtype: type, arguments: dict) -> dict:
+    """Floats in a precision, numbers excepted where it is no wider; integers as they are."""
+    return {k: _of_type(dtype, v) for k, v in arguments.items()}
+
+
+def _of_type(dtype: type, value):
+    is_array, array = isinstance(value, np.ndarray), np.asarray(value)
+    if array.dtype.kind != "f" or not is_array and dtype != np.longdouble:
+        return value
+    return array.astype(dtype)
 
 
 def kind(message: str) -> str:

@@ -27,6 +27,7 @@ from rich.table import Table  # noqa: E402
 from fuzz.check import kind  # noqa: E402
 from fuzz.grammar import FEATURES, sample  # noqa: E402
 from fuzz.reduce import reduced  # noqa: E402
+from fuzz.ways import WAYS  # noqa: E402
 from fuzz.workers import Outcome, Worker  # noqa: E402
 
 console = Console()
@@ -39,6 +40,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--size", type=int, default=12, help="statements in a program, at most")
     parser.add_argument("--without", default="", help=f"constructs to leave out: {','.join(FEATURES)}")
+    parser.add_argument("--way", default="function", choices=WAYS, help="how programs are differentiated")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one program")
     parser.add_argument("--level", type=int, default=0, help="optimization level of the compiler")
     parser.add_argument("--out", type=Path, default=Path("fuzz_failures"), help="folder of failing programs")
@@ -66,7 +68,7 @@ class Pool:
 
     def check(self, program: str) -> Outcome:
         if not hasattr(self.local, "worker"):
-            self.local.worker = Worker(self.chosen.timeout, self.chosen.level)
+            self.local.worker = Worker(self.chosen.timeout, self.chosen.level, self.chosen.way)
             self.workers.append(self.local.worker)
         return self.local.worker.check(program)
 

@@ -28,8 +28,8 @@ class Outcome:
 class Worker:
     """One process at a time, that checks one program at a time."""
 
-    def __init__(self, timeout: float, level: int = 0) -> None:
-        self.timeout, self.level = timeout, level
+    def __init__(self, timeout: float, level: int = 0, way: str = "function") -> None:
+        self.timeout, self.level, self.way = timeout, level, way
         self.folder = tempfile.mkdtemp(prefix="sdgrad_fuzz_cache_")
         self.process: multiprocessing.process.BaseProcess | None = None
         self.checked = 0
@@ -55,7 +55,7 @@ class Worker:
         self.stop()
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, self.folder, self.level), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, self.folder, self.level, self.way), daemon=True)
         self.process.start()
         theirs.close()
         self.checked = 0
@@ -78,15 +78,16 @@ class Worker:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def serve(pipe: Connection, folder: str, level: int) -> None:
+def serve(pipe: Connection, folder: str, level: int, way: str) -> None:
     """Check what comes through the pipe, until it is None."""
-    from fuzz.check import Unusable, failure, quick_builds
+    from fuzz.check import failure, quick_builds
+    from fuzz.ways import WAYS, Unusable
 
     warnings.simplefilter("ignore")
     with quick_builds(folder, level):
         while (program := pipe.recv()) is not None:
             try:
-                message = failure(program)
+                message = failure(program, way=WAYS[way])
                 pipe.send(("failed" if message else "ok", message or ""))
             except Unusable as reason:
                 pipe.send(("unusable", str(reason)))

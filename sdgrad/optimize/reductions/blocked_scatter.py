@@ -33,6 +33,7 @@ from sdgrad.program.names import Names
 from sdgrad.program.naming import is_status
 from sdgrad.program.prelude import is_vectorized
 from sdgrad.program.tree import Container, Expr, Instr, Leaf, Let, Load, Param, Program, Scope, Store
+from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
@@ -134,5 +135,5 @@ def _adding(leaf: Leaf, blocks: Blocks, buffers: Mapping[str, Container], instrs
 def _is_cheap(value: Load | Let, leaf: Leaf) -> bool:
     """True if a value is computed as fast as it is read back: a constant, or an element at a known place."""
     if isinstance(value, Let):
-        return isinstance(value.expr, ast.Constant)
+        return isinstance(value.expr, ast.Constant) or code.number_of(value.expr) is not None
     return value.guard is None and not free_names(*value.index) & leaf.defined

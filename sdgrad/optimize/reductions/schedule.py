@@ -28,7 +28,7 @@ from sdgrad.config import config, device
 from sdgrad.optimize.locality.loop_interchange import reduced_last
 from sdgrad.optimize.reductions.innermost_loop import InnermostLoop
 from sdgrad.optimize.reductions.nests import Nests, unfresh, wide
-from sdgrad.optimize.reductions.store_groups import StoreGroups, only
+from sdgrad.optimize.reductions.store_groups import StoreGroups, only, rereading
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
     Block,
@@ -125,8 +125,12 @@ class Scheduler:
             return self.in_order(leaf)
         out: list[Node] = []
         groups = self.stores.with_checks(leaf, groups)
-        for group in [g for g in groups if g not in changing] + changing:  # the other groups still read the old values
-            part = only(leaf, group)
+        order = [g for g in groups if g not in changing] + changing  # the other groups still read the old values
+        if kept := self.stores.kept(leaf):
+            rest = ([s for s in g if s not in kept] for g in order)
+            order = [kept, *(g for g in rest if g)]
+        for group in order:
+            part = only(rereading(leaf, kept) if group is not kept else leaf, group)
             out += self.accumulate(part, outer) if any(s in conflicts for s in group) else [unfresh(part)]
         return out
 

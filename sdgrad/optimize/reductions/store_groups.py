@@ -22,7 +22,8 @@ from sdgrad.analysis.access_relations import apart, injective
 from sdgrad.optimize.reductions.nests import starts
 from sdgrad.program.leaves import live
 from sdgrad.program.naming import is_status
-from sdgrad.program.tree import Leaf, Load, Program, Store
+from sdgrad.program.reductions import EXTREMES
+from sdgrad.program.tree import Leaf, Let, Load, Program, Store
 from sdgrad.symbolic.expr import free_names
 
 
@@ -55,6 +56,23 @@ class StoreGroups:
         if scatter is None or len(checks) != 1 or self.roots(leaf.loads) & self.roots(scatter):
             return groups
         return [g + checks[0] if g is scatter else g for g in groups if g is not checks[0]]
+
+    def kept(self, leaf: Leaf) -> list[Store]:
+        """Return the assignments that keep values on which the leaf's extremes depend.
+
+        Values are compared with their extreme later on. Two loops need not compute the same bits, so that the loop of
+        the extreme reads what was kept.
+        """
+        extremes = [s for s in leaf.stores if s.mode in EXTREMES]
+        needed = {i.name for i in only(leaf, extremes).body if isinstance(i, Let)} if extremes else set()
+        return [s for s in leaf.stores if s.mode == "set" and s.value in needed and self.is_readable(s, leaf)]
+
+    def is_readable(self, store: Store, leaf: Leaf) -> bool:
+        """True if each instance has an element of its own, which nothing else in the leaf reads or writes."""
+        if store.guard is not None or free_names(*store.index) & leaf.defined or not self.is_injective(store, leaf):
+            return False
+        others: list[Load | Store] = [*leaf.loads, *(s for s in leaf.stores if s is not store)]
+        return self.program.root(store.container) not in self.roots(others)
 
     def is_independent(self, group: Sequence[Store], store: Store, leaf: Leaf) -> bool:
         """True if an injective store and a group of injective stores never touch the same element."""
@@ -118,6 +136,12 @@ class StoreGroups:
         sums = sum(s.mode != "set" for s in leaf.stores)
         several = sums + (sums < len(leaf.stores)) > 1
         return several and bool(self.roots(leaf.loads) & self.roots(conflicts))
+
+
+def rereading(leaf: Leaf, kept: Sequence[Store]) -> Leaf:
+    """Return the leaf with loads of what some of its stores keep, in place of the values themselves."""
+    loads = {s.value: Load(s.value, s.container, s.index) for s in kept}
+    return replace(leaf, body=tuple(loads[i.name] if isinstance(i, Let) and i.name in loads else i for i in leaf.body))
 
 
 def only(leaf: Leaf, stores: Sequence[Store]) -> Leaf:

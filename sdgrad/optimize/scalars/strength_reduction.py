@@ -18,7 +18,6 @@ from sdgrad.config import config
 from sdgrad.program.prelude import PARTED, functions
 from sdgrad.program.tree import Block, Leaf, Let, Node, Program, rewritten
 from sdgrad.symbolic import code
-from sdgrad.symbolic.derivatives import number_of
 
 
 def take_roots(program: Program) -> Program:
@@ -58,7 +57,7 @@ def _rooted(expr: ast.expr) -> ast.expr:
     """Return a power with a small half-integer exponent as a root and products; other expressions unchanged."""
     if not (isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow) and isinstance(expr.left, ast.Name)):
         return expr
-    n = number_of(expr.right)
+    n = code.number_of(expr.right)
     if n is None or abs(n) > config.machine.largest_half_power or n % 1 != 0.5:
         return expr
     found = code.call("sqrt", expr.left)

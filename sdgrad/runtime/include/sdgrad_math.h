@@ -17,6 +17,25 @@ template <typename T> using sdgrad_complex = std::complex<T>;
 #define SDGRAD_FUNCTION inline
 #endif
 
+#ifndef __CUDACC__  // thrust's numbers have them
+// A complex and a real number of another type, in the type of the complex one. The library has no such operators, and
+// DaCe's runtime has a product with int, which the real number would become.
+template <typename T, typename S>
+using sdgrad_mixed = std::enable_if_t<std::is_arithmetic_v<S> && !std::is_same_v<S, T>, std::complex<T>>;
+#define SDGRAD_MIXED(op) \
+    template <typename T, typename S> inline sdgrad_mixed<T, S> operator op(const std::complex<T> &a, const S &b) { \
+        return a op T(b); \
+    } \
+    template <typename T, typename S> inline sdgrad_mixed<T, S> operator op(const S &a, const std::complex<T> &b) { \
+        return T(a) op b; \
+    }
+SDGRAD_MIXED(+)
+SDGRAD_MIXED(-)
+SDGRAD_MIXED(*)
+SDGRAD_MIXED(/)
+#undef SDGRAD_MIXED
+#endif
+
 // Sine and cosine by names of their own: of both for one number GCC would make one call, for which it has no lanes.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 extern "C" {

@@ -1,0 +1,103 @@
+"""Ways to the value and the gradient of a random program: as a function, in half precision, and as a graph."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import dace
+import numpy as np
+from doors import Door, Unparsed, call, parsed
+
+import sdgrad
+from sdgrad.lift.dace_functions import sizes_of
+from sdgrad.runtime.compile.cache import compile_together
+
+Engine = Callable[[Callable, tuple[str, ...], dict], tuple]
+
+
+class Unusable(Exception):
+    """A program that says nothing: NumPy's value or derivative is not finite, huge, lost in rounding, or has a kink."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a program is differentiated, and how precise that is.
+
+    :param engine: takes the function, the names of its floats, and arguments; returns the value and the gradients.
+    :param dtype: what its arrays are made of.
+    :param value: error of the value that is allowed.
+    :param plain: error of NumPy's own value in this precision, above which nothing is compared.
+    :param relative: error of an element that is allowed, with ``floor`` of the largest one.
+    """
+
+    engine: Engine
+    dtype: type = np.float64
+    value: float = 1e-9
+    plain: float = 1e-10
+    relative: float = 1e-6
+    floor: float = 1e-3
+
+
+def by_function(function: Callable, names: tuple[str, ...], arguments: dict) -> tuple:
+    """Value and gradients, from the second of two calls; both must be the same and leave the arguments alone."""
+    before = {k: np.copy(v) for k, v in arguments.items()}
+    both = sdgrad.value_and_grad(function, wrt=names)
+    first, second = both(**arguments), both(**arguments)
+    if not all(np.array_equal(before[k], v) for k, v in arguments.items()):
+        raise RuntimeError("the caller's arguments have changed")
+    if not np.array_equal(first[0], second[0], equal_nan=True) or not all(
+        np.array_equal(a, b, equal_nan=True) for a, b in zip(first[1], second[1], strict=True)
+    ):
+        raise RuntimeError(f"two calls differ: {first} and {second}")
+    return second
+
+
+def by_graph(door: Door) -> Engine:
+    """Value and gradients from DaCe's graph of a program.
+
+    The engine raises :class:`Unusable` where DaCe makes no graph of it, or one with another value.
+    """
+
+    def engine(function: Callable, names: tuple[str, ...], arguments: dict) -> tuple:
+        given = {k: np.asarray(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+        run = SimpleNamespace(program=SimpleNamespace(function=function), arguments=given)
+        try:
+            sdfg, closure = parsed(run, door)
+        except Unparsed as error:
+            raise Unusable(str(error)) from error
+        plain = copy.deepcopy(sdfg)
+        values = {**given, **closure, **sizes_of(function, given)}
+        wanted = float(np.asarray(function(**{k: np.copy(v)[()] for k, v in given.items()})))
+        found = {k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in values.items()}
+        call(_compiled(plain), found)
+        if not np.isclose(found["__return"].item(), wanted, rtol=1e-8, atol=1e-8):
+            raise Unusable(f"DaCe's own value is {found['__return'].item()}, not {wanted}")
+        present = [n for n in names if n in sdfg.arrays]
+        sdgrad.add_backward_pass(sdfg, present, ["__return"])
+        values = {k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in values.items()}
+        values["gradient___return"] = np.ones(1)
+        call(_compiled(sdfg), values)
+        zeros = {n: np.zeros(np.shape(arguments[n])) for n in names}
+        gradients = [np.reshape(values.get(f"gradient_{n}", zeros[n]), np.shape(arguments[n])) for n in names]
+        return values["__return"].item(), gradients
+
+    return engine
+
+
+def _compiled(sdfg: dace.SDFG):
+    """The library of one graph, in a folder that nobody else writes."""
+    with sdgrad.config.override(cache_dir=Path(tempfile.mkdtemp(dir=sdgrad.config.cache_dir))):
+        return compile_together([sdfg])[0]
+
+
+WAYS = {
+    "function": Way(by_function),
+    "half": Way(by_function, np.float16, 3e-2, 1e-2, 5e-2, 0.1),
+    "graph": Way(by_graph(Door("simplified", True))),
+    "plain_graph": Way(by_graph(Door("plain", False))),
+}

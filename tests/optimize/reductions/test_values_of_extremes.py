@@ -1,0 +1,56 @@
+"""What an extreme is compared with later on has the same bits: no other loop computes it again.
+
+The compiler computes functions of several numbers at once by other code than those of one, so that two loops differ.
+It does that with optimization only.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from treetext import program, text
+
+import sdgrad
+from sdgrad.optimize.reductions.schedule import schedule_accumulations
+
+FUNCTIONS = {
+    "all": lambda np, q: np.sum(q) + np.max(q),
+    "rows": lambda np, q: np.sum(np.ptp(q, axis=1) * np.mean(q, axis=1)),
+    "columns": lambda np, q: np.sum(np.max(q, axis=0)) * np.sum(np.min(q, axis=1)),
+    "one of them": lambda np, q: np.sum(np.where(q == np.max(q, axis=1, keepdims=True), q * q, 0.0)),
+    "range": lambda np, q: np.sum(((q - np.min(q)) / (np.max(q) - np.min(q))) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradient(name):
+    def of(module):
+        return lambda p: FUNCTIONS[name](module, module.exp(p))
+
+    with sdgrad.config.override(optimization_level=3):
+        for shape in ((3, 4), (50, 12)):
+            p = np.random.default_rng(0).standard_normal(shape)
+            value, gradient = sdgrad.value_and_grad(of(np))(p)
+            wanted, right = jax.value_and_grad(of(jnp))(p)
+            np.testing.assert_allclose(value, wanted, rtol=1e-12)
+            np.testing.assert_allclose(gradient, right, rtol=1e-10, atol=1e-12)
+
+
+def test_the_loop_of_an_extreme_reads_what_is_kept():
+    found = schedule_accumulations(
+        program("""
+            argument p: float64[9]
+            argument kept: float64[9]
+            argument m: float64[1]
+            body
+              map i=0:9:
+                v = p[i]
+                e = exp(v)
+                w = 2 * e
+                m[0] max= w
+                kept[i] = e
+        """)
+    )
+    first, *rest = text(found).split("scope:")
+    assert "exp" in first and "kept[i] = e" in first
+    assert rest and "e = kept[i]" in rest[0] and "exp" not in rest[0]
