@@ -61,6 +61,7 @@ OVERLOADED = frozenset(  # of which the global namespace has C's functions alone
 )
 
 
+OF_COMPLEX = {"real", "imag"}
 OF_TWO = {"atan2", "copysign", "fmax", "fmin", "fmod", "hypot", "pow"}
 # Functions of which glibc has versions for several numbers at once (libmvec, accurate to four units in the last place).
 # Its own header declares them for -ffast-math only, with which infinities and the order of sums are lost.
@@ -92,6 +93,7 @@ def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = Fal
     overloads = called & OVERLOADED if SINGLE & set(dtypes) else frozenset[str]()
     if dace.float16 in dtypes:
         overloads -= OF_TWO  # DaCe's own of half precision and another number would be ambiguous
+    overloads |= called & OF_COMPLEX  # of real numbers, too: cotangents of complex ones may be real
     text = header + "".join(f"using std::{name};\n" for name in sorted(overloads))
     return text + _vectorized(called & VECTOR_2_22, "2, 22") + _vectorized(called & VECTOR_2_35, "2, 35")
 

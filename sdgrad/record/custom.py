@@ -229,7 +229,7 @@ def _holder(variables: Variables, name: str, value: Any, own: Region) -> Tensor:
     tensor = recorder.declare(name, value.tensor.shape if isinstance(value, Array) else (), value.dtype)
     put(recorder, tensor, value)
     if isinstance(value, Array):
-        value.storage, value.tensor, value.view = recorder.array(tensor).storage, tensor, None
+        value.storage, value.tensor, value.shown = recorder.array(tensor).storage, tensor, None
     else:
         recorder.flush()
         value.tensor, value.name = tensor, None

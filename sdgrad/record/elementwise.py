@@ -71,12 +71,19 @@ def _parsed(text: str) -> ast.expr:
     return code.parse(text)
 
 
+WHOLE_OF_C = 4
+"""Bytes of an ``int``, in which C++ computes what has fewer."""
+
+
 def filled(text: str, operands: Sequence[Element], name: Callable[[Element], str], dtype: Any) -> Element:
     """Return a template with its operands, each of which is computed once."""
     asked = {f"_{k}": x for k, x in enumerate(operands) if f"{{{k}}}" in text}
     places = {k: x.code if _is_literal(x.code) else code.name(name(x)) for k, x in asked.items()}
-    tree = _parsed(text.format(*(f"_{k}" for k in range(len(operands)))))
-    return Element(code.rename(tree, places), np.dtype(dtype))
+    tree = code.rename(_parsed(text.format(*(f"_{k}" for k in range(len(operands))))), places)
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu" and dtype.itemsize < WHOLE_OF_C:  # C++ computes in int, and NumPy's numbers wrap around
+        tree = code.call(f"dace.{dtype.name}", tree)
+    return Element(tree, dtype)
 
 
 def _is_literal(tree: ast.expr) -> bool:
@@ -118,8 +125,25 @@ DIVISIONS = {np.true_divide, np.floor_divide, np.remainder}
 OF_INTEGERS = {np.floor_divide, np.remainder, np.fmod}
 
 
+ARITHMETIC = {np.add, np.subtract, np.multiply, np.negative, np.positive, np.absolute, np.power, np.divmod, *DIVISIONS}
+
+
+def _is_python(value: Any) -> bool:
+    """True of a number or a truth value of Python's, not NumPy's."""
+    return value.weak if isinstance(value, Number) else type(value) is bool or type(value) in WEAK
+
+
+def _counted(value: Any) -> Any:
+    """Return a truth value of Python's as the integer that it is; any other number unchanged."""
+    if isinstance(value, Number) and value.dtype.kind == "b":
+        return compute("{0}", [value], [WHOLE], WHOLE, True)
+    return int(value) if type(value) is bool else value
+
+
 def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     """Return a universal function of recorded values, numbers and arrays of known content."""
+    if ufunc in ARITHMETIC and all(map(_is_python, operands)):
+        operands = [_counted(v) for v in operands]
     if (found := _symbolic(ufunc, operands)) is not None:
         return found
     kinds: Sequence[Any] = [kind(x) for x in operands]

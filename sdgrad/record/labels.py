@@ -21,7 +21,7 @@ def label(recorder: Recorder, name: str, value: Any) -> None:
     elif not isinstance(value, Array):
         return
     elif value.storage.known is not None:
-        if value.view is value.storage.known:
+        if value.shown is value.storage.known:
             recorder.labels.setdefault(value.storage.name, name)
     elif value.tensor.place is None:
         _name(recorder, value.storage.name, name)

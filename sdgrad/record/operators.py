@@ -8,7 +8,6 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -32,7 +31,6 @@ from sdgrad.record.functions.joining import by_subscript
 from sdgrad.record.functions.python import BUILTINS, Paired, Range, Reversed
 from sdgrad.record.functions.table import (
     FUNCTIONS,
-    METHODS,
     active,
     all_known,
     array,
@@ -44,7 +42,6 @@ from sdgrad.record.functions.table import (
 from sdgrad.record.graphs import call_graph, is_graph, of_dace, sized
 from sdgrad.record.growth import APPENDING, shown
 from sdgrad.record.guards import guarded
-from sdgrad.record.indexing import item
 from sdgrad.record.labels import label
 from sdgrad.record.libraries import (
     is_hashable,
@@ -57,6 +54,7 @@ from sdgrad.record.libraries import (
 )
 from sdgrad.record.listed import part_of, replace_part
 from sdgrad.record.loops import RecordedFor
+from sdgrad.record.methods import BoundRule, part_of_value
 from sdgrad.record.nests import OfLeaves, positional
 from sdgrad.record.peeled import PeeledFor
 from sdgrad.record.python_state import KINDS
@@ -142,7 +140,7 @@ class RecordingOperators(Operators):
         owner = plain(owner)
         if (owner is np.r_ or owner is np.c_) and holds_recorded(index):
             return by_subscript(owner, index)
-        return item(owner, own(index)) if is_recorded(owner) else self.inner(part_of(owner, own(index)))
+        return part_of_value(owner, own(index)) if is_recorded(owner) else self.inner(part_of(owner, own(index)))
 
     def free(self, name: str, value: Any) -> Any:
         found = of_dace(value, self.recorder.sizes)
@@ -336,6 +334,8 @@ class RecordingOperators(Operators):
             raise ParseError("an array that the function did not make is written: pass it as an argument")
         if isinstance(owner, Array):
             RULES.store(owner, own(index), plain(value))
+        elif isinstance(owner, Number):
+            raise ParseError("a number is written, or an array without axes: give it an axis, of shape (1,)")
         else:
             shown(owner)
             replace_part(owner, index, value)
@@ -371,30 +371,4 @@ UPDATES = {
 }  # fmt: skip
 
 
-def _method(value: Any, name: str) -> Any:
-    """Return a method or a property of a recorded value."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    if name in ("real", "imag"):
-        return FUNCTIONS[getattr(np, name)](value)
-    if name in ("conj", "conjugate"):
-        return lambda: RULES.ufunc(np.conjugate, "__call__", (value,), {})
-    if name in METHODS:
-        return BoundRule(METHODS[name], value)
-    raise AttributeError(f"{type(value).__name__.lower()} has no recorded method '{name}'")
-
-
-@dataclass(frozen=True, eq=False)
-class BoundRule:
-    """Hold a method of a recorded value."""
-
-    rule: Callable
-    value: Any
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.rule(self.value, *args, **kwargs)
-
-
-RULES.method = _method
-RULES.item = lambda a, i: item(a, i)
 RULES.store = lambda a, i, v: store(a, i, v if is_recorded(v) or not holds_recorded(v) else array(v))

@@ -212,26 +212,26 @@ class Array(Recorded):
     """An array: memory, and a view of it.
 
     :param tensor: how elements are addressed.
-    :param view: the same view of the content, while that is known.
+    :param shown: the same view of the content, while that is known.
     :param placed: what decides which part of the memory it is a view of.
     """
 
-    __slots__ = ("__weakref__", "placed", "recorder", "storage", "tensor", "view")
+    __slots__ = ("__weakref__", "placed", "recorder", "shown", "storage", "tensor")
 
     def __init__(
         self,
         recorder: Any,
         storage: Storage,
         tensor: Tensor,
-        view: np.ndarray | None = None,
+        shown: np.ndarray | None = None,
         placed: Origin = frozenset(),
     ) -> None:
-        self.recorder, self.storage, self.tensor, self.view, self.placed = recorder, storage, tensor, view, placed
+        self.recorder, self.storage, self.tensor, self.shown, self.placed = recorder, storage, tensor, shown, placed
 
     @property
     def known(self) -> np.ndarray | None:
         """Return the content, if it is known."""
-        return self.view if self.storage.known is not None else None
+        return self.shown if self.storage.known is not None else None
 
     @property
     def shape(self) -> tuple[Any, ...]:

@@ -206,7 +206,8 @@ def is_exact(name: str, definitions: Mapping[str, Instr], roundings: int = 1) ->
     calls = (n for n in ast.walk(instr.expr) if isinstance(n, ast.Call))
     rounded = [n for n in ast.walk(instr.expr) if isinstance(n, ast.BinOp)]
     shared = any(isinstance(n.op, ast.Div) and not isinstance(n.right, ast.Constant) for n in rounded)  # 1 / b may be
-    if len(rounded) > roundings or shared or any(code.callee(n) not in EXACT for n in calls):
+    powers = any(isinstance(n.op, ast.Pow) and code.number_of(n.right) != 2 for n in rounded)  # functions, too
+    if len(rounded) > roundings or shared or powers or any(code.callee(n) not in EXACT for n in calls):
         return False
     return all(is_exact(n, definitions, roundings - len(rounded)) for n in mentioned(instr))
 

@@ -12,6 +12,8 @@
 template <typename T> using sdgrad_complex = thrust::complex<T>;
 template <typename T> SDGRAD_FUNCTION T real(const thrust::complex<T> &z) { return z.real(); }
 template <typename T> SDGRAD_FUNCTION T imag(const thrust::complex<T> &z) { return z.imag(); }
+SDGRAD_FUNCTION float real(float x) { return x; }
+SDGRAD_FUNCTION double real(double x) { return x; }
 #else
 template <typename T> using sdgrad_complex = std::complex<T>;
 #define SDGRAD_FUNCTION inline

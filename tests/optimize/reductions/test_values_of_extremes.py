@@ -22,10 +22,14 @@ FUNCTIONS = {
 }
 
 
+OF = {"exp": lambda np, p: np.exp(p), "power": lambda np, p: np.abs(p) ** 1.3, "sum": lambda np, p: p * p * 0.3 + p}
+
+
+@pytest.mark.parametrize("of_what", OF)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_gradient(name):
+def test_gradient(name, of_what):
     def of(module):
-        return lambda p: FUNCTIONS[name](module, module.exp(p))
+        return lambda p: FUNCTIONS[name](module, OF[of_what](module, p))
 
     with sdgrad.config.override(optimization_level=3):
         for shape in ((3, 4), (50, 12)):
