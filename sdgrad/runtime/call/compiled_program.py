@@ -10,6 +10,7 @@ import dace
 import numpy as np
 from dace import data as dt
 
+from sdgrad.errors import ArgumentError
 from sdgrad.runtime.call import checks
 from sdgrad.runtime.call.marshalling import check, evaluate_shape, solve_symbols
 from sdgrad.runtime.call.result_pool import copy_of, fresh
@@ -76,6 +77,7 @@ class CompiledProgram:
         :param inplace: True to pass the caller's arrays even if the program writes them.
         :param sizes: values of symbols that no shape determines.
         """
+        self._refuse_shared_memory(given)
         static = all(slot.shape is not None for slot in self.slots)
         symbols = {} if static else {**self._integers(given), **(sizes or {}), **solve_symbols(self.descs, dict(given))}
         call = {slot.name: _argument(slot, given, symbols, inplace) for slot in self.slots}
@@ -84,6 +86,18 @@ class CompiledProgram:
         self.library({**passed, **extra})
         checks.first(given, call)
         return call
+
+    def _refuse_shared_memory(self, given: Mapping[str, Any]) -> None:
+        """Raise an error if an array that the program writes is a part of another argument.
+
+        :raises ArgumentError: Python's function would read there what it has written, and the program would not.
+        """
+        arrays = {s.name: v for s in self.slots if isinstance(v := given.get(s.name), np.ndarray)}
+        for slot in self.slots:
+            for name, array in arrays.items() if slot.copied and slot.name in arrays else ():
+                if name != slot.name and np.shares_memory(arrays[slot.name], array):
+                    told = f"arguments '{slot.name}' and '{name}' share memory, and '{slot.name}' is written"
+                    raise ArgumentError(f"{told}: pass a copy of one of them")
 
     def _integers(self, given: Mapping[str, Any]) -> dict[str, int]:
         """Return the arguments that are symbols, which sizes may be made of."""

@@ -175,9 +175,11 @@ class _Building:
             self.sources.append(Source(MADE, 0, self.checks[-1][0], None, 0, 0))
             return True
         read = value if callable(value) else lambda: value
-        self.sources.append(Source(GIVEN, len(self.objects) + len(self.outside), 0, None, 0, 0))
+        found = read()
+        size = found.nbytes if isinstance(found, np.ndarray) else 0
+        self.sources.append(Source(GIVEN, len(self.objects) + len(self.outside), 0, None, size, 0))
         self.outside.append(read)
-        return not slot.copied and _fits(read(), slot)
+        return not slot.copied and _fits(found, slot)
 
     def _fixed(self, array: np.ndarray) -> None:
         """Take an array that all calls share; the program only reads it."""

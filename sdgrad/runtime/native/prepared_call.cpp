@@ -200,6 +200,20 @@ namespace
     {
         return reinterpret_cast<Array *>(object)->data;
     }
+
+    // True if an array that the program writes is a part of another argument.
+    bool shares_memory(const Plan &plan, std::intptr_t own, Object *const *given)
+    {
+        const Source &written = plan.sources[own];
+        const char *begin = data(given[written.given]), *end = begin + written.size;
+        for (std::intptr_t k = 0; k < plan.arguments; ++k) {
+            const Source &source = plan.sources[k];
+            if (k == own || (source.from != GIVEN && source.from != COPIED)) continue;
+            const char *other = data(given[source.given]);
+            if (other < end && begin < other + source.size) return true;
+        }
+        return false;
+    }
 }  // namespace
 
 extern "C" {
@@ -236,7 +250,10 @@ int sdgrad_run(void *state, const Plan *plan, Object *args, Object *named, Objec
             continue;
         }
         places[k] = data(source.from == GIVEN ? object : PyList_GetItem(made, source.made));
-        if (source.from == COPIED) std::memcpy(places[k], data(object), source.size);
+        if (source.from == COPIED) {
+            if (shares_memory(*plan, k, given.first)) return 0;  // which is refused
+            std::memcpy(places[k], data(object), source.size);
+        }
     }
     void *thread = PyEval_SaveThread();
     plan->program(state, places);
