@@ -27,6 +27,7 @@ KEPT = (
     aten.rms_norm.default,
     aten.silu.default,
     aten.mish.default,
+    aten.hardsigmoid.default,
     aten.hardswish.default,
     aten.softplus.default,
     aten.gelu.default,

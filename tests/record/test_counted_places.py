@@ -1,4 +1,4 @@
-"""Slices and positions by numbers that loops count: as NumPy's, or ``IndexError``. They read and wrote beside arrays."""
+"""Slices and positions by numbers that loops count: as NumPy has them. They read and wrote beside arrays."""
 
 import numpy as np
 import pytest

@@ -16,7 +16,7 @@ UNARY = {
     "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "erf": "Erf", "exp": "Exp", "floor": "Floor", "log": "Log",
     "neg": "Neg", "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid", "sign": "Sign",
     "sin": "Sin", "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh",
-    "bitwise_not": "BitwiseNot", "mish": "Mish", "hardswish": "HardSwish", "softsign": "Softsign",
+    "bitwise_not": "BitwiseNot", "mish": "Mish", "softsign": "Softsign",
 }  # fmt: skip
 # The same, of our own domain.
 OWN_UNARY = {
@@ -243,7 +243,24 @@ def _hardtanh(g: Graph, out: Type, self: Value, min_val: float = -1.0, max_val: 
 
 @aten("leaky_relu.default")
 def _leaky_relu(g: Graph, out: Type, self: Value, negative_slope: float = 0.01) -> Value:
-    return g.op("LeakyRelu", self, alpha=float(negative_slope))
+    slower = g.op("Mul", self, g.constant(negative_slope, out.dtype), like=self)
+    return g.op("Where", g.op("Greater", self, g.constant(0, out.dtype)), self, slower)
+
+
+@aten("hardsigmoid.default")
+def _hardsigmoid(g: Graph, out: Type, self: Value) -> Value:
+    """Where a bound is met, no derivative passes."""
+    inside = g.op("Div", _limited(g, out, self, -3, 3, "LessOrEqual", "GreaterOrEqual"), g.constant(6, out.dtype))
+    return g.op("Add", inside, g.constant(0.5, out.dtype), like=self)
+
+
+@aten("hardswish.default")
+def _hardswish(g: Graph, out: Type, self: Value) -> Value:
+    """Where a bound is met, the derivative is that of outside."""
+    zero, three, six = (g.constant(n, out.dtype) for n in (0, 3, 6))
+    inside = g.op("Div", g.op("Mul", self, g.op("Add", self, three, like=self), like=self), six, like=self)
+    above = g.op("Where", g.op("GreaterOrEqual", self, three), self, inside)
+    return g.op("Where", g.op("LessOrEqual", self, g.constant(-3, out.dtype)), zero, above)
 
 
 @aten("elu.default")

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.record.elements import product
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Value
@@ -111,7 +112,9 @@ def _var_of(g: Graph, out: Type, self: Value, dim: Any, unbiased: bool = True, k
 def _std(
     g: Graph, out: Type, self: Value, dim: Any = None, correction: float | None = None, keepdim: bool = False
 ) -> Value:
-    return g.op("Sqrt", variance(g, self, dim, correction, keepdim)[0])
+    """The derivative at zero is zero."""
+    root = g.op("Sqrt", variance(g, self, dim, correction, keepdim)[0])
+    return g.op("Hypot", root, g.constant(0, out.dtype), domain=OWN)
 
 
 @aten("var_mean.correction")
