@@ -14,6 +14,7 @@ from sdgrad.errors import ParseError
 from sdgrad.program.tree import Branch, Node
 from sdgrad.record.carried import Cell, is_number, is_value, leaves, rebuilt, same, structure
 from sdgrad.record.choices import UNBOUND, VALUE, Choice, ChoiceCell, called, options_of
+from sdgrad.record.chosen import are_two, note_chosen
 from sdgrad.record.outside import MISSING, held_outside
 from sdgrad.record.python_state import Content, Held, PythonState, put
 from sdgrad.record.recorder import ONLY_DATA, Recorder
@@ -89,7 +90,7 @@ class RecordedBranch(Handler):
             raise ArmEnds
         for name in self.names:
             ends = [e[name] for e in alive]
-            one = len(ends) == 1 or same(ends[0], ends[1])
+            one = len(ends) == 1 or same(ends[0], ends[1]) and not are_two(*ends)
             if one or name not in self.later:
                 self.values[name] = unbound(name, ends[0]) if one else unbound(name, MISSING)
             else:
@@ -148,7 +149,9 @@ class RecordedBranch(Handler):
         if structure(ends[0]) != structure(ends[1]):
             return self._unusable(name, "has another form in each arm of")
         parts = [self._cell(name, pair, written) for pair in zip(*map(leaves, ends), strict=True)]
-        return rebuilt(ends[0], iter(parts))
+        found = rebuilt(ends[0], iter(parts))
+        note_chosen(self.recorder.reads, self.python, ends, found)
+        return found
 
     def _cell(self, name: str, pair: tuple, written: list[bool]) -> Any:
         """Return memory for a number or an array, written at the end of each arm."""

@@ -25,6 +25,7 @@ from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.carried import leaves
 from sdgrad.record.checks import fail, require
 from sdgrad.record.choices import Choice, compared, each, no_attribute, not_callable, plain, read
+from sdgrad.record.chosen import CHANGING, refuse_change
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.joining import by_subscript
@@ -155,6 +156,8 @@ class RecordingOperators(Operators):
         owner = self.inner(owner)
         if type(owner) is list and name not in APPENDING:
             shown(owner)
+        if name in CHANGING:
+            refuse_change(self.recorder.reads, owner)
         value = getattr(owner, name)
         if is_recorded(owner) or is_of_library(owner):
             return value
@@ -338,6 +341,7 @@ class RecordingOperators(Operators):
             raise ParseError("a number is written, or an array without axes: give it an axis, of shape (1,)")
         else:
             shown(owner)
+            refuse_change(self.recorder.reads, owner)
             replace_part(owner, index, value)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -355,6 +359,7 @@ class RecordingOperators(Operators):
     def update(self, word: str, value: Any, by: Any) -> Any:
         if not is_recorded(value) and isinstance(by, (Array, Number)):
             return getattr(operator, UPDATES[word])(value, by)
+        refuse_change(self.recorder.reads, value)
         return super().update(word, value, by)
 
     def update_item(self, word: str, owner: Any, index: Any, by: Callable[[], Any]) -> None:

@@ -112,6 +112,7 @@ class Reads:
     found: dict[Any, Read] = field(default_factory=dict)
     arrays: dict[int, Read] = field(default_factory=dict)
     own: dict[int, Any] = field(default_factory=dict)  # objects that the function made itself
+    chosen: dict[int, Any] = field(default_factory=dict)  # lists and dicts that are copies of one of several
     copies: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)  # of lists and dicts: original, copy, before
     contents: list[Any] = field(default_factory=list)
 
