@@ -19,6 +19,7 @@ OF_EXP = {"sdgrad_sigmoid", "sdgrad_sigmoid_slope"}  # functions of the header t
 PARTED = {"sin": "sdgrad_sin", "cos": "sdgrad_cos"}
 """Functions of the header that are calls of these, which the compiler does not see through."""
 SINGLE = {dace.float16, dace.float32, dace.complex64}
+COMPLEX = {dace.complex64, dace.complex128}
 OVERLOADED = frozenset(  # of which the global namespace has C's functions alone, which compute in double precision
     [
         "acos",
@@ -86,10 +87,11 @@ def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = Fal
     :param device: the functions are called by kernels, and CUDA has them for every type.
     """
     called = {name for n in walk(block) if isinstance(n, Leaf) for name in functions(n)}
-    header = f'#include "{MATH_HEADER}"\n' if any(name.startswith(OWN_FUNCTIONS) for name in called) else ""
+    has_complex = bool(called & {"complex64", "complex128"}) or bool(COMPLEX & set(dtypes))
+    own = has_complex or any(name.startswith(OWN_FUNCTIONS) for name in called)
+    header = f'#include "{MATH_HEADER}"\n' if own else ""
     if device:
-        plain = any(t in (dace.complex64, dace.complex128) for t in dtypes)  # real, imag
-        return header or (f'#include "{MATH_HEADER}"\n' if plain else "")
+        return header
     overloads = called & OVERLOADED if SINGLE & set(dtypes) else frozenset[str]()
     if dace.float16 in dtypes:
         overloads -= OF_TWO  # DaCe's own of half precision and another number would be ambiguous

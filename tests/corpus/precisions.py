@@ -51,3 +51,12 @@ def powers_of_negative_constants(x, n):
     for i in range(4):
         s += (-1) ** i * x[i] - (-2.0) ** i * x[i] ** 2
     return s + x[0] * (-2.0) ** n + x[1] * (-2) ** (n + 1)
+
+
+# The cotangent of a complex number was real, and C++ has no real part of a real number under that name.
+@program(lambda rng: (signed(rng, 4),), "corpus nojax", expected=lambda x: np.array(
+    [1.0 + x[0] / np.hypot(x[0], x[3]), 0.0, 2.0, x[3] / np.hypot(x[0], x[3])]))  # fmt: skip
+def real_parts_alone(x):
+    z = x[0] + 1j * x[1]
+    w = complex(x[2], x[3])
+    return z.real + 2 * w.conjugate().real + np.hypot(np.real(z), w.imag)

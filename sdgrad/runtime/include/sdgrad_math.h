@@ -20,21 +20,28 @@ template <typename T> using sdgrad_complex = std::complex<T>;
 #endif
 
 #ifndef __CUDACC__  // thrust's numbers have them
-// A complex and a real number of another type, in the type of the complex one. The library has no such operators, and
-// DaCe's runtime has a product with int, which the real number would become.
-template <typename T, typename S>
-using sdgrad_mixed = std::enable_if_t<std::is_arithmetic_v<S> && !std::is_same_v<S, T>, std::complex<T>>;
-#define SDGRAD_MIXED(op) \
-    template <typename T, typename S> inline sdgrad_mixed<T, S> operator op(const std::complex<T> &a, const S &b) { \
-        return a op T(b); \
+// Complex numbers and numbers of other types. The library has no such operators, and DaCe's runtime has a product with
+// int, which a real number would become. A real number takes the type of the complex one.
+template <typename T, typename S, typename R>
+using sdgrad_mixed = std::enable_if_t<std::is_arithmetic_v<S> && !std::is_same_v<S, T>, R>;
+#define SDGRAD_MIXED(op, Result) \
+    template <typename T, typename S> \
+    inline sdgrad_mixed<T, S, Result<T>> operator op(const std::complex<T> &a, const S &b) { return a op T(b); } \
+    template <typename T, typename S> \
+    inline sdgrad_mixed<T, S, Result<T>> operator op(const S &a, const std::complex<T> &b) { return T(a) op b; } \
+    inline Result<double> operator op(const std::complex<float> &a, const std::complex<double> &b) { \
+        return std::complex<double>(a) op b; \
     } \
-    template <typename T, typename S> inline sdgrad_mixed<T, S> operator op(const S &a, const std::complex<T> &b) { \
-        return T(a) op b; \
+    inline Result<double> operator op(const std::complex<double> &a, const std::complex<float> &b) { \
+        return a op std::complex<double>(b); \
     }
-SDGRAD_MIXED(+)
-SDGRAD_MIXED(-)
-SDGRAD_MIXED(*)
-SDGRAD_MIXED(/)
+template <typename> using sdgrad_truth = bool;
+SDGRAD_MIXED(+, std::complex)
+SDGRAD_MIXED(-, std::complex)
+SDGRAD_MIXED(*, std::complex)
+SDGRAD_MIXED(/, std::complex)
+SDGRAD_MIXED(==, sdgrad_truth)
+SDGRAD_MIXED(!=, sdgrad_truth)
 #undef SDGRAD_MIXED
 #endif
 
