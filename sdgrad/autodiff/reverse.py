@@ -321,17 +321,15 @@ class Reversal:
         return [*begun, *(x for n in recorded if (x := keep_writes(n, mine)) is not None)]
 
     def from_tape(self, block: Block, path: Path, loads: Mapping[Path, Mapping[str, Kept]]) -> Block:
-        """Return the block with the loads of overwritten elements taken from the tape."""
+        """Return the block with overwritten elements, and what the primal program taped, taken from the tape."""
         out: list[Node] = []
         for k, node in enumerate(block):
             here = (*path, k)
             if not isinstance(node, Leaf):
                 before, node = self.values_from_tape(node, here)
                 out += before
-            elif here in loads:
-                kept = loads[here]
-                body = tuple(kept[i.name].back() if isinstance(i, Load) and i.name in kept else i for i in node.body)
-                node = replace(node, body=body)
+            else:
+                node = self.plan.replayed(node, here, loads.get(here, {}))
             out.append(
                 with_children(
                     node, tuple(self.from_tape(b, (*here, arm), loads) for arm, b in enumerate(children(node)))

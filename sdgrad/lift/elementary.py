@@ -6,7 +6,6 @@ sin(y); g = v * w``.
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 
 from sdgrad.lift.tasklets import elementary_steps
@@ -14,6 +13,7 @@ from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.leaves import live
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, rewritten
+from sdgrad.symbolic import code
 
 
 def elementary(program: Program) -> Program:
@@ -28,7 +28,7 @@ def elementary(program: Program) -> Program:
             return (node,)
         body: list[Instr] = []
         for instr in node.body:
-            if isinstance(instr, Let) and not isinstance(instr.expr, (ast.Name, ast.Constant)):
+            if isinstance(instr, Let) and not code.is_atom(instr.expr):
                 body += elementary_steps(instr, names)
             else:
                 body.append(instr)

@@ -119,7 +119,7 @@ class _Lifting:
     def atom(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
         """Reduce an expression to a name or a number."""
         value = self.value(expr, guard)
-        return value if isinstance(value, (ast.Name, ast.Constant)) else self.let(value)
+        return value if code.is_atom(value) else self.let(value)
 
     def value(self, expr: ast.expr, guard: ast.expr | None) -> ast.expr:
         """Reduce an expression to a polynomial over names; everything else is named."""

@@ -76,6 +76,11 @@ def number_of(expr: ast.expr) -> int | float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
+def is_atom(expr: ast.expr) -> bool:
+    """True of names and constants, negative numbers too."""
+    return isinstance(expr, (ast.Name, ast.Constant)) or number_of(expr) is not None
+
+
 def call(function: str, *args: ast.expr) -> ast.expr:
     """Return a call of a function by its name; dots are attributes."""
     func: ast.expr = name(function.split(".")[0])

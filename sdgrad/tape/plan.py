@@ -7,7 +7,7 @@ reverse sweep loads from it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import dace
@@ -197,6 +197,23 @@ class TapePlan:
     counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops with a count not known on entry
     redo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # values that a node defines in each iteration
     checkpoints: Mapping[Path, Checkpoint] = field(default_factory=dict)  # of loops that run again in segments
+
+    def replayed(self, leaf: Leaf, path: Path, loads: Mapping[str, Kept]) -> Leaf:
+        """Return a leaf of a map that is replayed, with loads from the tape.
+
+        The adjoint compares values of the tape with extremes: these have to be extremes of the same values, to the bit.
+
+        :param loads: its loads of elements that are overwritten, by name.
+        """
+        computed = {k.name: k for k in self.leaves.get(path, LeafPlan()).kept if k.load is None and k.owner is None}
+
+        def taped(instr: Instr) -> Instr:
+            if isinstance(instr, Store):
+                return instr
+            kept = (loads if isinstance(instr, Load) else computed).get(instr.name)
+            return kept.back() if kept is not None else instr
+
+        return replace(leaf, body=tuple(map(taped, leaf.body)))
 
     def all_kept(self) -> Iterator[Kept]:
         """Yield every entry of the tape."""

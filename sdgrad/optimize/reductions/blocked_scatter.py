@@ -135,5 +135,5 @@ def _adding(leaf: Leaf, blocks: Blocks, buffers: Mapping[str, Container], instrs
 def _is_cheap(value: Load | Let, leaf: Leaf) -> bool:
     """True if a value is computed as fast as it is read back: a constant, or an element at a known place."""
     if isinstance(value, Let):
-        return isinstance(value.expr, ast.Constant) or code.number_of(value.expr) is not None
+        return code.is_atom(value.expr) and not isinstance(value.expr, ast.Name)
     return value.guard is None and not free_names(*value.index) & leaf.defined

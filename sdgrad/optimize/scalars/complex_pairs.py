@@ -140,7 +140,7 @@ class Writer:
 
     def atom(self, value: ast.expr, stem: str = "v") -> ast.expr:
         """Return a name or constant for an expression, so that it is computed once."""
-        if isinstance(value, (ast.Name, ast.Constant)):
+        if code.is_atom(value):
             return value
         name = self.names.fresh(stem)
         self.body.append(Let(name, value))

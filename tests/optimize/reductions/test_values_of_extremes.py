@@ -4,6 +4,7 @@ The compiler computes functions of several numbers at once by other code than th
 It does that with optimization only.
 """
 
+import dace
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -58,3 +59,23 @@ def test_the_loop_of_an_extreme_reads_what_is_kept():
     first, *rest = text(found).split("scope:")
     assert "exp" in first and "kept[i] = e" in first
     assert rest and "e = kept[i]" in rest[0] and "exp" not in rest[0]
+
+
+def in_a_map(p):
+    out = np.zeros(p.shape[0])
+    for i in dace.map[0 : p.shape[0]]:
+        q = np.exp(p[i])
+        out[i] = np.max(q) * np.sum(q)
+    return np.sum(out)
+
+
+def test_a_map_that_runs_again():
+    """The extreme that the adjoint of a map computes again is one of the values on the tape."""
+
+    def of(p):
+        q = jnp.exp(p)
+        return jnp.sum(jnp.max(q, axis=1) * jnp.sum(q, axis=1))
+
+    with sdgrad.config.override(optimization_level=3):
+        p = np.random.default_rng(0).standard_normal((20, 13))
+        np.testing.assert_allclose(sdgrad.grad(in_a_map)(p), jax.grad(of)(p), rtol=1e-10)
