@@ -34,6 +34,10 @@ class _Renamer(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return copy.deepcopy(self.env[node.id]) if node.id in self.env else node
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        node.left, node.right = self.visit(node.left), self.visit(node.right)
+        return _grouped(node)
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [self.visit(k) for k in node.keywords]
@@ -61,9 +65,6 @@ def name(identifier: str) -> ast.Name:
 
 
 def constant(value: Any) -> ast.expr:
-    """Return the tree of a constant; a negative one is an operation: as a constant it would print as ``-1 ** i``."""
-    if type(value) in (int, float) and math.copysign(1, value) < 0:
-        return ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-value))
     return ast.Constant(value=value)
 
 
@@ -90,7 +91,15 @@ def call(function: str, *args: ast.expr) -> ast.expr:
 
 
 def binary(op: type[ast.operator], left: ast.expr, right: ast.expr) -> ast.expr:
-    return ast.BinOp(left=left, op=op(), right=right)
+    return _grouped(ast.BinOp(left=left, op=op(), right=right))
+
+
+def _grouped(expr: ast.BinOp) -> ast.BinOp:
+    """Return an operation whose text is itself: a power of the constant -1 prints as ``-1 ** i``, which is another."""
+    base = expr.left.value if isinstance(expr.op, ast.Pow) and isinstance(expr.left, ast.Constant) else None
+    if isinstance(base, (int, float)) and math.copysign(1, base) < 0:
+        expr.left = ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-base))
+    return expr
 
 
 def choose(condition: ast.expr, then: ast.expr, otherwise: ast.expr) -> ast.expr:
