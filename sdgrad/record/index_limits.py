@@ -14,6 +14,7 @@ import numpy as np
 import sympy
 
 from sdgrad.program.tree import Source
+from sdgrad.record.index_ranges import plain
 from sdgrad.record.outside import shown_line
 from sdgrad.record.restart import Restart
 from sdgrad.record.values import Array, Number
@@ -88,14 +89,21 @@ def lies_inside(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> 
 
     Of loops that run over known numbers, this is looked at when all is known of them.
     """
-    if not isinstance(extent, int):
-        return True
-    noted = _note_trips(recorder, position, extent, axis)
     least, most = recorder.ranges.least(position), recorder.ranges.most(position)
+    if not isinstance(extent, int):
+        ends = (least, plain(extent) - 1 - most) if least is not None and most is not None else (None,)
+        is_inside = all(end is not None and sympy.expand(end).is_nonnegative for end in ends)
+        return is_inside or not recorder.ranges.may_be_short(extent)
+    noted = _note_trips(recorder, position, extent, axis)
     if least is None or most is None or free_names(least, most) & recorder.symbols.keys():
         return noted
-    needed = (recorder.hints.fits_of(n, MANY) for n in (least, extent - 1 - most))
-    return all(recorder.hints.takes(f) for f in needed if f is not None and f.symbols)
+    only_loops = free_names(position) <= recorder.loops
+    lowest = least if only_loops else least + extent  # others count from the end by a remainder
+    for bound in (lowest, extent - 1 - most):
+        fits = recorder.hints.fits_of(bound, MANY)
+        if fits is not None and not (recorder.hints.takes(fits) if fits.symbols else only_loops or fits.holds({})):
+            return False
+    return True
 
 
 def _note_trips(recorder: Any, position: sympy.Expr, extent: int, axis: int) -> bool:
@@ -113,7 +121,7 @@ def _note_trips(recorder: Any, position: sympy.Expr, extent: int, axis: int) -> 
                 known = end.loaded is not None and rest.is_Integer
                 size, least = (extent - int(rest) + 1, -int(rest)) if known else (0, 0)
                 found.append(known and _note(recorder, end.loaded[0], size, axis, certain=False, least=least))
-    return all(found)
+    return bool(found) and all(found)
 
 
 def _note(recorder: Any, name: str, extent: Any, axis: int, certain: bool, least: int | None = None) -> bool:

@@ -142,7 +142,7 @@ def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
         if is_counted_later or is_positive(position):
             return position
         return recorder.symbolic(sympy.Mod(position.expr + sympy.sympify(extent), extent), position.origin)
-    is_checked |= not isinstance(extent, int)
+    is_checked |= not isinstance(extent, int) and not recorder.ranges.may_be_short(extent)
     if array.tensor.place is None and position.loaded and is_checked:
         return position  # counted later, too
     name = str(position.expr or "") or position.name or (position.tensor.container if position.tensor else "")
@@ -294,7 +294,8 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
 
 def _is_checked(recorder: Recorder, indices: Array, extent: Dim, axis: int) -> bool:
     """True if an index array is known or checked before the call, or if none is to be checked."""
-    return note_limit(recorder, indices, extent, axis) or indices.known is not None or not config.check_indices
+    is_known = indices.known is not None and not recorder.ranges.may_be_short(extent)
+    return note_limit(recorder, indices, extent, axis) or is_known or not config.check_indices
 
 
 def _check_indices(recorder: Recorder, tensor: Tensor, shape: Sequence[Dim], extent: Dim, axis: int) -> None:
@@ -316,7 +317,13 @@ def _chosen(recorder: Recorder, tensor: Any, extent: Dim, is_checked: bool, inde
     if not isinstance(tensor, Tensor):
         return int(tensor) + (extent if int(tensor) < 0 else 0)
     known = tensor.known if tensor.known is not None else recorder.inputs.get(tensor.container)
-    if isinstance(known, np.ndarray) and tensor.container.startswith("constant") and known.size and known.min() >= 0:
+    if (
+        is_checked
+        and isinstance(known, np.ndarray)
+        and tensor.container.startswith("constant")
+        and known.size
+        and known.min() >= 0
+    ):
         return tensor[index]
     found, size = tensor[index], recorder.element(extent, np.int64)
     if not is_checked:

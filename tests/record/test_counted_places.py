@@ -124,6 +124,57 @@ def loop_beyond(x):
     return s
 
 
+def length_as_a_position(x):
+    return x[len(x[: count(x)])] * 2
+
+
+def length_in_a_loop(x):
+    s, y = 0.0, x[: count(x)]
+    for i in range(2):
+        s += x[i + len(y) - 1]
+    return s
+
+
+def window_at_the_end(x):
+    s = 0.0
+    for i in range(4):
+        s += x[x[i : i + 2].shape[0] + 2] * i
+    return s
+
+
+def loop_over_a_part(x):
+    s, y = 0.0, x[: count(x)]
+    for k in range(3):
+        s += y[k]
+    return s
+
+
+def loop_over_a_part_from_its_end(x):
+    s, y = 0.0, x[count(x) :]
+    for k in range(2):
+        s += y[k] * y[-k - 1]
+    return s
+
+
+def loop_over_all_of_a_part(x):
+    s, y = 0.0, x[: count(x)]
+    for k in range(len(y) - 1):
+        s += y[k] * y[k + 1]
+    return s
+
+
+def loop_that_writes_a_part(x):
+    y = x.copy()
+    z = y[: count(x)]
+    for k in range(3):
+        z[k] = z[k] * 2
+    return np.sum(y * x)
+
+
+def known_places_of_a_part(x):
+    return np.sum(x[: count(x)][np.array([0, 2])])
+
+
 @pytest.fixture(autouse=True)
 def unverified():
     """The first call does not compare the value with Python's: it would tell of what is tested here."""
@@ -134,8 +185,15 @@ def unverified():
 FUNCTIONS = [
     *(from_the_end, halves, moved, in_a_loop, counted_down, counted_up, bisected, written, of_two_axes),
     *(counted_below_zero, loop_from_a_count, loop_in_a_loop, loop_that_writes, beyond, before, loop_beyond),
+    *(length_as_a_position, length_in_a_loop, window_at_the_end, loop_over_a_part, loop_over_a_part_from_its_end),
+    *(loop_over_all_of_a_part, loop_that_writes_a_part, known_places_of_a_part),
 ]
-POINTS = [np.array([0.5, 1.5, -0.7, 2.0]), np.array([-0.5, -1.5, 0.7, -2.0]), np.array([-1.0, -2.0, -0.3, 0.7])]
+POINTS = [
+    np.array([0.5, 1.5, -0.7, 2.0]),
+    np.array([0.5, 1.5, 0.7, 2.0]),
+    np.array([-0.5, -1.5, 0.7, -2.0]),
+    np.array([-1.0, -2.0, -0.3, 0.7]),
+]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
