@@ -95,7 +95,7 @@ def lies_inside(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> 
         is_inside = all(end is not None and sympy.expand(end).is_nonnegative for end in ends)
         return is_inside or not recorder.ranges.may_be_short(extent)
     noted = _note_trips(recorder, position, extent, axis)
-    if least is None or most is None or free_names(least, most) & recorder.symbols.keys():
+    if least is None or most is None or free_names(least, most) & computed(recorder):
         return noted
     only_loops = free_names(position) <= recorder.loops
     lowest = least if only_loops else least + extent  # others count from the end by a remainder
@@ -104,6 +104,11 @@ def lies_inside(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> 
         if fits is not None and not (recorder.hints.takes(fits) if fits.symbols else only_loops or fits.holds({})):
             return False
     return True
+
+
+def computed(recorder: Any) -> set[str]:
+    """Return the symbols of integers that only a run knows."""
+    return recorder.symbols.keys() - recorder.hints.counts.keys()
 
 
 def _note_trips(recorder: Any, position: sympy.Expr, extent: int, axis: int) -> bool:
@@ -117,7 +122,7 @@ def _note_trips(recorder: Any, position: sympy.Expr, extent: int, axis: int) -> 
             found.append(False)
         rest = position - symbol
         for end in ends or ():
-            if isinstance(end, Number) and (end.expr is None or free_names(end.expr) & recorder.symbols.keys()):
+            if isinstance(end, Number) and (end.expr is None or free_names(end.expr) & computed(recorder)):
                 known = end.loaded is not None and rest.is_Integer
                 size, least = (extent - int(rest) + 1, -int(rest)) if known else (0, 0)
                 found.append(known and _note(recorder, end.loaded[0], size, axis, certain=False, least=least))

@@ -12,6 +12,7 @@ from dace.symbolic import int_floor
 from sdgrad.program.tree import SymbolAssign, Value
 from sdgrad.record.elements import Dim, dim
 from sdgrad.record.elementwise import origin
+from sdgrad.record.index_limits import computed
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import DATA, KNOWN, RULES, Number, Origin, is_positive
@@ -58,7 +59,7 @@ def _is_counted(recorder: Recorder, value: Any, bound: Any) -> bool:
     if not isinstance(value, Number) or _came_from(value.origin) != {"loop"}:
         return False
     ends = (recorder.ranges.least(bound), recorder.ranges.most(bound))
-    return any(end is None or free_names(end) & recorder.symbols.keys() for end in ends)
+    return any(end is None or free_names(end) & computed(recorder) for end in ends)
 
 
 def _inside(recorder: Recorder, value: Any, bound: Any, limits: tuple[Any, Any], extent: Dim) -> Any:
