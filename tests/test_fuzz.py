@@ -11,7 +11,7 @@ from fuzz import check
 from fuzz.check import failure, kind
 from fuzz.grammar import FEATURES, programs, sample
 from fuzz.reduce import reduced
-from fuzz.ways import Unusable
+from fuzz.ways import WAYS, Unusable, Way, by_function
 from fuzz.workers import Worker
 
 from sdgrad.symbolic.scalar_rules import RULES
@@ -102,22 +102,22 @@ def test_strategy_shrinks():
 # What is wrong is found ----------------------------------------------------------------------------------
 
 
-def test_right_program():
-    assert failure(SINES) is None
+@pytest.mark.parametrize("way", WAYS)
+def test_right_program(way):
+    assert failure(SINES, way=WAYS[way]) is None
 
 
 @pytest.mark.parametrize("name, index", [("X", 1), ("A", (0, 2)), ("s", ())])
-def test_wrong_gradient_is_found(monkeypatch, name, index):
+def test_wrong_gradient_is_found(name, index):
     """One element that is off by a hundred-thousandth."""
 
-    def wrong(function, names, arguments, right=check.engine):
+    def wrong(function, names, arguments, right=by_function):
         value, gradients = right(function, names, arguments)
         found = {n: np.array(g) for n, g in zip(names, gradients, strict=True)}
         found[name][index] *= 1.0 + 1e-5
         return value, tuple(found.values())
 
-    monkeypatch.setattr(check, "engine", wrong)
-    message = failure(SINES)
+    message = failure(SINES, way=Way(wrong))
     assert kind(message) == "gradient" and f"gradient: 1 wrong\n  {name}" in message
 
 
@@ -127,13 +127,12 @@ def test_wrong_rule_is_found(monkeypatch):
     assert kind(failure(SINES)) == "gradient"
 
 
-def test_wrong_value_is_found(monkeypatch):
-    def wrong(function, names, arguments, right=check.engine):
+def test_wrong_value_is_found():
+    def wrong(function, names, arguments, right=by_function):
         value, gradients = right(function, names, arguments)
         return value + 1e-6, gradients
 
-    monkeypatch.setattr(check, "engine", wrong)
-    assert kind(failure(SINES)) == "value"
+    assert kind(failure(SINES, way=Way(wrong))) == "value"
 
 
 def test_refusal_is_found():
