@@ -93,11 +93,18 @@ def _by_data(
     """Return bounds of which data decide one: counted from the end where they are negative, and cut off, as NumPy does.
 
     A window at a place that data decide keeps its width, on which the shape of what is done with it depends: the call
-    raises if it does not lie in the array, and it lies in it in such a call, too, which goes on to its end before.
+    raises if it does not lie in the array, and it lies in it in such a call, too, which goes on to its end before. One
+    that a loop counts is cut off.
     """
     least, most = limits
     width = sympy.expand(ends[1] - ends[0])
-    if step == 1 and width.is_Integer and sympy.expand(most - width).is_nonnegative and width >= 0:
+    if (
+        DATA in origin(*given)
+        and step == 1
+        and width.is_Integer
+        and sympy.expand(most - width).is_nonnegative
+        and width >= 0
+    ):
         for value, end in zip(given, ends, strict=True):
             RULES.within(recorder, recorder.symbolic(end, value.origin), most)
         start = named(recorder, sympy.Max(least, sympy.Min(ends[0], most - width)))
