@@ -95,7 +95,7 @@ def lies_inside(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> 
         is_inside = all(end is not None and sympy.expand(end).is_nonnegative for end in ends)
         return is_inside or not recorder.ranges.may_be_short(extent)
     noted = _note_trips(recorder, position, extent, axis)
-    if least is None or most is None or free_names(least, most) & computed(recorder):
+    if is_unknown(recorder, least, most):
         return noted
     only_loops = free_names(position) <= recorder.loops
     lowest = least if only_loops else least + extent  # others count from the end by a remainder
@@ -104,6 +104,11 @@ def lies_inside(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> 
         if fits is not None and not (recorder.hints.takes(fits) if fits.symbols else only_loops or fits.holds({})):
             return False
     return True
+
+
+def is_unknown(recorder: Any, *ends: Any) -> bool:
+    """True if one of the ends of a range is not known, or if only a run knows it."""
+    return any(end is None or free_names(end) & computed(recorder) for end in ends)
 
 
 def computed(recorder: Any) -> set[str]:

@@ -12,11 +12,11 @@ from dace.symbolic import int_floor
 from sdgrad.program.tree import SymbolAssign, Value
 from sdgrad.record.elements import Dim, dim
 from sdgrad.record.elementwise import origin
-from sdgrad.record.index_limits import computed
+from sdgrad.record.index_limits import is_unknown
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import DATA, KNOWN, RULES, Number, Origin, is_positive
-from sdgrad.symbolic.expr import free_names, sym, to_ast
+from sdgrad.symbolic.expr import sym, to_ast
 
 ZERO = sympy.Integer(0)
 
@@ -58,8 +58,7 @@ def _is_counted(recorder: Recorder, value: Any, bound: Any) -> bool:
     """True of a bound that loops compute, and of which more is not known: a counter, or what is made of one."""
     if not isinstance(value, Number) or _came_from(value.origin) != {"loop"}:
         return False
-    ends = (recorder.ranges.least(bound), recorder.ranges.most(bound))
-    return any(end is None or free_names(end) & computed(recorder) for end in ends)
+    return is_unknown(recorder, recorder.ranges.least(bound), recorder.ranges.most(bound))
 
 
 def _inside(recorder: Recorder, value: Any, bound: Any, limits: tuple[Any, Any], extent: Dim) -> Any:

@@ -64,7 +64,7 @@ def name(identifier: str) -> ast.Name:
     return ast.Name(id=identifier, ctx=ast.Load())
 
 
-def constant(value: Any) -> ast.expr:
+def constant(value: Any) -> ast.Constant:
     return ast.Constant(value=value)
 
 

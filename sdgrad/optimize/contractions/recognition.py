@@ -119,8 +119,6 @@ def known_scale(scale: ast.expr | None) -> complex | None:
     """Return the value of a scale factor; None if it is known at run time only."""
     if scale is None:
         return 1
-    if (number := code.number_of(scale)) is not None:
-        return number
     if isinstance(scale, ast.Constant):
         return scale.value  # type: ignore[return-value]
     if isinstance(scale, ast.BinOp):  # a product of factors

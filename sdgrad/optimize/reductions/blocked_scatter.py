@@ -33,7 +33,6 @@ from sdgrad.program.names import Names
 from sdgrad.program.naming import is_status
 from sdgrad.program.prelude import is_vectorized
 from sdgrad.program.tree import Container, Expr, Instr, Leaf, Let, Load, Param, Program, Scope, Store
-from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
@@ -135,5 +134,5 @@ def _adding(leaf: Leaf, blocks: Blocks, buffers: Mapping[str, Container], instrs
 def _is_cheap(value: Load | Let, leaf: Leaf) -> bool:
     """True if a value is computed as fast as it is read back: a constant, or an element at a known place."""
     if isinstance(value, Let):
-        return code.is_atom(value.expr) and not isinstance(value.expr, ast.Name)
+        return isinstance(value.expr, ast.Constant)
     return value.guard is None and not free_names(*value.index) & leaf.defined
