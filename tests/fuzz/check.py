@@ -26,6 +26,7 @@ races.watch()
 
 STEP = np.longdouble(1e-6)
 LARGEST = 1e4
+EXACT = WAYS["function"]
 _numbers = itertools.count()
 
 
@@ -149,7 +150,11 @@ class Reference:
             left = (self.value - self.moved(name, index, -step)) / step
             apart.append(abs(right - left))
         other = self.difference(name, index, STEP / 4)
-        if apart[1] > 1e-8 and apart[1] > apart[0] / 2 or abs(other - wanted) > 1e-6 * (abs(wanted) + 1e-3):
+        if (
+            apart[1] > 1e-8
+            and apart[1] > apart[0] / 2
+            or abs(other - wanted) > EXACT.relative * (abs(wanted) + EXACT.floor)
+        ):
             raise Unusable(f"a kink at {name}{list(index)}")
 
 

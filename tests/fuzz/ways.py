@@ -64,22 +64,21 @@ def by_graph(door: Door) -> Engine:
     """
 
     def engine(function: Callable, names: tuple[str, ...], arguments: dict) -> tuple:
-        given = {k: np.asarray(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
-        run = SimpleNamespace(program=SimpleNamespace(function=function), arguments=given)
+        run = SimpleNamespace(program=SimpleNamespace(function=function), arguments=arguments)
         try:
             sdfg, closure = parsed(run, door)
         except Unparsed as error:
             raise Unusable(str(error)) from error
         plain = copy.deepcopy(sdfg)
-        values = {**given, **closure, **sizes_of(function, given)}
-        wanted = float(np.asarray(function(**{k: np.copy(v)[()] for k, v in given.items()})))
-        found = {k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in values.items()}
+        values = {**arguments, **closure, **sizes_of(function, arguments)}
+        wanted = float(np.asarray(function(**{k: np.copy(v)[()] for k, v in arguments.items()})))
+        found = copy.deepcopy(values)
         call(_compiled(plain), found)
         if not np.isclose(found["__return"].item(), wanted, rtol=1e-8, atol=1e-8):
             raise Unusable(f"DaCe's own value is {found['__return'].item()}, not {wanted}")
         present = [n for n in names if n in sdfg.arrays]
         sdgrad.add_backward_pass(sdfg, present, ["__return"])
-        values = {k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in values.items()}
+        values = copy.deepcopy(values)
         values["gradient___return"] = np.ones(1)
         call(_compiled(sdfg), values)
         zeros = {n: np.zeros(np.shape(arguments[n])) for n in names}
