@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from dace.config import Config as DaceConfig
+from dace.libraries.blas.nodes.gemm import Gemm
 
 from sdgrad.config import Config, ConfigError, config, device, on_device
+from sdgrad.program.implementations import IMPLEMENTATIONS
 from sdgrad.runtime.libraries import blas
 
 
@@ -34,7 +36,7 @@ def test_a_wrong_setting_is_refused_and_changes_nothing(name, value, message):
     with pytest.raises(ConfigError, match=message), config.override(**{"blas": "none", name: value}):
         pass
     assert repr(config) == before
-    assert blas.active_blas() == config.blas
+    assert IMPLEMENTATIONS[Gemm] == blas.IMPLEMENTATION
 
 
 def test_settings_come_from_the_environment():
@@ -64,9 +66,9 @@ def test_a_wrong_variable_is_named():
 
 def test_override_ends_with_its_block():
     with pytest.raises(RuntimeError), config.override(blas="none", debug=True):
-        assert (config.debug, blas.active_blas()) == (True, "none")
+        assert (config.debug, IMPLEMENTATIONS[Gemm]) == (True, None)
         raise RuntimeError
-    assert (config.debug, blas.active_blas()) == (False, "openblas")
+    assert (config.debug, IMPLEMENTATIONS[Gemm]) == (False, blas.IMPLEMENTATION)
 
 
 def test_the_cache_folder_follows_the_user(monkeypatch, tmp_path):

@@ -18,6 +18,7 @@ from dace.transformation.passes.simplification.control_flow_raising import Contr
 
 from sdgrad.errors import InvalidGraph
 from sdgrad.lift.data_access import source_of
+from sdgrad.program.implementations import choose_implementation
 from sdgrad.program.integer_powers import with_plain_powers
 from sdgrad.program.lowered import Lowered
 from sdgrad.program.names import Names
@@ -125,7 +126,8 @@ def expand_calls(sdfg: dace.SDFG) -> None:
     while found := _expandable(sdfg):
         for node, state in found:
             choices = [c for c in ("pure", "specialize", "MappedTasklet", "pure-seq") if c in node.implementations]
-            node.implementation = choices[0] if choices else node.default_implementation
+            node.implementation = choices[0] if choices else None
+            choose_implementation(node)
             # without line information, which DaCe looks up on the stack, and without a copy of the graph before
             with set_temporary("compiler", "lineinfo", value="none"), set_temporary("store_history", value=False):
                 _expand(node, state)

@@ -26,6 +26,7 @@ from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDF
 
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
 from sdgrad.program.distinct import distinct_names
+from sdgrad.program.implementations import choose_implementation
 from sdgrad.program.integer_powers import has_powers, with_integer_powers
 from sdgrad.program.leaf_tasklet import LeafWriter
 from sdgrad.program.prelude import prelude
@@ -289,6 +290,7 @@ class Emitter(Dataflow):
     def call(self, node: NodeCall, state: SDFGState) -> None:
         """Write a node call as a copy of its node, with an edge for each operand."""
         copied = copy.deepcopy(node.node)
+        choose_implementation(copied)
         state.add_node(copied)
         cache: dict[tuple[str, bool], nd.AccessNode] = {}
         for connector, region in node.inputs.items():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from sdgrad.config import config
 from sdgrad.program.tree import Source
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.outside import shown_line
@@ -63,6 +64,12 @@ class IndexLimit:
             raise IndexError(f"{shown_line(self.where)}{told}")
         told = f"index {wrong} in '{self.name}' is out of bounds for axis {self.axis} with size {self.extent}"
         raise (IndexError if self.certain else PerhapsOutside)(f"{shown_line(self.where)}{told}")
+
+
+def checks_indices(recorder: Any) -> bool:
+    """True if indices are checked (``config.check_indices``); a change of that makes another program."""
+    recorder.reads.add(config, "check_indices", "attribute", config.check_indices)
+    return config.check_indices
 
 
 def is_certain(recorder: Any) -> bool:

@@ -9,12 +9,18 @@ import numpy as np
 import sympy
 from dace.symbolic import symstr
 
-from sdgrad.config import config
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import Dim, Element, Index, where
 from sdgrad.record.elementwise import apply, compute, origin, prepared
 from sdgrad.record.guards import uncaught
-from sdgrad.record.index_limits import check_position, lies_inside, note_element, note_limit, outside_error
+from sdgrad.record.index_limits import (
+    check_position,
+    checks_indices,
+    lies_inside,
+    note_element,
+    note_limit,
+    outside_error,
+)
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.runs import Assigned
@@ -131,12 +137,11 @@ def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
     Loop indices in whole arrays are counted later, with what is known of the loops by then.
     """
     recorder: Recorder = array.recorder
-    is_checked = not config.check_indices
-    if isinstance(position, Number):
-        check_position(recorder, position, extent)
-        is_checked |= note_element(recorder, position, extent, axis) and recorder.outside_places.is_in_loop
     if not isinstance(position, Number):
         return position
+    is_checked = not checks_indices(recorder)
+    check_position(recorder, position, extent)
+    is_checked |= note_element(recorder, position, extent, axis) and recorder.outside_places.is_in_loop
     if position.expr is not None and (is_checked or lies_inside(recorder, position.expr, extent, axis)):
         is_counted_later = array.tensor.place is None and free_names(position.expr) <= recorder.loops
         if is_counted_later or is_positive(position):
@@ -295,7 +300,7 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
 def _is_checked(recorder: Recorder, indices: Array, extent: Dim, axis: int) -> bool:
     """True if an index array is known or checked before the call, or if none is to be checked."""
     is_known = indices.known is not None and not recorder.ranges.may_be_short(extent)
-    return note_limit(recorder, indices, extent, axis) or is_known or not config.check_indices
+    return note_limit(recorder, indices, extent, axis) or is_known or not checks_indices(recorder)
 
 
 def _check_indices(recorder: Recorder, tensor: Tensor, shape: Sequence[Dim], extent: Dim, axis: int) -> None:

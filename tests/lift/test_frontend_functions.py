@@ -17,17 +17,25 @@ IN_A_FRESH_PROCESS = """
 import dace
 from dace.frontend.common.op_repository import Replacements
 import dace.frontend.python.replacements, dace.libraries.blas, dace.libraries.standard, dace.libraries.fft
+import dace.libraries.lapack, dace.libraries.linalg
 
 def tables():
     kinds = ("_rep", "_oprep", "_ufunc_rep", "_method_rep", "_attr_rep")
     return {(kind, key): entry for kind in kinds for key, entry in getattr(Replacements, kind).items()}
 
-before, settings = tables(), str(dace.Config.get())
+def expansions():
+    return {node: node.default_implementation for library in dace.library._DACE_REGISTERED_LIBRARIES.values()
+            for node in library._dace_library_nodes if not node.__module__.startswith("sdgrad.")}
+
+before, settings, chosen = tables(), str(dace.Config.get()), expansions()
+assert len(chosen) > 20
 import sdgrad
 after = tables()
 new = {key for key in after if after[key] is not before.get(key)}
 assert all(name.startswith(("sdgrad.", "dace.libraries.")) for _, name in new), new
 assert before.keys() <= after.keys() and str(dace.Config.get()) == settings
+now = expansions()
+assert {node: now[node] for node in chosen} == chosen
 print("as it was")
 """
 

@@ -231,3 +231,21 @@ def test_the_check_can_be_turned_off():
         sdgrad.compile_forward(f)(x[:500], np.array([500]))  # memory that is there
     with pytest.raises(IndexError):
         sdgrad.compile_forward(f)(x[:500], np.array([500]))
+
+
+def test_a_change_of_the_setting_takes_effect_at_the_next_call():
+    def f(x, n, k):
+        total = 0.0
+        for i in range(3):
+            total += x[n[0] + i] * np.sum(x[k])
+        return total
+
+    x, given = np.arange(1000.0), (np.array([498]), np.array([1]))
+    gradient = sdgrad.grad(f)
+    with pytest.raises(IndexError):
+        gradient(x[:500], *given)
+    with sdgrad.config.override(check_indices=False, verify="never"):
+        for _ in range(2):  # the second call is a prepared one; memory behind the part is there
+            gradient(x[:500], *given)
+    with pytest.raises(IndexError):
+        gradient(x[:500], *given)

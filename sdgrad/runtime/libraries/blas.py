@@ -2,8 +2,8 @@
 
 DaCe expands a matrix product to three nested loops unless a BLAS library is configured.
 :mod:`~sdgrad.runtime.libraries.blas_environment` provides OpenBLAS, and
-:mod:`~sdgrad.runtime.libraries.blas_expansions` expands nodes to its calls. This module makes a choice the default of
-nodes that name no implementation, and follows the setting ``config.blas``.
+:mod:`~sdgrad.runtime.libraries.blas_expansions` expands nodes to its calls. This module makes a choice the
+implementation of nodes that name none, in graphs of this library, and follows the setting ``config.blas``.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import get_args
 
 from dace.libraries.blas.environments.intel_mkl import IntelMKL
-from dace.libraries.blas.nodes import batched_matmul, dot, gemm, gemv
+from dace.libraries.blas.nodes import batched_matmul, dot, gemm, gemv, matmul
 from dace.libraries.lapack.nodes import getrf, getri, getrs, potrf
-from dace.libraries.linalg.nodes import cholesky, inv, solve, tensordot
+from dace.libraries.linalg.nodes import cholesky, inv, solve
 
 from sdgrad.config import BlasKind, watch
+from sdgrad.program.implementations import IMPLEMENTATIONS
 from sdgrad.runtime.libraries.blas_environment import get_blas_threads, library_path, set_blas_threads
 from sdgrad.runtime.libraries.blas_expansions import IMPLEMENTATION
 from sdgrad.runtime.libraries.blas_operands import BLAS_TYPES
@@ -26,7 +27,6 @@ from sdgrad.runtime.libraries.triangular_solve import LOOPS, TriangularSolve
 __all__ = [
     "BLAS_TYPES",
     "IMPLEMENTATION",
-    "active_blas",
     "get_blas_threads",
     "library_path",
     "set_blas_threads",
@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _NODES = (
+    matmul.MatMul,
     gemm.Gemm,
     gemv.Gemv,
     dot.Dot,
@@ -51,16 +52,14 @@ _NODES = (
     FactoredSolve,
 )
 
-_DEFAULTS_OF_DACE = {node: node.default_implementation for node in (*_NODES, tensordot.TensorDot)}
-
 
 def use_blas(kind: BlasKind) -> None:
-    """Set the default implementation of library nodes, in this process, from now on.
+    """Set what library nodes expand to in graphs that this library writes from now on.
 
     ``"openblas"`` is the wheel's OpenBLAS, ``"mkl"`` an Intel MKL that DaCe finds (``MKLROOT`` or Anaconda). ``"none"``
-    restores DaCe's defaults: plain loops for products, and no factorizations without a system LAPACK. (Stacks of
-    matrices get this library's loops, which broadcast.) A node whose ``implementation`` is set keeps it, and compiled
-    programs stay as they are.
+    leaves DaCe's defaults: plain loops for products, and no factorizations without a system LAPACK. (Stacks of
+    matrices get this library's loops, which broadcast.) A node whose ``implementation`` is set keeps it, compiled
+    programs stay as they are, and so do graphs that are DaCe's alone.
 
     :raises ImportError: the library is not installed.
     """
@@ -71,18 +70,11 @@ def use_blas(kind: BlasKind) -> None:
     if kind == "mkl" and not IntelMKL.is_installed():
         raise ImportError("BLAS 'mkl' needs an Intel MKL with headers: set MKLROOT to its folder")
     choice = {"openblas": IMPLEMENTATION, "mkl": "MKL", "none": None}[kind]
-    for node, default in _DEFAULTS_OF_DACE.items():
-        node.default_implementation = choice if choice in node.implementations else default
+    for node in _NODES:
+        IMPLEMENTATIONS[node] = choice if choice in node.implementations else None
+    IMPLEMENTATIONS[matmul.MatMul] = IMPLEMENTATION  # to one of the others
     if choice is None:
-        batched_matmul.BatchedMatMul.default_implementation = LOOPS
-    else:
-        tensordot.TensorDot.default_implementation = "TTGT"  # transpose, then one matrix product
-
-
-def active_blas() -> BlasKind:
-    """Return the kind that :func:`use_blas` set last."""
-    kinds: dict[str | None, BlasKind] = {IMPLEMENTATION: "openblas", "MKL": "mkl"}
-    return kinds.get(gemm.Gemm.default_implementation, "none")
+        IMPLEMENTATIONS[batched_matmul.BatchedMatMul] = LOOPS
 
 
 watch("blas", use_blas)

@@ -18,7 +18,7 @@ import dace
 import dace.library
 from dace import dtypes
 from dace import nodes as nd
-from dace.libraries.blas.nodes import batched_matmul, dot, gemm, gemv
+from dace.libraries.blas.nodes import batched_matmul, dot, gemm, gemv, matmul
 from dace.libraries.lapack.nodes import getrf, getri, getrs, potrf
 from dace.libraries.linalg.nodes import cholesky, inv, solve
 from dace.transformation.transformation import ExpandTransformation
@@ -26,6 +26,7 @@ from dace.transformation.transformation import ExpandTransformation
 from sdgrad.runtime.libraries import cholesky as cholesky_adjoint
 from sdgrad.runtime.libraries import cublas, lu, triangular_solve
 from sdgrad.runtime.libraries.batched_matmul import name_addend, stacked_products
+from sdgrad.program.implementations import choose_implementation
 from sdgrad.runtime.libraries.blas_environment import ScipyOpenBLAS
 from sdgrad.runtime.libraries.blas_operands import (
     BLAS_TYPES,
@@ -116,6 +117,20 @@ ExpandPotrf = _delegated(potrf.Potrf, potrf.ExpandPotrfOpenBLAS, None, lapack_op
 ExpandSolve = _delegated(solve.Solve, solve.ExpandSolveOpenBLAS, None, lapack_operands)
 ExpandInv = _delegated(inv.Inv, inv.ExpandInvOpenBLAS, None, lapack_operands)
 ExpandCholesky = _delegated(cholesky.Cholesky, cholesky.ExpandCholeskyOpenBLAS, None, lapack_operands)
+
+
+@dace.library.register_expansion(matmul.MatMul, IMPLEMENTATION)
+class ExpandMatMul(ExpandTransformation):
+    """Expand a product to the node for its operands, which expands as that kind does here."""
+
+    environments = []
+
+    @staticmethod
+    def expansion(node: matmul.MatMul, state: Any, sdfg: Any, **_: Any) -> nd.LibraryNode:
+        """Return the node."""
+        made = matmul.SpecializeMatMul.expansion(node, state, sdfg)
+        choose_implementation(made)
+        return made
 
 
 # Nodes of this library ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import sympy
 from dace import nodes as nd
 from dace.libraries.fft import FFT, IFFT
 
+from sdgrad.program.implementations import IMPLEMENTATIONS
 from sdgrad.runtime.libraries.fft import IMPLEMENTATION, Expand, FourierTransform, tasklet
 
 
@@ -39,4 +40,4 @@ class ExpandIFFT(Expand):
         return _expanded(node, True, state, sdfg)
 
 
-FFT.default_implementation = IFFT.default_implementation = IMPLEMENTATION
+IMPLEMENTATIONS[FFT] = IMPLEMENTATIONS[IFFT] = IMPLEMENTATION
