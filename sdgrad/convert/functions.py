@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from sdgrad.convert.rewrite import rewrite
 from sdgrad.convert.source import Text, arguments, text_of
 from sdgrad.convert.trees import OPERATORS
+from sdgrad.errors import ParseError
 
 OWN = "_sdgrad_function"
 _codes: weakref.WeakKeyDictionary[CodeType, CodeType | None] = weakref.WeakKeyDictionary()
@@ -58,7 +61,14 @@ def _code(text: Text, original: CodeType) -> CodeType:
     factory = ast.FunctionDef(name, ast.arguments([], free, None, [], [], None, []), [last], [], None, None)
     factory.type_params = []  # type: ignore[attr-defined]
     module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, last))], [])
-    compiled = compile(module, text.file, "exec", dont_inherit=True)
+    try:
+        compiled = compile(module, text.file, "exec", dont_inherit=True)
+    except SyntaxError as error:  # Python nests twenty blocks, and a loop or a condition takes two of them here
+        line = linecache.getline(text.file, error.lineno or 0).strip()
+        raise ParseError(
+            f"{Path(text.file).name}:{error.lineno}\n    {line}\n"
+            "loops and conditions are nested too deeply here: move the inner ones into a function of their own"
+        ) from error
     outer = next(c for c in compiled.co_consts if isinstance(c, CodeType))
     found = next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name in (OWN, "<lambda>"))
     return found.replace(co_name=original.co_name)

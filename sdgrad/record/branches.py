@@ -130,17 +130,17 @@ class RecordedBranch(Handler):
 
     def _both(self, name: str, ends: list[Any]) -> Any:
         """Return what a name is after the branch if its arms leave different values."""
-        given = [e for e in ends if not _is_unbound(e)]
+        given = [e for e in ends if not is_unbound(e)]
         if len(given) < 2:
             if name != RESULT or not given:
                 return self._in_one_arm(name, ends)
-            ends = [given[0] if _is_unbound(e) else e for e in ends]
+            ends = [given[0] if is_unbound(e) else e for e in ends]
             return self._cells(name, ends, [e is given[0] and k == ends.index(given[0]) for k, e in enumerate(ends)])
         return self._cells(name, ends, [True, True])
 
     def _in_one_arm(self, name: str, ends: list[Any]) -> Any:
         """Return what a name is that one arm only binds: a call raises if it reads it after the other one."""
-        ends = [UNBOUND if _is_unbound(e) else e for e in ends]
+        ends = [UNBOUND if is_unbound(e) else e for e in ends]
         if not any(isinstance(e, (list, tuple, dict)) for e in ends) and options_of(*ends) is not None:
             return self._choice(name, tuple(ends))
         return self._unusable(name, "is bound in one arm only of")
@@ -188,7 +188,7 @@ class RecordedBranch(Handler):
         return cell.value
 
 
-def _is_unbound(value: Any) -> bool:
+def is_unbound(value: Any) -> bool:
     """True of a name without a value that can be used."""
     return value is MISSING or isinstance(value, Unusable) and not isinstance(value, Choice)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import dace
 import numpy as np
+import sympy
 from dace.symbolic import int_floor
 
 from sdgrad.convert.lowering import RESULT
 from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.program.naming import safe_symbol
 from sdgrad.program.tree import Load, Loop, Node, Value
-from sdgrad.record.branches import MISSING, unbound
+from sdgrad.record.branches import MISSING, is_unbound, unbound
 from sdgrad.record.carried import Cell, is_array, is_value, leaves, rebuilt, same, sample_of, shape_of, structure
 from sdgrad.record.choices import UNBOUND, Choice, ChoiceCell, begun, handed_on, if_bound
 from sdgrad.record.elementwise import apply, common
@@ -25,7 +26,7 @@ from sdgrad.record.outside import held_outside
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
-from sdgrad.record.sharing import Sharing
+from sdgrad.record.sharing import Sharing, part_at_end
 from sdgrad.record.slots import Slots
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import DATA, Array, Number
@@ -61,6 +62,7 @@ class RecordedLoop(Handler):
 
     recorded = sets = is_loop = True
     runs = False  # at least once, for certain
+    last_trip: Mapping[str, Any] = {}  # what the symbol is in the last one, if that is known
     growth: Growth | None = None  # of lists, where the number of trips is known
 
     def __init__(
@@ -78,6 +80,7 @@ class RecordedLoop(Handler):
         recorder.loops.add(self.symbol)
         self.origin = frozenset({("loop", self.site)})
         self.stops: list[Cell] = []
+        self.views: dict[tuple[str, int], Array] = {}  # of memory from before the loop, that names are after it
         self.lasting: set[str] = set()  # names without a value before the loop: each keeps that of the last trip
         self.ran: Any = True  # whether there was a trip, which only a run may know
 
@@ -103,7 +106,7 @@ class RecordedLoop(Handler):
         state = {**state, **self.slots.values()}
         self.names, self.head, self.later = ((*n, *self.slots.known) for n in (names, self.head, self.later))
         self.before = {n: state.get(n, MISSING) for n in self.names}
-        if isinstance(self.before.get(RESULT), Unbound):  # a loop around this one ends where it is bound
+        if is_unbound(self.before.get(RESULT)):  # a loop or an arm around this one ends where it is bound
             self.before[RESULT] = MISSING
         for name in self.names:
             self.begin[name] = self._begin(name, self.before[name])
@@ -213,13 +216,20 @@ class RecordedLoop(Handler):
         if not all(map(is_value, parts)):
             self.cells[name] = [None] * len(parts)
             return []
-        made = []
-        for part in parts:
+        made: list[Cell | ChoiceCell | None] = []
+        updates = []
+        for k, part in enumerate(parts):
+            found = part_at_end(part, self.recorder.blocks[:-1], self.last_trip) if self.runs else None
+            if found is not None:
+                self.views[name, k] = found
+                made.append(None)
+                continue
             origin = self.origin | (part.origin if isinstance(part, Number) else frozenset())
-            made.append(Cell.of(self.recorder, [part], origin, name))
-        self.cells[name] = list(made)
+            made.append(cell := Cell.of(self.recorder, [part], origin, name))
+            updates.append((cell, part))
+        self.cells[name] = made
         self.lasting.add(name)
-        return list(zip(made, parts, strict=True))
+        return updates
 
     def _update(self, name: str, k: int, cell: Cell | ChoiceCell | None, value: Any) -> list[tuple[Cell, Any]]:
         old = next(v for j, v in enumerate(leaves(self.before[name])) if j == k)
@@ -305,7 +315,8 @@ class RecordedLoop(Handler):
         if cells is None or end is MISSING:
             return unbound(name, self.before[name])
         like = self.before[name] if self.before[name] is not MISSING else end
-        parts = [c.value if c else v for c, v in zip(cells, leaves(like), strict=True)]
+        known = enumerate(zip(cells, leaves(like), strict=True))
+        parts = [c.value if c else self.views.get((name, k), v) for k, (c, v) in known]
         if name in self.lasting and name != RESULT and self.ran is not True:
             parts = [if_bound(self.recorder, name, self.ran, p) for p in parts]
         return rebuilt(like, iter(parts))
@@ -326,7 +337,9 @@ class RecordedFor(RecordedLoop):
         if type(trips.start) is int and type(trips.stop) is int:
             count = len(range(trips.start, trips.stop, trips.step))
             self.runs = count > 0
-            self.growth = Growth(recorder, self.site, count) if not flags else None
+            if not flags:
+                self.growth = Growth(recorder, self.site, count)
+                self.last_trip = {self.symbol: sympy.Integer(trips.start + (count - 1) * trips.step)}
         stop = trips.stop - 1 if trips.step > 0 else trips.stop + 1
         recorder.ranges.add(self.symbol, *((trips.start, stop) if trips.step > 0 else (stop, trips.start)))
         if trips.step > 0:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import sympy
 
 from sdgrad.record.carried import Cell, leaves
 from sdgrad.record.choices import ChoiceCell, payload
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.values import Array, Storage
+from sdgrad.symbolic.expr import free_names, substitute
 
 Cells = Mapping[str, Sequence[Cell | ChoiceCell | None]]
 
@@ -97,6 +100,31 @@ class Sharing:
             for other in list(own.partners):
                 if not value.storage.may_be(other) and not any(other is m for m in mine):
                     own.part(other)
+
+
+def part_at_end(value: Any, before: Sequence[Any], last: Mapping[str, Any]) -> Array | None:
+    """Return memory from before a loop, or the part of it that the last trip has; None where data decide that.
+
+    :param before: the blocks in which the loop is.
+    :param last: what the loop's symbol is in the last trip.
+    """
+    if not isinstance(value, Array) or not any(value.storage.block is b for b in before):
+        return None
+    axes = tuple(sympy.Dummy() for _ in value.tensor.shape)
+    place = value.tensor.place
+    index = place(axes) if place is not None else axes
+    if not all(isinstance(n, (int, sympy.Basic)) for n in (*value.tensor.shape, *index)):
+        return None
+    moved = [substitute(n, last) for n in index if free_names(n) & last.keys()]
+    fixed = {*(a.name for a in axes), *value.recorder.hints.counts} | (last.keys() if moved else set())
+    if not free_names(*value.tensor.shape, *index) <= fixed or not all(n.is_Integer and n >= 0 for n in moved):
+        return None
+    if place is None or not moved:
+        return value
+    if value.storage.known is not None or free_names(*value.tensor.shape) & last.keys():
+        return None
+    there = replace(value.tensor, place=lambda i: tuple(substitute(sympy.sympify(n), last) for n in place(i)))
+    return Array(value.recorder, value.storage, there, placed=value.placed)
 
 
 OLD = (

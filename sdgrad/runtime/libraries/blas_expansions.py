@@ -23,10 +23,10 @@ from dace.libraries.lapack.nodes import getrf, getri, getrs, potrf
 from dace.libraries.linalg.nodes import cholesky, inv, solve
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.program.implementations import choose_implementation
 from sdgrad.runtime.libraries import cholesky as cholesky_adjoint
 from sdgrad.runtime.libraries import cublas, lu, triangular_solve
 from sdgrad.runtime.libraries.batched_matmul import name_addend, stacked_products
-from sdgrad.program.implementations import choose_implementation
 from sdgrad.runtime.libraries.blas_environment import ScipyOpenBLAS
 from sdgrad.runtime.libraries.blas_operands import (
     BLAS_TYPES,
