@@ -43,9 +43,11 @@ class LeafWriter:
     outputs: dict[str, tuple[str, dace.Memlet]] = field(default_factory=dict)
     text: list[str] = field(default_factory=list)
     local: set[str] = field(default_factory=set)
+    in_place: frozenset[str] = frozenset()  # containers whose accesses stay where they are in the body
 
     def write(self) -> None:
         """Write the tasklet and its map into the state."""
+        self.in_place = out_of_order(self.leaf)
         for instr in self.leaf.body:
             if isinstance(instr, Load):
                 self.load(instr)
@@ -106,7 +108,7 @@ class LeafWriter:
         """Read an element through a memlet of its own, or from the whole container."""
         self.local.add(instr.name)
         index = self.index(instr)
-        if not self.indirect(index, instr.guard):
+        if not self.indirect(index, instr.guard) and instr.container not in self.in_place:
             self.inputs[instr.name] = (instr.container, self.element(instr.container, index))
             return
         connector = self.free(f"all_{instr.container}")
@@ -136,12 +138,39 @@ class LeafWriter:
             memlet, connector = self.element(instr.container, index), self.free(f"{stem}{len(self.outputs)}")
             target = connector
         memlet.wcr, memlet.wcr_nonatomic = wcr, wcr is not None
+        memlet.dynamic |= bool(instr.guard) or instr.container in self.in_place
         if instr.guard:
-            memlet.dynamic = True
             self.text.append(f"if {instr.guard}:\n    {target} = {instr.value}")
         else:
             self.text.append(f"{target} = {instr.value}")
         self.outputs[connector] = (instr.container, memlet)
+
+
+def out_of_order(leaf: Leaf) -> frozenset[str]:
+    """Return containers of which an element may be read or written too early or too late by memlets of single elements.
+
+    DaCe reads such elements before the body, and writes them after it; all other accesses stay where they are.
+    """
+    accesses: dict[str, list[tuple[int, Load | Store]]] = {}
+    for access in leaf.accesses:
+        stays = access.guard is not None or bool(free_names(*access.index) & leaf.defined)
+        when = 1 if stays else 2 * isinstance(access, Store)
+        accesses.setdefault(access.container, []).append((when, access))
+    return frozenset(name for name, known in accesses.items() if _may_swap(known))
+
+
+def _may_swap(accesses: list[tuple[int, Load | Store]]) -> bool:
+    """True if a later access comes first, and one of the two may write the element of the other one."""
+    return any(
+        when > later and (isinstance(a, Store) or isinstance(b, Store)) and not _differ(a.index, b.index)
+        for k, (when, a) in enumerate(accesses)
+        for later, b in accesses[k + 1 :]
+    )
+
+
+def _differ(a: tuple, b: tuple) -> bool:
+    """True if two subscripts are never equal."""
+    return any((gap := sympy.expand(x - y)).is_number and gap != 0 for x, y in zip(a, b, strict=True))
 
 
 def _subscript(index: tuple) -> str:

@@ -488,3 +488,20 @@ def return_from_a_loop_in_a_while_loop(X):
                 return np.sum(X * X) * q
         X = X * 0.7
     return np.sum(X) + q
+
+
+# The cotangent of the element at a known position was cleared after the other one had its share.
+@program(lambda rng: (signed(rng, 3), np.array([0, 2, 1])), "corpus")
+def element_moved_to_itself(X, i):
+    X[1] = X[i[2]]
+    return np.sum(X * X)
+
+
+# A view that a loop leaves was a copy.
+@program(_arguments((4, 3)), "corpus")
+def views_of_the_last_trip(B):
+    for i in range(4):
+        first, row = B[0, 1:], B[i]
+    row *= 2.0
+    first += row[:2]
+    return np.sum(B * B * B)

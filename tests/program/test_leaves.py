@@ -2,6 +2,7 @@
 
 from treetext import block, program, text
 
+from sdgrad.program.leaf_tasklet import out_of_order
 from sdgrad.program.leaves import (
     as_loops,
     backwards,
@@ -92,3 +93,14 @@ def test_parameters_of_an_access():
     first, second = given.loads
     assert [p.name for p in params_of(first, given)] == ["i"]
     assert [p.name for p in params_of(second, given)] == ["i", "j", "k"]  # the range of k depends on i
+
+
+def test_containers_of_which_memlets_would_change_the_order():
+    def found(source):
+        return out_of_order(leaf(source))
+
+    assert found("a = x[i]\ny[i] = a\ny[i + 1] = a") == set()
+    assert found("a = x[i]\nk = int(a)\ny[i] = a\ny[k] += a") == {"y"}  # written after the body, and in it
+    assert found("a = x[i]\nk = int(a)\ny[k] = a\ny[i] = a") == set()
+    assert found("a = x[i]\nk = int(a)\ny[k] = a\nb = y[i]\nx[i] = b") == {"y"}  # read before the body
+    assert found("a = x[i]\ny[i] = a\nb = y[i + 1]\nx[i] = b") == set()  # never the same element
