@@ -21,7 +21,7 @@ from sdgrad.runtime.compile.progress import working
 
 WHEEL = "pythran"
 SOURCE = Path(__file__).parent.parent / "native" / "fourier_transform.cpp"
-HEADER = INCLUDE / "sdgrad_fft.h"
+HEADER, MEMORY = INCLUDE / "sdgrad_fft.h", INCLUDE / "sdgrad_memory.h"
 
 
 @functools.cache
@@ -59,7 +59,7 @@ class FourierObject:
         chosen = [f for f in flags() if f.startswith(("-m", "-O"))]  # those for quick arithmetic would cost accuracy
         given = [*chosen, "-std=c++20", "-fPIC", "-fopenmp", "-fvisibility=hidden", "-w", f"-I{INCLUDE}"]
         command = (compiler_name(), *given, *macros)
-        texts = [p.read_text() for p in (SOURCE, HEADER, header)]
+        texts = [p.read_text() for p in (SOURCE, HEADER, MEMORY, header)]
         key = hashlib.sha256(" ".join([*texts, *command]).encode()).hexdigest()[:16]
         return FourierObject(command, config.cache_folder / f"fourier_{key}.o")
 

@@ -11,12 +11,20 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <vector>
 
+#pragma GCC visibility push(default)  // memory that waits is that of all programs
+#include "sdgrad_memory.h"
+#pragma GCC visibility pop
+
+// pocketfft asks for memory for its lines in each call: from the system, large pieces would take longer than the lines
 #define POCKETFFT_NO_MULTITHREADING
 #define POCKETFFT_CACHE_SIZE 32
+#define aligned_alloc(alignment, bytes) ::sdgrad::allocate(bytes)
+#define free(memory) ::sdgrad::release(memory)
 #include POCKETFFT_HEADER
+#undef aligned_alloc
+#undef free
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -145,33 +153,17 @@ void add_ends(const Lines &lines, const Complex *from, REAL *to, REAL by) {
     });
 }
 
-// Memory of a thread that the next calls use again, unless it is large.
-class Scratch {
-    static constexpr int64_t kept_elements = 1 << 16;
-    std::unique_ptr<REAL[]> memory;
-    int64_t size = 0;
-
-  public:
-    Complex *of(int64_t elements) {
-        if (elements > size) memory.reset(new REAL[2 * elements]), size = elements;
-        return reinterpret_cast<Complex *>(memory.get());
-    }
-    void release() {
-        if (size > kept_elements) memory.reset(), size = 0;
-    }
-};
-
 // Calls f with half the spectra that belong to the real parts of transforms, and their strides: the means of values and
 // their mirror images. The axis stays where it is, so that lanes stay neighbours.
 template <typename F> void with_halves(const Lines &lines, const Complex *from, F f) {
-    static thread_local Scratch scratch;
     Lines both = lines;
     int64_t all = 1;
     for (int d = int(lines.shape.size()) - 1; d >= 0; --d) {
         both.to[d] = all;
         all *= d == lines.axis ? lines.n() / 2 + 1 : lines.shape[d];
     }
-    Complex *halves = scratch.of(all);
+    pocketfft::detail::arr<Complex> memory(all);
+    Complex *halves = memory.data();
     const int64_t n = lines.n(), step = both.from[lines.axis], own = both.to[lines.axis];
     both.each([&](int64_t a, int64_t b) {
         const Complex *line = from + a;
@@ -181,7 +173,6 @@ template <typename F> void with_halves(const Lines &lines, const Complex *from, 
             half[k * own] = REAL(0.5) * (line[k * step] + std::conj(line[(n - k) * step]));
     });
     f(both.to, halves);
-    scratch.release();
 }
 
 #endif
