@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from modes import selection
 from modes.checks import Tally, findings
 from modes.known import KNOWN, reason
 from modes.lines import one
@@ -69,6 +70,22 @@ def test_modes_agree(form):
 @pytest.mark.parametrize("twice", [False, True])
 def test_modes_agree_at_special_points(twice):
     assert not unknown(special_points(LINES[2 + twice :: 40], "float64", twice), second=twice)
+
+
+@pytest.mark.parametrize("way", selection.WAYS)
+def test_what_is_not_selected_contributes_nothing(way):
+    first = list(selection.WAYS).index(way)
+    found = [
+        c for pack in packs(selection.cells(LINES[first::28], "float64", way)) for c in selection.contributions(pack)
+    ]
+    assert not found, "\n".join(map(str, found))
+
+
+def test_a_contribution_is_found():
+    (cell,) = selection.cells([one("np.exp(a)")], "float64", "chosen")
+    cell.values["m"][:] = True
+    (pack,) = packs([cell])
+    assert {c.mode for c in selection.contributions(pack)} == {"reverse", "forward", "second order"}
 
 
 def test_reasons_are_told():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import dace
 
+from sdgrad.autodiff.selection import Doubt
 from sdgrad.autodiff.shadows import Shadows
 from sdgrad.program.arrays import assign, fill
 from sdgrad.program.tree import Container, Node
@@ -19,13 +21,15 @@ class Adjoints(Shadows):
 
     The ``state`` of a container's memory is absent (known zero: nothing is stored), ``seed`` (given by the caller and
     not to be changed) or ``live`` (an array that may be added to). ``whole`` are containers of whose adjoint every
-    element was selected by what the program computes: a zero in it is a value.
+    element was selected by what the program computes: a zero in it is a value. ``arms`` are those of which an arm may
+    not have selected an element.
     """
 
     stem = "gradient"
     wider = WIDER
     state: dict[str, str] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
+    arms: set[str] = field(default_factory=set)
     straight: frozenset[str] | None = None  # containers that may go back to known zero here; None: all
 
     def may_forget(self, name: str) -> bool:
@@ -39,6 +43,15 @@ class Adjoints(Shadows):
     def is_whole(self, name: str) -> bool:
         """True if every element of the adjoint is known to be selected; False where nobody knows."""
         return self.program.root(name) in self.whole
+
+    def doubt(self, name: str) -> Doubt:
+        """Return what is known of zeros in the adjoint."""
+        root = self.program.root(name)
+        return Doubt.NONE if root in self.whole else Doubt.ARMS if root in self.arms else Doubt.MEMORY
+
+    def note_arms(self, names: Iterable[str]) -> None:
+        """Record that arms may not have selected some elements of the adjoints."""
+        self.arms |= {self.program.root(n) for n in names}
 
     def note_selected(self, name: str, whole: bool) -> None:
         """Record that every element of the adjoint has been selected, or that this is not known any more."""

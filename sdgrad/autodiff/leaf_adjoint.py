@@ -20,7 +20,7 @@ from sdgrad.analysis.conflicts import overwrites_itself, runs_in_order
 from sdgrad.analysis.needs import active_loads, reduces
 from sdgrad.autodiff.leaf_builder import LeafBuilder
 from sdgrad.autodiff.reduction_adjoint import extreme_cotangent, product_cotangent
-from sdgrad.autodiff.selection import Condition, Cotangent, added, pulled, settled
+from sdgrad.autodiff.selection import Condition, Cotangent, Doubt, added, pulled, settled
 from sdgrad.program.kinds import complex_type, kind_of
 from sdgrad.program.leaves import backwards, dedupe, live, params_of
 from sdgrad.program.tree import Leaf, Let, Load, Node, Store
@@ -130,7 +130,7 @@ class LeafAdjoint(LeafBuilder):
             g = self.total(instr.name)
             for partial in facts.partials.get(instr.name, ()):
                 if self.is_active(partial.operand):
-                    strong = self.strong_zero and g.doubtful
+                    strong = self.strong_zero and g.doubt.hides(partial)
                     value = self.let(pull(partial, code.name(g.name), facts.kinds, instr.name, strong, precision))
                     self.add(partial.operand, self.passed(g, value, partial))
 
@@ -180,6 +180,8 @@ class LeafAdjoint(LeafBuilder):
     def note(self, load: Load, store: Store, value: Cotangent) -> None:
         """Record whether every element of an operand's adjoint has been selected."""
         adjoints = self.adjoints
+        if value.when or value.doubt == Doubt.ARMS:
+            adjoints.note_arms([load.container])
         if (
             adjoints.is_whole(load.container)
             or not value.is_whole

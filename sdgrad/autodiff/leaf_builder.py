@@ -46,7 +46,7 @@ class LeafBuilder:
     def seen(self, g: str, store: Store) -> Cotangent:
         """Return the cotangent of a stored value, which has been loaded, with what is known of its selection."""
         when = (Condition.of(code.name(store.guard)),) if store.guard is not None else ()
-        return Cotangent(g, when, doubtful=not self.adjoints.is_whole(store.container))
+        return Cotangent(g, when, doubt=self.adjoints.doubt(store.container))
 
     def zero(self, name: str) -> ast.expr:
         """Return the zero of a value's kind."""

@@ -33,6 +33,8 @@ def alternatives(adjoints: Adjoints, arms: Iterable[Callable[[], Sequence[Node]]
         blocks.append(tuple(build()))
         after.append(adjoints.whole)
     adjoints.whole = known.intersection(*after)
+    written = {w for block in blocks for node in walk(block) if not children(node) for w in writes(node)}
+    adjoints.note_arms(name for name, adjoint in adjoints.of.items() if adjoint in written)
     return blocks
 
 

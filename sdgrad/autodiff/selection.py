@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import partial, reduce
 
 from sdgrad.symbolic import code
@@ -55,6 +56,24 @@ class Condition:
 Conditions = tuple[Condition, ...]
 
 
+class Doubt(IntEnum):
+    """What is known of the zeros of a cotangent that comes from memory: whether they were selected.
+
+    Zeros in doubt hide derivatives that are not finite, as the *strong zero* of Griewank & Walther (2008, 3.2) does: those
+    of functions with poles, or that overflow; where arms may not have selected an element, all but those of products.
+    """
+
+    NONE = 0
+    MEMORY = 1
+    ARMS = 2
+
+    def hides(self, by: Partial) -> bool:
+        """True if a zero passes nothing on, whatever a partial is."""
+        if by.singular or by.overflows:
+            return self != Doubt.NONE
+        return self == Doubt.ARMS and not by.is_constant and not isinstance(by.factor, ast.Name)
+
+
 @dataclass(frozen=True)
 class Cotangent:
     """A contribution to the cotangent of a value: a name, and the conditions under which it was selected.
@@ -62,8 +81,7 @@ class Cotangent:
     ``exact`` tells that the name is zero where they do not hold; otherwise it may be anything there. Further conditions
     count where a derivative is infinite only: under those of ``weighed`` the value has a weight other than zero (which
     has no derivative itself), under those of ``depends`` the result still depends on the value (``tanh`` of a large
-    value does not). ``doubtful`` cotangents come from memory, and nobody knows whether their zeros were selected: they
-    hide infinite derivatives, as the *strong zero* of Griewank & Walther (2008, 3.2) does.
+    value does not).
     """
 
     name: str
@@ -71,12 +89,12 @@ class Cotangent:
     exact: bool = True
     weighed: Conditions = ()
     depends: Conditions = ()
-    doubtful: bool = False
+    doubt: Doubt = Doubt.NONE
 
     @property
     def is_whole(self) -> bool:
         """True if it was selected, whatever the data are."""
-        return not self.when and not self.doubtful
+        return not self.when and not self.doubt
 
 
 def pulled(cotangent: Cotangent, name: str, by: Partial, weight: str | None) -> Cotangent:
@@ -103,7 +121,7 @@ def pulled(cotangent: Cotangent, name: str, by: Partial, weight: str | None) -> 
         weighed = _united(weighed, (Condition.of(test),))
     if by.depends is not None:
         depends = _united(depends, (Condition.of(by.depends),))
-    return Cotangent(name, when, exact or not when, weighed, depends, cotangent.doubtful)
+    return Cotangent(name, when, exact or not when, weighed, depends, cotangent.doubt)
 
 
 def _united(a: Conditions, b: Conditions) -> Conditions:
@@ -161,7 +179,7 @@ def _sum(a: Cotangent, b: Cotangent, let: Define, zero: ast.expr) -> Cotangent:
         exact=not shared or (a.exact and b.exact),
         weighed=_some(a.weighed, b.weighed, let),
         depends=_some(a.depends, b.depends, let),
-        doubtful=a.doubtful and b.doubtful,
+        doubt=min(a.doubt, b.doubt),
     )
 
 

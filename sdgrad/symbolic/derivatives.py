@@ -261,12 +261,12 @@ def pull(
     g: ast.expr,
     kind: Mapping[str, str],
     result: str,
-    strong: bool = True,
+    strong: bool = False,
     complex_type: str = "dace.complex128",
 ) -> ast.expr:
     """Return what the result's cotangent ``g`` contributes to the operand's where the guard holds.
 
-    :param strong: True if a cotangent of zero passes nothing on, not even through an infinite derivative.
+    :param strong: True if a cotangent of zero passes nothing on, whatever the derivative is.
     """
     complex_result, real_operand = kind.get(result) == "complex", kind.get(p.operand) != "complex"
     involved = complex_result or not real_operand
@@ -276,7 +276,7 @@ def pull(
         value = g
     else:
         value = quotient(code.call("conj", p.factor) if involved else p.factor, g)
-    if strong and (p.singular or p.overflows):
+    if strong:
         value = code.call(STRONG, value, g)
     if involved:
         value = complex_literals(value, complex_type)

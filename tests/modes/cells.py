@@ -44,6 +44,20 @@ def pairs(function, a, b):
     return found
 
 
+def masked(a, m):
+    b = np.copy(a)
+    b[~m] = 0.0
+    return b
+
+
+def arms(m, a):
+    found = np.zeros(len(m))
+    for k in range(len(m)):
+        if m[k]:
+            found[k] = a[k]
+    return found
+
+
 def written(function, a, *more, **named):
     b = np.copy(a)
     function(b, *more, **named)
