@@ -59,8 +59,9 @@ Conditions = tuple[Condition, ...]
 class Doubt(IntEnum):
     """What is known of the zeros of a cotangent that comes from memory: whether they were selected.
 
-    Zeros in doubt hide derivatives that are not finite, as the *strong zero* of Griewank & Walther (2008, 3.2) does: those
-    of functions with poles, or that overflow; where arms may not have selected an element, all but those of products.
+    Zeros in doubt hide derivatives that are not finite, as the *strong zero* of Griewank & Walther (2008, 3.2) does:
+    those of functions with poles, or that overflow; where arms may not have selected an element, all but those of
+    products.
     """
 
     NONE = 0

@@ -333,6 +333,8 @@ class RecordingOperators(Operators):
         return value
 
     def store(self, owner: Any, index: Any, value: Any) -> None:
+        if isinstance(owner, Choice) and isinstance(owner.number, Array):
+            owner = owner.as_number()
         if isinstance(owner, np.ndarray):
             raise ParseError("an array that the function did not make is written: pass it as an argument")
         if isinstance(owner, Array):

@@ -107,3 +107,15 @@ def indices_after_returns_in_branches(B, Y, Z, k):
         if Y[k + 1] > 5.0:
             return np.sum(Z)
     return np.sum(v * Z)
+
+
+# An array that only some runs have was a value that could not be written.
+@program(lambda rng: (signed(rng, 4),), "corpus")
+def array_of_some_runs(x):
+    for i in range(3):
+        if x[i] > 50.0:
+            return np.sum(x)
+        v = x * 2.0
+    v[1:] = 3.0 * x[0]
+    v[0] += x[1]
+    return np.sum(v * x)
