@@ -12,6 +12,7 @@ from typing import Any
 
 from sdgrad.convert.rewrite import rewrite
 from sdgrad.convert.source import Text, arguments, text_of
+from sdgrad.convert.sums import Sums
 from sdgrad.convert.trees import OPERATORS
 from sdgrad.errors import ParseError
 
@@ -52,7 +53,7 @@ def _code(text: Text, original: CodeType) -> CodeType:
     """Return the converted code of a definition, with the free variables of the original and :data:`OPERATORS`."""
     definition = copied(text.definition)
     strip(definition)
-    new = rewrite(definition, text.owner)
+    new = rewrite(Sums().visit(definition), text.owner)
     free = [ast.arg(n) for n in (*original.co_freevars, OPERATORS)]
     name = "factory"
     if isinstance(new, ast.FunctionDef | ast.AsyncFunctionDef):

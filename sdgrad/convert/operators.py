@@ -235,6 +235,10 @@ class Operators:
     def choose(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         return then() if condition else otherwise()
 
+    def summed(self, function: Callable, let_through: Callable[[], Any], everything: Callable[[], Any]) -> Any:
+        """Return a function of what a condition lets through; ``everything`` has zeros for the rest."""
+        return function(let_through())
+
     # -- stores
     def bound(self, names: Names, value: Any) -> Any:
         """Return a value that a variable is bound to, or a tuple of values for several."""

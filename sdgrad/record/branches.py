@@ -20,7 +20,7 @@ from sdgrad.record.python_state import Content, Held, PythonState, put
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
 from sdgrad.record.settling import settle
-from sdgrad.record.unusable import Unusable
+from sdgrad.record.unusable import Absent, Unusable
 from sdgrad.record.values import Number, can_be_fixed
 
 
@@ -122,7 +122,8 @@ class RecordedBranch(Handler):
 
     def _unusable(self, name: str, told: str) -> Unusable:
         """Return what stands for a name that cannot be used after the branch."""
-        return Unusable(f"{called(name)} {told} the condition in line {self.where.line}", self._settle)
+        instead = "compute in its arms what is used after it"
+        return Unusable(f"{called(name)} {told} the condition in line {self.where.line}: {instead}", self._settle)
 
     def _node(self) -> Branch:
         otherwise = ((None, tuple(self.blocks[1])),) if self.blocks[1] else ()
@@ -130,6 +131,9 @@ class RecordedBranch(Handler):
 
     def _both(self, name: str, ends: list[Any]) -> Any:
         """Return what a name is after the branch if its arms leave different values."""
+        refused = next((e for e in ends if isinstance(e, Unusable) and not isinstance(e, (Absent, Choice))), None)
+        if refused is not None:
+            return refused
         given = [e for e in ends if not is_unbound(e)]
         if len(given) < 2:
             if name != RESULT or not given:
@@ -177,7 +181,8 @@ class RecordedBranch(Handler):
                 return self._put(ChoiceCell.of(self.recorder, options, pair, name, settle=self._settle), pair)
         if can_be_fixed(self.origin):
             raise self.recorder.hints.fix(self.origin)
-        return self._unusable(name, f"is {_told(pair[0])} or {_told(pair[1])}: that depends on")
+        first, second = map(_told, pair)
+        return self._unusable(name, f"is {first} or {second if second != first else 'another one'}, depending on")
 
     def _put(self, cell: Cell | ChoiceCell, ends: Sequence[Any]) -> Any:
         """Write what each arm leaves to memory, and return that."""
@@ -189,16 +194,18 @@ class RecordedBranch(Handler):
 
 
 def is_unbound(value: Any) -> bool:
-    """True of a name without a value that can be used."""
-    return value is MISSING or isinstance(value, Unusable) and not isinstance(value, Choice)
+    """True of a name that is not bound."""
+    return value is MISSING or isinstance(value, Absent)
 
 
 def unbound(name: str, value: Any) -> Any:
     """Return a value, or what stands for a name without one."""
-    return Unusable(f"'{name}' has no value here") if value is MISSING else value
+    return Absent(f"'{name}' has no value here") if value is MISSING else value
 
 
 def _told(value: Any) -> str:
+    if isinstance(value, Choice):
+        return "one of several objects"
     if is_value(value):
         return "a number" if is_number(value) else "an array"
     return repr(value) if isinstance(value, (str, type(None))) else f"a {type(value).__name__}"

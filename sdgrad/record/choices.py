@@ -22,7 +22,7 @@ from sdgrad.record.functions.table import FUNCTIONS
 from sdgrad.record.outside import MISSING
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Hints, Restart
-from sdgrad.record.unusable import Unusable
+from sdgrad.record.unusable import Absent, Unusable
 from sdgrad.record.values import RULES, Number, is_recorded
 
 UNBOUND = MISSING
@@ -330,7 +330,7 @@ def handed_on(hints: Hints, place: Any, cell: Any, old: Any, value: Any) -> list
 def if_bound(recorder: Recorder, name: str, bound: Any, value: Any) -> Any:
     """Return a number, or an array, that a name is if something holds; else the name has no value."""
     if not is_recorded(bound):
-        return value if bound else Unusable(f"'{name}' has no value")
+        return value if bound else Absent(f"'{name}' has no value")
     which = FUNCTIONS[np.where](bound, np.int64(0), np.int64(1))
     return Choice(recorder, called(name), (VALUE, UNBOUND), which, value)
 

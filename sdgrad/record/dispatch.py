@@ -15,7 +15,7 @@ import sdgrad.record.functions.python
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
 import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
-from sdgrad.errors import ParseError
+from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.reductions import reduced, sum_type
 from sdgrad.record.functions.scans import accumulated
@@ -141,8 +141,21 @@ def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         return wrapped(of(*content(args), **content(kwargs)))
     if rule is None:
         raise ParseError(f"{full_name(of)} has no derivative here: no rule is known")
-    found = rule(*args, **kwargs)
+    try:
+        found = rule(*args, **kwargs)
+    except UnknownContent as error:
+        if any(map(_has_open_length, args)):
+            raise ParseError(
+                f"{full_name(of)} of an array whose length only a run of the program knows: compute with the whole "
+                "array, and with zeros for the rest, as in np.where(np.arange(len(x)) < n, x, 0)"
+            ) from error
+        raise
     return wrapped(found) if of in MAKERS else found
+
+
+def _has_open_length(value: Any) -> bool:
+    """True of an array of which data decide how many elements it has."""
+    return isinstance(value, Array) and any(map(value.recorder.ranges.may_be_short, value.tensor.shape))
 
 
 def truth(value: Any) -> bool:
@@ -174,8 +187,8 @@ def _content(value: Any, what: str) -> Any:
 
 
 INSTEAD = {
-    "an index of Python's": "lists, comprehensions and Python's functions need its value. In a 'for' "
-    "loop, fill an array, or add up",
+    "an index of Python's": "lists, comprehensions, sizes of arrays and Python's functions need its value. In a 'for' "
+    "loop, fill an array that is large enough, or add up",
     "a key": "dicts and sets need its value. Use an array, and the number as its index",
     "the truth value": "what cannot be an 'if' with both arms recorded needs its value: the 'if' of a comprehension, "
     "a list that grows. Use np.where, or multiply by the condition",
@@ -189,7 +202,7 @@ def unreadable(value: Any, what: str) -> Exception:
     settle(value.recorder, value.storage.origin if isinstance(value, Array) else value.origin)
     told = "an array" if isinstance(value, Array) else "a number"
     more = f": {INSTEAD[what]}" if what in INSTEAD else ""
-    return ParseError(f"{what} of {told} that only a run of the program knows{more}")
+    return UnknownContent(f"{what} of {told} that only a run of the program knows{more}")
 
 
 def text(value: Any, how: str) -> str:

@@ -28,7 +28,7 @@ from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing, part_at_end
 from sdgrad.record.slots import Slots
-from sdgrad.record.unusable import Unusable
+from sdgrad.record.unusable import Absent
 from sdgrad.record.values import DATA, Array, Number
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
@@ -46,7 +46,7 @@ class Trips:
     item: Callable[[Any], Any]
 
 
-class Unbound(Unusable):
+class Unbound(Absent):
     """Stand for a name that has no value before a loop: a body that reads it binds it in an earlier trip."""
 
     def __init__(self, loop: RecordedLoop) -> None:
@@ -219,7 +219,7 @@ class RecordedLoop(Handler):
         made: list[Cell | ChoiceCell | None] = []
         updates = []
         for k, part in enumerate(parts):
-            found = part_at_end(part, self.recorder.blocks[:-1], self.last_trip) if self.runs else None
+            found = part_at_end(part, self.cells, self.recorder.blocks[:-1], self.last_trip) if self.runs else None
             if found is not None:
                 self.views[name, k] = found
                 made.append(None)

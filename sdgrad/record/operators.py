@@ -71,6 +71,7 @@ from sdgrad.record.values import RULES, Array, Number, is_recorded
 from sdgrad.record.while_loops import RecordedWhile
 from sdgrad.record.written_out import WrittenOutFor, WrittenOutWhile
 
+MEMOIZED = type(functools.cache(len))
 STANDARD = sysconfig.get_path("stdlib")
 ITERABLES = (Array, range, Range, Paired, Reversed)
 
@@ -201,6 +202,8 @@ class RecordingOperators(Operators):
                 return self.call(function.f, *args, **kwargs)
         if is_graph(function):
             return call_graph(self.recorder, function, args, kwargs)
+        if isinstance(function, MEMOIZED) and (holds_recorded(args) or holds_recorded(kwargs)):
+            return self.call(function.__wrapped__, *args, **kwargs)
         if isinstance(function, functools.partial):
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
         if isinstance(function, MethodType) and not isinstance(function.__self__, KINDS):
@@ -271,6 +274,9 @@ class RecordingOperators(Operators):
             given = [x for x in leaves([args, kwargs]) if is_recorded(x) and not all_known(x)]
             raise refused(self.recorder, function, given)
         owner = getattr(function, "__self__", None)
+        if isinstance(owner, list) and function == owner.sort and holds_recorded(owner):
+            owner[:] = self.call(sorted, owner, **kwargs)
+            return None
         if isinstance(owner, dict) and args and isinstance(args[0], Choice):
             return each(self.choose, args[0], lambda option: self.call(function, option, *args[1:]))
         self.recorder.outside_places.drawn(owner, *args)
@@ -323,6 +329,9 @@ class RecordingOperators(Operators):
                 branch.enter({"then": then, "otherwise": otherwise})  # and what these reach
                 branch.leave({"value": then() if arm else otherwise()})
         return branch.after({})[0]
+
+    def summed(self, function: Callable, let_through: Callable[[], Any], everything: Callable[[], Any]) -> Any:
+        return self.call(function, everything() if function is sum else let_through())
 
     # -- stores
     def bound(self, names: Names, value: Any) -> Any:

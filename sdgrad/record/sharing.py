@@ -102,13 +102,16 @@ class Sharing:
                     own.part(other)
 
 
-def part_at_end(value: Any, before: Sequence[Any], last: Mapping[str, Any]) -> Array | None:
+def part_at_end(value: Any, cells: Cells, before: Sequence[Any], last: Mapping[str, Any]) -> Array | None:
     """Return memory from before a loop, or the part of it that the last trip has; None where data decide that.
 
+    :param cells: the memory of the loop, in which the next trip has another array.
     :param before: the blocks in which the loop is.
     :param last: what the loop's symbol is in the last trip.
     """
     if not isinstance(value, Array) or not any(value.storage.block is b for b in before):
+        return None
+    if any(value.storage is c.value.storage for _, c in _arrays(cells)):
         return None
     axes = tuple(sympy.Dummy() for _ in value.tensor.shape)
     place = value.tensor.place

@@ -47,3 +47,7 @@ class Unusable:
     __eq__ = __ne__ = __contains__ = _used
     __hash__ = _used
     __array_ufunc__ = __array_function__ = __array__ = __str__ = __format__ = _used
+
+
+class Absent(Unusable):
+    """Stand for a name that is not bound."""

@@ -75,6 +75,11 @@ def check(name: str, value: Any, desc: dt.Data) -> Any:
         return _check_number(name, value, desc)
     if not isinstance(array, np.ndarray):
         array = np.asarray(array)
+    if not array.dtype.isnative:
+        raise ArgumentError(
+            f"argument '{name}': its numbers have the byte order of other processors ({array.dtype}): pass "
+            f"{name}.astype({name}.dtype.newbyteorder('='))"
+        )
     if array.dtype != wanted or array.ndim != len(desc.shape):
         raise ArgumentError(
             f"argument '{name}': expected a {wanted} array with {len(desc.shape)} dimensions, found a {describe(value)}"
