@@ -173,7 +173,7 @@ def _content(value: Any, what: str) -> Any:
     """Return the content of a value where Python needs it, or start again so that it is known."""
     if isinstance(value, Array):
         if value.known is not None and value.size == 1:
-            return value.known.flat[0]
+            return value.read_known().flat[0]
         if value.storage.outside is not None:
             raise value.recorder.hints.fix(value.storage.origin)
         raise unreadable(value, what)
@@ -210,7 +210,7 @@ def text(value: Any, how: str) -> str:
     if isinstance(value, Number) and can_be_fixed(value.origin):
         return format(_content(value, "text"), how)
     if isinstance(value, Array) and value.known is not None and how:
-        return format(value.known, how)
+        return format(value.read_known(), how)
     return in_short(value)
 
 

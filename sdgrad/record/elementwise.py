@@ -299,7 +299,7 @@ def _short_power(operands: Sequence[Any], types: Sequence[np.dtype]) -> str | No
     """Return a power with a small whole exponent as products: it has a derivative everywhere."""
     exponent = operands[1]
     if isinstance(exponent, Array) and exponent.known is not None and exponent.size == 1:
-        exponent = exponent.known.flat[0]
+        exponent = exponent.read_known().flat[0]
     if is_recorded(exponent) or np.ndim(exponent) or isinstance(exponent, complex) or exponent != int(exponent):
         return None
     whole = int(exponent)

@@ -41,9 +41,8 @@ def item(array: Any, index: Any) -> Any:
     recorder: Recorder = array.recorder
     readable(array)
     if is_position(parts):
-        if (content := array.known) is not None and all(is_fixed(p) for p in parts):
-            _note(array)
-            return content[tuple(parts)]
+        if array.known is not None and all(is_fixed(p) for p in parts):
+            return array.read_known()[tuple(parts)]
         if any(isinstance(p, Number) and not all(o[0] == "loop" for o in p.origin) for p in parts):
             uncaught(recorder, IndexError())
         own = array if array.known is None else _with_memory(array)
@@ -66,11 +65,6 @@ def readable(array: Any) -> None:
     """Raise an error if the array's content may be another one in Python."""
     if isinstance(array, Array) and array.storage.stale:
         raise ParseError(array.storage.stale)
-
-
-def _note(array: Array) -> None:
-    if array.storage.block is not array.recorder.blocks[-1]:
-        array.storage.read_inside = True
 
 
 def _with_memory(array: Array) -> Array:
@@ -248,8 +242,8 @@ def gathered(array: Array, parts: Sequence[Any]) -> Array:
     readable(array)
     recorder: Recorder = array.recorder
     if array.known is not None and all(is_fixed(p) or content_of(p) is not None for p in parts):
-        _note(array)
-        return recorder.known(np.asarray(array.known[tuple(p if is_fixed(p) else content_of(p) for p in parts)]))
+        places = tuple(p if is_fixed(p) else content_of(p) for p in parts)
+        return recorder.known(np.asarray(array.read_known()[places]))
     shape, place = advanced(array, parts)
     source = recorder.content(array)
     if not isinstance(source, Tensor):
@@ -258,7 +252,7 @@ def gathered(array: Array, parts: Sequence[Any]) -> Array:
 
 
 def content_of(part: Any) -> np.ndarray | None:
-    return part.known if isinstance(part, Array) else part if isinstance(part, np.ndarray) else None
+    return part.read_known() if isinstance(part, Array) else part if isinstance(part, np.ndarray) else None
 
 
 def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:

@@ -292,11 +292,9 @@ class Recorder(Builder):
         """Return a tensor with the content of an array, or the number that all its elements are."""
         if array.storage.stale:
             raise ParseError(array.storage.stale)
-        if array.known is None:
+        content = array.read_known()
+        if content is None:
             return array.tensor
-        if array.storage.block is not self.blocks[-1]:
-            array.storage.read_inside = True
-        content = array.known
         if content.size == 1 or is_uniform(content):
             return content.flat[0].item() if content.dtype.kind != "c" else complex(content.flat[0])
         return self.fixed(content)

@@ -39,7 +39,7 @@ def store(array: Any, index: Any, value: Any) -> None:
         raise ParseError(array.storage.readonly)
     if _stays_known(array, parts, value):
         array.known[tuple(content_of(p) if isinstance(p, Array) else p for p in parts)] = (
-            value.known if isinstance(value, Array) else value
+            value.read_known() if isinstance(value, Array) else value
         )
         return
     readable(value)

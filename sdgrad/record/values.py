@@ -233,6 +233,12 @@ class Array(Recorded):
         """Return the content, if it is known."""
         return self.shown if self.storage.known is not None else None
 
+    def read_known(self) -> Any:
+        """Return the content, if it is known, for what is recorded here: it is no constant if the block writes it."""
+        if self.known is not None and self.storage.block is not self.recorder.blocks[-1]:
+            self.storage.read_inside = True
+        return self.known
+
     @property
     def shape(self) -> tuple[Any, ...]:
         return tuple(self.recorder.size(n) for n in self.tensor.shape)

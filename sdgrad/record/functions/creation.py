@@ -69,8 +69,8 @@ def make_array(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int =
 def duplicate(a: Any) -> Any:
     """Return a copy of an array."""
     a = array(a)
-    if a.known is not None:
-        return a.recorder.known(np.array(a.known))
+    if (known := a.read_known()) is not None:
+        return a.recorder.known(np.array(known))
     return a.recorder.array(a.recorder.copy(a.tensor))
 
 

@@ -28,7 +28,8 @@ def moved(a: Array, tensor: Tensor, known: Any) -> Array:
 def shared(a: Array, content: np.ndarray) -> Array:
     """Return known content that NumPy takes from the memory of an array: a write to one spoils the other."""
     found = a.recorder.known(content)
-    if a.known is not None and np.shares_memory(content, a.known):
+    known = a.read_known()
+    if known is not None and np.shares_memory(content, known):
         found.storage.block = a.storage.block
         _joined(found.storage, a.storage)
     return found

@@ -176,8 +176,7 @@ def _content_now(a: Array) -> np.ndarray | None:
         raise ParseError(a.storage.stale)
     if a.storage.block is a.recorder.blocks[-1] or a.known is None:
         return a.known
-    a.storage.read_inside = True
-    found = a.known.view()
+    found = a.read_known().view()
     found.flags.writeable = False  # the block that is recorded may run often, or never
     return found
 
