@@ -31,7 +31,7 @@ from sdgrad.config import declare_switches
 from sdgrad.optimize.passes import PASSES, optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import plain_names
-from sdgrad.program.passes import switches
+from sdgrad.program.passes import Target, run_passes, switches
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
@@ -57,6 +57,11 @@ def pushed(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ()) -> Pro
 def to_graph(program: Program) -> dace.SDFG:
     """Optimise a program, and write it as a graph."""
     return emit(optimize(program))
+
+
+def to_plain_graph(program: Program) -> dace.SDFG:
+    """Write a program as a graph with no more than it needs to be run: every reduction begins, and has an order."""
+    return emit(run_passes(program, PASSES, Target(), switches(PASSES)))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import dace
 
-from sdgrad.program.emit import emit
+from sdgrad.pipeline import to_plain_graph
 from sdgrad.program.tree import Branch, Loop, Node, Program, Scope, children, lines, with_children
 from sdgrad.record.function import record
 from sdgrad.record.shown import short
@@ -76,4 +76,4 @@ def to_sdfg(f: Callable, *args: Any, **kwargs: Any) -> dace.SDFG:
     DaCe: transform it, compile it, or give it to :func:`~sdgrad.add_backward_pass`.
     """
     call = Call.of(f, args, kwargs)
-    return emit(Signature.of(call.f, call.arguments).program)
+    return to_plain_graph(Signature.of(call.f, call.arguments).program)

@@ -12,7 +12,7 @@ Every node gets one expansion under the name :data:`IMPLEMENTATION`. There are t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import dace
 import dace.library
@@ -123,7 +123,7 @@ ExpandCholesky = _delegated(cholesky.Cholesky, cholesky.ExpandCholeskyOpenBLAS, 
 class ExpandMatMul(ExpandTransformation):
     """Expand a product to the node for its operands, which expands as that kind does here."""
 
-    environments = []
+    environments: ClassVar[list] = []
 
     @staticmethod
     def expansion(node: matmul.MatMul, state: Any, sdfg: Any, **_: Any) -> nd.LibraryNode:
