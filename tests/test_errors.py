@@ -427,3 +427,77 @@ def test_every_error_of_the_library_has_one_base():
     errors = [e for e in vars(sdgrad.errors).values() if isinstance(e, type) and issubclass(e, Exception)]
     assert len(errors) > 5
     assert all(issubclass(e, SdgradError) for e in errors)
+
+
+class ArrayOfAnotherLibrary:
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(3)
+
+
+@pytest.mark.parametrize("argument", [ArrayOfAnotherLibrary(), {"w": ArrayOfAnotherLibrary()}], ids=["alone", "nested"])
+def test_arrays_of_other_libraries_are_refused(argument):
+    """Their gradient was zero, without a word."""
+
+    def f(x):
+        return np.sum(np.sin(x["w"] if isinstance(x, dict) else x))
+
+    with pytest.raises(ArgumentError, match=r"ArrayOfAnotherLibrary, not an ndarray: use np.asarray"):
+        sdgrad.value_and_grad(f)(argument)
+
+
+def test_other_byte_orders_are_refused():
+    with pytest.raises(ArgumentError, match=r"byte order .* pass x.astype\(x.dtype.newbyteorder\('='\)\)"):
+        sdgrad.grad(lambda x: np.sum(x * x))(np.arange(3.0).astype(">f8"))
+
+
+def test_complex_cotangents_of_real_values_are_refused():
+    with pytest.raises(ArgumentError, match="it is complex, and the value is real"):
+        sdgrad.vjp(lambda x: 2 * x, np.ones(3))[1](1j * np.ones(3))
+
+
+def nested_deeply(x):
+    s = 0.0
+    for i in range(2):
+        for j in range(2):
+            if x[i] > 0:
+                for k in range(2):
+                    if x[j] > 0:
+                        for m in range(2):
+                            if x[k] > 0:
+                                for n in range(2):
+                                    if x[m] > 0:
+                                        for p in range(2):
+                                            if x[n] > 0:
+                                                s += x[p]
+    return s
+
+
+def sorted_part(x):
+    n = 0
+    for v in x:
+        if v > 0:
+            n += 1
+    return np.sum(np.sort(x[:n]))
+
+
+def chosen_shapes(x):
+    y = None
+    for i in range(3):
+        if x[i] > 0:
+            y = x[: i + 1]
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    ("function", "where", "told"),
+    [
+        (nested_deeply, "if x[n] > 0:", "nested too deeply here: move the inner ones into a function"),
+        (sorted_part, "np.sort(x[:n])", "numpy.sort of an array whose length only a run of the program knows"),
+        (chosen_shapes, "return np.sum(y)", "compute in its arms what is used after it"),
+    ],
+    ids=["deep", "length", "shapes"],
+)
+def test_refusals_say_what_to_write(function, where, told):
+    with pytest.raises(ParseError) as caught:
+        sdgrad.grad(function)(np.array([0.5, 1.5, -0.7, 2.0]))
+    assert_says(caught.value, where, told)

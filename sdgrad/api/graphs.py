@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import dace
 from dace import nodes as nd
@@ -50,6 +50,7 @@ def add_backward_pass(
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     """
+    _check(sdfg)
     request = Request(_names(inputs), _names(outputs), True, strong_zero, unused)
     result = differentiate(sdfg, request, _names(stop))
     if separate_sdfgs:
@@ -85,9 +86,22 @@ def add_forward_tangent(
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     """
+    _check(sdfg)
     program = pushed(sdfg, Request(_names(inputs), _names(outputs), unused=unused), _names(stop))
     take_over(sdfg, to_graph(program))
     return sdfg
+
+
+def _check(sdfg: Any) -> None:
+    """Check that a graph is one.
+
+    :raises ArgumentError: it is something else.
+    """
+    if not isinstance(sdfg, dace.SDFG):
+        raise ArgumentError(
+            f"a dace.SDFG is wanted, not a {type(sdfg).__name__}: of a function, sdgrad.to_sdfg(f, ..) makes one, and "
+            "sdgrad.grad(f) needs none"
+        )
 
 
 def _names(given: Names) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from sdgrad.pipeline import to_plain_graph
 from sdgrad.program.tree import Branch, Loop, Node, Program, Scope, children, lines, with_children
 from sdgrad.record.function import record
 from sdgrad.record.shown import short
-from sdgrad.runtime.call.marshalling import as_value
+from sdgrad.runtime.call.marshalling import as_recorded
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.signature import Signature
 
@@ -62,7 +62,7 @@ def trace(f: Callable, *args: Any, **kwargs: Any) -> Trace:
     :param f: a NumPy-style function, or anything else that :func:`~sdgrad.grad` takes.
     """
     call = Call.of(f, args, kwargs)
-    found = record(call.f, {n: as_value(v) for n, v in call.arguments.items()})
+    found = record(call.f, {n: as_recorded(v) for n, v in call.arguments.items()})
     reads = tuple(dict.fromkeys(r.told() for r in found.guards if hasattr(r, "told")))
     return Trace(found.program, found.fixed, tuple(r for r in reads if r))
 

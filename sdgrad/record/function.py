@@ -123,6 +123,11 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:
     """Return what stands for an argument: recorded arrays and numbers; all else is itself."""
+    if isinstance(value, np.ndarray) and value.ndim == 0 and is_numeric(value):
+        found = _argument(recorder, name, value[()])
+        if isinstance(found, Number):
+            found.is_array = True
+        return found
     if isinstance(value, dt.Scalar):
         value = value.dtype.type(0)
     if isinstance(value, dt.Array):

@@ -27,7 +27,7 @@ from sdgrad.record.runs import Assigned
 from sdgrad.record.settling import settle
 from sdgrad.record.slices import bounds, named
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import RULES, Array, Number, is_positive, is_recorded
+from sdgrad.record.values import RULES, Array, Number, holds_recorded, is_positive, is_recorded
 from sdgrad.symbolic.expr import free_names
 
 ZERO, WHOLE = sympy.Integer(0), np.dtype(np.int64)
@@ -47,7 +47,9 @@ def item(array: Any, index: Any) -> Any:
             uncaught(recorder, IndexError())
         own = array if array.known is None else _with_memory(array)
         positions = own_positions(own, parts)
-        return recorder.read(own.tensor, positions, array.storage.origin | array.placed | origin(*positions))
+        found = recorder.read(own.tensor, positions, array.storage.origin | array.placed | origin(*positions))
+        found.is_array = any(p is Ellipsis for p in (index if isinstance(index, tuple) else (index,)))
+        return found
     return view(array, parts)
 
 
@@ -89,7 +91,7 @@ def expanded(array: Any, index: Any) -> list[Any]:
     """Return an index as a list with a part for each axis, and None for each new one."""
     parts = list(index) if isinstance(index, tuple) else [index]
     parts = [list(p) if isinstance(p, range) else p for p in parts]
-    parts = [np.asarray(p) if isinstance(p, list) and not _holds_recorded(p) else p for p in parts]
+    parts = [_as_indices(p) if isinstance(p, list) else p for p in parts]
     used = sum(_axes(p) for p in parts if p is not None and p is not Ellipsis)
     rest = [slice(None)] * (array.ndim - used)
     if array.ndim < used:
@@ -104,8 +106,9 @@ def _axes(part: Any) -> int:
     return int(np.ndim(part)) if is_mask and not isinstance(part, Array) else part.ndim if is_mask else 1
 
 
-def _holds_recorded(part: Any) -> bool:
-    return is_recorded(part) or (isinstance(part, (list, tuple)) and any(_holds_recorded(p) for p in part))
+def _as_indices(part: list[Any]) -> Any:
+    """Return a list of indices as an array."""
+    return RULES.function(np.array, (part,), {}) if holds_recorded(part) else np.asarray(part)
 
 
 def is_advanced(part: Any) -> bool:

@@ -81,6 +81,17 @@ def _register(kind: type) -> None:
     optree.register_pytree_node(kind, parts, made, namespace=NAMESPACE)  # type: ignore[arg-type]
 
 
+def made_again(nest: Any, note: Callable[[Any], Any]) -> None:
+    """Note the objects in a nest of arguments: they stand for those of the caller, and no one else has them."""
+
+    def is_leaf(value: Any) -> bool:
+        if hasattr(value, "__dataclass_fields__"):
+            note(value)
+        return False
+
+    optree.tree_leaves(nest, is_leaf=is_leaf, namespace=NAMESPACE)
+
+
 @dataclass(frozen=True)
 class Nest:
     """Hold the form of an argument, and the names of its leaves."""

@@ -56,7 +56,7 @@ from sdgrad.record.libraries import (
 from sdgrad.record.listed import part_of, replace_part
 from sdgrad.record.loops import RecordedFor
 from sdgrad.record.methods import BoundRule, part_of_value
-from sdgrad.record.nests import OfLeaves, positional
+from sdgrad.record.nests import OfLeaves, made_again, positional
 from sdgrad.record.peeled import PeeledFor
 from sdgrad.record.python_state import KINDS
 from sdgrad.record.random_numbers import check_random
@@ -226,6 +226,7 @@ class RecordingOperators(Operators):
         """Call the function that is recorded, with arguments by name."""
         if isinstance(f, OfLeaves):
             args, kwargs = f.whole(given)
+            made_again((args, kwargs), self.recorder.reads.made)
             return self.call(f.function, *args, **kwargs)
         args, kwargs = positional(f, given)
         if isinstance(f, FunctionType) and is_library_function(f) and f not in FUNCTIONS:
@@ -370,6 +371,11 @@ class RecordingOperators(Operators):
     def update(self, word: str, value: Any, by: Any) -> Any:
         if not is_recorded(value) and isinstance(by, (Array, Number)):
             return getattr(operator, UPDATES[word])(value, by)
+        if isinstance(value, Number) and value.is_array:
+            raise ParseError(
+                "an array without axes is changed in place, which every name of it would see: write x = x + 1 in place "
+                "of x += 1, or give it an axis"
+            )
         refuse_change(self.recorder.reads, value)
         return super().update(word, value, by)
 

@@ -33,6 +33,8 @@ def bounds(recorder: Recorder, part: slice, extent: Dim) -> tuple[Dim, Dim, int]
     start, stop = (d if n is None else _bound(recorder, n, extent) for n, d in zip(given, defaults, strict=True))
     limits = (ZERO, extent) if step > 0 else (sympy.Integer(-1), extent - 1)
     came = origin(*given)
+    if abs(step) != 1 and _came_from(came) == {"argument"}:
+        raise recorder.hints.fix(came)  # how many elements there are is no sum of sizes
     if DATA in came or any(map(partial(_is_counted, recorder), given, (start, stop))):
         inside = _by_data(recorder, given, (start, stop), limits, step)
     else:

@@ -167,6 +167,7 @@ class Number(Recorded):
         "condition",
         "dtype",
         "expr",
+        "is_array",
         "label",
         "loaded",
         "moved",
@@ -200,6 +201,7 @@ class Number(Recorded):
         self.condition: ast.expr | None = None  # what it tests of symbols
         self.moved: tuple[Number, int] | None = None  # the integer that it is the sum of, with a known one
         self.outer: Number | None = None  # what it is in the recording around this one
+        self.is_array = False  # without axes: names of it see what changes it in place
 
     def __getattr__(self, name: str) -> Any:
         return RULES.method(self, name)

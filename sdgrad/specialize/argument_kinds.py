@@ -10,6 +10,7 @@ import numpy as np
 
 from sdgrad.errors import ArgumentError
 from sdgrad.record.reads import is_numeric, special_kind
+from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.marshalling import as_array
 
 
@@ -18,11 +19,14 @@ def kind_of_argument(name: str, value: Any, is_fixed: bool, shape: Hashable = No
 
     :param is_fixed: the program is for this value.
     :param shape: of an argument with sizes that are open.
-    :raises ArgumentError: it is an array whose operators mean something else.
+    :raises ArgumentError: it is an array whose operators mean something else, or another library's.
     """
     if told := special_kind(value):
         raise ArgumentError(f"argument '{name}' {told}")
     array = as_array(value)
+    if hasattr(type(array), "__array__") and not (isinstance(array, (np.ndarray, np.generic)) or is_recorded(array)):
+        kind = type(array)
+        raise ArgumentError(f"argument '{name}' is a {kind.__module__}.{kind.__name__}, not an ndarray: use np.asarray")
     if is_fixed:
         if isinstance(array, np.ndarray):
             return (array.dtype.str, array.shape, array.tobytes())

@@ -33,7 +33,7 @@ from sdgrad.record.restart import Fits
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
-from sdgrad.runtime.call.marshalling import as_array, as_value, is_tensor, like
+from sdgrad.runtime.call.marshalling import as_array, as_recorded, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
 from sdgrad.specialize.argument_kinds import kind_of_argument
 from sdgrad.specialize.compile_lock import making
@@ -220,7 +220,8 @@ class Signature:
     @staticmethod
     def record(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         """Record the function for the arguments' shapes and dtypes, and bring its program into normal form."""
-        found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, _values(arguments))
+        given = {n: as_recorded(v) for n, v in arguments.items()}
+        found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, given)
         _fixed.setdefault(identity(f), set()).update(found.fixed)
         _fits.setdefault(identity(f), {}).update({str(p): p for p in found.fits})
         tree = in_normal_form(found.program, Target(python=True))

@@ -46,6 +46,7 @@ class ScalarRule:
         return ("x",) if self.arity == 1 else ("a", "b")
 
 
+FINITE = ("sdgrad_is_finite", "sdgrad_is_no_infinity")
 ANY, POSITIVE, UNIT, ABOVE1 = (-3.0, 3.0), (0.2, 4.0), (-0.9, 0.9), (1.1, 4.0)
 AWAY = (0.3, 3.0)  # away from zero
 
@@ -99,10 +100,10 @@ ROWS = (
         aliases=("float_power",),
     ),
     # roots, quotients
-    _binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True, depends=(None, "sdgrad_is_finite(b)")),
+    _binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True, depends=(None, "sdgrad_is_no_infinity(b)")),
     _unary("sqrt", "0.5 / y", POSITIVE, singular=True, steep=True),
     _unary("cbrt", "1 / (3 * y * y)", AWAY, singular=True, steep=True),
-    _unary("reciprocal", "-(y * y)", AWAY, singular=True, depends=("sdgrad_is_finite(x)",)),
+    _unary("reciprocal", "-(y * y)", AWAY, singular=True, depends=("sdgrad_is_no_infinity(x)",)),
     _unary("square", "2 * x", kind="same"),
     _binary("hypot", "a / y", "b / y", selects=("y != 0", "y != 0"), kink="0 at the origin"),
     # trigonometry
@@ -112,7 +113,7 @@ ROWS = (
     _unary("asin", "1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arcsin",)),
     _unary("acos", "-1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arccos",)),
     _unary("sdgrad_acos_ratio", "(x * y - 1) / (1 - x * x)", UNIT, singular=True),
-    _unary("atan", "1 / (1 + x * x)", depends=("sdgrad_is_finite(x)",), aliases=("arctan",)),
+    _unary("atan", "1 / (1 + x * x)", depends=("sdgrad_is_no_infinity(x)",), aliases=("arctan",)),
     _binary(
         "atan2",
         f"b / (a * a + b * b) if {_SQUARES} else b / hypot(a, b) * (1 / hypot(a, b))",
@@ -221,7 +222,7 @@ ROWS = (
     _unary("real", "1", kind="real", complex_vjp="g", complex_jvp="real(dx)"),
     _unary("imag", None, kind="real", complex_vjp="1j * g", complex_jvp="imag(dx)"),
     # no derivative anywhere
-    _unary("isnan", None, kind="bool", aliases=("isinf", "isfinite", "sdgrad_is_finite", "signbit", "logical_not")),
+    _unary("isnan", None, kind="bool", aliases=("isinf", "isfinite", *FINITE, "signbit", "logical_not")),
 )
 
 RULES: dict[str, ScalarRule] = {}

@@ -505,3 +505,20 @@ def views_of_the_last_trip(B):
     row *= 2.0
     first += row[:2]
     return np.sum(B * B * B)
+
+
+# A name bound to the old array had the memory of the new one.
+@program(_arguments(4), "corpus")
+def old_array_after_a_loop(x):
+    for _ in range(3):
+        b, c = x, x[1:]
+        x = x * 0.9
+    return np.sum(b * b) + np.sum(np.sin(c))
+
+
+@program(_arguments(4), "corpus")
+def sums_over_what_is_positive(x):
+    values = [v * v for v in x]
+    values.sort()
+    count = sum(1.0 for v in x if v > 0)
+    return sum(v**3 for v in x if v > 0 and v < 5) * count + values[0]

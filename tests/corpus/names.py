@@ -1,5 +1,7 @@
 """Names of arrays, and of parts of them, that are bound again."""
 
+import functools
+
 import dace
 import numpy as np
 from programs._base import arrays, program, signed
@@ -370,3 +372,14 @@ def window_at_a_position_of_data(x):
     k = int(np.argmax(x[1:5])) + 1
     before, peak, after = x[k - 1 : k + 2]
     return peak - 0.125 * (before - after) ** 2 + np.sum(x[k - 1 : k + 1] * x[k : k + 2])
+
+
+@functools.cache
+def _doubled(v):
+    return 2.0 * v
+
+
+# A function that remembers results by their arguments asked for the hash of what is recorded.
+@program(lambda rng: (signed(rng, 3),), "corpus")
+def memoized_helper(x):
+    return _doubled(x[0]) * _doubled(x[1]) + _doubled(1.5)

@@ -173,3 +173,38 @@ def test_results_have_their_shapes(shape):
     assert np.shape(sdgrad.compile_forward(f)(x)) == shape
     assert np.shape(sdgrad.vjp(f, x)[0]) == shape
     assert np.shape(sdgrad.jvp(f, (x,), (x,))[1]) == shape
+
+
+@dataclasses.dataclass
+class Motion:
+    t: float
+    v: float = 1.0
+
+
+def slowed(s):
+    for _ in range(3):
+        s.v = s.v * s.t
+    return s.v
+
+
+def slowed_if_late(s):
+    if s.t > 0:
+        s.v = s.v * s.t
+    return s.v
+
+
+def later(s):
+    while s.t < 1.0:
+        s.t += 0.25
+    return s.t * s.v
+
+
+@pytest.mark.parametrize(
+    ("f", "value", "by_t", "by_v"),
+    [(slowed, 0.054, 0.54, 0.027), (slowed_if_late, 0.6, 2.0, 0.3), (later, 2.1, 2.0, 1.05)],
+    ids=["loop", "arm", "while"],
+)
+def test_attributes_of_arguments_that_control_flow_binds(f, value, by_t, by_v):
+    """The recording did not come to an end."""
+    found, gradient = sdgrad.value_and_grad(f)(Motion(0.3, 2.0))
+    assert np.allclose([found, gradient.t, gradient.v], [value, by_t, by_v])

@@ -49,7 +49,9 @@ def _vector_norm(x: Any, order: Any, axes: Any, keepdims: bool) -> Any:
         return astype(count_nonzero(sizes, axes, keepdims=keepdims), sizes.dtype)
     if order == 1:
         return total(sizes, axes, keepdims=keepdims)
-    return total(sizes**order, axes, keepdims=keepdims) ** (1 / order)
+    found = total(sizes**order, axes, keepdims=keepdims)
+    is_zero = found == 0  # where the derivative of the root is infinite, and the norm's is zero
+    return choose_where(is_zero, 0.0 * found, choose_where(is_zero, 1.0, found) ** (1 / order))
 
 
 def _matrix_norm(x: Any, order: Any, axes: list[int], keepdims: bool) -> Any:

@@ -163,6 +163,8 @@ def reshape(a: Any, *extents: Any, shape: Any = None, newshape: Any = None, orde
     given = [*sizes, last] if sizes else last
     if _order(order) == "F":
         return transpose(reshape(transpose(a), tuple(reversed(shape_of(given)))))
+    if a.ndim == 1 and given == -1 and not copy:
+        return moved(a, a.tensor, a.known)
     wanted = _completed(shape_of(given), a)
     if copy:
         a = duplicate(a)

@@ -45,6 +45,12 @@ def as_value(value: Any) -> Any:
     return array if array.flags.c_contiguous else np.empty(array.shape, array.dtype)
 
 
+def as_recorded(value: Any) -> Any:
+    """Convert a value to what a recording takes: as :func:`as_value`, but arrays without dimensions stay arrays."""
+    array = as_array(value)
+    return array if isinstance(array, np.ndarray) and array.ndim == 0 else as_value(value)
+
+
 def like(result: np.ndarray, original: Any) -> Any:
     """Convert a result to the kind of its argument: a tensor, a CuPy or NumPy array, or a number."""
     if is_tensor(original):
@@ -112,6 +118,8 @@ def matching(value: Any, model: Any, what: str) -> np.ndarray:
     array, wanted = np.asarray(as_array(value)), np.asarray(as_array(model))
     if array.shape != wanted.shape:
         raise ArgumentError(f"{what}: expected shape {wanted.shape}, found {array.shape}")
+    if array.dtype.kind == "c" and wanted.dtype.kind != "c":
+        raise ArgumentError(f"{what}: it is complex, and the value is real: give its real part")
     return np.ascontiguousarray(array, dtype=wanted.dtype).reshape(wanted.shape or (1,))
 
 

@@ -119,6 +119,13 @@ template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(T x) {
 template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(sdgrad_complex<T> z) {
     return sdgrad_is_finite(z.real()) && sdgrad_is_finite(z.imag());
 }
+template <typename T> SDGRAD_FUNCTION bool sdgrad_is_no_infinity(T x) {
+    if constexpr (std::is_floating_point_v<T>) return !(std::fabs(x) > std::numeric_limits<T>::max());
+    else return !(std::fabs(double(x)) > std::numeric_limits<double>::max());
+}
+template <typename T> SDGRAD_FUNCTION bool sdgrad_is_no_infinity(sdgrad_complex<T> z) {
+    return sdgrad_is_no_infinity(z.real()) && sdgrad_is_no_infinity(z.imag());
+}
 template <typename T> SDGRAD_FUNCTION double sdgrad_finite(T x) { return sdgrad_is_finite(x) ? 1.0 : 0.0; }
 
 // acos(x) / sqrt(1 - x^2): 1 at 1, by its series near it.
