@@ -60,8 +60,9 @@ def _by_its_text(wcr: str) -> str:
 
 
 def counts(subset: subsets.Range) -> list[Expr]:
-    """Return the number of elements along each dimension of a subset."""
-    return [sympy.sympify(n) for n in subset.size()]
+    """Return the number of elements along each dimension of a subset, with one symbol for each name."""
+    sizes = map(sympy.sympify, subset.size())  # DaCe's symbols of one name may differ in what they assume
+    return [n.xreplace({s: sym(s.name) for s in n.free_symbols}) for n in sizes]
 
 
 def copy_leaf(

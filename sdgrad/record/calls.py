@@ -79,11 +79,11 @@ def splice(
         writing(value)
     bound = {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own) if n not in checks}
     sizes = _sizes(own, given)
+    sizes |= {s: _integer(recorder, given[s]) for s in own.symbols if s in given and s not in sizes}
     memory = {name: _result(recorder, own.containers[name], sizes) for name in returned(own)}
     results = [_shaped(recorder, tensor, shape) for tensor, shape in zip(memory.values(), shapes, strict=True)]
     bound |= {n: t.container for n, t in memory.items()} | {n: _cleared(recorder) for n in checks}
-    symbols = {s: _integer(recorder, given[s]) for s in own.symbols if s in given} | sizes
-    recorder.splice(own, bound, symbols)
+    recorder.splice(own, bound, sizes)
     for name, array_ in changed.items():
         if bound[name] != array_.tensor.container:
             store(array_, Ellipsis, recorder.array(Tensor(recorder, bound[name], array_.tensor.shape, array_.dtype)))

@@ -70,3 +70,26 @@ def test_a_loop_whose_direction_the_caller_chooses(step):
     sdfg(AB=x, S=np.zeros(1), gradient_AB=found, gradient_S=np.ones(1), step=step, first=first)
     expected[first::step] = 2 * x[first::step]
     assert_close(found, expected, 1e-12, "result")
+
+
+def test_parts_whose_size_has_two_symbols_of_one_name():
+    """The kernel of NPBench as it is published: equal sizes were not seen to be equal."""
+    rows, columns = (dace.symbol(s, dtype=dace.int64) for s in ("rows", "columns"))
+
+    @dace.program
+    def covariance(count: dace.float64, data: dace.float64[rows, columns]):
+        mean = np.mean(data, axis=0)
+        np.subtract(data, mean, out=data)
+        cov = np.zeros((columns, columns), dtype=data.dtype)
+        for i in range(columns):
+            cov[i, i:columns] = data[:, i] @ data[:, i:columns] / (count - 1.0)
+            cov[i:columns, i] = cov[i, i:columns]
+        return cov
+
+    graph = covariance.to_sdfg(simplify=True)
+    sdgrad.add_backward_pass(graph, ["data"], ["__return"])
+    data, gradient = np.random.default_rng(1).random((5, 3)), np.zeros((5, 3))
+    given = {"count": 5.0, "rows": 5, "columns": 3, "__return": np.zeros((3, 3)), "gradient___return": np.ones((3, 3))}
+    graph(data=data.copy(), gradient_data=gradient, **given)
+    centred = data - data.mean(axis=0)
+    np.testing.assert_allclose(gradient, np.repeat(2 * centred.sum(axis=1, keepdims=True), 3, axis=1) / 4, atol=1e-12)

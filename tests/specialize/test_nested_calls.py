@@ -266,3 +266,24 @@ def test_against_differences(program):
 def test_arrays_have_no_gradient():
     with pytest.raises(NotScalarError, match="vector(.|\n)*vjp"):
         sdgrad.grad(of_an_array)(W.copy(), X.copy())
+
+
+def test_a_size_given_by_keyword():
+    """The symbol of a local array's shape was an argument of the whole program, which nobody gave."""
+    size, count = (dace.symbol(s, dtype=dace.int64) for s in ("size", "count"))
+
+    @dace.program
+    def squares(x: dace.float64[size]):
+        found = np.zeros((count,), dtype=np.float64)
+        for i in dace.map[0:count]:
+            found[i] = x[i] * x[i]
+        return found
+
+    def first(x, n):
+        return np.sum(squares(x, count=2)) + np.sum(squares(x, count=n))
+
+    x = np.arange(1.0, 6.0)
+    for n in (3, 4):
+        value, gradient = sdgrad.value_and_grad(first, wrt="x")(x, n)
+        assert value == np.sum(x[:2] ** 2) + np.sum(x[:n] ** 2)
+        assert gradient.tolist() == (2 * x * (np.arange(5) < 2) + 2 * x * (np.arange(5) < n)).tolist()
