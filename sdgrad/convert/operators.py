@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 Names = Sequence[str]
+LEFT_OUT = object()
 State = Mapping[str, Any]  # what ``locals()`` returns
 COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -37,6 +38,12 @@ UPDATED: Mapping[str, Callable[[Any, Any], Any]] = {
     "BitXor": operator.ixor,
 }
 """What ``x += y`` and its kin bind ``x`` to, by the name of the operator in :mod:`ast`."""
+
+
+def remaining(parts: Iterable) -> Iterable:
+    """Return what is not left out: a list of a list."""
+    kept = (p for p in parts if p is not LEFT_OUT)
+    return list(kept) if isinstance(parts, list) else kept
 
 
 class Handler:
@@ -235,9 +242,13 @@ class Operators:
     def choose(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         return then() if condition else otherwise()
 
-    def summed(self, function: Callable, let_through: Callable[[], Any], everything: Callable[[], Any]) -> Any:
-        """Return a function of what a condition lets through; ``everything`` has zeros for the rest."""
-        return function(let_through())
+    def let_through(self, function: Callable, condition: Any, part: Callable[[], Any]) -> Any:
+        """Return a part of what a function adds; :data:`LEFT_OUT` if a condition does not hold."""
+        return part() if condition else LEFT_OUT
+
+    def summed(self, function: Callable, parts: Iterable) -> Any:
+        """Return a function of the parts that are not left out."""
+        return function(remaining(parts))
 
     # -- stores
     def bound(self, names: Names, value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Write sums over what a condition lets through as sums over everything, with zeros for the rest.
+"""Let a program choose what a sum adds: ``sum(v for v in x if v > 0)``.
 
-Which parts ``sum(v for v in x if v > 0)`` has, only a run may know; which ones it adds, a program can choose.
+Which parts there are, only a run may know. Each part is asked for, and one that does not count is nothing, or zero.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sdgrad.convert.trees import binds, operator_call, thunk
 
 
 class Sums(ast.NodeTransformer):
-    """Give each sum with conditions both forms, of which the operator takes one."""
+    """Have operators decide which parts of a sum with conditions count."""
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
@@ -26,9 +26,6 @@ class Sums(ast.NodeTransformer):
         if not over.ifs or over.is_async:
             return node
         test = over.ifs[0] if len(over.ifs) == 1 else ast.BoolOp(ast.And(), over.ifs)
-        everything = ast.GeneratorExp(
-            ast.IfExp(test, parts.elt, ast.Constant(0)), [ast.comprehension(over.target, over.iter, [], 0)]
-        )
-        forms = (thunk(copy.deepcopy(parts)), thunk(everything))
-        new = ast.copy_location(operator_call("summed", node.func, *forms), node)
-        return ast.fix_missing_locations(new)
+        part = operator_call("let_through", copy.deepcopy(node.func), test, thunk(parts.elt))
+        every = type(parts)(part, [ast.comprehension(over.target, over.iter, [], 0)])
+        return ast.fix_missing_locations(ast.copy_location(operator_call("summed", node.func, every), node))

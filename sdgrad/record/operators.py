@@ -17,7 +17,7 @@ from dace.frontend.python.parser import DaceProgram
 
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.convert.functions import converted, is_converted
-from sdgrad.convert.operators import Handler, Names, Operators
+from sdgrad.convert.operators import LEFT_OUT, Handler, Names, Operators, remaining
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import needs_dace, sizes_of
 from sdgrad.program.custom_rule import ATTRIBUTE
@@ -63,7 +63,7 @@ from sdgrad.record.random_numbers import check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
-from sdgrad.record.stores import store
+from sdgrad.record.stores import check_in_place, store
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
 from sdgrad.record.unusable import Unusable
@@ -104,7 +104,7 @@ class RecordingOperators(Operators):
 
     def while_(self, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         if self.recorder.site() in self.recorder.hints.written_out:
-            return WrittenOutWhile(flags)
+            return WrittenOutWhile(flags, self.recorder.site())
         return RecordedWhile(self.recorder, "", flags, head, names, later)
 
     def guarded(self, caught: Callable[[], Any]) -> AbstractContextManager[Any]:
@@ -331,8 +331,14 @@ class RecordingOperators(Operators):
                 branch.leave({"value": then() if arm else otherwise()})
         return branch.after({})[0]
 
-    def summed(self, function: Callable, let_through: Callable[[], Any], everything: Callable[[], Any]) -> Any:
-        return self.call(function, everything() if function is sum else let_through())
+    def let_through(self, function: Callable, condition: Any, part: Callable[[], Any]) -> Any:
+        condition = scalar(condition)
+        if is_recorded(condition) and function is sum:
+            return self.choose(condition, part, lambda: 0)
+        return part() if self.truth(condition) else LEFT_OUT
+
+    def summed(self, function: Callable, parts: Iterable) -> Any:
+        return self.call(function, remaining(parts))
 
     # -- stores
     def bound(self, names: Names, value: Any) -> Any:
@@ -371,11 +377,7 @@ class RecordingOperators(Operators):
     def update(self, word: str, value: Any, by: Any) -> Any:
         if not is_recorded(value) and isinstance(by, (Array, Number)):
             return getattr(operator, UPDATES[word])(value, by)
-        if isinstance(value, Number) and value.is_array:
-            raise ParseError(
-                "an array without axes is changed in place, which every name of it would see: write x = x + 1 in place "
-                "of x += 1, or give it an axis"
-            )
+        check_in_place(value)
         refuse_change(self.recorder.reads, value)
         return super().update(word, value, by)
 

@@ -70,6 +70,7 @@ class Recorder(Builder):
     labels: dict[str, str] = field(default_factory=dict)  # names of variables, by container
     listed: dict[int, Any] = field(default_factory=dict)  # parts of arrays that lists have, by identity
     limits: dict[Any, Any] = field(default_factory=dict)  # of index arrays among the inputs
+    written: set[Any] = field(default_factory=set)  # sites of arrays that had known content and got memory
     over: bool = False  # what it recorded is a program by now, or is none
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 
@@ -379,6 +380,7 @@ class Recorder(Builder):
             self.hints.materialized.add(storage.site)
             raise Restart(self.hints)
         storage.known = None
+        self.written.add(storage.site)
         self.flush()
         block = storage.block if any(storage.block is b for b in self.blocks) else self.blocks[-1]
         desc = dt.Array(typeclass(content.dtype), [sympy.Integer(n) for n in content.shape] or [1], transient=True)

@@ -80,6 +80,18 @@ def single(value: Any) -> Any:
     return value.item() if isinstance(value, np.ndarray) else value
 
 
+def check_in_place(value: Any) -> None:
+    """Check that an update binds a name, or has memory to change.
+
+    :raises ParseError: it would change an array without axes, which is a number here.
+    """
+    if isinstance(value, Number) and value.is_array:
+        raise ParseError(
+            "an array without axes is changed in place, which every name of it would see: write x = x + 1 in place of "
+            "x += 1, or give it an axis"
+        )
+
+
 def _stays_known(array: Array, parts: Sequence[Any], value: Any) -> bool:
     """True if a write of known content leaves known content, in every run of what is being recorded."""
     fixed = all(is_fixed(p) or content_of(p) is not None for p in parts)

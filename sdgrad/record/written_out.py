@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from sdgrad.convert.operators import PythonFor, PythonWhile, State
+from sdgrad.convert.operators import Names, PythonFor, PythonWhile, State
 from sdgrad.errors import ParseError
+from sdgrad.record.restart import Restart
 from sdgrad.record.values import Number, can_be_fixed, is_recorded
 
 MOST_TRIPS = 10_000
@@ -28,6 +30,20 @@ class WrittenOutFor(PythonFor):
 
 class WrittenOutWhile(PythonWhile):
     """Let Python run a ``while`` trip by trip."""
+
+    def __init__(self, flags: Names, site: Any) -> None:
+        super().__init__(flags)
+        self.site = site
+
+    def test(self, condition: Any) -> bool:
+        """Start again with memory for the arrays that have some by now, if the condition was known before they had."""
+        if is_recorded(condition):
+            hints, written = condition.recorder.hints, condition.recorder.written
+            if not written <= hints.materialized:
+                hints.materialized |= written
+                hints.written_out.discard(self.site)
+                raise Restart(hints)
+        return super().test(condition)
 
     def __iter__(self) -> Iterator[None]:
         return _limited(super().__iter__())

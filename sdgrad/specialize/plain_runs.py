@@ -14,11 +14,16 @@ from typing import Any
 import numpy as np
 from dace.frontend.python.parser import DaceProgram
 
+from sdgrad.convert.callables import bind_arguments
+from sdgrad.lift.dace_functions import needs_dace, sized, sizes_of
+from sdgrad.lift.symbol_values import symbols_passed
 from sdgrad.record.nests import flatten, positional
 from sdgrad.record.reads import Read
 from sdgrad.runtime.call.marshalling import as_array
 
 _state = threading.local()
+_call, _patched = DaceProgram.__call__, threading.Lock()
+_running: list[None] = []  # plain runs of all threads
 
 
 class GivenUp(BaseException):
@@ -53,10 +58,35 @@ def plain_call(f: Callable, given: Mapping[str, Any], reads: Iterable[Any] = ())
     args, kwargs = positional(own, given)
     _state.plain = True
     try:
-        with _put_back(reads), _silence():
+        with _put_back(reads), _silence(), _bodies_of_programs():
             return own(*args, **kwargs)
     finally:
         _state.plain = False
+
+
+@contextlib.contextmanager
+def _bodies_of_programs() -> Iterator[None]:
+    """Have programs of DaCe's that are called in a plain run run as Python runs them: DaCe would compile them."""
+    with _patched:
+        _running.append(None)
+        DaceProgram.__call__ = _body
+    try:
+        yield
+    finally:
+        with _patched:
+            _running.pop()
+            if not _running:
+                DaceProgram.__call__ = _call
+
+
+def _body(program: DaceProgram, *args: Any, **kwargs: Any) -> Any:
+    if not is_plain():  # another thread's
+        return _call(program, *args, **kwargs)
+    if needs_dace(program):
+        raise GivenUp
+    symbols = symbols_passed(program, kwargs)
+    given = bind_arguments(program, args, {n: v for n, v in kwargs.items() if n not in symbols})
+    return sized(program.f, {**sizes_of(program, given), **symbols})(**given)
 
 
 def copied(value: Any) -> Any:

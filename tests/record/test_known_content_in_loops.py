@@ -117,10 +117,52 @@ def differences_of_trips(x):
     return np.sum(u) + np.sum(old)
 
 
+def until_an_element_is_large(x):
+    u, n = np.zeros(1), 0.0
+    while u[0] < 2.9:
+        u[0] += abs(x[0])
+        n += 1.0
+    return u[0] * x[1] + n
+
+
+def until_a_flag_is_set(x):
+    done, n, s = np.zeros(2, bool), 0.0, 0.0
+    while not done[1]:
+        n += 1.0
+        s += abs(x[0]) * n
+        if s > 4:
+            done[1] = True
+    return s * x[1]
+
+
+def asked_in_trips(x):
+    u, s = np.zeros(3), 0.0
+    for _ in range(3):
+        if u[0] > 1.0:
+            s += x[0]
+        if u.max() > 1.0:
+            s += x[1]
+        u[0] += x[1]
+    return s
+
+
+def as_lists(x):
+    u, s = np.zeros(3), 0.0
+    for i in range(3):
+        for v in u:
+            s += v * x[0]
+        s += max(u) * x[1] + sum(u) + list(u)[0]
+        a, _, _ = u
+        s += a * 2 + np.array_equal(u, np.zeros(3)) * x[0]
+        u[i] = x[i]
+    return s
+
+
 X = np.array([0.5, 1.5, 0.7, 2.0])
 FUNCTIONS = [
     diffused, copied_before_an_arm, reshaped_and_broadcast, indices, truth_and_exponent, copies_of_all_kinds,
     in_a_while_loop, unpacked, masks, differences_of_trips,
+    until_an_element_is_large, until_a_flag_is_set, asked_in_trips, as_lists,
 ]  # fmt: skip
 
 

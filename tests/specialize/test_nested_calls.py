@@ -287,3 +287,28 @@ def test_a_size_given_by_keyword():
         value, gradient = sdgrad.value_and_grad(first, wrt="x")(x, n)
         assert value == np.sum(x[:2] ** 2) + np.sum(x[:n] ** 2)
         assert gradient.tolist() == (2 * x * (np.arange(5) < 2) + 2 * x * (np.arange(5) < n)).tolist()
+
+
+def test_the_comparison_with_python_has_nothing_compiled_by_dace(monkeypatch):
+    """DaCe ran the programs that a function calls, by its own code."""
+    count = dace.symbol("count", dtype=dace.int64)
+
+    @dace.program
+    def squares(x: dace.float64[5]):
+        found = np.zeros((count,), dtype=np.float64)
+        for i in range(count):
+            found[i] = x[i] * x[i]
+        return found
+
+    @dace.program
+    def cubes(x: dace.float64[5]):
+        found = np.zeros((5,), dtype=np.float64)
+        for i in dace.map[0:5]:
+            found[i] = x[i] ** 3
+        return found
+
+    monkeypatch.setattr(dace.SDFG, "compile", lambda *_, **__: pytest.fail("DaCe compiles"))
+    x = np.arange(1.0, 6.0)
+    with sdgrad.config.override(verify="always"):
+        assert sdgrad.grad(lambda x: np.sum(squares(x, count=3)))(x).tolist() == [2.0, 4.0, 6.0, 0.0, 0.0]
+        assert sdgrad.grad(lambda x: np.sum(cubes(x)))(x).tolist() == (3 * x**2).tolist()
