@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sdgrad.record.elements import Dim, Element, Index, where
 from sdgrad.record.elementwise import apply, compute, origin, prepared
 from sdgrad.record.guards import uncaught
 from sdgrad.record.index_limits import (
+    IndexLimit,
     check_position,
     checks_indices,
     lies_inside,
@@ -298,6 +299,34 @@ def _is_checked(recorder: Recorder, indices: Array, extent: Dim, axis: int) -> b
     """True if an index array is known or checked before the call, or if none is to be checked."""
     is_known = indices.known is not None and not recorder.ranges.may_be_short(extent)
     return note_limit(recorder, indices, extent, axis) or is_known or not checks_indices(recorder)
+
+
+def checked_operands(recorder: Recorder, limits: Iterable[IndexLimit], operands: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the operands of a program's call, with index arrays that reach nothing outside.
+
+    They are checked before a call of this program, or, if it computes them, where that is recorded.
+    """
+    found = dict(operands)
+    for limit in limits:
+        indices = found.get(limit.name)
+        if not isinstance(indices, Array) or not checks_indices(recorder):
+            continue
+        if (known := indices.read_known()) is not None:
+            limit.check(known)
+        elif not note_limit(recorder, indices, limit.extent, limit.axis):
+            _check_indices(recorder, indices.tensor, indices.tensor.shape, limit.extent, limit.axis)
+            found[limit.name] = recorder.array(_kept_inside(recorder, indices, limit.extent))
+    return found
+
+
+def _kept_inside(recorder: Recorder, indices: Array, extent: Dim) -> Tensor:
+    """Return indices with zeros for those outside of an axis."""
+    tensor, size = indices.tensor, recorder.element(extent, np.int64)
+
+    def inside(*at: Any) -> Element:
+        return where((tensor[at] >= -size) & (tensor[at] < size), tensor[at], 0)
+
+    return recorder.compute(tensor.shape, indices.dtype, inside)
 
 
 def _check_indices(recorder: Recorder, tensor: Tensor, shape: Sequence[Dim], extent: Dim, axis: int) -> None:

@@ -31,10 +31,12 @@ from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.record.calls import example as recorded_example
 from sdgrad.record.calls import splice
+from sdgrad.record.index_limits import IndexLimit
+from sdgrad.record.indexing import checked_operands
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import is_recorded
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.signature import Signature, fixed_arguments
+from sdgrad.specialize.signature import Signature, fixed_arguments, inner_signatures
 
 
 @library.expansion
@@ -160,11 +162,24 @@ def spliced(recorder: Recorder, derived: Any, given: Mapping[str, Any]) -> list[
     arguments = dict(given)
     while True:
         examples = {n: recorded_example(v) for n, v in arguments.items()}
-        program, closure = derived.derive(examples)
+        program, closure, limits = _derived(derived, examples)
         open_ones = [n for n in fixed_arguments(derived.f, examples) if is_recorded(arguments[n])]
         if not open_ones:
-            return splice(recorder, program, closure, arguments, derived.shapes(examples))
+            taken = checked_operands(recorder, limits, arguments)
+            return splice(recorder, program, closure, taken, derived.shapes(examples))
         arguments |= {n: arguments[n].__index__() for n in open_ones}
+
+
+def _derived(derived: Any, examples: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any], list[IndexLimit]]:
+    """Return the program of a derived function, its closure, and what its index arrays may hold."""
+    inner_signatures.append([])
+    try:
+        program, closure = derived.derive(examples)
+    finally:
+        made = inner_signatures.pop()
+        if inner_signatures:
+            inner_signatures[-1] += made
+    return program, closure, [limit for s in made for limit in s.limits]
 
 
 def example(argument: Any, name: str, function: str) -> Any:

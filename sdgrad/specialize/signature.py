@@ -156,8 +156,8 @@ class Signature:
                     found = replace(Signature.parse(f, arguments), resident=resident)
                     key = Signature.key(f, arguments, resident)  # more arguments may turn out to be fixed
                     found.remember(key)
-        if _making:
-            _making[-1] += found.guards
+        if inner_signatures:
+            inner_signatures[-1].append(found)
         return found
 
     @staticmethod
@@ -189,7 +189,7 @@ class Signature:
         """Parse the function for the arguments' shapes and dtypes, and bring it into normal form."""
         check_arguments(f, arguments)
         precompiled_header.begin()  # it is there when the program is, rather than after it
-        _making.append([])
+        inner_signatures.append([])
         try:
             if isinstance(f, Derived):
                 tree, closure = f.derive(arguments)
@@ -200,8 +200,11 @@ class Signature:
             else:
                 found = Signature.parse_with_dace(f, arguments)
         finally:
-            guards = _making.pop()
-        return replace(found, guards=[*found.guards, *guards])
+            made = inner_signatures.pop()
+        limits = found.limits
+        if isinstance(f, Derived):  # its arguments keep their names
+            limits = tuple(limit for s in made for limit in s.limits if limit.name in found.program.arguments)
+        return replace(found, guards=[*found.guards, *(g for s in made for g in s.guards)], limits=limits)
 
     @staticmethod
     def parse_with_dace(f: Callable, arguments: Mapping[str, Any]) -> Signature:
@@ -337,7 +340,7 @@ MOST_VARIANTS = 64  # programs of one function for different contents of what it
 _signatures: dict[Hashable, dict[tuple, list[Signature]]] = {}
 _fixed: dict[Hashable, set[str]] = {}  # arguments of recorded functions whose values are part of the signature
 _fits: dict[Hashable, dict[str, Fits]] = {}  # what may hold of integer arguments, and decides
-_making: list[list[Guard]] = []  # what functions depend on that are made on the way to others
+inner_signatures: list[list[Signature]] = []  # of functions that are made on the way to others
 
 
 def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:

@@ -249,3 +249,53 @@ def test_a_change_of_the_setting_takes_effect_at_the_next_call():
             gradient(x[:500], *given)
     with pytest.raises(IndexError):
         gradient(x[:500], *given)
+
+
+def cubes(x, i):
+    return np.sum(x[i] ** 3)
+
+
+def squares(x, i):
+    s = 0.0
+    for k in range(3):
+        s += x[i[k]] ** 2
+    return s
+
+
+DERIVED = {
+    "hessian": lambda f, x, i: sdgrad.hessian(f, wrt="x")(x, i),
+    "hvp": lambda f, x, i: sdgrad.hvp(f, (x, i), (x, None))[0],
+    "jvp": lambda f, x, i: sdgrad.jvp(f, (x, i), (x, None))[1],
+    "vjp": lambda f, x, i: sdgrad.vjp(f, x, i)[1](1.0)[0],
+    "jacobian": lambda f, x, i: sdgrad.jacobian(lambda x, i: x[i] * f(x, i), wrt="x")(x, i),
+    "vmap": lambda f, x, i: sdgrad.vmap(f, in_axes=(None, 0))(x, np.array([i, i])),
+    "linearize": lambda f, x, i: sdgrad.linearize(f, x, i)[1](x, None),
+    "inside": lambda f, x, i: sdgrad.grad(lambda x, i: np.sum(sdgrad.grad(f, wrt="x")(x, i)), wrt="x")(x, i),
+    "inside, computed": lambda f, x, i: sdgrad.grad(
+        lambda x, i: np.sum(sdgrad.grad(f, wrt="x")(x, i - 1 + 1)), wrt="x"
+    )(x, i),
+    "inside, in a loop": lambda f, x, i: sdgrad.grad(in_a_loop(f), wrt="x")(x, i),
+}
+
+
+def in_a_loop(f):
+    def looped(x, i):
+        s = 0.0
+        for k in range(2):
+            s += np.sum(sdgrad.vmap(f, in_axes=(None, 0))(x * k, np.stack([i, i])))
+        return s
+
+    return looped
+
+
+@pytest.mark.parametrize("f", [cubes, squares])
+@pytest.mark.parametrize("how", DERIVED)
+def test_functions_of_derivatives_are_checked(how, f):
+    """They read and wrote outside of arrays."""
+    x = np.arange(4.0)
+    with sdgrad.config.override(verify="never"):
+        assert np.all(np.isfinite(DERIVED[how](f, x, np.array([0, 3, -4]))))
+        with pytest.raises(IndexError):
+            DERIVED[how](f, x, np.array([0, 9, 1]))
+        with pytest.raises(IndexError):
+            DERIVED[how](f, x, np.array([0, 1, -5]))
