@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from sdgrad.onnx.reading import Reading
 from sdgrad.onnx.statics import evaluate
 from sdgrad.program.tree import Program
 from sdgrad.record.elements import Dim, Unknown
+from sdgrad.record.index_limits import IndexLimit
 from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
 from sdgrad.specialize.signature import Signature
 
@@ -103,6 +104,10 @@ class ModelFunction:
         """The graphs of the two halves, before they are compiled."""
         if self.watch is not None:
             self.watch.differentiated(forward, backward)
+
+    def index_limits(self, arguments: Mapping[str, Any]) -> Sequence[IndexLimit]:
+        """Return what inputs that index axes may hold."""
+        return self.graph(arguments).limits
 
     def graph(self, arguments: Mapping[str, Any]) -> Imported:
         """Return the model as a graph, for arguments of these shapes."""

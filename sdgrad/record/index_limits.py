@@ -19,6 +19,7 @@ from sdgrad.record.index_ranges import plain
 from sdgrad.record.outside import shown_line
 from sdgrad.record.restart import Restart
 from sdgrad.record.values import Array, Number
+from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.symbolic.expr import free_names, sym
 
 MANY = 1 << 60
@@ -35,6 +36,7 @@ class IndexLimit:
     :param name: the input of the program.
     :param certain: True if each element is used in each call.
     :param least: the least of them; None if negative ones count from the end.
+    :param left_out: a value that indexes nothing.
     """
 
     name: str
@@ -43,6 +45,7 @@ class IndexLimit:
     where: Source
     certain: bool = True
     least: int | None = None
+    left_out: int | None = None
 
     def check(self, indices: Any) -> None:
         """Raise the error of NumPy's if an index lies outside.
@@ -54,6 +57,10 @@ class IndexLimit:
             return
         if indices.view(f"u{indices.dtype.itemsize}").max() < self.extent:
             return  # one pass: negative ones are large without their sign
+        if self.left_out is not None:
+            indices = indices[indices != self.left_out]
+            if not indices.size:
+                return
         least, most = indices.min(), indices.max()
         begin = -self.extent if self.least is None else self.least
         if begin <= least and most < self.extent:
@@ -192,4 +199,4 @@ def check_limits(limits: tuple[IndexLimit, ...], inputs: Mapping[str, Any]) -> N
     :raises PerhapsOutside: an element does that may not be used; no other one does for certain.
     """
     for limit in limits:
-        limit.check(inputs.get(limit.name))
+        limit.check(as_array(inputs.get(limit.name)))

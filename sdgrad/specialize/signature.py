@@ -203,7 +203,8 @@ class Signature:
             made = inner_signatures.pop()
         limits = found.limits
         if isinstance(f, Derived):  # its arguments keep their names
-            limits = tuple(limit for s in made for limit in s.limits if limit.name in found.program.arguments)
+            own = f.index_limits(arguments) if hasattr(f, "index_limits") else ()
+            limits = (*own, *(x for s in made for x in s.limits if x.name in found.program.arguments))
         return replace(found, guards=[*found.guards, *(g for s in made for g in s.guards)], limits=limits)
 
     @staticmethod

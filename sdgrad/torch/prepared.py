@@ -12,7 +12,9 @@ from dace import data as dt
 
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
+from sdgrad.config import config
 from sdgrad.program.tree import Program
+from sdgrad.record.index_limits import check_limits
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.marshalling import evaluate_shape
 from sdgrad.specialize.forward_backward import Forward, output_names
@@ -250,7 +252,10 @@ class Prepared:
             memory = self.spare.pop()
         except IndexError:
             memory = {}
-        arrays = self.forward(dict(zip(self.order, tensors, strict=True)), memory)
+        given = dict(zip(self.order, tensors, strict=True))
+        if self.signature.limits and config.check_indices:
+            check_limits(self.signature.limits, {n: t for n, t in given.items() if t.device == CPU})
+        arrays = self.forward(given, memory)
         results = {n: arrays[n] for n in self.outputs}
         kept = {n: arrays[n] for n in self.kept if n not in results}
         return list(results.values()), Kept(kept, [n for n in self.kept if n in results], self)

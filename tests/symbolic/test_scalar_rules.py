@@ -65,6 +65,7 @@ VALUES = {
     "sdgrad_maximum": max, "sdgrad_minimum": min,
     "fmin": min, "Min": min, "isnan": lambda x: mp.mpf(0), "isinf": lambda x: mp.mpf(0),
     "isfinite": lambda x: mp.mpf(1), "sdgrad_is_finite": lambda x: mp.mpf(1),
+    "sdgrad_is_no_infinity": lambda x: mp.mpf(1),
     "sdgrad_acos_ratio": lambda x: mp.acos(x) / mp.sqrt(1 - x * x), "signbit": lambda x: mp.mpf(x < 0),
 }  # fmt: skip
 
