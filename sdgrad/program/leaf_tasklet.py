@@ -15,7 +15,7 @@ from sdgrad.config import config
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
 from sdgrad.program.naming import APART, STREAMED
 from sdgrad.program.prelude import is_vectorized
-from sdgrad.program.tree import Leaf, Let, Load, Store
+from sdgrad.program.tree import Leaf, Let, Load, Program, Store
 from sdgrad.symbolic.expr import free_names, to_ast
 
 WCR = {
@@ -47,7 +47,7 @@ class LeafWriter:
 
     def write(self) -> None:
         """Write the tasklet and its map into the state."""
-        self.in_place = out_of_order(self.leaf)
+        self.in_place = out_of_order(self.leaf, self.flow.program)
         for instr in self.leaf.body:
             if isinstance(instr, Load):
                 self.load(instr)
@@ -146,7 +146,7 @@ class LeafWriter:
         self.outputs[connector] = (instr.container, memlet)
 
 
-def out_of_order(leaf: Leaf) -> frozenset[str]:
+def out_of_order(leaf: Leaf, program: Program) -> frozenset[str]:
     """Return containers of which an element may be read or written too early or too late by memlets of single elements.
 
     DaCe reads such elements before the body, and writes them after it; all other accesses stay where they are.
@@ -155,22 +155,23 @@ def out_of_order(leaf: Leaf) -> frozenset[str]:
     for access in leaf.accesses:
         stays = access.guard is not None or bool(free_names(*access.index) & leaf.defined)
         when = 1 if stays else 2 * isinstance(access, Store)
-        accesses.setdefault(access.container, []).append((when, access))
-    return frozenset(name for name, known in accesses.items() if _may_swap(known))
+        accesses.setdefault(program.root(access.container), []).append((when, access))
+    return frozenset(a.container for known in accesses.values() if _may_swap(known) for _, a in known)
 
 
 def _may_swap(accesses: list[tuple[int, Load | Store]]) -> bool:
     """True if a later access comes first, and one of the two may write the element of the other one."""
     return any(
-        when > later and (isinstance(a, Store) or isinstance(b, Store)) and not _differ(a.index, b.index)
+        when > later and (isinstance(a, Store) or isinstance(b, Store)) and not _differ(a, b)
         for k, (when, a) in enumerate(accesses)
         for later, b in accesses[k + 1 :]
     )
 
 
-def _differ(a: tuple, b: tuple) -> bool:
-    """True if two subscripts are never equal."""
-    return any((gap := sympy.expand(x - y)).is_number and gap != 0 for x, y in zip(a, b, strict=True))
+def _differ(a: Load | Store, b: Load | Store) -> bool:
+    """True if two accesses never touch one element."""
+    pairs = zip(a.index, b.index, strict=True) if a.container == b.container else ()
+    return any((gap := sympy.expand(x - y)).is_number and gap != 0 for x, y in pairs)
 
 
 def _subscript(index: tuple) -> str:

@@ -276,6 +276,7 @@ class RecordingOperators(Operators):
             raise refused(self.recorder, function, given)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, list) and function == owner.sort and holds_recorded(owner):
+            refuse_change(self.recorder.reads, owner)
             owner[:] = self.call(sorted, owner, **kwargs)
             return None
         if isinstance(owner, dict) and args and isinstance(args[0], Choice):

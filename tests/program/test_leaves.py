@@ -17,10 +17,11 @@ from sdgrad.program.leaves import (
 from sdgrad.program.tree import Program, Source
 from sdgrad.symbolic.expr import sym
 
+HEAD = "argument x: float64[8]\nargument y: float64[8]\nbody\n  map i=0:8:"
+
 
 def leaf(source):
-    body = "".join(f"\n    {row}" for row in source.strip().splitlines())
-    return program("argument x: float64[8]\nargument y: float64[8]\nbody\n  map i=0:8:" + body).body[0]
+    return program(HEAD + "".join(f"\n    {row}" for row in source.strip().splitlines())).body[0]
 
 
 def shown(instructions):
@@ -97,7 +98,8 @@ def test_parameters_of_an_access():
 
 def test_containers_of_which_memlets_would_change_the_order():
     def found(source):
-        return out_of_order(leaf(source))
+        whole = program(HEAD + "".join(f"\n    {row}" for row in source.splitlines()))
+        return out_of_order(whole.body[0], whole)
 
     assert found("a = x[i]\ny[i] = a\ny[i + 1] = a") == set()
     assert found("a = x[i]\nk = int(a)\ny[i] = a\ny[k] += a") == {"y"}  # written after the body, and in it
