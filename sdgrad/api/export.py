@@ -20,6 +20,8 @@ from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments, name_of, python_function
 from sdgrad.errors import ArgumentError
+from sdgrad.program.tree import Source
+from sdgrad.record.index_limits import IndexLimit, check_limits
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.marshalling import as_array, like
@@ -28,7 +30,7 @@ from sdgrad.runtime.compile.cache import Library
 from sdgrad.specialize.argnums import Wrt, several
 from sdgrad.symbolic.expr import to_expr
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,13 @@ class GradientProgram:
     layout: Layout
     program: CompiledProgram
     closure: Mapping[str, np.ndarray]
+    limits: tuple[IndexLimit, ...] = ()  # of index arrays among the arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """Return ``(value, gradient)``, as the function that was compiled does."""
+        """Return ``(value, gradient)``, as the function that was compiled does.
+
+        :raises IndexError: an index array reaches outside of what it indexes.
+        """
         layout = self.layout
         if len(args) > len(layout.parameters) or (unknown := [n for n in kwargs if n not in layout.parameters]):
             what = f"{len(args)} arguments" if len(args) > len(layout.parameters) else f"argument '{unknown[0]}'"
@@ -61,6 +67,8 @@ class GradientProgram:
         known = {**self.program.descs, **dict.fromkeys(self.program.symbols)}
         if missing := [n for n in layout.parameters if n not in given and n in known]:
             raise ArgumentError(f"{layout.name}: argument '{missing[0]}' is missing")
+        if config.check_indices:
+            check_limits(self.limits, given)
         seed = {layout.seed: np.ones(1, self.program.descs[layout.seed].dtype.type)}
         found = self.program({**{n: v for n, v in given.items() if n in known}, **self.closure, **seed})
         gradients = tuple(self.gradient(n, found, given) for n in layout.gradients)
@@ -86,6 +94,7 @@ class GradientProgram:
             "slots": [{"name": s.name, "copied": s.copied, "defined": s.defined} for s in self.program.slots],
             "spelled": dict(self.program.spelled),
             "symbols": sorted(self.program.symbols),
+            "limits": [(x.name, x.extent, x.axis, x.certain, x.least, x.left_out) for x in self.limits],
         }
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("facts.json", json.dumps(facts))
@@ -129,7 +138,8 @@ def load(path: str | Path) -> GradientProgram:
     layout = facts["layout"]
     layout["parameters"] = tuple(layout["parameters"])
     program = CompiledProgram(frozenset(facts["symbols"]), library, slots, spelled)
-    return GradientProgram(Layout(**layout), program, closure)
+    limits = tuple(IndexLimit(name, extent, axis, Source(), *rest) for name, extent, axis, *rest in facts["limits"])
+    return GradientProgram(Layout(**layout), program, closure, limits)
 
 
 def _written(desc: dt.Data) -> dict[str, Any]:
@@ -173,7 +183,7 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
         several(wrt),
     )
     closure = {n: np.asarray(as_array(v)) for n, v in signature.now().items()}
-    return GradientProgram(layout, program, closure)
+    return GradientProgram(layout, program, closure, signature.limits)
 
 
 def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Path:
@@ -181,7 +191,7 @@ def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs
 
     The header declares ``<f>`` and ``<f>_value_and_grad``; arrays are dense, in C order, and owned by the caller. They
     may be called from several threads. What the library needs besides the C and C++ runtime (OpenBLAS, if there are
-    matrix products) is found where it is here.
+    matrix products) is found where it is here. Index arrays are not checked: that is the caller's task.
 
     :returns: the header.
     :raises ArgumentError: an argument has a type that C has not (``float16``).

@@ -117,3 +117,16 @@ def test_files_that_are_none(tmp_path):
         sdgrad.load(path)
     with pytest.raises(ArgumentError, match="float16, which C has no type for|which C has no type for"):
         sdgrad.export_c(halves, tmp_path, np.ones(3, np.float16))
+
+
+def test_index_arrays_of_a_saved_program_are_checked(tmp_path):
+    def picked(x, i):
+        return np.sum(x[i] ** 3)
+
+    x = np.arange(4.0)
+    made = sdgrad.compile_gradient(picked, x, np.array([0, 1, -1]))
+    for program in (made, sdgrad.load(made.save(tmp_path / "picked.sdgrad"))):
+        assert program(x, np.array([0, 3, -4]))[1].tolist() == [0.0, 0.0, 0.0, 27.0]
+        for wrong in ([0, 4, 1], [0, 1, -5]):
+            with pytest.raises(IndexError, match="'i' is out of bounds for axis 0 with size 4"):
+                program(x, np.array(wrong))
