@@ -46,7 +46,7 @@ class Worker:
             return Outcome("failed", f"timeout: not done after {self.timeout} s", time.perf_counter() - begin)
         try:
             status, message = self.pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             code = self.stop()
             return Outcome("failed", f"crash: the process ended with {code}", time.perf_counter() - begin)
         return Outcome(status, message, time.perf_counter() - begin)
