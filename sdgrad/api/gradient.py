@@ -27,7 +27,8 @@ from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tapes
 from sdgrad.specialize.nested_calls import CalledInPrograms
 from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
-from sdgrad.specialize.signature import CompiledGradient, Derived, Signature, identity
+from sdgrad.specialize.protocols import Derived
+from sdgrad.specialize.signature import CompiledGradient, Signature, identity
 from sdgrad.specialize.verification import verified
 
 

@@ -24,7 +24,8 @@ from sdgrad.runtime.call.device_arrays import Memory, is_resident, matching, pla
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.compile_lock import making
-from sdgrad.specialize.signature import Signature, Watching
+from sdgrad.specialize.protocols import Watching
+from sdgrad.specialize.signature import Signature
 from sdgrad.specialize.verification import verified
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast

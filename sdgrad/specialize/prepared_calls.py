@@ -22,7 +22,8 @@ from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
 from sdgrad.runtime.call.native_call import Form
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.signature import Derived, Guard, Signature, fixed_arguments, sizes_that_decide
+from sdgrad.specialize.protocols import Derived, Guard
+from sdgrad.specialize.signature import Signature, fixed_arguments, sizes_that_decide
 
 MOST = 32  # prepared calls for one form of arguments
 MISSING = object()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, cast
 
-import dace
 import numpy as np
 from dace.frontend.python.parser import DaceProgram
 
@@ -39,51 +38,7 @@ from sdgrad.specialize.argument_kinds import kind_of_argument
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
 from sdgrad.specialize.progress import step
-
-
-@runtime_checkable
-class Derived(Protocol):
-    """A function made of another one: it returns its program, instead of having a source to parse."""
-
-    @property
-    def f(self) -> Callable:
-        """Return the function it is made of."""
-
-    def identity(self) -> Hashable:
-        """Return a value that is equal for equal functions."""
-
-    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        """Return the program for arguments like these, and the closure it takes."""
-
-
-@runtime_checkable
-class Specialized(Protocol):
-    """A function whose program depends on the content of its arguments, too."""
-
-    def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
-        """Return a value that is equal for arguments with the same program, given equal shapes and dtypes."""
-
-
-@runtime_checkable
-class Open(Protocol):
-    """A function that has one program for arrays of different sizes."""
-
-    def extents(self) -> Mapping[str, Hashable]:
-        """Return what stands for the shapes of such arrays, by argument."""
-
-
-@runtime_checkable
-class Watching(Protocol):
-    """A function that sees, and may change, the graphs of its two halves before they are compiled."""
-
-    def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None: ...
-
-
-class Guard(Protocol):
-    """Something that was found outside of a function, and that its program depends on."""
-
-    def holds(self) -> bool:
-        """True if it is still the same."""
+from sdgrad.specialize.protocols import Derived, Guard, Indexing, Open, Specialized
 
 
 @dataclass
@@ -203,7 +158,7 @@ class Signature:
             made = inner_signatures.pop()
         limits = found.limits
         if isinstance(f, Derived):  # its arguments keep their names
-            own = f.index_limits(arguments) if hasattr(f, "index_limits") else ()
+            own = f.index_limits(arguments) if isinstance(f, Indexing) else ()
             limits = (*own, *(x for s in made for x in s.limits if x.name in found.program.arguments))
         return replace(found, guards=[*found.guards, *(g for s in made for g in s.guards)], limits=limits)
 

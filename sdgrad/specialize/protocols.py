@@ -1,0 +1,64 @@
+"""Say what a signature asks of functions without a source of their own, and of what a program depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import dace
+
+from sdgrad.program.tree import Program
+from sdgrad.record.index_limits import IndexLimit
+
+
+@runtime_checkable
+class Derived(Protocol):
+    """A function made of another one: it returns its program, instead of having a source to parse."""
+
+    @property
+    def f(self) -> Callable:
+        """Return the function it is made of."""
+
+    def identity(self) -> Hashable:
+        """Return a value that is equal for equal functions."""
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """Return the program for arguments like these, and the closure it takes."""
+
+
+@runtime_checkable
+class Specialized(Protocol):
+    """A function whose program depends on the content of its arguments, too."""
+
+    def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
+        """Return a value that is equal for arguments with the same program, given equal shapes and dtypes."""
+
+
+@runtime_checkable
+class Open(Protocol):
+    """A function that has one program for arrays of different sizes."""
+
+    def extents(self) -> Mapping[str, Hashable]:
+        """Return what stands for the shapes of such arrays, by argument."""
+
+
+@runtime_checkable
+class Indexing(Protocol):
+    """A function that knows by itself which of its arguments are indices."""
+
+    def index_limits(self, arguments: Mapping[str, Any]) -> Sequence[IndexLimit]:
+        """Return what these arguments may hold."""
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A function that sees, and may change, the graphs of its two halves before they are compiled."""
+
+    def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None: ...
+
+
+class Guard(Protocol):
+    """Something that was found outside of a function, and that its program depends on."""
+
+    def holds(self) -> bool:
+        """True if it is still the same."""
