@@ -67,8 +67,7 @@ class GradientProgram:
         known = {**self.program.descs, **dict.fromkeys(self.program.symbols)}
         if missing := [n for n in layout.parameters if n not in given and n in known]:
             raise ArgumentError(f"{layout.name}: argument '{missing[0]}' is missing")
-        if config.check_indices:
-            check_limits(self.limits, given)
+        check_limits(self.limits, given)
         seed = {layout.seed: np.ones(1, self.program.descs[layout.seed].dtype.type)}
         found = self.program({**{n: v for n, v in given.items() if n in known}, **self.closure, **seed})
         gradients = tuple(self.gradient(n, found, given) for n in layout.gradients)

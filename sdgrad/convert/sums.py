@@ -6,10 +6,9 @@ Which parts there are, only a run may know. Each part is asked for, and one that
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
 
-from sdgrad.convert.trees import binds, operator_call, thunk
+from sdgrad.convert.trees import binds, named, operator_call, thunk
 
 
 class Sums(ast.NodeTransformer):
@@ -26,6 +25,6 @@ class Sums(ast.NodeTransformer):
         if not over.ifs or over.is_async:
             return node
         test = over.ifs[0] if len(over.ifs) == 1 else ast.BoolOp(ast.And(), over.ifs)
-        part = operator_call("let_through", copy.deepcopy(node.func), test, thunk(parts.elt))
+        part = operator_call("let_through", named(node.func.id), test, thunk(parts.elt))
         every = type(parts)(part, [ast.comprehension(over.target, over.iter, [], 0)])
         return ast.fix_missing_locations(ast.copy_location(operator_call("summed", node.func, every), node))

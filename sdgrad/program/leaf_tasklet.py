@@ -99,15 +99,10 @@ class LeafWriter:
             debuginfo=self.flow.info,
         )
 
-    def index(self, access: Load | Store) -> tuple:
-        """Return a subscript; of a container with one element DaCe does not take a computed one."""
-        alone = all(n == 1 for n in self.flow.program.containers[access.container].shape)
-        return (sympy.Integer(0),) * len(access.index) if alone else access.index
-
     def load(self, instr: Load) -> None:
         """Read an element through a memlet of its own, or from the whole container."""
         self.local.add(instr.name)
-        index = self.index(instr)
+        index = written_index(instr, self.flow.program)
         if not self.indirect(index, instr.guard) and instr.container not in self.in_place:
             self.inputs[instr.name] = (instr.container, self.element(instr.container, index))
             return
@@ -127,7 +122,7 @@ class LeafWriter:
     def store(self, instr: Store) -> None:
         """Write an element through a memlet of its own, or into the whole container."""
         wcr = None if instr.mode == "set" else WCR[instr.mode]
-        index = self.index(instr)
+        index = written_index(instr, self.flow.program)
         if free_names(*index) & self.local:
             memlet = self.flow.whole(instr.container)
             connector = self.free(f"into{len(self.outputs)}_{instr.container}")
@@ -146,6 +141,12 @@ class LeafWriter:
         self.outputs[connector] = (instr.container, memlet)
 
 
+def written_index(access: Load | Store, program: Program) -> tuple:
+    """Return a subscript; of a container with one element DaCe does not take a computed one."""
+    alone = all(n == 1 for n in program.containers[access.container].shape)
+    return (sympy.Integer(0),) * len(access.index) if alone else access.index
+
+
 def out_of_order(leaf: Leaf, program: Program) -> frozenset[str]:
     """Return containers of which an element may be read or written too early or too late by memlets of single elements.
 
@@ -153,7 +154,7 @@ def out_of_order(leaf: Leaf, program: Program) -> frozenset[str]:
     """
     accesses: dict[str, list[tuple[int, Load | Store]]] = {}
     for access in leaf.accesses:
-        stays = access.guard is not None or bool(free_names(*access.index) & leaf.defined)
+        stays = access.guard is not None or bool(free_names(*written_index(access, program)) & leaf.defined)
         when = 1 if stays else 2 * isinstance(access, Store)
         accesses.setdefault(program.root(access.container), []).append((when, access))
     return frozenset(a.container for known in accesses.values() if _may_swap(known) for _, a in known)

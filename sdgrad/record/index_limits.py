@@ -84,11 +84,15 @@ def is_certain(recorder: Any) -> bool:
     return len(recorder.blocks) == 1 and not recorder.arms
 
 
-def note_limit(recorder: Any, indices: Array, extent: Any, axis: int) -> bool:
-    """Remember that an array indexes an axis, if it is an input, or a part of one; True if it is checked then."""
+def note_limit(recorder: Any, indices: Array, extent: Any, axis: int, certain: bool = True) -> bool:
+    """Remember that an array indexes an axis, if it is an input, or a part of one; True if it is checked then.
+
+    :param certain: False if some of its elements may not be used.
+    """
     if indices.dtype.kind not in "iu" or indices.storage.version:
         return False
-    return _note(recorder, indices.storage.name, extent, axis, is_certain(recorder) and indices.tensor.place is None)
+    certain = certain and is_certain(recorder) and indices.tensor.place is None
+    return _note(recorder, indices.storage.name, extent, axis, certain)
 
 
 def note_element(recorder: Any, position: Number, extent: Any, axis: int) -> bool:
@@ -198,5 +202,5 @@ def check_limits(limits: tuple[IndexLimit, ...], inputs: Mapping[str, Any]) -> N
     :raises IndexError: one of them reaches outside of what it indexes.
     :raises PerhapsOutside: an element does that may not be used; no other one does for certain.
     """
-    for limit in limits:
+    for limit in limits if config.check_indices else ():
         limit.check(as_array(inputs.get(limit.name)))

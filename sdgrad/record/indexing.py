@@ -313,10 +313,15 @@ def checked_operands(recorder: Recorder, limits: Iterable[IndexLimit], operands:
             continue
         if (known := indices.read_known()) is not None:
             limit.check(known)
-        elif not note_limit(recorder, indices, limit.extent, limit.axis):
+        elif not note_limit(recorder, indices, limit.extent, limit.axis, limit.certain):
             _check_indices(recorder, indices.tensor, indices.tensor.shape, limit.extent, limit.axis)
             found[limit.name] = recorder.array(_kept_inside(recorder, indices, limit.extent))
     return found
+
+
+def _or_first(index: Element, size: Element) -> Element:
+    """Return an index, or zero for one outside of an axis."""
+    return where((index >= -size) & (index < size), index, 0)
 
 
 def _kept_inside(recorder: Recorder, indices: Array, extent: Dim) -> Tensor:
@@ -324,7 +329,7 @@ def _kept_inside(recorder: Recorder, indices: Array, extent: Dim) -> Tensor:
     tensor, size = indices.tensor, recorder.element(extent, np.int64)
 
     def inside(*at: Any) -> Element:
-        return where((tensor[at] >= -size) & (tensor[at] < size), tensor[at], 0)
+        return _or_first(tensor[at], size)
 
     return recorder.compute(tensor.shape, indices.dtype, inside)
 
@@ -358,7 +363,7 @@ def _chosen(recorder: Recorder, tensor: Any, extent: Dim, is_checked: bool, inde
         return tensor[index]
     found, size = tensor[index], recorder.element(extent, np.int64)
     if not is_checked:
-        found = where((found >= -size) & (found < size), found, 0)
+        found = _or_first(found, size)
     return found + size * (found < 0).astype(np.int64)
 
 

@@ -118,13 +118,13 @@ def part_at_end(value: Any, cells: Cells, before: Sequence[Any], last: Mapping[s
     index = place(axes) if place is not None else axes
     if not all(isinstance(n, (int, sympy.Basic)) for n in (*value.tensor.shape, *index)):
         return None
-    moved = [substitute(n, last) for n in index if free_names(n) & last.keys()]
-    fixed = {*(a.name for a in axes), *value.recorder.hints.counts} | (last.keys() if moved else set())
-    if not free_names(*value.tensor.shape, *index) <= fixed or not all(n.is_Integer and n >= 0 for n in moved):
+    at_end = [substitute(sympy.sympify(n), last) for n in index]
+    if not free_names(*value.tensor.shape, *at_end) <= {*(a.name for a in axes), *value.recorder.hints.counts}:
         return None
+    moved = [n for n, before_it in zip(at_end, index, strict=True) if n != before_it]
     if place is None or not moved:
         return value
-    if value.storage.known is not None or free_names(*value.tensor.shape) & last.keys():
+    if value.storage.known is not None or not all(n.is_Integer and n >= 0 for n in moved):
         return None
     there = replace(value.tensor, place=lambda i: tuple(substitute(sympy.sympify(n), last) for n in place(i)))
     return Array(value.recorder, value.storage, there, placed=value.placed)

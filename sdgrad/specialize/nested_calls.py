@@ -36,7 +36,7 @@ from sdgrad.record.indexing import checked_operands
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import is_recorded
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.signature import Signature, fixed_arguments, inner_signatures
+from sdgrad.specialize.signature import Signature, collecting, fixed_arguments, noted
 
 
 @library.expansion
@@ -172,13 +172,9 @@ def spliced(recorder: Recorder, derived: Any, given: Mapping[str, Any]) -> list[
 
 def _derived(derived: Any, examples: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any], list[IndexLimit]]:
     """Return the program of a derived function, its closure, and what its index arrays may hold."""
-    inner_signatures.append([])
-    try:
+    with collecting() as made:
         program, closure = derived.derive(examples)
-    finally:
-        made = inner_signatures.pop()
-        if inner_signatures:
-            inner_signatures[-1] += made
+    noted(*made)
     return program, closure, [limit for s in made for limit in s.limits]
 
 

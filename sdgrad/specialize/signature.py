@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -111,8 +112,7 @@ class Signature:
                     found = replace(Signature.parse(f, arguments), resident=resident)
                     key = Signature.key(f, arguments, resident)  # more arguments may turn out to be fixed
                     found.remember(key)
-        if inner_signatures:
-            inner_signatures[-1].append(found)
+        noted(found)
         return found
 
     @staticmethod
@@ -144,8 +144,7 @@ class Signature:
         """Parse the function for the arguments' shapes and dtypes, and bring it into normal form."""
         check_arguments(f, arguments)
         precompiled_header.begin()  # it is there when the program is, rather than after it
-        inner_signatures.append([])
-        try:
+        with collecting() as made:
             if isinstance(f, Derived):
                 tree, closure = f.derive(arguments)
                 found = Signature(f, normalize_again(tree), closure, shapes=_shapes(f, arguments, tree))
@@ -154,8 +153,6 @@ class Signature:
                     found = Signature.record(f, arguments)
             else:
                 found = Signature.parse_with_dace(f, arguments)
-        finally:
-            made = inner_signatures.pop()
         limits = found.limits
         if isinstance(f, Derived):  # its arguments keep their names
             own = f.index_limits(arguments) if isinstance(f, Indexing) else ()
@@ -213,11 +210,10 @@ class Signature:
         """
         known = set(self.program.arguments) | set(self.program.symbols)
         taken = {n: v for n, v in given.items() if n in known} | self.now()
-        if config.check_indices:
-            try:
-                check_limits(self.limits, taken)
-            except PerhapsOutside as error:
-                self.run_as_it_stands(given, error)
+        try:
+            check_limits(self.limits, taken)
+        except PerhapsOutside as error:
+            self.run_as_it_stands(given, error)
         return taken
 
     def run_as_it_stands(self, given: Mapping[str, Any], suspicion: IndexError) -> None:
@@ -296,7 +292,7 @@ MOST_VARIANTS = 64  # programs of one function for different contents of what it
 _signatures: dict[Hashable, dict[tuple, list[Signature]]] = {}
 _fixed: dict[Hashable, set[str]] = {}  # arguments of recorded functions whose values are part of the signature
 _fits: dict[Hashable, dict[str, Fits]] = {}  # what may hold of integer arguments, and decides
-inner_signatures: list[list[Signature]] = []  # of functions that are made on the way to others
+_inner: list[list[Signature]] = []  # of functions that are made on the way to others
 
 
 def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
@@ -353,3 +349,20 @@ def _shapes(f: Derived, arguments: Mapping[str, Any], program: Program) -> dict[
 
 def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {n: as_value(v) for n, v in arguments.items()}
+
+
+@contextlib.contextmanager
+def collecting() -> Iterator[list[Signature]]:
+    """Collect the signatures of functions that are made on the way to another one."""
+    made: list[Signature] = []
+    _inner.append(made)
+    try:
+        yield made
+    finally:
+        _inner.pop()
+
+
+def noted(*made: Signature) -> None:
+    """Note signatures for what is made of them."""
+    if _inner:
+        _inner[-1].extend(made)

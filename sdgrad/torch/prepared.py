@@ -12,7 +12,6 @@ from dace import data as dt
 
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.config import config
 from sdgrad.program.tree import Program
 from sdgrad.record.index_limits import check_limits
 from sdgrad.runtime.call.compiled_program import CompiledProgram
@@ -253,7 +252,7 @@ class Prepared:
         except IndexError:
             memory = {}
         given = dict(zip(self.order, tensors, strict=True))
-        if self.signature.limits and config.check_indices:
+        if self.signature.limits:
             check_limits(self.signature.limits, {n: t for n, t in given.items() if t.device == CPU})
         arrays = self.forward(given, memory)
         results = {n: arrays[n] for n in self.outputs}
