@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import json
 import zipfile
@@ -14,6 +15,7 @@ from typing import Any
 import dace
 import numpy as np
 from dace import data as dt
+from numpy.linalg import LinAlgError
 
 from sdgrad.api.gradient import GradFunction, value_and_grad
 from sdgrad.autodiff.seeds import gradient_name, seed_name
@@ -23,6 +25,7 @@ from sdgrad.errors import ArgumentError
 from sdgrad.program.tree import Source
 from sdgrad.record.index_limits import IndexLimit, check_limits
 from sdgrad.record.shown import short
+from sdgrad.runtime.call.checks import LAST, Checks
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.runtime.compile.c_export import export
@@ -30,7 +33,7 @@ from sdgrad.runtime.compile.cache import Library
 from sdgrad.specialize.argnums import Wrt, several
 from sdgrad.symbolic.expr import to_expr
 
-FORMAT = 4
+FORMAT = 5
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,14 @@ class GradientProgram:
 
     layout: Layout
     program: CompiledProgram
-    closure: Mapping[str, np.ndarray]
+    closure: Mapping[str, np.ndarray | Checks]
     limits: tuple[IndexLimit, ...] = ()  # of index arrays among the arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return ``(value, gradient)``, as the function that was compiled does.
 
-        :raises IndexError: an index array reaches outside of what it indexes.
+        :raises IndexError: an index reaches outside of what it indexes.
+        :raises Exception: what the function raises by data.
         """
         layout = self.layout
         if len(args) > len(layout.parameters) or (unknown := [n for n in kwargs if n not in layout.parameters]):
@@ -93,14 +97,17 @@ class GradientProgram:
             "slots": [{"name": s.name, "copied": s.copied, "defined": s.defined} for s in self.program.slots],
             "spelled": dict(self.program.spelled),
             "symbols": sorted(self.program.symbols),
+            "checks": {n: [*map(_named, c.errors)] for n, c in self.closure.items() if isinstance(c, Checks)},
             "limits": [(x.name, x.extent, x.axis, x.certain, x.least, x.left_out) for x in self.limits],
         }
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("facts.json", json.dumps(facts))
             archive.write(library.path, "library.so")
             for name, array in self.closure.items():
+                if isinstance(array, Checks):
+                    continue
                 content = BytesIO()
-                np.save(content, np.asarray(as_array(array)))
+                np.save(content, array)
                 archive.writestr(f"closure/{name}.npy", content.getvalue())
         return Path(path)
 
@@ -115,7 +122,7 @@ def load(path: str | Path) -> GradientProgram:
             facts = json.loads(archive.read("facts.json"))
             code = archive.read("library.so")
             names = [n for n in archive.namelist() if n.startswith("closure/")]
-            closure = {Path(n).stem: np.load(BytesIO(archive.read(n))) for n in names}
+            closure: dict[str, Any] = {Path(n).stem: np.load(BytesIO(archive.read(n))) for n in names}
     except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
         raise ArgumentError(f"{path} is no saved gradient program: {error}") from error
     if facts["format"] != FORMAT:
@@ -134,6 +141,7 @@ def load(path: str | Path) -> GradientProgram:
         Slot.of(s["name"], arguments[spelled.get(s["name"], s["name"])], s["copied"], s["defined"])
         for s in facts["slots"]
     )
+    closure |= {n: Checks([_error(*e) for e in errors]) for n, errors in facts["checks"].items()}
     layout = facts["layout"]
     layout["parameters"] = tuple(layout["parameters"])
     program = CompiledProgram(frozenset(facts["symbols"]), library, slots, spelled)
@@ -181,7 +189,8 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
         {n: gradient_name(n, normalized) if n in request.inputs else None for n in names},
         several(wrt),
     )
-    closure = {n: np.asarray(as_array(v)) for n, v in signature.now().items()}
+    now = signature.now()
+    closure = {n: v if isinstance(v, Checks) else np.asarray(as_array(v)) for n, v in now.items()}
     return GradientProgram(layout, program, closure, signature.limits)
 
 
@@ -190,7 +199,8 @@ def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs
 
     The header declares ``<f>`` and ``<f>_value_and_grad``; arrays are dense, in C order, and owned by the caller. They
     may be called from several threads. What the library needs besides the C and C++ runtime (OpenBLAS, if there are
-    matrix products) is found where it is here. Index arrays are not checked: that is the caller's task.
+    matrix products) is found where it is here. Index arrays among the arguments are not checked, the caller does that;
+    of what else the function checks, a call leaves the number of the first check that failed in ``sdgrad_status``.
 
     :returns: the header.
     :raises ArgumentError: an argument has a type that C has not (``float16``).
@@ -208,4 +218,24 @@ def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs
             layout.seed,
         ),
     }
-    return export(layout.name, Path(folder), functions)
+    checks = {n: c for n, c in compiled.closure.items() if isinstance(c, Checks)}
+    return export(layout.name, Path(folder), functions, {n: _numbered(c) for n, c in checks.items()})
+
+
+def _named(error: BaseException) -> tuple[str, str]:
+    """Return an exception as its type's name and its text."""
+    return type(error).__name__, str(error)
+
+
+def _error(kind: str, text: str) -> BaseException:
+    """Return an exception of a type of Python's or NumPy's; others become ``RuntimeError``s."""
+    found = LinAlgError if kind == LinAlgError.__name__ else getattr(builtins, kind, None)
+    if isinstance(found, type) and issubclass(found, Exception):
+        return found(text)
+    return RuntimeError(f"{kind}: {text}")
+
+
+def _numbered(checks: Checks) -> str:
+    """Return what a C program has to know of the number of a failed check."""
+    told = [f"{LAST - k}: {kind} {text}".strip() for k, (kind, text) in enumerate(map(_named, checks.errors))]
+    return "\n".join(["zero before a call; after it the number of the first check that failed, if any did", *told])

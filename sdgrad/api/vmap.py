@@ -51,8 +51,7 @@ class VmapFunction(CalledInPrograms):
     mapped: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        function = python_function(self.f)
-        self.__name__, self.__signature__ = f"vmap_{function.__name__}", inspect.signature(function)
+        self.__name__, self.__signature__ = f"vmap_{name_of(self.f)}", inspect.signature(python_function(self.f))
 
     def identity(self) -> Hashable:
         return ("vmap", identity(self.f), self.mapped)

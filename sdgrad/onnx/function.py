@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ import dace
 import numpy as np
 
 from sdgrad.canonicalize.normal_form import normalize
+from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx.importing import Imported, Importer
@@ -18,7 +19,7 @@ from sdgrad.onnx.reading import Reading
 from sdgrad.onnx.statics import evaluate
 from sdgrad.program.tree import Program
 from sdgrad.record.elements import Dim, Unknown
-from sdgrad.record.index_limits import IndexLimit
+from sdgrad.record.graph_checks import with_checks
 from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
 from sdgrad.specialize.signature import Signature
 
@@ -89,8 +90,8 @@ class ModelFunction:
         return ("onnx", id(self))
 
     def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
-        """Return the contents that decide shapes."""
-        return self._import(arguments)[0]
+        """Return the contents that decide shapes, and whether indices are checked."""
+        return self._import(arguments)[0], config.check_indices
 
     def extents(self) -> Mapping[str, Hashable]:
         """Return shapes that one program has for all sizes, by argument."""
@@ -98,16 +99,15 @@ class ModelFunction:
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         imported = self.graph(arguments)
-        return normalize(imported.sdfg), imported.closure
+        if not config.check_indices:
+            return normalize(imported.sdfg), imported.closure
+        graph, checks = with_checks(imported.sdfg)
+        return normalize(graph, own=bool(checks)), {**imported.closure, **checks}
 
     def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None:
         """The graphs of the two halves, before they are compiled."""
         if self.watch is not None:
             self.watch.differentiated(forward, backward)
-
-    def index_limits(self, arguments: Mapping[str, Any]) -> Sequence[IndexLimit]:
-        """Return what inputs that index axes may hold."""
-        return self.graph(arguments).limits
 
     def graph(self, arguments: Mapping[str, Any]) -> Imported:
         """Return the model as a graph, for arguments of these shapes."""

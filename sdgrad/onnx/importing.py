@@ -14,17 +14,16 @@ from dace import data as dt
 from dace.config import set_temporary
 
 from sdgrad.errors import UnsupportedOperator
-from sdgrad.onnx.index_inputs import IndexInputs
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx_ops import session
 from sdgrad.onnx_ops.families.elementwise import NUMBERS
 from sdgrad.onnx_ops.fold import folded
-from sdgrad.onnx_ops.nodes import ONNXOp, captures, connectors
+from sdgrad.onnx_ops.nodes import ONNXOp
+from sdgrad.onnx_ops.recording import captures, connectors
 from sdgrad.onnx_ops.registry import Operation
 from sdgrad.program.names import Names
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined, Dim, Unknown, typeclass
-from sdgrad.record.index_limits import IndexLimit
 from sdgrad.record.tensors import Tensor
 from sdgrad.symbolic.expr import free_names
 
@@ -42,7 +41,6 @@ class Imported:
     results: tuple[tuple[Shape, np.dtype], ...]
     closure: Mapping[str, np.ndarray]  # constants that the graph takes as arguments
     decided: Mapping[str, str]  # kinds of the numbers that the graph was made for, by the model's names
-    limits: tuple[IndexLimit, ...] = ()  # of inputs that index axes
 
 
 @dataclass
@@ -65,25 +63,17 @@ class Importer:
         self.sdfg = dace.SDFG(name)
         self.state = self.sdfg.add_state("model")
         self.names.add(self.arguments.values())
-        inputs = IndexInputs(self.arguments, self.known)
         with set_temporary("compiler", "lineinfo", value="none"):  # lines of this file, slowly read from the stack
             self.names.add(free_names(*(n for shape, _ in self.operands.values() for n in shape)))
             for tensor, (shape, dtype) in self.operands.items():
                 if tensor not in self.known:
                     self.declare(tensor, shape, dtype, transient=False)
-                    if dtype.kind in "iu":
-                        inputs.enters(tensor)
             for node in self.reading.graph.node:
-                inputs.node(node, self.shape_of)
                 self.node(node)
             results = [self.result(k, n) for k, n in enumerate(self.reading.outputs)]
-        return Imported(self.sdfg, tuple(results), self.closure, decided, tuple(inputs.limits))
+        return Imported(self.sdfg, tuple(results), self.closure, decided)
 
     # -- tensors
-    def shape_of(self, tensor: str) -> Shape | None:
-        """Return the shape of a tensor that is there by now."""
-        return self.known[tensor].shape if tensor in self.known else self.types.get(tensor, (None,))[0]
-
     def declare(self, tensor: str, shape: Shape, dtype: np.dtype, transient: bool = True) -> None:
         """Declare the container of a tensor, and the symbols of its shape."""
         if dtype not in NUMBERS and dtype.kind != "c":

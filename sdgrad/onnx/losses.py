@@ -11,7 +11,7 @@ import numpy as np
 
 from sdgrad.api.forward import compile_forward
 from sdgrad.canonicalize.normal_form import normal_form
-from sdgrad.convert.callables import python_function
+from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError
 from sdgrad.onnx.function import ModelFunction, without_source
 from sdgrad.program.inline import inline
@@ -42,7 +42,7 @@ class WithLoss:
             raise ArgumentError(f"the loss takes {len(parameters)} arguments, and the model has {self.outputs} outputs")
         names = Names(self.model.arguments.values())
         self.arguments = {p: names.fresh(p) for p in parameters[self.outputs :]}
-        name = f"{self.model.name}_with_{python_function(self.loss).__name__}"
+        name = f"{self.model.name}_with_{name_of(self.loss)}"
         self._function = without_source(name, [*self.model.arguments.values(), *self.arguments.values()])
 
     @property

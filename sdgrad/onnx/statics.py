@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx_ops.families.elementwise import NUMBERS
-from sdgrad.onnx_ops.nodes import captures
+from sdgrad.onnx_ops.recording import captures
 from sdgrad.onnx_ops.session import session_of
 
 

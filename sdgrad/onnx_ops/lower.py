@@ -13,6 +13,7 @@ import onnx
 from sdgrad.onnx_ops import families  # noqa: F401  (registers the lowerings)
 from sdgrad.onnx_ops.derivatives import with_adjoint
 from sdgrad.onnx_ops.fold import folded
+from sdgrad.onnx_ops.index_checks import with_checked_indices
 from sdgrad.onnx_ops.registry import Operation, find_adjoint, find_lowering, plain_domain
 from sdgrad.record.builder import LARGEST_CONSTANT, Builder, is_uniform
 from sdgrad.record.elements import Declined, Unknown
@@ -33,6 +34,7 @@ def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Te
     op = replace(_as_precise(op, inputs), record_graph=lower_graph)
     rule = find_lowering(op) or partial(lower_function, function=standard_definition(op, inputs))
     adjoint = find_adjoint(op)
+    inputs = with_checked_indices(b, op, inputs)
     return with_adjoint(b, op, inputs, rule, adjoint) if adjoint is not None else rule(b, op, inputs)
 
 

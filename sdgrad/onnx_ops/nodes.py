@@ -7,10 +7,8 @@ input gets ``_out`` behind it.
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import dace
@@ -26,23 +24,13 @@ from onnx import defs
 
 from sdgrad.errors import UnsupportedOperator
 from sdgrad.onnx_ops import session
-from sdgrad.onnx_ops.lower import lower
+from sdgrad.onnx_ops.recording import OUTSIDE, Operands, Recorded, captures, connectors, contents, record_once, written
 from sdgrad.onnx_ops.registry import Operation, plain_domain
 from sdgrad.optimize import optimize
 from sdgrad.program.emit import emit
-from sdgrad.program.rename import renamed_program
-from sdgrad.program.tree import Program, Source, lasting
-from sdgrad.record.builder import Builder
-from sdgrad.record.elements import Declined, dim
-from sdgrad.record.tensors import Tensor
+from sdgrad.program.tree import Program
+from sdgrad.record.elements import Declined
 from sdgrad.runtime.compile.python_call import calling
-from sdgrad.symbolic.expr import free_names as symbols_of
-from sdgrad.symbolic.expr import to_expr
-
-Variadic = defs.OpSchema.FormalParameterOption.Variadic
-
-
-Operands = Mapping[str, tuple[tuple[Any, ...], np.dtype]]
 
 
 @dace.library.expansion
@@ -105,6 +93,7 @@ class ONNXOp(nd.LibraryNode):
     proto = properties.Property(dtype=str, default="", desc="The node as ONNX has it, as text")
     opsets = properties.Property(dtype=str, default="{}", desc="Versions of the operator sets, as JSON")
     known = properties.Property(dtype=str, default="{}", desc="Operands whose content is fixed, as JSON by connector")
+    checked = properties.Property(dtype=bool, default=False, desc="Tells of indices that lie outside of an axis")
 
     def __init__(
         self,
@@ -151,7 +140,7 @@ class ONNXOp(nd.LibraryNode):
         """Set the node's properties and connectors."""
         self.proto = text_format.MessageToString(node)
         self.opsets = json.dumps(dict(opsets))
-        self.known = json.dumps({c: _written(a) for c, a in (known or {}).items()})
+        self.known = json.dumps({c: written(a) for c, a in (known or {}).items()})
         takes, gives = connectors(node, self.schema)
         for connector in takes if entering is None else entering:
             if connector:
@@ -167,7 +156,20 @@ class ONNXOp(nd.LibraryNode):
 
     def constants(self) -> dict[str, np.ndarray]:
         """Return operands of fixed content, by connector."""
-        return _contents(self.known)
+        return contents(self.known)
+
+    def check_indices(self, operands: Mapping[str, dt.Data]) -> tuple[str, Sequence[str]] | None:
+        """Let the node check indices that it finds; those outside of an axis count as the first one of it.
+
+        :returns: the connector of a number of a failed check, and what the checks say; None if there are none.
+        """
+        self.checked = True
+        told = () if self.lowered(operands) is None else self.recorded(shapes(operands)).told
+        self.checked = bool(told)
+        if not told:
+            return None
+        self.add_out_connector(OUTSIDE)
+        return OUTSIDE, told
 
     @property
     def declined(self) -> str:
@@ -184,7 +186,7 @@ class ONNXOp(nd.LibraryNode):
             self._declined = "it is run by onnxruntime, which has no derivative"
             return None
         try:
-            return self.recorded({c: described(d) for c, d in operands.items()}).program
+            return self.recorded(shapes(operands)).program
         except Declined as reason:
             self._declined = str(reason)
             return None
@@ -194,114 +196,11 @@ class ONNXOp(nd.LibraryNode):
 
         :raises Declined: there is no lowering for them.
         """
-        found = _recorded(
-            self.proto, self.opsets, self.known, tuple((c, tuple(s), t.type) for c, (s, t) in sorted(operands.items()))
-        )
+        taken = tuple((c, tuple(s), t.type) for c, (s, t) in sorted(operands.items()))
+        found = record_once(self.proto, self.opsets, self.known, taken, self.checked)
         if isinstance(found, Declined):
             raise found
         return found
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """Hold the program of a node, and what its results are."""
-
-    program: Program
-    results: Operands
-
-
-@functools.lru_cache(maxsize=4096)
-def _recorded(proto: str, opsets: str, known: str, operands: tuple) -> Recorded | Declined:
-    node = text_format.Parse(proto, onnx.NodeProto())
-    try:
-        return record(node, json.loads(opsets), {c: (s, np.dtype(t)) for c, s, t in operands}, _contents(known))
-    except Declined as reason:
-        return reason
-
-
-def record(
-    node: onnx.NodeProto, opsets: Mapping[str, int], operands: Operands, known: Mapping[str, np.ndarray]
-) -> Recorded:
-    """Record a node of a model as a program whose arguments are its connectors.
-
-    :raises Declined: it has no lowering for operands like these.
-    """
-    b = Builder(f"onnx_{node.op_type}".lower(), Source(label=node.name or node.op_type))
-    schema = defs.get_schema(node.op_type, opsets[plain_domain(node.domain)], plain_domain(node.domain))
-    takes, gives = connectors(node, schema)
-    b.names.add([c for c in (*takes, *gives) if c])
-    b.names.add(symbols_of(*(n for shape, _ in operands.values() for n in shape)))
-    tensors = _declared(b, takes, operands, known)
-    outside = {name: tensors[c] for name, c in captures(node).items() if c in tensors}
-    op = Operation(node, opsets, {}, outside)
-    found = lower(b, op, [tensors.get(c) if c else None for c in takes[: len(node.input)]])
-    results: dict[str, tuple[tuple[Any, ...], np.dtype]] = {}
-    renaming: dict[str, str] = {}
-    for connector, tensor in zip(gives, found, strict=False):
-        if connector:
-            own = _own_array(b, tensor, connector, renaming)
-            renaming[own.container] = connector
-            results[connector] = own.shape, own.dtype
-    taken = [c for c in tensors if c in operands]
-    return Recorded(_with_arguments(renamed_program(b.program([*taken, *renaming]), renaming), renaming), results)
-
-
-def _declared(
-    b: Builder, takes: Sequence[str], operands: Operands, known: Mapping[str, np.ndarray]
-) -> dict[str, Tensor]:
-    """Declare the operands of a node by connector: arguments of its program, or constants."""
-    tensors: dict[str, Tensor] = {}
-    for connector in dict.fromkeys(c for c in takes if c):
-        content = known.get(connector)
-        if connector in operands:
-            shape, dtype = operands[connector]
-            tensors[connector] = replace(b.declare(connector, [dim(n) for n in shape], dtype, True), known=content)
-        elif content is not None:
-            tensors[connector] = b.constant(content)
-    return tensors
-
-
-def _own_array(b: Builder, tensor: Tensor | None, connector: str, taken: Collection[str]) -> Tensor:
-    """Return a result in an array of its own: a copy, unless the array may become the result itself."""
-    if tensor is None:
-        raise Declined(f"no output {connector}")
-    if _may_become_result(b, tensor) and tensor.container not in taken:
-        return tensor
-    fresh = b.declare("result", tensor.shape, tensor.dtype)
-    b.copy(tensor, fresh)
-    return fresh
-
-
-def _may_become_result(b: Builder, tensor: Tensor) -> bool:
-    """True if a tensor is all of a local array that no view and no constant shares."""
-    own = b.containers.get(tensor.container)
-    mine = own is not None and own.transient and own.view_of is None and tensor.place is None
-    viewed = any(c.view_of == tensor.container for c in b.containers.values())
-    return mine and not viewed and tensor.container not in b.constants.values()
-
-
-def _with_arguments(program: Program, renaming: Mapping[str, str]) -> Program:
-    """Return the program with its results as arguments, in memory of the caller."""
-    given = set(renaming.values())
-    containers = {
-        n: replace(c, desc=lasting(c.desc, False)) if n in given else c for n, c in program.containers.items()
-    }
-    return replace(program, containers=containers)
-
-
-def _written(array: np.ndarray) -> list[Any]:
-    """Return the content of an operand for JSON; expressions over open dimensions as text."""
-    values = array.ravel().tolist()
-    return [str(array.dtype), list(array.shape), list(map(str, values)) if array.dtype == object else values]
-
-
-def _contents(known: str) -> dict[str, np.ndarray]:
-    """Return operands of fixed content, by connector, from JSON."""
-    found = {}
-    for connector, (dtype, shape, values) in json.loads(known).items():
-        content = [dim(to_expr(v)) for v in values] if dtype == "object" else values
-        found[connector] = np.array(content, dtype=dtype).reshape(shape)
-    return found
 
 
 def newest_opsets(domain: str, schema: defs.OpSchema) -> dict[str, int]:
@@ -310,53 +209,14 @@ def newest_opsets(domain: str, schema: defs.OpSchema) -> dict[str, int]:
     return {"": newest, domain: schema.since_version if domain else newest}
 
 
+def shapes(operands: Mapping[str, dt.Data]) -> Operands:
+    """Return shapes and types of the data of connectors."""
+    return {c: described(d) for c, d in operands.items()}
+
+
 def described(desc: dt.Data) -> tuple[tuple[Any, ...], np.dtype]:
     """Return shape and type of a connector's data; a scalar has no axes."""
     return () if isinstance(desc, dt.Scalar) else tuple(desc.shape), np.dtype(desc.dtype.type)
-
-
-def connectors(node: onnx.NodeProto, schema: defs.OpSchema) -> tuple[list[str], list[str]]:
-    """Return the connectors of a node's inputs and outputs, in order; blank if one is left out.
-
-    Behind the inputs come those of what its subgraphs see of the graph around.
-    """
-    takes = [_named(schema.inputs, k) if name else "" for k, name in enumerate(node.input)]
-    inner = list(captures(node).values())
-    gives = [_named(schema.outputs, k) if name else "" for k, name in enumerate(node.output)]
-    taken = {*takes, *inner}
-    return [*takes, *inner], [f"{c}_out" if c in taken and c else c for c in gives]
-
-
-def _named(formal: Sequence[defs.OpSchema.FormalParameter], k: int) -> str:
-    last = formal[-1]
-    if k >= len(formal) - 1 and last.option == Variadic:
-        return f"{last.name}__{k - len(formal) + 1}"
-    return formal[k].name
-
-
-def captures(node: onnx.NodeProto) -> dict[str, str]:
-    """Return the names that subgraphs take from the graph around, and the connectors they come in by."""
-    found: dict[str, str] = {}
-    for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
-            for name in free_names(attribute.g):
-                found.setdefault(name, f"outer__{len(found)}")
-    return found
-
-
-def free_names(graph: onnx.GraphProto) -> list[str]:
-    """Return the names that a subgraph uses and does not define, in order."""
-    defined = {i.name for i in graph.input} | {t.name for t in graph.initializer}
-    found: dict[str, None] = {}
-    for node in graph.node:
-        used = [n for n in node.input if n]
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                used += free_names(attribute.g)
-        found.update(dict.fromkeys(n for n in used if n not in defined))
-        defined |= set(node.output)
-    found.update(dict.fromkeys(o.name for o in graph.output if o.name not in defined))
-    return list(found)
 
 
 def _generated(schema: defs.OpSchema) -> type[ONNXOp]:

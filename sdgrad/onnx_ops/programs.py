@@ -13,7 +13,8 @@ from dace.frontend.common import op_repository
 from onnx import defs
 
 from sdgrad.errors import ParseError
-from sdgrad.onnx_ops.nodes import NODES, ONNXOp, Operands, connectors, described, newest_opsets
+from sdgrad.onnx_ops.nodes import NODES, ONNXOp, described, newest_opsets
+from sdgrad.onnx_ops.recording import Operands, connectors
 from sdgrad.program.naming import result_names
 from sdgrad.record.elements import Declined, typeclass
 from sdgrad.record.functions.table import all_known, content
@@ -34,18 +35,25 @@ def _callable(kind: type[ONNXOp]) -> Callable:
 
 
 def _added(
-    kind: type[ONNXOp], sdfg: dace.SDFG, state: dace.SDFGState, args: Sequence[Any], kwargs: dict[str, Any]
+    kind: type[ONNXOp],
+    sdfg: dace.SDFG,
+    state: dace.SDFGState,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    line: str = "",
 ) -> tuple[list[str], list[tuple[int, ...]]]:
     """Add a node to a graph, and return the names and the shapes of its results.
 
     Operands come by position or by the schema's names, attributes by name. Results are arrays of their own; those that
     are given by the schema's names are written instead.
+
+    :param line: of the call, as ``file:number``.
     """
     schema = defs.get_schema(kind.kind, kind.domain)
     given, attributes, targets = _sorted_out(kind, schema, args, kwargs)
     made = [p.name if k == 0 or p.name in targets else "" for k, p in enumerate(schema.outputs)]
     inputs = [f"operand_{k}" if value is not None else "" for k, value in enumerate(given)]
-    node = onnx.helper.make_node(kind.kind, inputs, made, domain=kind.domain, **attributes)
+    node = onnx.helper.make_node(kind.kind, inputs, made, domain=kind.domain, doc_string=line, **attributes)
     takes, gives = connectors(node, schema)
     arrays = {c: v for c, v in zip(takes, given, strict=True) if isinstance(v, str) and v in sdfg.arrays}
     known = {c: np.asarray(v) for c, v in zip(takes, given, strict=True) if c and c not in arrays}
@@ -76,7 +84,9 @@ def record_call(kind: type[ONNXOp], recorder: Recorder, args: Sequence[Any], kwa
         graph.add_datadesc(name, described_value(value))
         return name
 
-    names, shapes = _added(kind, graph, state, [*map(entered, args)], {k: entered(v) for k, v in kwargs.items()})
+    where = recorder.where()
+    given, named = [*map(entered, args)], {k: entered(v) for k, v in kwargs.items()}
+    names, shapes = _added(kind, graph, state, given, named, f"{where.file}:{where.line}")
     for name, result in zip(names, result_names(names), strict=True):
         graph.replace(name, result)
         graph.arrays[result].transient = False

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 from onnx import defs
 
+from sdgrad.program.tree import Source
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined, Dim, Unknown, dim
 from sdgrad.record.tensors import Tensor
@@ -51,6 +52,13 @@ class Operation:
     @property
     def schema(self) -> defs.OpSchema:
         return defs.get_schema(self.kind, self.version, self.domain)
+
+    @property
+    def source(self) -> Source:
+        """Return where the node comes from: its name, and the line in its ``doc_string``, if it is one."""
+        file, _, line = self.node.doc_string.rpartition(":")
+        label = self.node.name or self.kind
+        return Source(file, int(line), label) if file and line.isdigit() else Source(label=label)
 
     @property
     def attributes(self) -> dict[str, Any]:

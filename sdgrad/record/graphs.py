@@ -21,6 +21,8 @@ from sdgrad.lift.symbol_values import symbols_passed, with_attribute
 from sdgrad.program.naming import returned
 from sdgrad.record.calls import example, has_open_size, splice
 from sdgrad.record.elements import typeclass
+from sdgrad.record.graph_checks import with_checks
+from sdgrad.record.index_limits import checks_indices
 from sdgrad.record.reads import Stamped
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import Array, Number
@@ -93,9 +95,10 @@ def splice_graph(
     :param shapes: of the results; unless given, arrays of one element are numbers.
     :param own: nobody else has the graph: it may be changed.
     """
-    program = normalize(sdfg, own=own)
+    graph, checks = with_checks(sdfg) if checks_indices(recorder) else (sdfg, {})
+    program = normalize(graph, own=own or bool(checks))
     known = shapes if shapes is not None else [_shape(program.containers[r].shape) for r in returned(program)]
-    results = splice(recorder, program, closure, arguments, known, writes_back=True)
+    results = splice(recorder, program, {**closure, **checks}, arguments, known, writes_back=True)
     return None if not results else results[0] if len(results) == 1 else tuple(results)
 
 

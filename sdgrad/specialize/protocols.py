@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import dace
 
 from sdgrad.program.tree import Program
-from sdgrad.record.index_limits import IndexLimit
 
 
 @runtime_checkable
@@ -40,14 +39,6 @@ class Open(Protocol):
 
     def extents(self) -> Mapping[str, Hashable]:
         """Return what stands for the shapes of such arrays, by argument."""
-
-
-@runtime_checkable
-class Indexing(Protocol):
-    """A function that knows by itself which of its arguments are indices."""
-
-    def index_limits(self, arguments: Mapping[str, Any]) -> Sequence[IndexLimit]:
-        """Return what these arguments may hold."""
 
 
 @runtime_checkable

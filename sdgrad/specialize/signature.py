@@ -39,7 +39,7 @@ from sdgrad.specialize.argument_kinds import kind_of_argument
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
 from sdgrad.specialize.progress import step
-from sdgrad.specialize.protocols import Derived, Guard, Indexing, Open, Specialized
+from sdgrad.specialize.protocols import Derived, Guard, Open, Specialized
 
 
 @dataclass
@@ -155,8 +155,7 @@ class Signature:
                 found = Signature.parse_with_dace(f, arguments)
         limits = found.limits
         if isinstance(f, Derived):  # its arguments keep their names
-            own = f.index_limits(arguments) if isinstance(f, Indexing) else ()
-            limits = (*own, *(x for s in made for x in s.limits if x.name in found.program.arguments))
+            limits = tuple(x for s in made for x in s.limits if x.name in found.program.arguments)
         return replace(found, guards=[*found.guards, *(g for s in made for g in s.guards)], limits=limits)
 
     @staticmethod

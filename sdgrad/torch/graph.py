@@ -108,6 +108,7 @@ class Graph:
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
     label: str = ""
+    line: str = ""  # of the module, where the next nodes come from
     _known: dict[Any, Value] = field(default_factory=dict)
 
     def op(
@@ -126,7 +127,8 @@ class Graph:
         taken = ["" if x is None else x.name for x in inputs]
         while taken and not taken[-1]:
             taken.pop()
-        self.nodes.append(onnx.helper.make_node(kind, taken, made, self.label or made[0], domain=domain, **given))
+        label, line = self.label or made[0], self.line
+        self.nodes.append(onnx.helper.make_node(kind, taken, made, label, domain=domain, doc_string=line, **given))
         return tuple(Value(n) for n in made)
 
     def constant(self, content: Any, dtype: torch.dtype | None = None) -> Value:

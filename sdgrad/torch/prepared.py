@@ -13,7 +13,7 @@ from dace import data as dt
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.program.tree import Program
-from sdgrad.record.index_limits import check_limits
+from sdgrad.runtime.call.checks import Checks
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.marshalling import evaluate_shape
 from sdgrad.specialize.forward_backward import Forward, output_names
@@ -75,6 +75,7 @@ class Half:
     entries: tuple[Entry | Size, ...]
     constants: Mapping[str, torch.Tensor]
     initial: tuple[Any, ...]
+    checks: Mapping[str, Checks] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -96,8 +97,10 @@ class Half:
             entries.append(Entry(slot.name, shape, TENSOR_TYPES[slot.dtype], slot.copied, number))
         if any(n not in known for n in program.library.initial):
             return None
-        constants = {n: torch.from_numpy(np.ascontiguousarray(v)).to(device) for n, v in closure.items()}
-        return Half(program, tuple(entries), constants, tuple(known[n] for n in program.library.initial))
+        checks = {n: v for n, v in closure.items() if isinstance(v, Checks)}
+        arrays = {n: np.ascontiguousarray(v) for n, v in closure.items() if n not in checks}
+        constants = {n: torch.from_numpy(v).to(device) for n, v in arrays.items()}
+        return Half(program, tuple(entries), constants, tuple(known[n] for n in program.library.initial), checks)
 
     @property
     def arrays(self) -> list[Entry]:
@@ -117,7 +120,9 @@ class Half:
                 addresses.append(entry.value)
                 continue
             tensor = given.get(entry.name)
-            if tensor is None:
+            if entry.name in self.checks:
+                tensor = torch.zeros(entry.shape, dtype=entry.dtype, device=device)
+            elif tensor is None:
                 tensor = self.constants.get(entry.name)
             if tensor is None:
                 tensor = memory.get(entry.name)
@@ -130,6 +135,9 @@ class Half:
             arrays[entry.name] = tensor
             addresses.append(entry.address(tensor))
         self.program.library.at(addresses, self.initial)
+        for name, check in self.checks.items():
+            if name in arrays:
+                check.done(arrays[name])
         return arrays
 
 
@@ -252,8 +260,6 @@ class Prepared:
         except IndexError:
             memory = {}
         given = dict(zip(self.order, tensors, strict=True))
-        if self.signature.limits:
-            check_limits(self.signature.limits, {n: t for n, t in given.items() if t.device == CPU})
         arrays = self.forward(given, memory)
         results = {n: arrays[n] for n in self.outputs}
         kept = {n: arrays[n] for n in self.kept if n not in results}

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import fx
 
+from sdgrad.config import config
 from sdgrad.onnx.function import ModelFunction
 from sdgrad.record.elements import Dim
 from sdgrad.runtime.compile.progress import working
@@ -48,7 +49,7 @@ class Segment:
     shapes: tuple[tuple[Dim, ...], ...]
     reaches: Mapping[str, frozenset[int]]
     hooks: Hooks
-    prepared: dict[tuple[tuple[str, ...], Sizes], Prepared | None] = field(default_factory=dict, compare=False)
+    prepared: dict[tuple[tuple[str, ...], Sizes, bool], Prepared | None] = field(default_factory=dict, compare=False)
 
     def run(self, values: Values, sizes: Sizes) -> None:
         given = (*(values[n] for n in self.inputs), *(d.make(sizes) for d in self.draws))
@@ -61,7 +62,7 @@ class Segment:
         """Return the segment's results, recorded by autograd if gradients are wanted."""
         recorded = torch.is_grad_enabled()
         wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad and self.reaches[n])
-        prepared = self.prepared.get((wanted, sizes), UNKNOWN)
+        prepared = self.prepared.get((wanted, sizes, config.check_indices), UNKNOWN)
         if prepared is UNKNOWN:
             prepared = self.prepare(arguments, wanted, sizes)
         if not isinstance(prepared, Prepared):
@@ -80,7 +81,7 @@ class Segment:
             self.hooks.compiled(prepared)
         while len(self.prepared) >= MANY:
             self.prepared.pop(next(iter(self.prepared)), None)
-        self.prepared[wanted, sizes] = prepared
+        self.prepared[wanted, sizes, config.check_indices] = prepared
         return prepared
 
 

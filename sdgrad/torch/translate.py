@@ -108,7 +108,7 @@ class Translator:
             return None
         out = described(node.meta.get("val"))
         given = bound(node.target, args, kwargs)
-        self.graph.label = node.name
+        self.graph.label, self.graph.line = node.name, where(node)
         if name == "sdgrad::drawn.default":
             return self.given(out, self.marked[given["number"]])
         if name == "dropout.default":
@@ -238,5 +238,5 @@ def where(node: Node) -> str:
     """Return the line of the module that calls an operation: the innermost one outside of PyTorch."""
     trace = node.meta.get("stack_trace") or ""
     lines = re.findall(r'File "([^"]+)", line (\d+)', trace)
-    own = [(f, n) for f, n in lines if "/torch/" not in f] or lines
+    own = [(f, n) for f, n in lines if not f.startswith(torch.__path__[0])] or lines
     return f"{own[-1][0]}:{own[-1][1]}" if own else ""

@@ -1,5 +1,6 @@
 """Gradient programs that are saved, loaded and called from C."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -130,3 +131,41 @@ def test_index_arrays_of_a_saved_program_are_checked(tmp_path):
         for wrong in ([0, 4, 1], [0, 1, -5]):
             with pytest.raises(IndexError, match="'i' is out of bounds for axis 0 with size 4"):
                 program(x, np.array(wrong))
+
+
+class Missed(Exception):
+    """An exception that another process does not know."""
+
+
+def checked(x, i):
+    assert np.sum(x) > 0.0, "not positive"
+    if x[0] > 100.0:
+        raise Missed("too large")
+    return np.sum(x[i + 1] ** 3)
+
+
+def test_checks_of_a_saved_program(tmp_path):
+    """Saving lost them: the program that was saved could not be called."""
+    x, i = np.arange(4.0), np.array([0, 2])
+    made = sdgrad.compile_gradient(checked, x, i)
+    loaded = sdgrad.load(made.save(tmp_path / "checked.sdgrad"))
+    for program, missed in ((made, Missed), (loaded, RuntimeError)):
+        assert program(x, i)[1].tolist() == [0.0, 3.0, 0.0, 27.0]
+        with pytest.raises(IndexError, match="out of bounds for axis 0 with size 4"):
+            program(x, np.array([0, 3]))
+        with pytest.raises(AssertionError, match="^not positive$"):
+            program(-x, i)
+        with pytest.raises(missed, match="too large"):
+            program(x + 200.0, i)
+
+
+def test_checks_of_an_exported_program_are_numbers(tmp_path):
+    x, i = np.arange(4.0), np.array([0, 2])
+    text = sdgrad.export_c(checked, tmp_path, x, i).read_text()
+    assert text.count("2147483647: AssertionError not positive") == text.count("2147483646: Missed too large") == 2
+    library = ctypes.CDLL(str(tmp_path / "libchecked.so"))
+    order = [p.split()[-1].lstrip("*") for p in text.split("void checked(")[1].split(")")[0].split(", ")]
+    for given, number in ((x, 0), (-x, 2**31 - 1), (x + 200.0, 2**31 - 2)):
+        passed = {"x": given.copy(), "i": i, "sdgrad_status": np.zeros(1, np.int64), "value": np.zeros(1)}
+        library.checked(*(ctypes.c_void_p(passed[n].ctypes.data) for n in order))
+        assert passed["sdgrad_status"][0] == number

@@ -499,18 +499,3 @@ def test_command_line(path, tmp_path, capsys):
     assert "gradient_x" in header and "cotangent" in header
     assert cli.main(["onnx", "info", str(tmp_path / "missing.onnx")]) == 1
     assert "there is no file" in capsys.readouterr().err
-
-
-def test_inputs_of_a_model_that_index_axes_are_checked():
-    nodes = [helper.make_node("Gather", ["x", "i"], ["rows"], axis=0), helper.make_node("ReduceSum", ["rows"], ["y"])]
-    inputs = [
-        helper.make_tensor_value_info("x", T.DOUBLE, [4, 2]),
-        helper.make_tensor_value_info("i", T.INT64, [3]),
-    ]
-    graph = helper.make_graph(nodes, "rows", inputs, [helper.make_tensor_value_info("y", T.DOUBLE, None)])
-    model = sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
-    x = np.arange(8.0).reshape(4, 2)
-    assert np.sum(model(x, np.array([0, -1, 2]))) == np.sum(x[[0, -1, 2]])
-    for wrong in ([0, 4, 1], [0, -5, 1]):
-        with pytest.raises(IndexError, match="'i' is out of bounds for axis 0 with size 4"):
-            model(x, np.array(wrong))

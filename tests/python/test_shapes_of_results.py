@@ -1,5 +1,7 @@
 """Results have the shapes that NumPy gives them, in every composition: a number is no array of one element."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,16 @@ def test_value_and_gradient_of_one_element(f):
     both = sdgrad.value_and_grad(f)
     for _ in range(2):  # the second call is a prepared one
         assert shapes(both(ONE)) == (np.shape(f(ONE)), (1,))
+
+
+class Scaled:
+    def __call__(self, x):
+        return 2.0 * np.sum(x * x)
+
+
+@pytest.mark.parametrize(
+    "f", [Scaled(), functools.partial(lambda a, x: a * np.sum(x * x), 2.0)], ids=["object", "part"]
+)
+def test_vmap_of_what_has_no_name(f):
+    x = np.arange(6.0).reshape(3, 2)
+    assert np.array_equal(sdgrad.vmap(f)(x), 2.0 * np.sum(x * x, axis=1))

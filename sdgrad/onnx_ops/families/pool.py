@@ -174,6 +174,19 @@ def global_lp_pool(b: Builder, x: Tensor, *, p: int) -> Tensor:
     return norm_of(power_of(x, p).sum(range(2, x.rank), keepdims=True), p)
 
 
+def unpooled(
+    shape: Sequence[Dim], kernel_shape: Sequence[int], pads: Sequence[int] = (), strides: Sequence[int] = ()
+) -> list[Dim]:
+    """Return the shape of what MaxPool was given, from that of its result."""
+    rank = len(kernel_shape)
+    strides, pads = tuple(strides) or (1,) * rank, tuple(pads) or (0,) * (2 * rank)
+    inferred = [
+        dim((sympy.sympify(n) - 1) * s - p - q + k)
+        for n, s, k, p, q in zip(shape[2:], strides, kernel_shape, pads[:rank], pads[rank:], strict=True)
+    ]
+    return [*shape[:2], *inferred]
+
+
 @lowering("MaxUnpool")
 def max_unpool(
     b: Builder,
@@ -186,13 +199,7 @@ def max_unpool(
     strides: Sequence[int] = (),
 ) -> Tensor:
     """Put values at the positions that MaxPool gave, zeros elsewhere."""
-    rank = len(kernel_shape)
-    strides, pads = tuple(strides) or (1,) * rank, tuple(pads) or (0,) * (2 * rank)
-    inferred = [
-        dim((sympy.sympify(n) - 1) * s - p - q + k)
-        for n, s, k, p, q in zip(x.shape[2:], strides, kernel_shape, pads[:rank], pads[rank:], strict=True)
-    ]
-    natural = [*x.shape[:2], *inferred]
+    natural = unpooled(x.shape, kernel_shape, pads, strides)
     wanted = integers(shape, "output_shape") if shape is not None else natural
     if not all(isinstance(n, int) for n in natural):
         raise Declined("open dimensions")

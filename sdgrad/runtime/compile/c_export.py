@@ -33,14 +33,15 @@ Function = tuple[Library, Sequence[str], Mapping[str, str], str | None]
 """A program, its parameters in order, the C names of its results, and the argument that is one (the seed), if any."""
 
 
-def export(name: str, folder: Path, functions: Mapping[str, Function]) -> Path:
+def export(name: str, folder: Path, functions: Mapping[str, Function], notes: Mapping[str, str]) -> Path:
     """Write ``lib<name>.so`` and ``<name>.h``, and return the path of the header.
 
     :param functions: by their names in C.
+    :param notes: what the header says of arguments, by name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     header, wrapper = folder / f"{name}.h", folder / f"{name}_wrapper.cpp"
-    declarations = [_declaration(f, *parts) for f, parts in functions.items()]
+    declarations = [_declaration(f, *parts, notes) for f, parts in functions.items()]
     header.write_text(HEADER.format(guard=name.upper(), declarations="\n\n".join(declarations)))
     definitions = [_definition(f, *parts) for f, parts in functions.items()]
     wrapper.write_text(SOURCE.format(definitions="\n\n".join(definitions)))
@@ -77,13 +78,24 @@ def _typed(desc: dt.Data, name: str, result: bool) -> str:
 
 
 def _declaration(
-    name: str, library: Library, parameters: Sequence[str], results: Mapping[str, str], one: str | None
+    name: str,
+    library: Library,
+    parameters: Sequence[str],
+    results: Mapping[str, str],
+    one: str | None,
+    notes: Mapping[str, str],
 ) -> str:
     """Declare a function in the header, with the shapes of its arguments in a comment."""
     found = [p for p in _parameters(library, parameters, results) if p[0] != one]
-    lines = [f" *   {c}: {_shape(d)}{', written' if n in results else ''}" for n, d, c in found]
+    lines = [f" *   {c}: {_shape(d)}{', written' if n in results else ''}{_noted(n, notes)}" for n, d, c in found]
     typed = ", ".join(_typed(d, c, n in results) for n, d, c in found)
     return "/*\n" + "\n".join(lines) + f"\n */\nvoid {name}({typed});"
+
+
+def _noted(name: str, notes: Mapping[str, str]) -> str:
+    """Return what a comment says of an argument besides its type, on lines of its own behind the first."""
+    lines = notes.get(name, "").replace("*/", "* /").splitlines()
+    return "".join(f", {line}" if k == 0 else f"\n *     {line}" for k, line in enumerate(lines))
 
 
 def _shape(desc: dt.Data) -> str:
