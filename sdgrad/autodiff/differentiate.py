@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdgrad.analysis.activity import Activity, activity
+from sdgrad.analysis.activity import Activity
 from sdgrad.autodiff import fence, seeds
 from sdgrad.autodiff.forward import with_tangents
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.reverse import Reversal
+from sdgrad.autodiff.uncovered_results import taken_apart
+from sdgrad.program.custom_call import with_rules_applied
 from sdgrad.program.naming import all_names
 from sdgrad.program.registry import find_tangent_rule
 from sdgrad.program.tree import Block, Program
@@ -46,7 +48,7 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     fence.check_request(program, request)
     names = all_names(program)
     program = factor_first(program, names)
-    found = activity(program, request.inputs, request.outputs)
+    program, found = taken_apart(program, request)
     fence.check_program(program, request, found)
     program, named = with_conditions(program, found, names)
     plan = plan_tape(program, named, fence.operand_needs(program, found), names, request.rerun)
@@ -58,7 +60,7 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     first, last = reversal.spare_arguments()
     backward = (*first, *reversal.block(program.body), *last, *seeds.deliver(program, request, adjoints, names))
     whole = seeds.assemble(program, request, adjoints, plan, recorder.scratch, (*forward, *backward))
-    return Differentiated(request, program, found, plan, whole, forward, backward)
+    return Differentiated(request, program, found, plan, with_rules_applied(whole), forward, backward)
 
 
 def push_tangents(program: Program, request: Request) -> Program:
@@ -66,6 +68,6 @@ def push_tangents(program: Program, request: Request) -> Program:
     fence.check_request(program, request)
     names = all_names(program)
     program = factor_first(program, names)
-    found = activity(program, request.inputs, request.outputs)
+    program, found = taken_apart(program, request)
     fence.check_program(program, request, found, find_tangent_rule)
-    return with_tangents(program, request, found, names)
+    return with_rules_applied(with_tangents(program, request, found, names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sdgrad.program.custom_rule import CustomRule
@@ -53,6 +53,7 @@ class CustomCall(NodeCall):
     variables: Mapping[str, Operand] = field(default_factory=dict)
     symbols: Mapping[str, Expr] = field(default_factory=dict)
     mentioned: frozenset[str] = frozenset()  # symbols in the block
+    applied: bool = False  # its rule is a part of the program, and reads what the block defines
 
     @property
     def kind(self) -> str:
@@ -73,15 +74,21 @@ class CustomCall(NodeCall):
         return set(self.mentioned)
 
 
-def expanded(program: Program) -> Program:
-    """Return the program with the nodes of custom calls in their place."""
+def with_rules_applied(program: Program) -> Program:
+    """Return a derivative, in which the rules of all custom calls are applied."""
+    body = rewritten(program.body, lambda n: (replace(n, applied=True) if isinstance(n, CustomCall) else n,))
+    return replace(program, body=body)
+
+
+def expanded(program: Program, chosen: Callable[[CustomCall], bool] = lambda call: True) -> Program:
+    """Return the program with the nodes of custom calls, or of some of them, in their place."""
     containers = dict(program.containers)
 
     def expand(block: Block) -> Block:
         return rewritten(rewritten(block, with_locals), splice)
 
     def splice(node: Node) -> Block:
-        if not isinstance(node, CustomCall):
+        if not isinstance(node, CustomCall) or not chosen(node):
             return (node,)
         containers.update(node.containers)
         return expand(node.block)
@@ -91,7 +98,7 @@ def expanded(program: Program) -> Program:
         if not isinstance(node, Scope) or not node.params:
             return (node,)
         known = {c for n in walk((node,)) for c in local_names(n)}
-        made = {n: c for call in _calls(node.body) for n, c in call.containers.items()}
+        made = {n: c for call in filter(chosen, _calls(node.body)) for n, c in call.containers.items()}
         own = [c for n, c in made.items() if n not in known and c.view_of is None]
         return (replace(node, locals=(*node.locals, *own)),)
 

@@ -27,6 +27,7 @@ class Call:
     @staticmethod
     def of(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
         leaves, structure = pytree.tree_flatten((tuple(args), dict(kwargs)))
+        leaves = [x.resolve_neg() if isinstance(x, torch.Tensor) and x.is_neg() else x for x in leaves]
         return Call(dict(module.named_parameters()), dict(module.named_buffers()), leaves, structure, stamp(module))
 
     @property
@@ -41,19 +42,25 @@ class Call:
 
     def keyed(self, shapes: Mapping[int, Hashable]) -> Hashable:
         """Return such a key with something else in place of the shapes of some inputs, by their numbers."""
-        own = tuple((n, t.dtype, t.shape) for n, t in (*self.parameters.items(), *self.buffers.items()))
+        own = tuple((n, *_memory(t), t.shape) for n, t in (*self.parameters.items(), *self.buffers.items()))
         numbers = iter(range(len(self.leaves)))
         kinds = tuple(
-            (x.dtype, shapes.get(next(numbers), x.shape)) if isinstance(x, torch.Tensor) else _kind(x)
+            (*_memory(x), shapes.get(next(numbers), x.shape)) if isinstance(x, torch.Tensor) else _kind(x)
             for x in self.leaves
         )
-        return (self.structure, kinds, own, self.stamp)
+        settings = (torch.get_default_dtype(), torch.is_autocast_enabled("cpu"))
+        return (self.structure, kinds, own, self.stamp, settings)
 
     def rebuild(self, tensors: Sequence[torch.Tensor]) -> tuple[tuple, dict]:
         """Return the arguments with other tensors in place."""
         remaining = iter(tensors)
         leaves = [next(remaining) if isinstance(x, torch.Tensor) else x for x in self.leaves]
         return pytree.tree_unflatten(leaves, self.structure)
+
+
+def _memory(x: torch.Tensor) -> tuple[Hashable, ...]:
+    """Return what a program has to know of a tensor's memory besides its shape."""
+    return (x.dtype, x.device, x.layout, type(x), x._is_zerotensor())
 
 
 def _kind(leaf: Any) -> Hashable:

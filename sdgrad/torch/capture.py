@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import torch
 from torch import fx, nn
+from torch._subclasses import FakeTensor
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.func import functional_call
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
@@ -45,6 +47,7 @@ class Captured:
     :param structure: how these leaves are put together.
     :param updated: buffers that a call changes, and the values' names.
     :param open: the dimensions of inputs that may have other sizes than those of the first call.
+    :param outside: tensors that it takes as they are, and that are neither the module's nor given, with their versions.
     :param counts: sizes that steps which are left to PyTorch take, by the names they have for them.
     """
 
@@ -56,6 +59,11 @@ class Captured:
     updated: Mapping[str, str]
     open: Open = NONE
     counts: Mapping[str, Dim] = field(default_factory=dict)
+    outside: Sequence[tuple[weakref.ref, int]] = ()
+
+    def is_current(self) -> bool:
+        """True if no tensor that it takes as it is was changed."""
+        return all((x := ref()) is None or x._version == version for ref, version in self.outside)
 
     @property
     def segments(self) -> list[Segment]:
@@ -125,6 +133,13 @@ def refuse(module: nn.Module, call: Call, cuda: bool = False) -> None:
     """
     problems = []
     tensors = (*call.parameters.items(), *call.buffers.items(), *(("input", x) for x in call.inputs))
+    problems += [
+        Problem(
+            f"'{name}', a {type(t).__name__} of layout {t.layout}", "it has no memory of its own that is dense", "", h
+        )
+        for name, t in tensors
+        if (h := _how_to_be_dense(t))
+    ]
     there = {t.device.type for _, t in tensors} == {"cuda"}
     for name, tensor in tensors if not (cuda and there) else ():
         if tensor.device.type == "cuda" and cuda:
@@ -143,6 +158,13 @@ def refuse(module: nn.Module, call: Call, cuda: bool = False) -> None:
         problems.append(Problem("torch.autocast", "types are those of the tensors; convert the module instead"))
     if problems:
         raise CaptureError(type(module).__name__, problems)
+
+
+def _how_to_be_dense(x: torch.Tensor) -> str:
+    """Return what to write instead of a tensor whose numbers are not all in memory; empty if they are."""
+    if x.layout is not torch.strided:
+        return "pass x.to_dense()"
+    return "pass an ordinary tensor" if isinstance(x, FakeTensor) or x._is_zerotensor() else ""
 
 
 def capture(
@@ -190,7 +212,7 @@ def _exported(
     """Return what ``torch.export`` traces of a module, decomposed; ``draws`` receives its random numbers."""
     fixed = [None] * (len(call.parameters) + len(call.buffers))
     with tracing(label):
-        leaves = (*call.parameters.values(), *call.buffers.values(), *call.inputs)
+        leaves = distinct((*call.parameters.values(), *call.buffers.values(), *call.inputs))
         told = ((*fixed, *(dict(d) or None for d in dynamic)),) if dynamic is not None else None
         program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
         mark(program.graph_module, draws)
@@ -200,6 +222,15 @@ def _exported(
         checked = next(str(n.args[1]) for n in program.graph.nodes if "with_effects" in str(n.target))
         raise CaptureError(label, [Problem(checked, "it raises exceptions that depend on data", "", FALLBACK)])
     return program
+
+
+def distinct(tensors: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Return tensors with copies of those that come twice: ``torch.export`` would make one argument of them."""
+    found: dict[int, torch.Tensor] = {}
+    for k, x in enumerate(tensors):
+        again = any(x is y for y in found.values())
+        found[k] = x.detach().clone().requires_grad_(x.requires_grad) if again else x
+    return tuple(found.values())
 
 
 def is_size(node: fx.Node) -> bool:

@@ -74,19 +74,27 @@ class Dispatcher:
             if self.options.dynamic_shapes is not None:
                 dynamic = self.dynamic(module, call)
                 key = open_key(call, dynamic)
-                captured = self.captures.get(key, UNKNOWN) if key is not None else None
+                captured = self.captured(key) if key is not None else None
                 if captured is UNKNOWN:
                     return self.first(module, call, args, kwargs, key, dynamic)
                 sizes = captured.open.sizes(call.inputs) if isinstance(captured, Captured) else None
                 if isinstance(captured, Captured) and sizes is not None:
                     return self.run(module, captured, call, sizes)
-            captured = self.captures.get(call.key, UNKNOWN)
+            captured = self.captured(call.key)
             if captured is UNKNOWN:
                 return self.first(module, call, args, kwargs, call.key, None)
             if not isinstance(captured, Captured):
                 return self.eagerly(module, args, kwargs)
             self.latest = captured
             return captured.run(call)
+
+    def captured(self, key: Hashable) -> Any:
+        """Return what was made for calls of a kind: None if it is left to PyTorch, UNKNOWN if nothing is there."""
+        found = self.captures.get(key, UNKNOWN)
+        if isinstance(found, Captured) and not found.is_current():
+            self.captures.pop(key, None)
+            return UNKNOWN
+        return found
 
     def device(self) -> contextlib.AbstractContextManager:
         """Return where programs run that a call makes."""
@@ -167,6 +175,7 @@ class Dispatcher:
                 with uncompiled():
                     wanted = expected(module, self.forward, call)
                 captured = capture(module, self.forward, call, self.options.fallback, self.hooks, dynamic)
+            captured = replace(captured, outside=tuple(wanted.outside))
         except CaptureError:
             if not self.options.fallback:
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from sdgrad.errors import CaptureError, Problem
 from sdgrad.torch.call import Call
+from sdgrad.torch.hidden_writes import HiddenWrites
 from sdgrad.torch.watch import stamp
 
 TOLERANCE = {torch.float16: 5e-2, torch.float32: 5e-3, torch.float64: 1e-6}
@@ -36,10 +38,14 @@ class Holder(nn.Module):
 
 @dataclass(frozen=True)
 class Expected:
-    """Hold what the module itself gives, and the state of PyTorch's generator afterwards."""
+    """Hold what the module itself gives, and the state of PyTorch's generator afterwards.
+
+    :param outside: tensors that it reads and that are neither its own nor given, with their versions.
+    """
 
     leaves: Sequence[Any]
     generator: torch.Tensor
+    outside: Sequence[tuple[weakref.ref, int]]
 
 
 def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
@@ -51,18 +57,27 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
     before, numbers = torch.get_rng_state(), random.getstate()
     copies = {f"held.{n}": t.clone() for n, t in call.buffers.items()}
     state = {**{f"held.{n}": t for n, t in call.parameters.items()}, **copies}
-    args, kwargs = call.rebuild([x.detach().clone() for x in call.inputs])
-    with torch.no_grad():
+    args, kwargs = call.rebuild([_carrying(x.detach().clone()) for x in call.inputs])
+    given = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+    with torch.enable_grad(), HiddenWrites((*state.values(), *given)) as hidden:
         found = functional_call(Holder(module, forward), state, args, kwargs)
     after = torch.get_rng_state()
     torch.set_rng_state(before)
+    if hidden.problems:
+        raise CaptureError(label, list(dict.fromkeys(hidden.problems)))
     if stamp(module) != call.stamp:
         problem = Problem("a call that sets an attribute", "what it assigns would stay as it is in the first call")
         raise CaptureError(label, [problem])
     if random.getstate() != numbers:
         random.setstate(numbers)
         raise CaptureError(label, [Problem("Python's random numbers", "they would stay as they are in the first call")])
-    return Expected(pytree.tree_leaves(found), after)
+    leaves = [x.detach() if isinstance(x, torch.Tensor) else x for x in pytree.tree_leaves(found)]
+    return Expected(leaves, after, hidden.outside)
+
+
+def _carrying(x: torch.Tensor) -> torch.Tensor:
+    """Return a tensor that carries a gradient, and may be written, if it is of a kind that can."""
+    return x.requires_grad_() * 1 if x.dtype.is_floating_point or x.dtype.is_complex else x
 
 
 def compare(label: str, wanted: Expected, found: Any) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from types import ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 PLAIN = (int, float, bool, str, bytes, type(None), torch.dtype, torch.device)
 OF_EVERY_MODULE = frozenset(nn.Module().__dict__)
+OPAQUE = (type, nn.Module, ModuleType)
+LARGEST = 1 << 16  # bytes of an array whose content is compared
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 STATE = "_sdgrad"
@@ -20,29 +24,47 @@ IGNORED = OF_EVERY_MODULE | {STATE, "_flat_weights", "_flat_weight_refs"}  # the
 def stamp(module: nn.Module) -> Hashable:
     """Return a value that is equal for two calls if no submodule, attribute, hook or mode was changed between.
 
-    Content of attributes that are neither plain values nor lists, tuples or dicts of such is not looked at.
+    Attributes are plain values, arrays, tensors, and collections and objects of such; of functions, classes and modules
+    elsewhere only the identity is looked at.
     """
-    return tuple(map(_own, module.modules()))
+    known: dict[int, Hashable] = {}
+    inner = [m for m in module.modules() if m is not module]
+    hooks = tuple(k for m in inner for name in BACKWARD_HOOKS for k in m.__dict__[name])  # the module's own are outside
+    return (*(_own(m, known) for m in module.modules()), hooks)
 
 
-def _own(module: nn.Module) -> Hashable:
+def _own(module: nn.Module, known: dict[int, Hashable]) -> Hashable:
     attributes = module.__dict__
     hooks = tuple(k for name in HOOKS for k in attributes[name])
-    mine = tuple((n, _plain(v)) for n, v in attributes.items() if n not in IGNORED)
+    mine = tuple((n, _plain(v, known)) for n, v in attributes.items() if n not in IGNORED)
     return (id(module), module.training, hooks, tuple(attributes["_modules"]), mine)
 
 
-def _plain(value: Any) -> Hashable:
-    """Return a value as a hashable one: plain values as they are, all others by identity."""
+def _plain(value: Any, known: dict[int, Hashable]) -> Hashable:
+    """Return a value as a hashable one: its content, or where there is none to look at, its identity.
+
+    :param known: objects that were looked at in this call.
+    """
     if isinstance(value, PLAIN):
         return value
-    if isinstance(value, (tuple, list)):
-        return tuple(map(_plain, value))
-    if isinstance(value, dict):
-        return tuple((_plain(k), _plain(v)) for k, v in value.items())
     if isinstance(value, torch.Tensor):
         return (id(value), value._version)
-    return id(value)
+    if isinstance(value, np.ndarray):
+        return (id(value), value.tobytes() if value.nbytes <= LARGEST else None)
+    if id(value) in known or isinstance(value, OPAQUE) or callable(value):
+        return known.get(id(value), id(value))
+    known[id(value)] = id(value)  # of what holds itself
+    if isinstance(value, (tuple, list)):
+        found: Hashable = tuple(_plain(v, known) for v in value)
+    elif isinstance(value, dict):
+        found = tuple((_plain(k, known), _plain(v, known)) for k, v in value.items())
+    elif isinstance(value, (set, frozenset)):
+        found = frozenset(_plain(v, known) for v in value)
+    else:
+        content = getattr(value, "__dict__", {})
+        found = (id(value), tuple((n, _plain(v, known)) for n, v in content.items()))
+    known[id(value)] = found
+    return found
 
 
 def has_backward_hooks(module: nn.Module) -> nn.Module | None:
