@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import sympy
 
+from sdgrad.onnx_ops.families.extra import DOMAIN, IN_RANGE
 from sdgrad.onnx_ops.families.pool import unpooled
-from sdgrad.onnx_ops.registry import Operation, attribute_defaults
+from sdgrad.onnx_ops.registry import ONNX, Operation, attribute_defaults
 from sdgrad.program.tree import SCALAR, Store
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Dim, Element, element, product, where
@@ -33,21 +35,25 @@ class Indices:
     signed: bool = True
 
 
-def _along(given: Sequence[Tensor], attributes: dict) -> Indices:
+def _along(given: Sequence[Any], attributes: dict) -> Indices:
     return Indices(1, [given[0].shape[attributes.get("axis", 0)]])
 
 
-def _deep(given: Sequence[Tensor], attributes: dict) -> Indices:
+def _deep(given: Sequence[Any], attributes: dict) -> Indices:
     first, depth = attributes.get("batch_dims", 0), given[1].shape[-1]
     return Indices(1, given[0].shape[first : first + depth])
 
 
-def _stretch(given: Sequence[Tensor], attributes: dict) -> Indices:
+def _stretch(given: Sequence[Any], attributes: dict) -> Indices:
     past, update = (x.shape[attributes["axis"]] for x in given[:2])
     return Indices(2, [past if attributes["mode"] == "circular" else past - update + 1], signed=False)
 
 
-INDICES: dict[str, Callable[[Sequence[Tensor], dict], Indices]] = {
+def _steps(given: Sequence[Any], attributes: dict) -> Indices:
+    return Indices(4, [given[0].shape[1 if attributes.get("layout") else 0] + 1], signed=False)
+
+
+INDICES: dict[str, Callable[[Sequence[Any], dict], Indices]] = {
     "Gather": _along,
     "GatherElements": _along,
     "ScatterElements": _along,
@@ -55,8 +61,10 @@ INDICES: dict[str, Callable[[Sequence[Tensor], dict], Indices]] = {
     "GatherND": _deep,
     "ScatterND": _deep,
     "TensorScatter": _stretch,
+    IN_RANGE: lambda given, own: Indices(0, [own["extent"]], signed=False),
     "RoiAlign": lambda given, own: Indices(2, given[0].shape[:1], signed=False),
     "ReverseSequence": lambda given, own: Indices(1, [given[0].shape[own["time_axis"]] + 1], signed=False),
+    **dict.fromkeys(("RNN", "GRU", "LSTM"), _steps),
     "MaxUnpool": lambda given, own: Indices(1, [product(unpooled(given[0].shape, **own))], signed=False),
 }
 """Operators of which an operand holds indices."""
@@ -98,13 +106,12 @@ def with_checked_indices(b: Builder, op: Operation, inputs: Sequence[Tensor | No
 
     :raises IndexError: known ones do not.
     """
-    given = [x for x in inputs if x is not None]  # none is left out in the middle
-    if op.domain or op.kind not in INDICES or len(given) < len(inputs):
+    if op.domain not in (ONNX, DOMAIN) or op.kind not in INDICES:
         return inputs
-    found = INDICES[op.kind](given, attribute_defaults(op.schema) | op.attributes)
-    if found.operand >= len(inputs):
+    found = INDICES[op.kind](inputs, attribute_defaults(op.schema) | op.attributes)
+    indices = inputs[found.operand] if found.operand < len(inputs) else None
+    if indices is None:
         return inputs
-    indices = given[found.operand]
     origin = f"{shown_line(op.source)}{op.source.label}: "
     if indices.known is not None:
         _known_inside(indices.known, found, origin)

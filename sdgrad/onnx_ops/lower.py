@@ -15,9 +15,10 @@ from sdgrad.onnx_ops.derivatives import with_adjoint
 from sdgrad.onnx_ops.fold import folded
 from sdgrad.onnx_ops.index_checks import with_checked_indices
 from sdgrad.onnx_ops.registry import Operation, find_adjoint, find_lowering, plain_domain
+from sdgrad.onnx_ops.sizes import check_sizes, misfit
 from sdgrad.record.builder import LARGEST_CONSTANT, Builder, is_uniform
 from sdgrad.record.elements import Declined, Unknown
-from sdgrad.record.tensors import Tensor
+from sdgrad.record.tensors import ShapesDiffer, Tensor
 
 
 def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
@@ -34,8 +35,34 @@ def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Te
     op = replace(_as_precise(op, inputs), record_graph=lower_graph)
     rule = find_lowering(op) or partial(lower_function, function=standard_definition(op, inputs))
     adjoint = find_adjoint(op)
+    check_sizes(op, inputs)
+    if op.kind in WIDE and not op.domain and any(x is not None and x.dtype == np.float16 for x in inputs):
+        return _in_single_precision(b, op, inputs)
     inputs = with_checked_indices(b, op, inputs)
-    return with_adjoint(b, op, inputs, rule, adjoint) if adjoint is not None else rule(b, op, inputs)
+    try:
+        return with_adjoint(b, op, inputs, rule, adjoint) if adjoint is not None else rule(b, op, inputs)
+    except ShapesDiffer as error:
+        raise misfit(op, inputs) from error
+
+
+WIDE = frozenset(
+    {f"Reduce{name}" for name in ("Mean", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")}
+    | {f"{name}Normalization" for name in ("Batch", "Instance", "Group", "MeanVariance", "Lp")}
+    | {"AveragePool", "GlobalAveragePool", "LpPool", "GlobalLpPool"}
+)
+"""Operators whose sums, squares or exponentials leave the range of half precision where their results do not."""
+
+
+def _in_single_precision(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Record an operator on half precision in single precision; the results are of half precision again."""
+    half = [x is not None and x.dtype == np.float16 for x in inputs]
+    wide = [x.astype(np.float32) if h and x is not None else x for h, x in zip(half, inputs, strict=True)]
+    found = lower(b, op, wide)
+    kept = {k for k in range(1, len(found)) if not all(h for h, x in zip(half, inputs, strict=True) if x is not None)}
+    return [
+        r.astype(np.float16) if r is not None and r.dtype == np.float32 and k not in kept else r
+        for k, r in enumerate(found)
+    ]
 
 
 def _as_precise(op: Operation, inputs: Sequence[Tensor | None]) -> Operation:

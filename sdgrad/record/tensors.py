@@ -178,6 +178,10 @@ def _ones(shape: Sequence[Dim]) -> list[int]:
     return [d for d, n in enumerate(shape) if n == 1]
 
 
+class ShapesDiffer(ValueError):
+    """Say that shapes are not broadcast to one."""
+
+
 def broadcast_shape(*shapes: Sequence[Dim]) -> tuple[Dim, ...]:
     """Return NumPy's broadcast of shapes; the caller promises that unknown extents are equal or one."""
     rank = max(map(len, shapes), default=0)
@@ -187,6 +191,6 @@ def broadcast_shape(*shapes: Sequence[Dim]) -> tuple[Dim, ...]:
         wide = [n for n in extents if n != 1]
         numbers = {n for n in wide if isinstance(n, int)}
         if len(numbers) > 1:
-            raise ValueError(f"shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast")
+            raise ShapesDiffer(f"shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast")
         result.append(next(iter(numbers)) if numbers else wide[0] if wide else 1)
     return tuple(result)

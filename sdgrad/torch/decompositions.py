@@ -32,6 +32,9 @@ KEPT = (
     aten.softplus.default,
     aten.gelu.default,
     aten.elu.default,
+    *(aten.xlogy.Tensor, aten.xlogy.Scalar_Self, aten.xlogy.Scalar_Other),
+    *(aten.special_xlog1py.default, aten.special_xlog1py.self_scalar, aten.special_xlog1py.other_scalar),
+    aten.logit.default,
     aten.leaky_relu.default,
     aten.hardtanh.default,
     aten.one_hot.default,
@@ -103,7 +106,28 @@ def attention(
     return torch.matmul(weights, value)
 
 
-OURS: dict[Any, Callable] = {aten.scaled_dot_product_attention.default: attention}
+def multilabel_margin(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Compute ``multilabel_margin_loss`` as documented; in PyTorch's own form, what follows the first -1 counts."""
+    x, t = torch.atleast_2d(input), torch.atleast_2d(target)
+    count = x.size(-1)
+    places = torch.arange(count)
+    end = torch.where(t < 0, places, count).amin(-1, keepdim=True)
+    there = places < end
+    labels = torch.where(there, t, 0)
+    named = ((labels.unsqueeze(-1) == places) & there.unsqueeze(-1)).any(-2)
+    margins = (1 - x.gather(-1, labels).unsqueeze(-1) + x.unsqueeze(-2)).clamp(min=0)
+    counted = there.unsqueeze(-1) & ~named.unsqueeze(-2)
+    loss = torch.where(counted, margins, 0).sum((-2, -1)) / count
+    shown = named.to(input.dtype).reshape(target.shape)
+    if reduction == 0:
+        return (loss if input.dim() > 1 else loss.reshape(())), shown
+    return (loss.mean() if reduction == 1 else loss.sum()), shown
+
+
+OURS: dict[Any, Callable] = {
+    aten.scaled_dot_product_attention.default: attention,
+    aten.multilabel_margin_loss_forward.default: multilabel_margin,
+}
 
 
 def table() -> dict[Any, Callable]:

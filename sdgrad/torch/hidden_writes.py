@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -20,6 +22,32 @@ def _memory(x: torch.Tensor) -> StorageWeakRef:
 
 def _tensors(nest: Any) -> list[torch.Tensor]:
     return [x for x in pytree.tree_leaves(nest) if isinstance(x, torch.Tensor) and x.layout is torch.strided]
+
+
+class _Called(TorchFunctionMode):
+    """Note how a module calls PyTorch, whose own code detaches and writes as well, and knows what it does."""
+
+    def __init__(self, hidden: HiddenWrites) -> None:
+        super().__init__()
+        self.hidden = hidden
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
+        self.hidden.has_gradients = torch.is_grad_enabled()
+        result = func(*args, **(kwargs or {}))
+        if func in (torch.Tensor.detach, torch.detach, torch.Tensor.data.__get__):  # type: ignore[attr-defined]
+            self.hidden.detached.append(weakref.ref(result))
+        return result
+
+
+@contextlib.contextmanager
+def watched(known: Iterable[torch.Tensor]) -> Iterator[HiddenWrites]:
+    """Watch what a module does in the body, with gradients.
+
+    :param known: parameters, buffers and inputs.
+    """
+    hidden = HiddenWrites(known)
+    with torch.enable_grad(), _Called(hidden), hidden:
+        yield hidden
 
 
 class HiddenWrites(TorchDispatchMode):
@@ -39,6 +67,7 @@ class HiddenWrites(TorchDispatchMode):
         self.outside: list[tuple[weakref.ref, int]] = []  # other tensors that it reads, with their versions
         self.carrying: dict[int, StorageWeakRef] = {}  # memory of tensors that carry a gradient
         self.detached: list[weakref.ref] = []  # other names of such memory, as long as somebody has them
+        self.has_gradients = True  # where the module called last
         self.problems: list[Problem] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -57,8 +86,6 @@ class HiddenWrites(TorchDispatchMode):
         self.carrying |= {r.cdata: r for r in map(_memory, carrying)}
         found = func(*args, **(kwargs or {}))
         self.known |= {r.cdata: r for r in map(_memory, _tensors(found))}
-        if carrying and func is torch.ops.aten.detach.default:
-            self.detached.append(weakref.ref(found))
         return found
 
     def _read(self, x: torch.Tensor) -> None:
@@ -78,8 +105,8 @@ class HiddenWrites(TorchDispatchMode):
         """Look at a tensor that is written."""
         known = self.carrying.get(x.untyped_storage()._cdata)
         hidden = not x.requires_grad and known is not None and not known.expired()
-        if hidden or x.requires_grad and not torch.is_grad_enabled():
-            where = "to a part without gradient" if torch.is_grad_enabled() else "under torch.no_grad()"
+        if hidden or x.requires_grad and not self.has_gradients:
+            where = "to a part without gradient" if self.has_gradients else "under torch.no_grad()"
             reason = "it changes the numbers of a tensor, and not its gradient, which tracing does not see"
             self._add(f"{func}, a write {where}", reason, "write a new tensor: y = y.clamp(max=3.0)")
         elif any(self._is_seen_by(ref(), x) for ref in self.detached):

@@ -25,7 +25,7 @@ from sdgrad.torch.made import SURFACE, Made
 from sdgrad.torch.sizes import LEAST, Sizes, open_dimensions
 from sdgrad.torch.tracing import capturing, uncompiled
 from sdgrad.torch.verify import compare, expected
-from sdgrad.torch.watch import STATE
+from sdgrad.torch.watch import STATE, stamp
 
 C = TypeVar("C", bound=type)
 Dynamic = list[dict[int, Any]]
@@ -174,6 +174,8 @@ class Dispatcher:
             with working(f"capturing {label}"):
                 with uncompiled():
                     wanted = expected(module, self.forward, call)
+                call = replace(call, stamp=stamp(module))  # the first call may fill what the module keeps in objects
+                key = call.key if dynamic is None else open_key(call, dynamic)
                 captured = capture(module, self.forward, call, self.options.fallback, self.hooks, dynamic)
             captured = replace(captured, outside=tuple(wanted.outside))
         except CaptureError:

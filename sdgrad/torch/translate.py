@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import onnx
@@ -234,9 +235,13 @@ def typed(found: Any, out: Any) -> Any:
     return found
 
 
+OWN_FILES = str(Path(__file__).parents[1])
+
+
 def where(node: Node) -> str:
     """Return the line of the module that calls an operation: the innermost one outside of PyTorch."""
     trace = node.meta.get("stack_trace") or ""
     lines = re.findall(r'File "([^"]+)", line (\d+)', trace)
+    lines = [(f, n) for f, n in lines if not f.startswith(OWN_FILES)]
     own = [(f, n) for f, n in lines if not f.startswith(torch.__path__[0])] or lines
     return f"{own[-1][0]}:{own[-1][1]}" if own else ""

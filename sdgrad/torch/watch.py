@@ -13,6 +13,7 @@ from torch import nn
 PLAIN = (int, float, bool, str, bytes, type(None), torch.dtype, torch.device)
 OF_EVERY_MODULE = frozenset(nn.Module().__dict__)
 OPAQUE = (type, nn.Module, ModuleType)
+OBJECTS = "objects"  # among what is known: they are not looked into
 LARGEST = 1 << 16  # bytes of an array whose content is compared
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
@@ -21,26 +22,28 @@ STATE = "_sdgrad"
 IGNORED = OF_EVERY_MODULE | {STATE, "_flat_weights", "_flat_weight_refs"}  # the last two repeat parameters
 
 
-def stamp(module: nn.Module) -> Hashable:
+def stamp(module: nn.Module, inside: bool = True) -> Hashable:
     """Return a value that is equal for two calls if no submodule, attribute, hook or mode was changed between.
 
     Attributes are plain values, arrays, tensors, and collections and objects of such; of functions, classes and modules
     elsewhere only the identity is looked at.
+
+    :param inside: look at the content of objects, too.
     """
-    known: dict[int, Hashable] = {}
+    known: dict[Any, Hashable] = {} if inside else {OBJECTS: 0}
     inner = [m for m in module.modules() if m is not module]
     hooks = tuple(k for m in inner for name in BACKWARD_HOOKS for k in m.__dict__[name])  # the module's own are outside
     return (*(_own(m, known) for m in module.modules()), hooks)
 
 
-def _own(module: nn.Module, known: dict[int, Hashable]) -> Hashable:
+def _own(module: nn.Module, known: dict[Any, Hashable]) -> Hashable:
     attributes = module.__dict__
     hooks = tuple(k for name in HOOKS for k in attributes[name])
     mine = tuple((n, _plain(v, known)) for n, v in attributes.items() if n not in IGNORED)
     return (id(module), module.training, hooks, tuple(attributes["_modules"]), mine)
 
 
-def _plain(value: Any, known: dict[int, Hashable]) -> Hashable:
+def _plain(value: Any, known: dict[Any, Hashable]) -> Hashable:
     """Return a value as a hashable one: its content, or where there is none to look at, its identity.
 
     :param known: objects that were looked at in this call.
@@ -61,7 +64,7 @@ def _plain(value: Any, known: dict[int, Hashable]) -> Hashable:
     elif isinstance(value, (set, frozenset)):
         found = frozenset(_plain(v, known) for v in value)
     else:
-        content = getattr(value, "__dict__", {})
+        content = getattr(value, "__dict__", {}) if OBJECTS not in known else {}
         found = (id(value), tuple((n, _plain(v, known)) for n, v in content.items()))
     known[id(value)] = found
     return found

@@ -606,3 +606,61 @@ def asks_for_a_constant(x):
 )
 def test_a_rule_reads_what_its_region_does_not(f, factor):
     assert_close(sdgrad.grad(f)(W), factor, 1e-12, "result")
+
+
+@sdgrad.custom_vjp
+def squared_sine(x):
+    root = np.sin(x)
+    return root * root
+
+
+def _by_root(root, x, grad_out):
+    return grad_out * 2 * root * np.cos(x)
+
+
+squared_sine.defvjp(_by_root)
+
+
+def _region_rule(root, x, grad_y, grad_x):
+    grad_x += grad_y * 2 * root * np.cos(x)
+    grad_y[:] = 0.0
+
+
+def by_a_function(x):
+    return np.sum(squared_sine(x))
+
+
+def by_a_region(x):
+    y = np.zeros_like(x)
+    with sdgrad.custom_region(_region_rule):
+        root = np.sin(x)
+        y[:] = root * root
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("f", [by_a_function, by_a_region])
+def test_second_derivatives_pass_through_local_variables_that_a_rule_reads(f):
+    """They were lost: the derivative of the rule by ``root`` went nowhere."""
+    x = np.array([0.3, 0.7])
+    assert_close(sdgrad.grad(f)(x), np.sin(2 * x), 1e-14, "gradient")
+    over = sdgrad.grad(lambda v: np.sum(sdgrad.grad(f)(v)))(x)
+    assert_close(over, 2 * np.cos(2 * x), 1e-14, "reverse over reverse")
+    assert_close(np.diag(sdgrad.hessian(f)(x)), 2 * np.cos(2 * x), 1e-14, "hessian")
+
+
+def _cut_rule(z, grad_y, grad_x):
+    grad_x += grad_y * 3.0 * z
+    grad_y[:] = 0.0
+
+
+def cut(x):
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    with sdgrad.custom_region(_cut_rule):
+        z[:] = np.sin(x)
+        y[:] = z * z
+    return np.sum(y * z)
+
+
+def test_a_region_cuts_off_what_its_rule_reads_and_does_not_differentiate():
+    x = np.array([0.3, 0.7])
+    assert_close(sdgrad.grad(cut)(x), 3 * np.sin(x) ** 2, 1e-14, "gradient")

@@ -34,7 +34,7 @@ UNARY: dict[str, Callable[[Element], Element]] = {
     "Round": lambda x: call("rint", x),
     "Neg": lambda x: -x,
     "Reciprocal": lambda x: 1 / x,
-    "Sign": lambda x: where(x > 0, 1, where(x < 0, -1, x)).astype(x.dtype),
+    "Sign": named("sdgrad_sign"),
     "Sigmoid": sigmoid,
     "Softplus": softplus,
     "Softsign": lambda x: x / (1 + call("abs", x)),

@@ -14,11 +14,12 @@ from sdgrad.onnx_ops.families.elementwise import named
 from sdgrad.onnx_ops.fold import EXTENTS, OWN
 from sdgrad.onnx_ops.registry import lowering
 from sdgrad.record.builder import Builder
-from sdgrad.record.elements import Element, call, dim, element
+from sdgrad.record.elements import Element, call, dim, element, where
 from sdgrad.record.tensors import Tensor
 from sdgrad.symbolic.expr import to_expr
 
 DOMAIN, VERSION = OWN, 1
+IN_RANGE = "InRange"
 FLOATS = ["tensor(float16)", "tensor(float)", "tensor(double)"]
 
 UNARY: dict[str, Callable[[Element], Element]] = {
@@ -29,6 +30,10 @@ UNARY: dict[str, Callable[[Element], Element]] = {
 BINARY: dict[str, Callable[[Element, Element], Element]] = {
     "Atan2": lambda y, x: call("arctan2", y, x),
     "Hypot": lambda x, y: call("hypot", x, y),
+    "Remainder": lambda x, y: call("sdgrad_mod", x, y),
+    "FloorDivide": lambda x, y: call("sdgrad_floor_divide", x, y),
+    "XLogY": lambda x, y: where(x.equals(0) & ((y <= 0) | (y >= np.inf)), 0, x * call("log", y)),
+    "XLog1py": lambda x, y: where(x.equals(0) & ((y <= -1) | (y >= np.inf)), 0, x * call("log1p", y)),
 }
 
 
@@ -65,6 +70,27 @@ for _name, _function in UNARY.items():
 for _name, _both in BINARY.items():
     _declare(_name, ("X", "Y"))
     _binary(_name, _both)
+
+
+def _declare_in_range() -> None:
+    formal, whole = defs.OpSchema.FormalParameter, ["tensor(int32)", "tensor(int64)"]
+    text = "Indices as they are, of which none is negative, and none as large as the extent."
+    given = [defs.OpSchema.Attribute("extent", defs.OpSchema.AttrType.INT, "The size of the axis that they index")]
+    made, types = [formal("Z", "T")], [("T", whole, "integers")]
+    taken = [formal("X", "T")]
+    defs.register_schema(
+        defs.OpSchema(
+            IN_RANGE, DOMAIN, VERSION, text, inputs=taken, outputs=made, attributes=given, type_constraints=types
+        )
+    )
+
+
+_declare_in_range()
+
+
+@lowering(IN_RANGE, domain=DOMAIN)
+def in_range(b: Builder, x: Tensor, *, extent: int) -> Tensor:
+    return x
 
 
 def _declare_running(name: str) -> None:

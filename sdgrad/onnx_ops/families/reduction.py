@@ -114,7 +114,10 @@ def extreme_at(x: Tensor, axis: int, largest_: bool, last: int) -> Tensor:
     def candidate(out: tuple, k: tuple) -> Element:
         index = (*out[:axis], k[0], *out[axis:])
         none = element(-1 if last else count, np.int64)
-        return where(x[index].equals(extreme[index]), element(k[0], np.int64), none)
+        hit = x[index].equals(extreme[index])
+        if x.dtype.kind == "f":  # the extreme is NaN where one of the numbers is
+            hit = hit | call("isnan", x[index], dtype=bool)
+        return where(hit, element(k[0], np.int64), none)
 
     return x.builder.reduction(others, [count], candidate, "max" if last else "min", np.int64).unsqueeze(axis)
 
@@ -178,9 +181,13 @@ def top_k(b: Builder, x: Tensor, k: Tensor, *, axis: int, largest: int, sorted: 
 
     def before(out: tuple, other: tuple) -> Element:
         own, rival = x[out], x[(*out[:axis], other[0], *out[axis + 1 :])]
-        first = rival > own if largest else rival < own
+        first, same = rival > own if largest else rival < own, rival.equals(own)
+        if x.dtype.kind == "f":  # what is not a number is the largest
+            here, there = (call("isnan", v, dtype=bool) for v in (own, rival))
+            first = first | (there & ~here if largest else here & ~there)
+            same = same | (here & there)
         earlier = element(other[0], np.int64) < element(out[axis], np.int64)
-        return where(first | (rival.equals(own) & earlier), element(1, np.int64), 0)
+        return where(first | (same & earlier), element(1, np.int64), 0)
 
     rank = b.reduction(x.shape, [count], before, "sum", np.int64)
     values, indices = b.declare("t", shape, x.dtype), b.declare("t", shape, np.int64)

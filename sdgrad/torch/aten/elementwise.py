@@ -24,6 +24,8 @@ OWN_UNARY = {
     "log1p": "Log1p", "log2": "Log2", "rsqrt": "Rsqrt", "trunc": "Trunc",
 }  # fmt: skip
 OWN_BINARY = {"atan2": "Atan2", "hypot": "Hypot"}
+LINEAR = {"xlogy": "XLogY", "special_xlog1py": "XLog1py"}
+"""Functions that are linear in their first operand, at 0 as well."""
 BINARY = {
     "maximum": "Max", "minimum": "Min",
     "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor",
@@ -89,6 +91,9 @@ for _name, _kind in OWN_UNARY.items():
     RULES[f"{_name}.default"] = _unary(_kind, OWN)
 for _name, _kind in OWN_BINARY.items():
     RULES[f"{_name}.default"] = _binary(_kind, OWN)
+for _name, _kind in LINEAR.items():
+    for _overload in ("Tensor", "Scalar_Self", "Scalar_Other", "default", "self_scalar", "other_scalar"):
+        RULES[f"{_name}.{_overload}"] = _binary(_kind, OWN)
 for _name, _kind in BINARY.items():
     for _overload in ("default", "Tensor", "Scalar"):
         RULES[f"{_name}.{_overload}"] = _binary(_kind)
@@ -166,7 +171,7 @@ def _div(g: Graph, out: Type, self: Any, other: Any, rounding_mode: str | None =
     if rounding_mode == "trunc":
         return quotient if _is_whole(out.dtype) else g.op("Trunc", quotient, domain=OWN)
     if not _is_whole(out.dtype):
-        return g.op("Floor", quotient)
+        return g.op("FloorDivide", x, y, domain=OWN)
     zero = g.constant(0, out.dtype)
     rest = g.op("Sub", x, g.op("Mul", quotient, y))
     apart = g.op(
@@ -185,7 +190,7 @@ def _remainder(g: Graph, out: Type, self: Any, other: Any) -> Value:
     x, y = g.operand(self, out.dtype), g.operand(other, out.dtype)
     if _is_whole(out.dtype):
         return g.op("Mod", x, y)
-    return g.op("Sub", x, g.op("Mul", g.op("Floor", g.op("Div", x, y)), y))
+    return g.op("Remainder", x, y, domain=OWN)
 
 
 @aten("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
@@ -241,6 +246,14 @@ def _hardtanh(g: Graph, out: Type, self: Value, min_val: float = -1.0, max_val: 
     return _limited(g, out, self, min_val, max_val, "LessOrEqual", "GreaterOrEqual")
 
 
+@aten("logit.default")
+def _logit(g: Graph, out: Type, self: Value, eps: float | None = None) -> Value:
+    """Outside of the interval that ``eps`` leaves, no derivative passes."""
+    x = g.cast(self, out.dtype)
+    x = x if eps is None else _limited(g, out, x, eps, 1 - eps, "Less", "Greater")
+    return g.op("Sub", g.op("Log", x), g.op("Log1p", g.op("Neg", x), domain=OWN))
+
+
 @aten("leaky_relu.default")
 def _leaky_relu(g: Graph, out: Type, self: Value, negative_slope: float = 0.01) -> Value:
     slower = g.op("Mul", self, g.constant(negative_slope, out.dtype), like=self)
@@ -266,7 +279,8 @@ def _hardswish(g: Graph, out: Type, self: Value) -> Value:
 @aten("elu.default")
 def _elu(g: Graph, out: Type, self: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
     inner = self if input_scale == 1 else g.op("Mul", self, g.constant(input_scale, out.dtype))
-    x = g.op("Where", g.op("Greater", self, g.constant(0, out.dtype)), self, g.op("Elu", inner, alpha=float(alpha)))
+    below = g.op("Mul", g.op("Expm1", inner, domain=OWN), g.constant(alpha, out.dtype))  # attributes are single
+    x = g.op("Where", g.op("Greater", self, g.constant(0, out.dtype)), self, below)
     return x if scale == 1 else g.op("Mul", x, g.constant(scale, out.dtype))
 
 

@@ -21,6 +21,12 @@ def _whole(g: Graph, index: Value) -> Value:
     return g.cast(index, torch.int64)
 
 
+def in_range(g: Graph, index: Value, extent: Any) -> Value:
+    """Return indices that the call has to find in an axis; PyTorch counts none of these from the end."""
+    whole = _whole(g, index)
+    return g.op("InRange", whole, domain=OWN, extent=extent, like=whole) if isinstance(extent, int) else whole
+
+
 @aten("embedding.default")
 def _embedding(
     g: Graph,
@@ -34,7 +40,7 @@ def _embedding(
     """Read rows of a table."""
     if scale_grad_by_freq or sparse:
         raise Unsupported("scale_grad_by_freq and sparse gradients")
-    rows = g.op("Gather", weight, _whole(g, indices), axis=0)
+    rows = g.op("Gather", weight, in_range(g, indices, weight.shape[0]), axis=0)
     if padding_idx < 0:
         return rows
     there = g.op("Equal", g.unsqueeze(_whole(g, indices), len(out.shape) - 1), g.constant(padding_idx, torch.int64))
@@ -45,14 +51,17 @@ def _embedding(
 def _index_select(g: Graph, out: Type, self: Value, dim: int, index: Value) -> Value:
     if not self.shape:
         return self
-    return g.op("Gather", self, g.reshape(_whole(g, index), [out.shape[self.axis(dim)]]), axis=self.axis(dim))
+    axis = self.axis(dim)
+    at = in_range(g, g.reshape(_whole(g, index), [out.shape[axis]]), self.shape[axis])
+    return g.op("Gather", self, at, axis=axis)
 
 
 @aten("gather.default")
 def _gather(g: Graph, out: Type, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
     if not self.shape:
         return g.reshape(self, out.shape)
-    return g.op("GatherElements", self, _whole(g, index), axis=self.axis(dim))
+    axis = self.axis(dim)
+    return g.op("GatherElements", self, in_range(g, index, self.shape[axis]), axis=axis)
 
 
 def _front(
@@ -128,7 +137,8 @@ def _scattered(
         )
         return g.reshape(found, [])
     src = _part(g, g.cast(src, out.dtype), index.shape)
-    return g.op("ScatterElements", self, _whole(g, index), src, axis=dim % len(out.shape), reduction=reduction)
+    axis = dim % len(out.shape)
+    return g.op("ScatterElements", self, in_range(g, index, out.shape[axis]), src, axis=axis, reduction=reduction)
 
 
 @aten("scatter.src")
@@ -202,7 +212,8 @@ def _argsort(g: Graph, out: Type, self: Value, dim: int = -1, descending: bool =
 @aten("one_hot.default")
 def _one_hot(g: Graph, out: Type, self: Value, num_classes: int = -1) -> Value:
     classes = g.positions(out.shape[-1])
-    return g.cast(g.op("Equal", g.unsqueeze(_whole(g, self), self.rank), classes), out.dtype)
+    at = in_range(g, self, out.shape[-1])
+    return g.cast(g.op("Equal", g.unsqueeze(at, self.rank), classes), out.dtype)
 
 
 @aten("_embedding_bag.default", "_embedding_bag_forward_only.default")

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from sdgrad.record.elements import product
+from sdgrad.torch.aten.indexing import in_range
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Unsupported, Value, numbers
 
@@ -56,14 +58,22 @@ def _pool(
     stride: Sequence[int],
     padding: Sequence[int],
     batched: int,
+    places: bool = False,
     **more: Any,
 ) -> Value:
+    """Return the results of windows.
+
+    :param places: return the positions of the largest elements instead, counted in each channel.
+    """
     rank = len(kernel)
     pads = _each(padding, rank)
     wide = x if x.rank == batched else g.unsqueeze(x, 0)
-    found = g.op(
-        kind, wide, kernel_shape=list(kernel), strides=_each(stride, rank) or list(kernel), pads=[*pads, *pads], **more
-    )
+    more |= {"kernel_shape": list(kernel), "strides": _each(stride, rank) or list(kernel), "pads": [*pads, *pads]}
+    if places:  # ONNX counts them through all images and channels
+        _, at = g.ops(kind, wide, outputs=2, **more)
+        found = g.op("Mod", at, g.operand(product(x.shape[-rank:]), torch.int64))
+    else:
+        found = g.op(kind, wide, **more)
     return found if x.rank == batched else g.op("Squeeze", found, g.integers([0]))
 
 
@@ -81,9 +91,9 @@ def _max_pool(rank: int, places: bool):
         ceil_mode: bool = False,
     ) -> Any:
         kernel = _each(kernel_size, rank)
-        more = {"dilations": _each(dilation, rank), "ceil_mode": int(ceil_mode)}
+        more: dict[str, Any] = {"dilations": _each(dilation, rank), "ceil_mode": int(ceil_mode)}
         found = _pool(g, "MaxPool", self, kernel, stride, padding, rank + 2, **more)
-        return (found, Value("")) if places else found
+        return (found, _pool(g, "MaxPool", self, kernel, stride, padding, rank + 2, True, **more)) if places else found
 
     return rule
 
@@ -110,7 +120,7 @@ def _average_pool(rank: int):
         if divisor_override is not None:
             raise Unsupported("divisor_override")
         kernel = _each(kernel_size, rank)
-        more = {"count_include_pad": int(count_include_pad), "ceil_mode": int(ceil_mode)}
+        more: dict[str, Any] = {"count_include_pad": int(count_include_pad), "ceil_mode": int(ceil_mode)}
         return _pool(g, "AveragePool", self, kernel, stride, padding, rank + 2, **more)
 
     return rule
@@ -202,6 +212,9 @@ def _nll_loss(
     """Return the negative log likelihood of classes."""
     x = self if self.rank > 1 else g.reshape(self, [1, *self.shape])
     at = g.cast(target, torch.int64) if self.rank > 1 else g.reshape(target, [1])
+    ignored, nothing = g.op("Equal", at, g.constant(ignore_index)), g.constant(ignore_index)
+    inside = in_range(g, g.op("Where", ignored, g.constant(0), at, like=at), x.shape[1])
+    at = g.op("Where", ignored, nothing, inside, like=at)
     named = {0: "none", 1: "mean", 2: "sum"}[reduction]
     loss = g.op("NegativeLogLikelihoodLoss", x, at, weight, reduction=named, ignore_index=ignore_index)
     return (g.reshape(loss, out[0].shape) if self.rank == 1 else loss), Value("")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -168,7 +169,19 @@ def _batch_norm(
     return found, DROPPED, DROPPED, moved(running_mean, mean), moved(running_var, unbiased)
 
 
-RULES["_native_batch_norm_legit_functional.default"] = _batch_norm
+def _batch_norm_of(
+    g: Graph, out: Sequence[Type], input: Value, weight: Value | None, bias: Value | None, *more: Any
+) -> tuple[Value, ...]:
+    """Normalize; half precision, whose squares overflow, in single precision."""
+    if input.dtype != torch.float16:
+        return _batch_norm(g, out, input, weight, bias, *more)
+    scale, shift = (g.cast(x, torch.float32) if x is not None else None for x in (weight, bias))
+    kinds = [Type(t.shape, torch.float32) for t in out]
+    first, *rest = _batch_norm(g, kinds, g.cast(input, torch.float32), scale, shift, *more)
+    return (g.cast(first, input.dtype), *rest)
+
+
+RULES["_native_batch_norm_legit_functional.default"] = lambda g, out, **given: _batch_norm_of(g, out, *given.values())
 
 
 @aten("_native_batch_norm_legit.no_stats")
@@ -182,7 +195,7 @@ def _batch_norm_without_stats(
     momentum: float,
     eps: float,
 ) -> tuple[Value, ...]:
-    return _batch_norm(g, out, input, weight, bias, None, None, True, momentum, eps)
+    return _batch_norm_of(g, out, input, weight, bias, None, None, True, momentum, eps)
 
 
 @aten("_native_batch_norm_legit_no_training.default")
@@ -197,4 +210,4 @@ def _batch_norm_at_rest(
     momentum: float,
     eps: float,
 ) -> tuple[Value, ...]:
-    return _batch_norm(g, out, input, weight, bias, running_mean, running_var, False, momentum, eps)
+    return _batch_norm_of(g, out, input, weight, bias, running_mean, running_var, False, momentum, eps)

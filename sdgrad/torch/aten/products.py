@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
@@ -34,7 +35,9 @@ def _plus(g: Graph, out: Type, self: Value, found: Value, beta: float, alpha: fl
 
 @aten("addmm.default")
 def _addmm(g: Graph, out: Type, self: Value, mat1: Value, mat2: Value, beta: float = 1, alpha: float = 1) -> Value:
-    return g.op("Gemm", mat1, mat2, self, alpha=float(alpha), beta=float(beta))
+    if all(float(np.float32(v)) == float(v) for v in (alpha, beta)):  # attributes are numbers in single precision
+        return g.op("Gemm", mat1, mat2, self, alpha=float(alpha), beta=float(beta))
+    return _plus(g, out, self, g.op("MatMul", mat1, mat2), beta, alpha)
 
 
 @aten("addbmm.default", "baddbmm.default")

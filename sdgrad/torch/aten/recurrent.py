@@ -89,7 +89,7 @@ def _rule(kind: str, activation: str | None = None, **more: Any) -> Rule:
         masks: Sequence[Value] = (),
     ) -> tuple[Value, ...]:
         states = [hx] if isinstance(hx, Value) else hx
-        if kind == "LSTM" and any(p.shape[-1] != params[1].shape[1] for p in params[1::4] if has_biases):
+        if len(params) != (4 if has_biases else 2) * num_layers * (1 + bidirectional):
             raise Unsupported("projections (proj_size)")
         each = None if activation is None else [activation] * (2 if bidirectional else 1)
         return _recurrent(

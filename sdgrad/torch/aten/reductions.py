@@ -85,6 +85,9 @@ def centred(g: Graph, x: Value, dim: Any) -> tuple[Value, Value]:
 
 def variance(g: Graph, x: Value, dim: Any, correction: float | None, keep: bool) -> tuple[Value, Value]:
     """Return variance and mean: ``correction`` is taken from the count, one unless given."""
+    if x.dtype == torch.float16:  # whose squares overflow
+        found = variance(g, g.cast(x, torch.float32), dim, correction, keep)
+        return g.cast(found[0], x.dtype), g.cast(found[1], x.dtype)
     apart, level = centred(g, x, dim)
     total = g.reduce("ReduceSum", g.op("Mul", apart, apart, like=x), _axes(dim), keep)
     axes = _axes(dim) or range(x.rank)

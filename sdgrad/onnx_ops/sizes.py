@@ -1,0 +1,239 @@
+"""Refuse operands whose sizes do not fit together: what is generated for them would read beyond their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sdgrad.errors import ArgumentError
+from sdgrad.onnx_ops.registry import Operation, attribute_defaults
+from sdgrad.record.elements import Dim
+from sdgrad.record.outside import shown_line
+from sdgrad.record.tensors import Tensor
+
+Inputs = Sequence[Tensor | None]
+Own = Mapping[str, Any]
+
+
+def check_sizes(op: Operation, inputs: Inputs) -> None:
+    """Look at the operands of an operator, where their sizes are numbers.
+
+    :raises ArgumentError: they do not fit.
+    """
+    rule = SIZES.get(op.kind) if not op.domain else None
+    if rule is None or any(x is not None and not all(isinstance(n, int) for n in x.shape) for x in inputs):
+        return
+    if not rule(inputs, {**attribute_defaults(op.schema), **op.attributes, "outputs": len(op.outputs)}):
+        raise misfit(op, inputs)
+
+
+def misfit(op: Operation, inputs: Inputs) -> ArgumentError:
+    """Return the error for operands of an operator that do not fit together."""
+    shapes = ", ".join(f"({', '.join(map(str, x.shape))})" for x in inputs if x is not None)
+    own = f"{shown_line(op.source)}{op.kind}" + (f" '{op.node.name}'" if op.node.name else "")
+    return ArgumentError(f"{own}: operands of shapes {shapes} do not fit together")
+
+
+def _content(inputs: Inputs, k: int) -> list[int] | None:
+    """Return the known content of an operand; None if it is left out, or not known."""
+    x = inputs[k] if k < len(inputs) else None
+    if x is None or x.known is None or x.known.dtype.kind not in "iu":
+        return None
+    return [int(n) for n in x.known.ravel()]
+
+
+def _shape(inputs: Inputs, k: int) -> tuple[Any, ...]:
+    x = inputs[k]
+    assert x is not None
+    return x.shape
+
+
+def _size(shape: Sequence[Dim]) -> Any:
+    found: Any = 1
+    for n in shape:
+        found = found * n
+    return found
+
+
+def _fit(a: Dim, b: Dim) -> bool:
+    """True if one axis is broadcast to the other."""
+    return a == b or a == 1 or b == 1
+
+
+def _reshape(inputs: Inputs, own: Own) -> bool:
+    wanted, shape = _content(inputs, 1), _shape(inputs, 0)
+    if wanted is None:
+        return True
+    if not own.get("allowzero"):
+        if any(n == 0 and k >= len(shape) for k, n in enumerate(wanted)):
+            return False
+        wanted = [shape[k] if n == 0 else n for k, n in enumerate(wanted)]
+    known = _size([n for n in wanted if n != -1])
+    if wanted.count(-1) > 1 or any(n < -1 for n in wanted):
+        return False
+    if -1 in wanted:
+        return _size(shape) == 0 if known == 0 else _size(shape) % known == 0
+    return known == _size(shape)
+
+
+def _matmul(inputs: Inputs, own: Own) -> bool:
+    a, b = _shape(inputs, 0), _shape(inputs, 1)
+    if not a or not b or a[-1] != b[-2 if len(b) > 1 else 0]:
+        return False
+    return all(_fit(m, n) for m, n in zip(reversed(a[:-2]), reversed(b[:-2]), strict=False))
+
+
+def _gemm(inputs: Inputs, own: Own) -> bool:
+    a, b = _shape(inputs, 0), _shape(inputs, 1)
+    rows, inner = (a[1], a[0]) if own["transA"] else a
+    other, columns = (b[1], b[0]) if own["transB"] else b
+    c = inputs[2] if len(inputs) > 2 else None
+    added = c.shape if c is not None else ()
+    return inner == other and all(n in (1, m) for n, m in zip(reversed(added), (columns, rows), strict=False))
+
+
+def _concat(inputs: Inputs, own: Own) -> bool:
+    shapes = [x.shape for x in inputs if x is not None]
+    axis = own["axis"] % len(shapes[0])
+    return len({(*s[:axis], *s[axis + 1 :]) for s in shapes}) == 1
+
+
+def _conv(inputs: Inputs, own: Own) -> bool:
+    x, w = _shape(inputs, 0), _shape(inputs, 1)
+    bias = inputs[2] if len(inputs) > 2 else None
+    return x[1] == w[1] * own["group"] and w[0] % own["group"] == 0 and (bias is None or bias.shape == (w[0],))
+
+
+def _conv_transpose(inputs: Inputs, own: Own) -> bool:
+    return _shape(inputs, 0)[1] == _shape(inputs, 1)[0]
+
+
+def _by_channel(inputs: Inputs, own: Own) -> bool:
+    channels = _shape(inputs, 0)[1] if len(_shape(inputs, 0)) > 1 else 1
+    return all(x is None or x.shape == (channels,) for x in inputs[1:])
+
+
+def _squeeze(inputs: Inputs, own: Own) -> bool:
+    axes = _content(inputs, 1) if len(inputs) > 1 else own.get("axes")
+    return all(_shape(inputs, 0)[a] == 1 for a in axes or ())
+
+
+def _split(inputs: Inputs, own: Own) -> bool:
+    extent = _shape(inputs, 0)[own["axis"]]
+    sizes = _content(inputs, 1) if len(inputs) > 1 else own.get("split")
+    if sizes:
+        return sum(sizes) == extent and min(sizes) >= 0
+    return bool(own.get("num_outputs")) or extent % own["outputs"] == 0
+
+
+def _expand(inputs: Inputs, own: Own) -> bool:
+    wanted = _content(inputs, 1)
+    return wanted is None or all(
+        _fit(m, n) for m, n in zip(reversed(_shape(inputs, 0)), reversed(wanted), strict=False)
+    )
+
+
+def _inside(small: Sequence[Any], large: Sequence[Any], axis: int) -> bool:
+    """True if an array lies in another one, but for one axis."""
+    axis %= max(len(large), 1)
+    pairs = enumerate(zip(small, large, strict=False))
+    return len(small) == len(large) and all(m <= n for d, (m, n) in pairs if d != axis)
+
+
+def _gather_elements(inputs: Inputs, own: Own) -> bool:
+    return _inside(_shape(inputs, 1), _shape(inputs, 0), own["axis"])
+
+
+def _scatter_elements(inputs: Inputs, own: Own) -> bool:
+    same = _shape(inputs, 1) == _shape(inputs, 2)
+    return same and _inside(_shape(inputs, 1), _shape(inputs, 0), own["axis"])
+
+
+def _scatter_nd(inputs: Inputs, own: Own) -> bool:
+    data, indices = _shape(inputs, 0), _shape(inputs, 1)
+    return _shape(inputs, 2) == (*indices[:-1], *data[indices[-1] :])
+
+
+def _einsum(inputs: Inputs, own: Own) -> bool:
+    terms = own["equation"].replace(" ", "").partition("->")[0].split(",")
+    sizes: dict[str, set[Any]] = {}
+    for term, x in zip(terms, inputs, strict=True):
+        if "." not in term and x is not None:
+            for letter, n in zip(term, x.shape, strict=True):
+                sizes.setdefault(letter, set()).add(n)
+    return all(len(found - {1}) <= 1 for found in sizes.values())
+
+
+def _pad(inputs: Inputs, own: Own) -> bool:
+    amounts, axes = _content(inputs, 1), _content(inputs, 3)
+    shape = _shape(inputs, 0)
+    if amounts is None:
+        return True
+    along = axes if axes is not None else range(len(shape))
+    pairs = [(amounts[k], amounts[k + len(amounts) // 2], shape[d]) for k, d in enumerate(along)]
+    if own["mode"] == "reflect" and any(max(p, q) >= n > 0 for p, q, n in pairs):
+        return False
+    return all(p + q + n >= 0 for p, q, n in pairs)
+
+
+def _top_k(inputs: Inputs, own: Own) -> bool:
+    wanted = _content(inputs, 1)
+    return wanted is None or 0 <= wanted[0] <= _shape(inputs, 0)[own["axis"]]
+
+
+def _transpose(inputs: Inputs, own: Own) -> bool:
+    perm = own.get("perm")
+    return perm is None or sorted(perm) == list(range(len(_shape(inputs, 0))))
+
+
+def _depth_to_space(inputs: Inputs, own: Own) -> bool:
+    return _shape(inputs, 0)[1] % own["blocksize"] ** 2 == 0
+
+
+def _space_to_depth(inputs: Inputs, own: Own) -> bool:
+    return all(n % own["blocksize"] == 0 for n in _shape(inputs, 0)[2:])
+
+
+def _tile(inputs: Inputs, own: Own) -> bool:
+    repeats = _content(inputs, 1)
+    return repeats is None or len(repeats) == len(_shape(inputs, 0)) and min(repeats, default=0) >= 0
+
+
+def _recurrent(gates: int) -> Callable[[Inputs, Own], bool]:
+    def rule(inputs: Inputs, own: Own) -> bool:
+        x, w, r = (_shape(inputs, k) for k in range(3))
+        hidden = r[2]
+        bias = inputs[3] if len(inputs) > 3 else None
+        fits = w[1:] == (gates * hidden, x[2]) and r == (w[0], gates * hidden, hidden)
+        return fits and (bias is None or bias.shape == (w[0], 2 * gates * hidden))
+
+    return rule
+
+
+SIZES: dict[str, Callable[[Inputs, Own], bool]] = {
+    "Reshape": _reshape,
+    "MatMul": _matmul,
+    "Gemm": _gemm,
+    "Concat": _concat,
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "BatchNormalization": _by_channel,
+    "InstanceNormalization": _by_channel,
+    "Squeeze": _squeeze,
+    "Split": _split,
+    "Expand": _expand,
+    "GatherElements": _gather_elements,
+    "ScatterElements": _scatter_elements,
+    "ScatterND": _scatter_nd,
+    "Einsum": _einsum,
+    "Pad": _pad,
+    "TopK": _top_k,
+    "Transpose": _transpose,
+    "DepthToSpace": _depth_to_space,
+    "SpaceToDepth": _space_to_depth,
+    "Tile": _tile,
+    "RNN": _recurrent(1),
+    "LSTM": _recurrent(4),
+    "GRU": _recurrent(3),
+}
+"""Of operators: whether the sizes of their operands fit, from the operands and the attributes."""
