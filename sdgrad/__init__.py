@@ -35,7 +35,7 @@ from sdgrad.record.functions.detached import detach, stop_gradient
 from sdgrad.runtime.call.result_pool import free_memory
 from sdgrad.runtime.compile.precompiled_header import prepare
 from sdgrad.specialize.forward_backward import Tape, zero_grad
-from sdgrad.symbolic.scalar_rules import ScalarRule
+from sdgrad.symbolic.rows import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
 
 # DaCe warns of its own frontend, at every array slice; nothing a user could change.

@@ -15,7 +15,7 @@ that is both is *active*: it carries a derivative (Hascoet, Naumann & Pascual 20
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sdgrad.analysis.access_relations import covers
@@ -251,12 +251,19 @@ def activity(program: Program, inputs: tuple[str, ...], outputs: tuple[str, ...]
     return Activity(names, overwritten, sweep.facts, frozenset(end), frozenset(start))
 
 
+def _unknown(facts: LeafFacts, path: Path, found: Activity) -> Iterator[tuple[str, str]]:
+    """Yield instructions of which a partial is not known, each with the function, as it is written."""
+    yield from facts.unknown.items()
+    for name, partials_ in facts.partials.items():
+        yield from ((name, p.unknown) for p in partials_ if p.unknown and found.active(path, p.operand))
+
+
 def unknown_functions(program: Program, found: Activity) -> list[Problem]:
     """Report each active instruction with a function that has no derivative."""
     problems = []
     for path, node in nodes_with_paths(program.body):
         facts = found.facts.get(path)
-        for name, function in facts.unknown.items() if facts else ():
+        for name, function in _unknown(facts, path, found) if facts else ():
             if found.active(path, name):
                 problems.append(
                     Problem(

@@ -203,9 +203,13 @@ def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs
     of what else the function checks, a call leaves the number of the first check that failed in ``sdgrad_status``.
 
     :returns: the header.
-    :raises ArgumentError: an argument has a type that C has not (``float16``).
+    :raises ArgumentError: an argument has a type that C has not (``float16``), or it calls special functions of SciPy.
     """
     compiled = compile_gradient(f, *args, wrt=wrt, **kwargs)
+    if compiled.program.library.calls_scipy:
+        raise ArgumentError(
+            f"{name_of(f)} calls special functions of SciPy, which only Python finds: it can be saved, and not exported"
+        )
     arguments = bind_arguments(f, args, kwargs)
     signature = value_and_grad(f, wrt).question(arguments)[0]  # type: ignore[attr-defined]
     layout = compiled.layout

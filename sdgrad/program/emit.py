@@ -29,7 +29,7 @@ from sdgrad.program.distinct import distinct_names
 from sdgrad.program.implementations import choose_implementation
 from sdgrad.program.integer_powers import has_powers, with_integer_powers
 from sdgrad.program.leaf_tasklet import LeafWriter
-from sdgrad.program.prelude import prelude
+from sdgrad.program.prelude import host_prelude, prelude
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -65,6 +65,8 @@ def emit(program: Program) -> dace.SDFG:
     device = any(d.storage == dace.StorageType.GPU_Global for d in sdfg.arrays.values())
     if needed := prelude(program.body, {program.containers[n].dtype for n in names}, device):
         sdfg.append_global_code(needed, "cuda" if device else "frame")
+    if device and (needed := host_prelude(program.body)):
+        sdfg.append_global_code(needed, "frame")
     declare_symbols(sdfg, program)
     if has_powers(program):
         with_integer_powers(sdfg)

@@ -13,8 +13,10 @@ from sdgrad.program.tree import Block, Leaf, walk
 from sdgrad.symbolic import code
 
 TYPES = (("double", ""), ("float", "f"))
-MATH_HEADER = Path(__file__).parent.parent / "runtime" / "include" / "sdgrad_math.h"
-OWN_FUNCTIONS = "sdgrad_"  # functions of generated code that the header above defines
+INCLUDE = Path(__file__).parent.parent / "runtime" / "include"
+MATH_HEADER, SPECIAL_HEADER = INCLUDE / "sdgrad_math.h", INCLUDE / "sdgrad_special.h"
+OWN_FUNCTIONS = "sdgrad_"  # functions of generated code that the first of these headers defines
+SPECIAL_FUNCTIONS = ("scipy_", "special_")  # those of the second, for the host alone
 OF_EXP = {"sdgrad_sigmoid", "sdgrad_sigmoid_slope"}  # functions of the header that call exp
 PARTED = {"sin": "sdgrad_sin", "cos": "sdgrad_cos"}
 """Functions of the header that are calls of these, which the compiler does not see through."""
@@ -92,12 +94,25 @@ def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = Fal
     header = f'#include "{MATH_HEADER}"\n' if own else ""
     if device:
         return header
+    if any(name.startswith(SPECIAL_FUNCTIONS) for name in called):
+        header = f'#include "{SPECIAL_HEADER}"\n'
     overloads = called & OVERLOADED if SINGLE & set(dtypes) else frozenset[str]()
     if dace.float16 in dtypes:
         overloads -= OF_TWO  # DaCe's own of half precision and another number would be ambiguous
     overloads |= called & OF_COMPLEX  # of real numbers, too: cotangents of complex ones may be real
     text = header + "".join(f"using std::{name};\n" for name in sorted(overloads))
     return text + _vectorized(called & VECTOR_2_22, "2, 22") + _vectorized(called & VECTOR_2_35, "2, 35")
+
+
+def host_prelude(block: Block) -> str:
+    """Return what the host needs of a program with kernels: a header for functions that only the host has."""
+    hosted = any(calls_host(n) for n in walk(block) if isinstance(n, Leaf))
+    return f'#include "{SPECIAL_HEADER}"\n' if hosted else ""
+
+
+def calls_host(leaf: Leaf) -> bool:
+    """True if a leaf calls functions that only the host has."""
+    return any(name.startswith(SPECIAL_FUNCTIONS) for name in functions(leaf))
 
 
 def is_vectorized(leaf: Leaf) -> bool:

@@ -12,6 +12,7 @@ import sdgrad.record.functions.detached
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.python
+import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
 import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
@@ -19,7 +20,7 @@ from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.reductions import reduced, sum_type
 from sdgrad.record.functions.scans import accumulated
-from sdgrad.record.functions.special import logsumexp
+from sdgrad.record.functions.scipy_special import logsumexp
 from sdgrad.record.functions.table import (
     ALIASING,
     FUNCTIONS,

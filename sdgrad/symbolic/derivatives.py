@@ -12,7 +12,8 @@ import sympy
 
 from sdgrad.symbolic import code, kinds
 from sdgrad.symbolic.code import names_in
-from sdgrad.symbolic.scalar_rules import RULES, ScalarRule
+from sdgrad.symbolic.rows import UNKNOWN, ScalarRule
+from sdgrad.symbolic.scalar_rules import RULES
 
 FINITE = "sdgrad_is_finite"
 STRONG = "sdgrad_strong"  # (value, g): the value; zero where g is zero and the value is no finite number
@@ -32,7 +33,7 @@ class Partial:
 
     ``factor`` is the partial as an expression (None: one); ``guard`` the condition under which the result is the
     operand's at all; ``depends``, ``steep`` and ``overflows`` are those of the table; ``vjp`` and ``jvp`` replace the
-    product with the factor, in ``GIVEN``.
+    product with the factor, in ``GIVEN``. ``unknown`` says what has no formula: the partial must not be asked for.
     """
 
     operand: str
@@ -44,6 +45,7 @@ class Partial:
     depends: ast.expr | None = None
     steep: bool = False
     overflows: bool = False
+    unknown: str = ""
 
     @property
     def is_constant(self) -> bool:
@@ -165,7 +167,9 @@ def _row(rule: ScalarRule, args: list[ast.expr], name: str, kind: Mapping[str, s
             _refuse_nested(arg, kind)
         if not isinstance(arg, ast.Name):
             continue
-        if rule.complex_vjp is not None and kind.get(arg.id) == "complex":
+        if partial == UNKNOWN:
+            found.append(Partial(arg.id, unknown=rule.written(k)))
+        elif rule.complex_vjp is not None and kind.get(arg.id) == "complex":
             found.append(
                 Partial(
                     arg.id,

@@ -1,65 +1,14 @@
 """Tabulate scalar derivatives: one row a function, read by reverse and forward mode alike.
 
-In a partial, ``x`` is the argument (``a`` and ``b`` for two), ``y`` the result. A partial of None is zero almost
-everywhere. ``singular`` marks rows whose partials can be infinite or undefined inside their domain, ``steep`` those of
-them whose results are finite there; ``overflows`` marks rows whose partials are infinite where the result is.
-``selects`` is the condition under which the result is an argument's at all: elsewhere the argument contributes nothing,
-whatever it is. ``depends`` is the condition under which the result still changes with an argument, to working precision
-(``tanh(x)`` is not 1): elsewhere a function before it that overflows contributes nothing. ``domain`` is where the sweep
-test samples each argument. ``complex_vjp``/``complex_jvp`` replace the holomorphic rule where a function is not
-holomorphic; ``g`` is the cotangent of the result, ``dx`` the tangent of the argument. The convention is PyTorch's: the
-cotangent of ``z`` is the direction of steepest ascent, ``conj(dy/dz) * g``.
+What the columns are is in ``rows.py``; the special functions of SciPy have a table of their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-Interval = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class ScalarRule:
-    """One function: its partials, where they hold, and what it does at kinks."""
-
-    name: str
-    partials: tuple[str | None, ...]
-    domain: tuple[Interval, ...]
-    singular: bool = False
-    selects: tuple[str | None, ...] = ()
-    depends: tuple[str | None, ...] = ()
-    steep: bool = False
-    overflows: bool = False
-    kink: str = ""
-    aliases: tuple[str, ...] = ()
-    complex_vjp: str | None = None
-    complex_jvp: str | None = None
-    kind: str = "float"  # of the result: float (at least), same (as the arguments), real, int, bool
-    extra: dict = field(default_factory=dict, compare=False)
-
-    @property
-    def arity(self) -> int:
-        return len(self.partials)
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        return ("x",) if self.arity == 1 else ("a", "b")
-
+from sdgrad.symbolic.rows import ABOVE1, ANY, AWAY, POSITIVE, UNIT, ScalarRule, binary, unary
+from sdgrad.symbolic.special_rules import SPECIAL
 
 FINITE = ("sdgrad_is_finite", "sdgrad_is_no_infinity")
-ANY, POSITIVE, UNIT, ABOVE1 = (-3.0, 3.0), (0.2, 4.0), (-0.9, 0.9), (1.1, 4.0)
-AWAY = (0.3, 3.0)  # away from zero
-
-
-def _unary(name: str, partial: str | None, domain: Interval = ANY, **kw) -> ScalarRule:
-    return ScalarRule(name, (partial,), (domain,), **kw)
-
-
-def _binary(
-    name: str, da: str | None, db: str | None, first: Interval = ANY, second: Interval = ANY, **kw
-) -> ScalarRule:
-    return ScalarRule(name, (da, db), (first, second), **kw)
-
 
 # Twice the share of the first operand of an extreme. Sums of comparisons need no jumps, and are vectorized.
 _TWICE = "((a {op} b) + (a {op}= b))"
@@ -70,14 +19,14 @@ _SQUARES = "(a * a + b * b > 1e-30) & (a * a + b * b < 1e30)"
 
 ROWS = (
     # exponentials and logarithms
-    _unary("exp", "y", depends=("y != 0",), overflows=True),
-    _unary("exp2", "0.6931471805599453 * y", depends=("y != 0",), overflows=True),
-    _unary("expm1", "y + 1", depends=("y != -1",), overflows=True),
-    _unary("log", "1 / x", POSITIVE, singular=True),
-    _unary("log2", "1.4426950408889634 / x", POSITIVE, singular=True),
-    _unary("log10", "0.4342944819032518 / x", POSITIVE, singular=True),
-    _unary("log1p", "1 / (x + 1)", (-0.7, 3.0), singular=True),
-    _binary(
+    unary("exp", "y", depends=("y != 0",), overflows=True),
+    unary("exp2", "0.6931471805599453 * y", depends=("y != 0",), overflows=True),
+    unary("expm1", "y + 1", depends=("y != -1",), overflows=True),
+    unary("log", "1 / x", POSITIVE, singular=True),
+    unary("log2", "1.4426950408889634 / x", POSITIVE, singular=True),
+    unary("log10", "0.4342944819032518 / x", POSITIVE, singular=True),
+    unary("log1p", "1 / (x + 1)", (-0.7, 3.0), singular=True),
+    binary(
         "pow",
         "b * a ** (b - 1) if (a != 0) | (b != 0) else 0",
         "y * log(a) if a != 0 else 0",
@@ -88,7 +37,7 @@ ROWS = (
         kink="d/db is 0 at a = 0",
         aliases=("power",),
     ),
-    _binary(
+    binary(
         "np_float_pow",
         "b * a ** (b - 1) if (a != 0) | (b != 0) else 0",
         "y * log(a) if a != 0 else 0",
@@ -100,21 +49,21 @@ ROWS = (
         aliases=("float_power",),
     ),
     # roots, quotients
-    _binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True, depends=(None, "sdgrad_is_no_infinity(b)")),
-    _unary("sqrt", "0.5 / y", POSITIVE, singular=True, steep=True),
-    _unary("cbrt", "1 / (3 * y * y)", AWAY, singular=True, steep=True),
-    _unary("reciprocal", "-(y * y)", AWAY, singular=True, depends=("sdgrad_is_no_infinity(x)",)),
-    _unary("square", "2 * x", kind="same"),
-    _binary("hypot", "a / y", "b / y", selects=("y != 0", "y != 0"), kink="0 at the origin"),
+    binary("div", "1 / b", "-y / b", ANY, AWAY, singular=True, depends=(None, "sdgrad_is_no_infinity(b)")),
+    unary("sqrt", "0.5 / y", POSITIVE, singular=True, steep=True),
+    unary("cbrt", "1 / (3 * y * y)", AWAY, singular=True, steep=True),
+    unary("reciprocal", "-(y * y)", AWAY, singular=True, depends=("sdgrad_is_no_infinity(x)",)),
+    unary("square", "2 * x", kind="same"),
+    binary("hypot", "a / y", "b / y", selects=("y != 0", "y != 0"), kink="0 at the origin"),
     # trigonometry
-    _unary("sin", "cos(x)"),
-    _unary("cos", "-sin(x)"),
-    _unary("tan", "1 + y * y", (-1.2, 1.2)),
-    _unary("asin", "1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arcsin",)),
-    _unary("acos", "-1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arccos",)),
-    _unary("sdgrad_acos_ratio", "(x * y - 1) / (1 - x * x)", UNIT, singular=True),
-    _unary("atan", "1 / (1 + x * x)", depends=("sdgrad_is_no_infinity(x)",), aliases=("arctan",)),
-    _binary(
+    unary("sin", "cos(x)"),
+    unary("cos", "-sin(x)"),
+    unary("tan", "1 + y * y", (-1.2, 1.2)),
+    unary("asin", "1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arcsin",)),
+    unary("acos", "-1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arccos",)),
+    unary("sdgrad_acos_ratio", "(x * y - 1) / (1 - x * x)", UNIT, singular=True),
+    unary("atan", "1 / (1 + x * x)", depends=("sdgrad_is_no_infinity(x)",), aliases=("arctan",)),
+    binary(
         "atan2",
         f"b / (a * a + b * b) if {_SQUARES} else b / hypot(a, b) * (1 / hypot(a, b))",
         f"-a / (a * a + b * b) if {_SQUARES} else -a / hypot(a, b) * (1 / hypot(a, b))",
@@ -123,30 +72,30 @@ ROWS = (
         singular=True,
         aliases=("arctan2",),
     ),
-    _unary("sinh", "cosh(x)", overflows=True),
-    _unary("cosh", "sinh(x)", overflows=True),
-    _unary("tanh", "1 - y * y", depends=("y * y != 1",)),
-    _unary(
+    unary("sinh", "cosh(x)", overflows=True),
+    unary("cosh", "sinh(x)", overflows=True),
+    unary("tanh", "1 - y * y", depends=("y * y != 1",)),
+    unary(
         "asinh",
         "1 / sqrt(x * x + 1) if abs(x) < 1e9 else 1 / abs(x)",  # the square would overflow
         aliases=("arcsinh",),
         complex_vjp="g / conj(sqrt(x * x + 1))",
         complex_jvp="dx / sqrt(x * x + 1)",
     ),
-    _unary("acosh", "1 / (sqrt(x - 1) * sqrt(x + 1))", ABOVE1, singular=True, steep=True, aliases=("arccosh",)),
-    _unary("atanh", "1 / (1 - x * x)", UNIT, singular=True, aliases=("arctanh",)),
-    _unary("deg2rad", "0.017453292519943295", aliases=("radians",)),
-    _unary("rad2deg", "57.29577951308232", aliases=("degrees",)),
+    unary("acosh", "1 / (sqrt(x - 1) * sqrt(x + 1))", ABOVE1, singular=True, steep=True, aliases=("arccosh",)),
+    unary("atanh", "1 / (1 - x * x)", UNIT, singular=True, aliases=("arctanh",)),
+    unary("deg2rad", "0.017453292519943295", aliases=("radians",)),
+    unary("rad2deg", "57.29577951308232", aliases=("degrees",)),
     # special functions (DLMF 7.2, 5.15)
-    _unary("sdgrad_sigmoid", "sdgrad_sigmoid_slope(x)", depends=("y * (1 - y) != 0",)),
-    _unary("sdgrad_sigmoid_slope", "y * (1 - 2 * sdgrad_sigmoid(x))", depends=("y != 0",)),
-    _unary("erf", "1.1283791670955126 * exp(-(x * x))", depends=("y * y != 1",)),
-    _unary("erfc", "-1.1283791670955126 * exp(-(x * x))", depends=("y * (2 - y) != 0",)),
-    _unary("lgamma", "sdgrad_polygamma(0, x)", POSITIVE, singular=True, aliases=("gammaln",)),
-    _unary("tgamma", "y * sdgrad_polygamma(0, x)", POSITIVE, singular=True),
+    unary("sdgrad_sigmoid", "sdgrad_sigmoid_slope(x)", depends=("y * (1 - y) != 0",)),
+    unary("sdgrad_sigmoid_slope", "y * (1 - 2 * sdgrad_sigmoid(x))", depends=("y != 0",)),
+    unary("erf", "1.1283791670955126 * exp(-(x * x))", depends=("y * y != 1",)),
+    unary("erfc", "-1.1283791670955126 * exp(-(x * x))", depends=("y * (2 - y) != 0",)),
+    unary("lgamma", "sdgrad_polygamma(0, x)", POSITIVE, singular=True, aliases=("gammaln",)),
+    unary("tgamma", "y * sdgrad_polygamma(0, x)", POSITIVE, singular=True),
     ScalarRule("sdgrad_polygamma", (None, "sdgrad_polygamma(a + 1, b)"), ((0, 0), POSITIVE), singular=True),
     # magnitude, sign, rounding
-    _unary(
+    unary(
         "abs",
         "sdgrad_sign(x)",
         kink="0 at 0",
@@ -155,18 +104,18 @@ ROWS = (
         complex_vjp="g * x / y if y != 0 else 0",
         complex_jvp="real(conj(x) * dx) / y if y != 0 else 0",
     ),
-    _binary("copysign", "sdgrad_sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
-    _unary("sdgrad_detached", None, kind="same"),
+    binary("copysign", "sdgrad_sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
+    unary("sdgrad_detached", None, kind="same"),
     # a product with a cotangent, which is linear in it wherever it is finite: so are derivatives of derivatives
-    _binary(
+    binary(
         "sdgrad_strong",
         "1 if b != 0 else sdgrad_finite(a)",
         None,
         kind="same",
         selects=("(b != 0) | sdgrad_is_finite(a)", None),
     ),
-    _unary("sdgrad_finite", None),
-    _unary(
+    unary("sdgrad_finite", None),
+    unary(
         "sign",
         None,
         kind="same",
@@ -174,17 +123,17 @@ ROWS = (
         complex_vjp="(g - y * real(conj(y) * g)) / abs(x) if abs(x) != 0 else 0",
         complex_jvp="(dx - y * real(conj(y) * dx)) / abs(x) if abs(x) != 0 else 0",
     ),
-    _binary("heaviside", None, None),
-    _unary("floor", None, aliases=("ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND")),
-    _binary("py_mod", "1", "-floor(a / b)", ANY, AWAY, kind="same", aliases=("PyMod", "Mod", "mod")),
-    _binary("sdgrad_mod", "1", "-sdgrad_floor_divide(a, b)", ANY, AWAY, kind="same"),
-    _binary("sdgrad_floor_divide", None, None, ANY, AWAY, kind="same"),
-    _binary("c_mod", "1", "-trunc(a / b)", ANY, AWAY, kind="same", aliases=("CMod", "fmod", "sdgrad_truncated_mod")),
-    _binary("py_floor", None, None, ANY, AWAY, kind="same", aliases=("int_floor", "int_ceil", "int_floor_ni")),
-    _binary("remainder", "1", "-rint(a / b)", ANY, AWAY),
-    _binary("nextafter", "1", None),
+    binary("heaviside", None, None),
+    unary("floor", None, aliases=("ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND")),
+    binary("py_mod", "1", "-floor(a / b)", ANY, AWAY, kind="same", aliases=("PyMod", "Mod", "mod")),
+    binary("sdgrad_mod", "1", "-sdgrad_floor_divide(a, b)", ANY, AWAY, kind="same"),
+    binary("sdgrad_floor_divide", None, None, ANY, AWAY, kind="same"),
+    binary("c_mod", "1", "-trunc(a / b)", ANY, AWAY, kind="same", aliases=("CMod", "fmod", "sdgrad_truncated_mod")),
+    binary("py_floor", None, None, ANY, AWAY, kind="same", aliases=("int_floor", "int_ceil", "int_floor_ni")),
+    binary("remainder", "1", "-rint(a / b)", ANY, AWAY),
+    binary("nextafter", "1", None),
     # choices
-    _binary(
+    binary(
         "max",
         f"0.5 * {_TWICE.format(op='>')}",
         f"0.5 * (2 - {_TWICE.format(op='>')})",
@@ -193,7 +142,7 @@ ROWS = (
         kink="one half each at a tie",
         aliases=("maximum", "fmax", "Max"),
     ),
-    _binary(
+    binary(
         "min",
         f"0.5 * {_TWICE.format(op='<')}",
         f"0.5 * (2 - {_TWICE.format(op='<')})",
@@ -203,14 +152,14 @@ ROWS = (
         aliases=("minimum", "fmin", "Min"),
     ),
     # of which a result that is not a number comes from both operands
-    _binary(
+    binary(
         "sdgrad_maximum",
         f"0.5 * {_TWICE_OR_NAN.format(op='>', other='<')}",
         f"0.5 * (2 - {_TWICE_OR_NAN.format(op='>', other='<')})",
         selects=("not a < b", "not a > b"),
         kind="same",
     ),
-    _binary(
+    binary(
         "sdgrad_minimum",
         f"0.5 * {_TWICE_OR_NAN.format(op='<', other='>')}",
         f"0.5 * (2 - {_TWICE_OR_NAN.format(op='<', other='>')})",
@@ -218,11 +167,11 @@ ROWS = (
         kind="same",
     ),
     # complex numbers
-    _unary("conj", "1", kind="same", aliases=("conjugate",), complex_vjp="conj(g)", complex_jvp="conj(dx)"),
-    _unary("real", "1", kind="real", complex_vjp="g", complex_jvp="real(dx)"),
-    _unary("imag", None, kind="real", complex_vjp="1j * g", complex_jvp="imag(dx)"),
+    unary("conj", "1", kind="same", aliases=("conjugate",), complex_vjp="conj(g)", complex_jvp="conj(dx)"),
+    unary("real", "1", kind="real", complex_vjp="g", complex_jvp="real(dx)"),
+    unary("imag", None, kind="real", complex_vjp="1j * g", complex_jvp="imag(dx)"),
     # no derivative anywhere
-    _unary("isnan", None, kind="bool", aliases=("isinf", "isfinite", *FINITE, "signbit", "logical_not")),
+    unary("isnan", None, kind="bool", aliases=("isinf", "isfinite", *FINITE, "signbit", "logical_not")),
 )
 
 RULES: dict[str, ScalarRule] = {}
@@ -239,5 +188,5 @@ def register(rule: ScalarRule) -> None:
     RULES.update(dict.fromkeys(names, rule))
 
 
-for _row in ROWS:
+for _row in (*ROWS, *SPECIAL):
     register(_row)

@@ -31,6 +31,7 @@ from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.passes import Target
+from sdgrad.program.prelude import calls_host
 from sdgrad.program.rename import renamed, with_distinct_locals
 from sdgrad.program.tree import (
     Block,
@@ -155,7 +156,7 @@ class Placer:
     def node(self, node: Node) -> Block:
         """Map a node: nests and scopes become kernels, calls and control flow stay on the host."""
         if isinstance(node, Leaf):
-            return (self.apart(self.kernel(node)),)
+            return self.hosted_leaf(node) if calls_host(node) else (self.apart(self.kernel(node)),)
         if isinstance(node, Scope):
             return tuple(self.apart(n) for n in self.scope(node))
         if isinstance(node, NodeCall):
@@ -212,7 +213,7 @@ class Placer:
     def fits_a_thread(self, node: Scope) -> bool:
         """True if a thread can run a scope's body: no calls, small locals, and no parallelism is lost by that."""
         inside = list(walk(node.body))
-        if any(isinstance(n, NodeCall) for n in inside):
+        if any(isinstance(n, NodeCall) or isinstance(n, Leaf) and calls_host(n) for n in inside):
             return False
         if not all(self.is_small(c) for n in (node, *inside) if isinstance(n, Scope) for c in n.locals):
             return False
@@ -239,6 +240,17 @@ class Placer:
         return (
             *(self.fetched(n, host) for n, host in copies.items() if n in taken),
             replace(call, inputs=_redirected(call.inputs, copies), outputs=_redirected(call.outputs, copies)),
+            *(self.returned(n, host) for n, host in copies.items() if n in written),
+        )
+
+    def hosted_leaf(self, leaf: Leaf) -> Block:
+        """Run a leaf that calls functions of the host there: copy what it takes in, and its results back."""
+        written = writes(leaf)
+        copies = {n: self.host_array(n) for n in sorted(reads(leaf) | written)}
+        (moved,) = renamed((leaf,), {n: host.name for n, host in copies.items()})
+        return (
+            *(self.fetched(n, host) for n, host in copies.items()),
+            moved,
             *(self.returned(n, host) for n, host in copies.items() if n in written),
         )
 

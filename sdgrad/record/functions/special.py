@@ -6,17 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as special
 
 from sdgrad.errors import ParseError
-from sdgrad.record.elementwise import apply, common, compute, is_weak, kind, loop_types
+from sdgrad.record.elementwise import apply, common, compute, is_weak, kind
 from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.detached import detached
-from sdgrad.record.functions.parts import choose_where
-from sdgrad.record.functions.reductions import all_, largest, total
+from sdgrad.record.functions.reductions import all_
 from sdgrad.record.functions.table import array, into, operand, rule
-from sdgrad.record.templates import SCIPY
 from sdgrad.record.values import Array, is_recorded
 
 BOOLEAN, WHOLE, REAL = np.dtype(bool), np.dtype(np.int64), np.dtype(float)
@@ -207,92 +203,3 @@ def _log_sum(function: np.ufunc, exponential: str, scale: float) -> None:
 
 _log_sum(np.logaddexp, "exp", 1.0)
 _log_sum(np.logaddexp2, "exp2", 1 / math.log(2))
-
-
-# -- SciPy's special functions
-TEMPLATES = {
-    **SCIPY,
-    "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
-    "psi": "sdgrad_polygamma(0, {0})",
-    "expit": "sdgrad_sigmoid({0})",
-    # near 1/2 the difference of logarithms is none of the last digits
-    "logit": "2 * atanh(2 * {0} - 1) if {0} > 0.3 and {0} < 0.65 else log({0}) - log1p(-{0})",
-    "log_expit": "-log1p(exp(-{0})) if {0} >= 0 else {0} - log1p(exp({0}))",
-    # linear in the first operand, at 0 as well
-    "xlogy": "0 if {0} == 0 and ({1} <= 0 or isinf({1})) else {0} * log({1})",
-    "xlog1py": "0 if {0} == 0 and ({1} <= -1 or isinf({1})) else {0} * log1p({1})",
-    "entr": "-{0} * log({0}) if {0} > 0 else (0 if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
-    "rel_entr": "{0} * log({0} / {1}) if {0} > 0 and {1} > 0 else (0 if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
-    "kl_div": "{0} * log({0} / {1}) - {0} + {1} if {0} > 0 and {1} > 0"
-    " else ({1} if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
-    "huber": "1.0 / 0.0 if {0} < 0 else (0.5 * {1} * {1} if abs({1}) <= {0} else {0} * (abs({1}) - 0.5 * {0}))",
-    "betaln": "lgamma({0}) + lgamma({1}) - lgamma({0} + {1})",
-    "beta": "tgamma({0}) * tgamma({1}) / tgamma({0} + {1}) if abs({0}) < 16 and abs({1}) < 16"
-    " else exp(lgamma({0}) + lgamma({1}) - lgamma({0} + {1}))",
-    "exp10": "10.0 ** {0}",
-}
-
-OF_COMPLEX = {
-    "expm1": TEMPLATES["expm1"],
-    "log1p": TEMPLATES["log1p"],
-    "xlogy": "0 if {0} == 0 and {1} == 0 else {0} * log({1})",
-    "xlog1py": "0 if {0} == 0 and {1} == -1 else {0} * log1p({1})",
-}
-"""Expressions that hold for complex numbers."""
-
-
-def _special(name: str, text: str) -> None:
-    arity = 1 + max(k for k in range(3) if f"{{{k}}}" in text)
-    ufunc = getattr(special, name)
-
-    def function(*values: Any) -> Any:
-        if len(values) != arity:
-            raise TypeError(f"{name}() takes {arity} positional arguments but {len(values)} were given")
-        given = [operand(v) for v in values]
-        dtype = loop_types(ufunc, list(map(kind, given)))[arity]
-        if dtype.kind == "c" and name not in OF_COMPLEX:
-            raise ParseError(f"scipy.special.{name} of complex numbers is not recorded")
-        own = OF_COMPLEX[name] if dtype.kind == "c" else text
-        return compute(own, given, [dtype] * len(given), dtype, is_weak(*given))
-
-    rule(ufunc)(function)
-
-
-for _name, _text in TEMPLATES.items():
-    _special(_name, _text)
-
-
-@rule(special.polygamma)
-def polygamma(n: Any, x: Any) -> Any:
-    return compute("sdgrad_polygamma({0}, {1})", [operand(n), operand(x)], [WHOLE, REAL], REAL)
-
-
-@rule(special.logsumexp)
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
-    if return_sign:
-        raise ParseError("scipy.special.logsumexp: return_sign=True is not recorded; compute the sign from the sum")
-    x = array(a)
-    top = _largest(x, axis)
-    parts = np.exp(x - top)
-    summed = total(parts if b is None else operand(b) * parts, axis, keepdims=keepdims)
-    return np.log(summed) + (top if keepdims else np.squeeze(top, axis) if np.ndim(summed) else top.item())
-
-
-def _largest(x: Array, axis: Any) -> Any:
-    """Return the largest elements as constants: they change no derivative of what is divided or shifted by them."""
-    top = detached(largest(x, axis, keepdims=True))
-    return choose_where(np.isfinite(top), top, 0.0)
-
-
-@rule(special.softmax)
-def softmax(x: Any, axis: Any = None) -> Any:
-    a = array(x)
-    parts = np.exp(a - _largest(a, axis))
-    return parts / total(parts, axis, keepdims=True)
-
-
-@rule(special.log_softmax)
-def log_softmax(x: Any, axis: Any = None) -> Any:
-    a = array(x)
-    shifted = a - _largest(a, axis)
-    return shifted - np.log(total(np.exp(shifted), axis, keepdims=True))

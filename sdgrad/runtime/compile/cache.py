@@ -18,7 +18,7 @@ from dace import data as dt
 from sdgrad.config import config
 from sdgrad.errors import DeviceError
 from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.compile import nvcc, python_call
+from sdgrad.runtime.compile import nvcc, python_call, scipy_functions
 from sdgrad.runtime.compile.array_address import address
 from sdgrad.runtime.compile.build import MOST_ARGUMENTS, Job, build, is_device
 from sdgrad.runtime.compile.compiler import compiler_name, flags
@@ -56,6 +56,7 @@ class Library:
         self._failure = getattr(library, "__dace_gpu_last_error", None)
         if self._failure is not None:
             self._failure.argtypes, self._failure.restype = [ctypes.c_void_p], ctypes.c_int
+        self.calls_scipy = scipy_functions.bind(library)
         self.calls_python = hasattr(library, python_call.MARK)
         self._idle: list[ctypes.c_void_p] = []
 

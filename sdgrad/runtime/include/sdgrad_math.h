@@ -61,17 +61,48 @@ inline float sdgrad_cos(float x) { return sdgrad_cos_single(x); }
 template <typename T> SDGRAD_FUNCTION auto sdgrad_sin(T x) { return std::sin(x); }
 template <typename T> SDGRAD_FUNCTION auto sdgrad_cos(T x) { return std::cos(x); }
 
-// The n-th derivative of the digamma function, for x > 0 and, by reflection, n = 0 for x < 0.
-// Recurrence up to x >= 10 + n, then the asymptotic series (DLMF 5.11.2, 5.15.8, 5.5.2, 5.5.4).
+// The digamma function near its zero between 1 and 2, where other formulas lose digits: the Taylor series there.
+SDGRAD_FUNCTION double sdgrad_digamma_at_zero(double x) {
+    static const double series[] = {
+        0.96767224544762117, -0.44276316898359211, 0.25849976095565101, -0.16394270544240653, 0.10782405069126237,
+        -0.072199561256454711, 0.048804288164143107, -0.033161126474847359, 0.022597648232218105,
+        -0.015424765904948959, 0.010538791616612175, -0.0072045343863568682, 0.0049267813957298534,
+        -0.0033698016554393281, 0.0023051263267349278, -0.0015769367714301973, 0.0010788252019162966,
+        -0.00073807093899600513, 0.00050495326583460204, -0.0003454680251063077};
+    const double d = (x - 1.4616321449683622) - 9.5499954299656977e-17;
+    double sum = 0;
+    for (int k = 19; k >= 0; --k) sum = sum * d + series[k];
+    return sum * d;
+}
+
+// The n-th derivative of pi cot(pi x).
+SDGRAD_FUNCTION double sdgrad_cotangent_derivative(int n, double x) {
+    const double pi = 3.14159265358979323846;
+    double power[34] = {0, 1};  // a polynomial in the cotangent
+    for (int order = 1; order <= n; ++order) {  // c' = -pi (1 + c^2)
+        double before = 0;
+        for (int k = 0; k <= order + 1; ++k) {
+            const double now = power[k];
+            power[k] = -pi * ((k + 1) * power[k + 1] + before);
+            before = k * now;
+        }
+    }
+    const double c = 1 / std::tan(pi * (x - std::rint(x)));
+    double sum = 0;
+    for (int k = n + 1; k >= 0; --k) sum = sum * c + power[k];
+    return pi * sum;
+}
+
+// The n-th derivative of the digamma function: by reflection for x < 0; else by recurrence up to x >= 12 + n, and the
+// asymptotic series (DLMF 5.11.2, 5.15.6, 5.15.8, 5.5.2, 5.5.4).
 SDGRAD_FUNCTION double sdgrad_polygamma_double(int n, double x) {
     static const double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6,
                                        -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
-    if (x <= 0 && n == 0) {
-        if (x == std::floor(x)) return NAN;
-        const double pi = 3.14159265358979323846;
-        return sdgrad_polygamma_double(0, 1 - x) - pi / std::tan(pi * x);
+    if (x <= 0) {
+        if (x == std::floor(x) || n > 30) return NAN;
+        return (n % 2 ? -1 : 1) * sdgrad_polygamma_double(n, 1 - x) - sdgrad_cotangent_derivative(n, x);
     }
-    if (x <= 0) return NAN;
+    if (n == 0 && x > 1.26 && x < 1.66) return sdgrad_digamma_at_zero(x);
     double sum = 0, factorial = std::tgamma(n + 1.0), sign = n % 2 ? 1 : -1;
     for (; x < 12 + n; x += 1) sum += n == 0 ? -1 / x : sign * factorial / std::pow(x, n + 1);
     if (n == 0) {

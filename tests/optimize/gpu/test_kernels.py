@@ -20,6 +20,7 @@ from dace.codegen import codegen
 from emulated_cuda import toolkit
 from programs import PROGRAMS
 from references import check
+from scipy import special
 from torch import nn
 from torch_zoo import ZOO
 
@@ -96,6 +97,21 @@ CHOSEN = (
 def test_program(program, gpu):
     with sdgrad.config.override(device="gpu"):
         check(program)
+
+
+def bessel(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += special.j0(x[i]) * total + x[i]
+    return total + np.sum(special.gammainc(1.5, x) * np.sin(x))
+
+
+def test_functions_that_only_the_host_has(gpu):
+    x = np.linspace(0.1, 2.0, 7)
+    value, gradient = sdgrad.value_and_grad(bessel)(x)
+    with sdgrad.config.override(device="gpu"):
+        found, slope = sdgrad.value_and_grad(bessel)(x)
+    assert np.allclose(found, value, rtol=1e-14) and np.allclose(slope, gradient, rtol=1e-13)
 
 
 def test_all_were_found():

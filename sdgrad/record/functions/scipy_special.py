@@ -1,0 +1,236 @@
+"""Apply SciPy's special functions: by templates of C++ code, or in terms of other functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special as special
+
+from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import compute, is_weak, kind, loop_types
+from sdgrad.record.functions.arguments import static
+from sdgrad.record.functions.detached import detached
+from sdgrad.record.functions.parts import choose_where
+from sdgrad.record.functions.reductions import largest, total
+from sdgrad.record.functions.table import array, operand, rule
+from sdgrad.record.templates import SCIPY
+from sdgrad.record.values import Array
+
+WHOLE, REAL = np.dtype(np.int64), np.dtype(float)
+
+OF_ONE = (
+    *("erfi", "erfinv", "erfcinv", "ndtri", "ndtri_exp", "log_ndtr", "j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e"),
+    *("k0", "k0e", "k1", "k1e", "exp1", "expi", "exprel", "spence", "wrightomega", "rgamma", "ellipk", "ellipe"),
+    "ellipkm1",
+)
+OF_TWO = (
+    *("owens_t", "jv", "yv", "iv", "kv", "struve", "modstruve", "binom", "poch", "gammaincc", "gammaincinv"),
+    *("gammainccinv", "hyp0f1", "eval_legendre", "eval_chebyt", "eval_chebyu", "eval_laguerre"),
+)
+OF_THREE = ("betaincc", "betaincinv", "betainccinv", "hyp1f1", "eval_gegenbauer", "eval_genlaguerre")
+
+TEMPLATES = {
+    **SCIPY,
+    "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
+    "psi": "sdgrad_polygamma(0, {0})",
+    "expit": "sdgrad_sigmoid({0})",
+    # near 1/2 the difference of logarithms is none of the last digits
+    "logit": "2 * atanh(2 * {0} - 1) if {0} > 0.3 and {0} < 0.65 else log({0}) - log1p(-{0})",
+    "log_expit": "-log1p(exp(-{0})) if {0} >= 0 else {0} - log1p(exp({0}))",
+    # linear in the first operand, at 0 as well
+    "xlogy": "0 if {0} == 0 and ({1} <= 0 or isinf({1})) else {0} * log({1})",
+    "xlog1py": "0 if {0} == 0 and ({1} <= -1 or isinf({1})) else {0} * log1p({1})",
+    "entr": "-{0} * log({0}) if {0} > 0 else (0 if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
+    "rel_entr": "{0} * log({0} / {1}) if {0} > 0 and {1} > 0 else (0 if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
+    "kl_div": "{0} * log({0} / {1}) - {0} + {1} if {0} > 0 and {1} > 0"
+    " else ({1} if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
+    "huber": "1.0 / 0.0 if {0} < 0 else (0.5 * {1} * {1} if abs({1}) <= {0} else {0} * (abs({1}) - 0.5 * {0}))",
+    "betaln": "special_betaln({0}, {1})",
+    "beta": "tgamma({0}) * tgamma({1}) / tgamma({0} + {1}) if abs({0}) < 16 and abs({1}) < 16"
+    " else exp(special_betaln({0}, {1}))",
+    "exp10": "10.0 ** {0}",
+    "loggamma": "lgamma({0}) if {0} > 0 else 0.0 / 0.0",
+    "erfcx": "special_erfcx(0, {0})",
+    "dawsn": "special_dawsn(0, {0})",
+    "expn": "special_expn({0}, {1})",
+    "ive": "special_ive(0, {0}, {1})",
+    "kve": "special_kve(0, {0}, {1})",
+    "gammainc": "special_gammainc(0, {0}, {1})",
+    "betainc": "special_betainc(0, 0, {0}, {1}, {2})",
+    "stdtr": "special_stdtr({0}, {1})",
+    "chdtr": "special_gammainc(0, {0} / 2, {1} / 2)",
+    "chdtrc": "scipy_gammaincc({0} / 2, {1} / 2)",
+    "chdtri": "2 * scipy_gammainccinv({0} / 2, {1})",
+    "gdtr": "special_gammainc(0, {1}, {0} * {2})",
+    "gdtrc": "scipy_gammaincc({1}, {0} * {2})",
+    "fdtr": "special_betainc(0, 0, {0} / 2, {1} / 2, {0} * {2} / ({1} + {0} * {2}))",
+    "fdtrc": "special_betainc(0, 0, {1} / 2, {0} / 2, {1} / ({1} + {0} * {2}))",
+    "cosm1": "-2 * sin({0} / 2) ** 2",
+    "pseudo_huber": "{0} * {0} * expm1(0.5 * log1p({1} / {0} * ({1} / {0})))",
+    "boxcox": "log({0}) if {1} == 0 else expm1({1} * log({0})) / {1}",
+    "boxcox1p": "log1p({0}) if {1} == 0 else expm1({1} * log1p({0})) / {1}",
+    "inv_boxcox": "exp({0}) if {1} == 0 else exp(log1p({1} * {0}) / {1})",
+    "inv_boxcox1p": "expm1({0}) if {1} == 0 else expm1(log1p({1} * {0}) / {1})",
+    "agm": "0.7853981633974483 * ({0} + {1}) / scipy_ellipk((({0} - {1}) / ({0} + {1})) ** 2)",
+    "sindg": "sin({0} * 0.017453292519943295)",
+    "cosdg": "cos({0} * 0.017453292519943295)",
+    "tandg": "tan({0} * 0.017453292519943295)",
+    **{name: f"scipy_{name}({{0}})" for name in OF_ONE},
+    **{name: f"scipy_{name}({{0}}, {{1}})" for name in OF_TWO},
+    **{name: f"scipy_{name}({{0}}, {{1}}, {{2}})" for name in OF_THREE},
+    "hyp2f1": "scipy_hyp2f1({0}, {1}, {2}, {3})",
+    "eval_jacobi": "scipy_eval_jacobi({0}, {1}, {2}, {3})",
+}
+
+OF_COMPLEX = {
+    "expm1": TEMPLATES["expm1"],
+    "log1p": TEMPLATES["log1p"],
+    "xlogy": "0 if {0} == 0 and {1} == 0 else {0} * log({1})",
+    "xlog1py": "0 if {0} == 0 and {1} == -1 else {0} * log1p({1})",
+}
+"""Expressions that hold for complex numbers."""
+
+
+def _special(name: str, text: str) -> None:
+    arity = 1 + max(k for k in range(4) if f"{{{k}}}" in text)
+    ufunc = getattr(special, name)
+
+    def function(*values: Any) -> Any:
+        if len(values) != arity:
+            raise TypeError(f"{name}() takes {arity} positional arguments but {len(values)} were given")
+        given = [operand(v) for v in values]
+        dtype = loop_types(ufunc, list(map(kind, given)))[arity]
+        if dtype.kind == "c" and name not in OF_COMPLEX:
+            raise ParseError(f"scipy.special.{name} of complex numbers is not recorded")
+        own = OF_COMPLEX[name] if dtype.kind == "c" else text
+        return compute(own, given, [dtype] * len(given), dtype, is_weak(*given))
+
+    rule(ufunc)(function)
+
+
+for _name, _text in TEMPLATES.items():
+    _special(_name, _text)
+
+
+@rule(special.polygamma)
+def polygamma(n: Any, x: Any) -> Any:
+    return compute("sdgrad_polygamma({0}, {1})", [operand(n), operand(x)], [WHOLE, REAL], REAL)
+
+
+@rule(special.logsumexp)
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    if return_sign:
+        raise ParseError("scipy.special.logsumexp: return_sign=True is not recorded; compute the sign from the sum")
+    x = array(a)
+    top = _largest(x, axis)
+    parts = np.exp(x - top)
+    summed = total(parts if b is None else operand(b) * parts, axis, keepdims=keepdims)
+    return np.log(summed) + (top if keepdims else np.squeeze(top, axis) if np.ndim(summed) else top.item())
+
+
+def _largest(x: Array, axis: Any) -> Any:
+    """Return the largest elements as constants: they change no derivative of what is divided or shifted by them."""
+    top = detached(largest(x, axis, keepdims=True))
+    return choose_where(np.isfinite(top), top, 0.0)
+
+
+@rule(special.softmax)
+def softmax(x: Any, axis: Any = None) -> Any:
+    a = array(x)
+    parts = np.exp(a - _largest(a, axis))
+    return parts / total(parts, axis, keepdims=True)
+
+
+@rule(special.log_softmax)
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    a = array(x)
+    shifted = a - _largest(a, axis)
+    return shifted - np.log(total(np.exp(shifted), axis, keepdims=True))
+
+
+# -- functions of which SciPy has a form of its own in Python
+def _of_several(function: Any, *texts: str) -> None:
+    """Register a function of one number with several results."""
+
+    def results(x: Any) -> tuple[Any, ...]:
+        given = operand(x)
+        dtype = loop_types(function, [kind(given)])[1]
+        if dtype.kind == "c":
+            raise ParseError(f"scipy.special.{function.__name__} of complex numbers is not recorded")
+        return tuple(compute(t, [given], [dtype], dtype, is_weak(given)) for t in texts)
+
+    rule(function)(results)
+
+
+_of_several(special.sici, "scipy_si({0})", "scipy_ci({0})")
+_of_several(special.shichi, "scipy_shi({0})", "scipy_chi({0})")
+_of_several(special.fresnel, "scipy_fresnel_sine({0})", "scipy_fresnel_cosine({0})")
+
+
+def _double(text: str, *values: Any) -> Any:
+    """Return a function of real numbers in double precision."""
+    given = [operand(v) for v in values]
+    return compute(text, given, [REAL] * len(given), REAL)
+
+
+@rule(special.zeta)
+def zeta(x: Any, q: Any = None) -> Any:
+    if q is not None:
+        return _double("special_zeta(0, {0}, {1}) if {0} >= 1 else 0.0 / 0.0", x, q)
+    below = "2.0 ** {0} * 3.141592653589793 ** ({0} - 1) * sin(1.5707963267948966 * {0}) * tgamma(1 - {0})"
+    return _double(f"{below} * special_zeta(0, 1 - {{0}}, 1.0) if {{0}} < 0 else special_zeta(0, {{0}}, 1.0)", x)
+
+
+@rule(special.lambertw)
+def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
+    branch = static(k)
+    if branch not in (0, -1):
+        raise ParseError(f"scipy.special.lambertw: the branch {branch} has no real values; 0 and -1 are recorded")
+    if np.dtype(kind(operand(z))).kind == "c":
+        raise ParseError("scipy.special.lambertw of complex numbers is not recorded")
+    return _double(f"special_lambertw({branch}, {{0}})", z) + 0j
+
+
+@rule(special.multigammaln)
+def multigammaln(a: Any, d: Any) -> Any:
+    count = static(d)
+    constant = count * (count - 1) / 4 * math.log(math.pi)
+    return sum((special.gammaln(a - 0.5 * j) for j in range(1, count)), special.gammaln(a) + constant)
+
+
+@rule(special.factorial)
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    _refuse_exact("factorial", exact)
+    return special.gamma(operand(n) + 1.0)
+
+
+@rule(special.comb)
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803 (SciPy's name)
+    _refuse_exact("comb", exact)
+    n, chosen = (operand(N) + operand(k) - 1.0 if repetition else operand(N) * 1.0), operand(k) * 1.0
+    return choose_where((chosen <= n) & (chosen >= 0), special.binom(n, chosen), 0.0)
+
+
+@rule(special.perm)
+def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803 (SciPy's name)
+    _refuse_exact("perm", exact)
+    n, chosen = operand(N) * 1.0, operand(k) * 1.0
+    return choose_where((chosen <= n) & (chosen >= 0), special.poch(n - chosen + 1.0, chosen), 0.0)
+
+
+def _refuse_exact(name: str, exact: bool) -> None:
+    if exact:
+        raise ParseError(f"scipy.special.{name}: exact=True is for Python's integers; leave it out")
+
+
+def _rule_of(name: str) -> Callable[[Callable], Callable]:
+    """Register a rule for a function that only some versions of SciPy have."""
+    return rule(getattr(special, name)) if hasattr(special, name) else lambda f: f
+
+
+@_rule_of("softplus")
+def softplus(x: Any) -> Any:
+    return np.logaddexp(0.0, x)

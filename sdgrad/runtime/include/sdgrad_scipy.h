@@ -1,0 +1,106 @@
+// Special functions of SciPy, called by their addresses in scipy.special.cython_special. These are set when a program
+// that calls some of them is loaded (runtime/compile/scipy_functions.py, which reads the names below).
+#pragma once
+
+#ifndef __CUDACC__
+extern "C" {
+inline __attribute__((visibility("default"))) int sdgrad_calls_scipy = 1;  // a symbol of programs with such calls
+}
+// The variables refer to the symbol, so that it is in a library whenever one of them is.
+#define SDGRAD_SCIPY(name, Types, parameters, arguments) \
+    extern "C" { \
+    inline __attribute__((visibility("default"))) double(*sdgrad_scipy_##name) Types = \
+        reinterpret_cast<double(*) Types>(&sdgrad_calls_scipy); \
+    } \
+    inline double scipy_##name parameters { return sdgrad_scipy_##name arguments; }
+#define SDGRAD_SCIPY_1(name) SDGRAD_SCIPY(name, (double, int), (double a), (a, 0))
+#define SDGRAD_SCIPY_2(name) SDGRAD_SCIPY(name, (double, double, int), (double a, double b), (a, b, 0))
+#define SDGRAD_SCIPY_3(name) \
+    SDGRAD_SCIPY(name, (double, double, double, int), (double a, double b, double c), (a, b, c, 0))
+#define SDGRAD_SCIPY_4(name) \
+    SDGRAD_SCIPY(name, (double, double, double, double, int), (double a, double b, double c, double d), (a, b, c, d, 0))
+// Functions of one number with several results, of which one is taken.
+#define SDGRAD_SCIPY_OUT_2(name, first, second) \
+    extern "C" { \
+    inline __attribute__((visibility("default"))) void (*sdgrad_scipy_##name)(double, double *, double *) = \
+        reinterpret_cast<void (*)(double, double *, double *)>(&sdgrad_calls_scipy); \
+    } \
+    inline double scipy_##first(double x) { double a, b; sdgrad_scipy_##name(x, &a, &b); return a; } \
+    inline double scipy_##second(double x) { double a, b; sdgrad_scipy_##name(x, &a, &b); return b; }
+
+// error functions
+SDGRAD_SCIPY_1(dawsn)
+SDGRAD_SCIPY_1(erfcinv)
+SDGRAD_SCIPY_1(erfcx)
+SDGRAD_SCIPY_1(erfi)
+SDGRAD_SCIPY_1(erfinv)
+SDGRAD_SCIPY_1(log_ndtr)
+SDGRAD_SCIPY_1(ndtri)
+SDGRAD_SCIPY_1(ndtri_exp)
+SDGRAD_SCIPY_2(owens_t)
+SDGRAD_SCIPY_OUT_2(fresnel, fresnel_sine, fresnel_cosine)
+// Bessel functions
+SDGRAD_SCIPY_1(i0)
+SDGRAD_SCIPY_1(i0e)
+SDGRAD_SCIPY_1(i1)
+SDGRAD_SCIPY_1(i1e)
+SDGRAD_SCIPY_2(iv)
+SDGRAD_SCIPY_2(ive)
+SDGRAD_SCIPY_1(j0)
+SDGRAD_SCIPY_1(j1)
+SDGRAD_SCIPY_2(jv)
+SDGRAD_SCIPY_1(k0)
+SDGRAD_SCIPY_1(k0e)
+SDGRAD_SCIPY_1(k1)
+SDGRAD_SCIPY_1(k1e)
+SDGRAD_SCIPY_2(kv)
+SDGRAD_SCIPY_2(kve)
+SDGRAD_SCIPY_2(struve)
+SDGRAD_SCIPY_2(modstruve)
+SDGRAD_SCIPY_1(y0)
+SDGRAD_SCIPY_1(y1)
+SDGRAD_SCIPY_2(yv)
+// exponential integrals and their kin
+SDGRAD_SCIPY_1(exp1)
+SDGRAD_SCIPY_1(expi)
+SDGRAD_SCIPY_2(expn)
+SDGRAD_SCIPY_1(exprel)
+SDGRAD_SCIPY_1(spence)
+SDGRAD_SCIPY_1(wrightomega)
+SDGRAD_SCIPY_OUT_2(shichi, shi, chi)
+SDGRAD_SCIPY_OUT_2(sici, si, ci)
+// gamma and beta functions
+SDGRAD_SCIPY_2(binom)
+SDGRAD_SCIPY_2(poch)
+SDGRAD_SCIPY_1(rgamma)
+SDGRAD_SCIPY_2(gammainc)
+SDGRAD_SCIPY_2(gammaincc)
+SDGRAD_SCIPY_2(gammainccinv)
+SDGRAD_SCIPY_2(gammaincinv)
+SDGRAD_SCIPY_3(betainc)
+SDGRAD_SCIPY_3(betaincc)
+SDGRAD_SCIPY_3(betainccinv)
+SDGRAD_SCIPY_3(betaincinv)
+// elliptic integrals
+SDGRAD_SCIPY_2(agm)
+SDGRAD_SCIPY_1(ellipe)
+SDGRAD_SCIPY_2(ellipeinc)
+SDGRAD_SCIPY_1(ellipk)
+SDGRAD_SCIPY_2(ellipkinc)
+SDGRAD_SCIPY_1(ellipkm1)
+SDGRAD_SCIPY_2(elliprc)
+SDGRAD_SCIPY_3(elliprd)
+SDGRAD_SCIPY_3(elliprf)
+// hypergeometric functions and polynomials
+SDGRAD_SCIPY_2(eval_chebyt)
+SDGRAD_SCIPY_2(eval_chebyu)
+SDGRAD_SCIPY_3(eval_gegenbauer)
+SDGRAD_SCIPY_3(eval_genlaguerre)
+SDGRAD_SCIPY_4(eval_jacobi)
+SDGRAD_SCIPY_2(eval_laguerre)
+SDGRAD_SCIPY_2(eval_legendre)
+SDGRAD_SCIPY_2(hyp0f1)
+SDGRAD_SCIPY_3(hyp1f1)
+SDGRAD_SCIPY_4(hyp2f1)
+SDGRAD_SCIPY_3(lpmv)
+#endif

@@ -1,0 +1,285 @@
+"""Tabulate the derivatives of special functions (DLMF by chapter), as the table of scalar rules does of others.
+
+Functions called ``scipy_..`` are SciPy's. Those called ``special_..`` are the functions of ``sdgrad_special.h``: most
+have one more argument, which says how often they are differentiated, so that derivatives of each order are right to the
+last digits. Domains are where tests sample arguments; integers in them are orders.
+"""
+
+from __future__ import annotations
+
+from sdgrad.symbolic.rows import ANY, POSITIVE, UNIT, UNKNOWN, Interval, ScalarRule, binary, unary
+
+NONE: Interval = (0, 0)  # of an argument that counts derivatives
+SMALL: Interval = (0.05, 0.95)
+ORDER: Interval = (0, 3)
+LARGER: Interval = (0.5, 6.0)
+
+
+def several(name: str, *partials: str | None, domain: tuple[Interval, ...], **kw) -> ScalarRule:
+    """Return the row of a function of three or more arguments."""
+    return ScalarRule(name, partials, domain, **kw)
+
+
+ERRORS = (  # DLMF 7
+    unary("scipy_erfi", "1.1283791670955126 * exp(x * x)", overflows=True),
+    unary("scipy_erfinv", "0.886226925452758 * exp(y * y)", UNIT, singular=True),
+    unary("scipy_erfcinv", "-0.886226925452758 * exp(y * y)", (0.05, 1.9), singular=True),
+    unary("scipy_ndtri", "2.5066282746310002 * exp(0.5 * y * y)", SMALL, singular=True),
+    unary("scipy_ndtri_exp", "2.5066282746310002 * exp(x + 0.5 * y * y)", (-3.0, -0.1), singular=True),
+    unary("scipy_log_ndtr", "0.7978845608028654 / special_erfcx(0, -0.7071067811865476 * x)", depends=("y != 0",)),
+    binary("special_erfcx", None, "special_erfcx(a + 1, b)", NONE, ANY, overflows=True),
+    binary("special_dawsn", None, "special_dawsn(a + 1, b)", NONE, ANY),
+    binary(
+        "scipy_owens_t",  # Patefield and Tandy 2000
+        "-0.19947114020071635 * exp(-0.5 * a * a) * erf(0.7071067811865476 * a * b)",
+        "0.15915494309189535 * exp(-0.5 * a * a * (1 + b * b)) / (1 + b * b)",
+    ),
+    unary("scipy_fresnel_sine", "sin(1.5707963267948966 * x * x)"),
+    unary("scipy_fresnel_cosine", "cos(1.5707963267948966 * x * x)"),
+)
+
+_HALF = "0.5 * ({0}(a - 1, b) {1} {0}(a + 1, b))"
+_POWER = "(0.5 * b) ** a / (1.772453850905516 * tgamma(a + 1.5))"
+BESSEL = (  # DLMF 10, 11
+    unary("scipy_j0", "-scipy_j1(x)"),
+    unary("scipy_j1", "0.5 * (scipy_j0(x) - scipy_jv(2.0, x))"),
+    binary("scipy_jv", UNKNOWN, _HALF.format("scipy_jv", "-"), ORDER, POSITIVE),
+    unary("scipy_y0", "-scipy_y1(x)", POSITIVE, singular=True),
+    unary("scipy_y1", "0.5 * (scipy_y0(x) - scipy_yv(2.0, x))", POSITIVE, singular=True),
+    binary("scipy_yv", UNKNOWN, _HALF.format("scipy_yv", "-"), ORDER, POSITIVE, singular=True),
+    unary("scipy_i0", "scipy_i1(x)", overflows=True),
+    unary("scipy_i1", "0.5 * (scipy_i0(x) + scipy_iv(2.0, x))", overflows=True),
+    binary("scipy_iv", UNKNOWN, _HALF.format("scipy_iv", "+"), ORDER, POSITIVE, overflows=True),
+    unary("scipy_i0e", "special_ive(1, 0.0, x)"),
+    unary("scipy_i1e", "special_ive(1, 1.0, x)"),
+    several("special_ive", None, UNKNOWN, "special_ive(a + 1, b, c)", domain=(NONE, ORDER, POSITIVE)),
+    unary("scipy_k0", "-scipy_k1(x)", POSITIVE, singular=True),
+    unary("scipy_k1", "-0.5 * (scipy_k0(x) + scipy_kv(2.0, x))", POSITIVE, singular=True),
+    binary("scipy_kv", UNKNOWN, "-" + _HALF.format("scipy_kv", "+"), ORDER, POSITIVE, singular=True),
+    unary("scipy_k0e", "special_kve(1, 0.0, x)", POSITIVE, singular=True),
+    unary("scipy_k1e", "special_kve(1, 1.0, x)", POSITIVE, singular=True),
+    several("special_kve", None, UNKNOWN, "special_kve(a + 1, b, c)", domain=(NONE, ORDER, POSITIVE), singular=True),
+    binary(
+        "scipy_struve",
+        UNKNOWN,
+        f"0.5 * (scipy_struve(a - 1, b) - scipy_struve(a + 1, b) + {_POWER})",
+        ORDER,
+        POSITIVE,
+    ),
+    binary(
+        "scipy_modstruve",
+        UNKNOWN,
+        f"0.5 * (scipy_modstruve(a - 1, b) + scipy_modstruve(a + 1, b) + {_POWER})",
+        ORDER,
+        POSITIVE,
+        overflows=True,
+    ),
+)
+
+INTEGRALS = (  # DLMF 6, 8.19, 25.12
+    unary("scipy_exp1", "-exp(-x) / x", POSITIVE, singular=True),
+    unary("scipy_expi", "exp(x) / x", POSITIVE, singular=True, overflows=True),
+    binary("special_expn", UNKNOWN, "-special_expn(a - 1, b)", (1, 4), POSITIVE, singular=True),
+    unary("scipy_exprel", "0.5 * scipy_hyp1f1(2.0, 3.0, x)", overflows=True),
+    unary("scipy_spence", "-scipy_hyp2f1(1.0, 1.0, 2.0, 1 - x)", POSITIVE, singular=True),
+    unary("scipy_si", "scipy_hyp0f1(1.5, -0.25 * x * x)"),
+    unary("scipy_ci", "cos(x) / x", POSITIVE, singular=True),
+    unary("scipy_shi", "scipy_hyp0f1(1.5, 0.25 * x * x)", overflows=True),
+    unary("scipy_chi", "cosh(x) / x", POSITIVE, singular=True, overflows=True),
+    binary("special_lambertw", None, "exp(-y) / (1 + y)", NONE, POSITIVE, singular=True),
+    unary("scipy_wrightomega", "y / (1 + y)"),
+)
+
+_GAMMA_INVERSE = "special_gammainc(1, a, y) / special_gamma_density(0, a, y)"
+_BETA_INVERSE = "special_betainc({0}, {1}, a, b, y) / special_beta_density(0, 0, a, b, y)"
+_DENSITY = "special_gamma_density({0}, b, c)"
+_OF_TWO = "special_beta_density({0}, {1}, c, d, e)"
+GAMMA = (  # DLMF 5, 8, 25.11
+    binary(
+        "scipy_binom",
+        "y * (sdgrad_polygamma(0, a + 1) - sdgrad_polygamma(0, a - b + 1))",
+        "y * (sdgrad_polygamma(0, a - b + 1) - sdgrad_polygamma(0, b + 1))",
+        (3.0, 6.0),
+        (0.2, 2.9),
+        singular=True,
+    ),
+    binary(
+        "scipy_poch",
+        "-y * special_polygamma_difference(0, a, b)",
+        "y * sdgrad_polygamma(0, a + b)",
+        POSITIVE,
+        POSITIVE,
+        singular=True,
+    ),
+    unary("scipy_rgamma", "-y * sdgrad_polygamma(0, x)", POSITIVE),
+    binary(
+        "special_betaln",
+        "special_polygamma_difference(0, a, b)",
+        "special_polygamma_difference(0, b, a)",
+        POSITIVE,
+        POSITIVE,
+        singular=True,
+    ),
+    several(
+        "special_polygamma_difference",
+        None,
+        "special_polygamma_difference(a + 1, b, c)",
+        "-sdgrad_polygamma(a + 1, b + c)",
+        domain=(NONE, POSITIVE, POSITIVE),
+        singular=True,
+    ),
+    several(
+        "special_gammainc",
+        None,
+        "special_gammainc(a + 1, b, c)",
+        "special_gamma_density(a, b, c)",
+        domain=(NONE, LARGER, LARGER),
+        singular=True,
+        steep=True,
+    ),
+    several(
+        "special_gamma_density",
+        None,
+        "special_gamma_density(a + 1, b, c)",
+        f"{_DENSITY.format('a')} * ((b - 1) / c - 1) + a * {_DENSITY.format('a - 1')} / c",
+        domain=(NONE, LARGER, LARGER),
+        singular=True,
+    ),
+    binary(
+        "scipy_gammaincc",
+        "-special_gammainc(1, a, b)",
+        "-special_gamma_density(0, a, b)",
+        LARGER,
+        LARGER,
+        singular=True,
+        steep=True,
+    ),
+    binary(
+        "scipy_gammaincinv", f"-{_GAMMA_INVERSE}", "1 / special_gamma_density(0, a, y)", LARGER, SMALL, singular=True
+    ),
+    binary(
+        "scipy_gammainccinv", f"-{_GAMMA_INVERSE}", "-1 / special_gamma_density(0, a, y)", LARGER, SMALL, singular=True
+    ),
+    several(
+        "special_betainc",
+        None,
+        None,
+        "special_betainc(a + 1, b, c, d, e)",
+        "special_betainc(a, b + 1, c, d, e)",
+        "special_beta_density(a, b, c, d, e)",
+        domain=(NONE, NONE, LARGER, LARGER, SMALL),
+        singular=True,
+        steep=True,
+    ),
+    several(
+        "special_beta_density",
+        None,
+        None,
+        "special_beta_density(a + 1, b, c, d, e)",
+        "special_beta_density(a, b + 1, c, d, e)",
+        f"{_OF_TWO.format('a', 'b')} * ((c - 1) / e - (d - 1) / (1 - e))"
+        f" + a * {_OF_TWO.format('a - 1', 'b')} / e - b * {_OF_TWO.format('a', 'b - 1')} / (1 - e)",
+        domain=(NONE, NONE, LARGER, LARGER, SMALL),
+        singular=True,
+    ),
+    several(
+        "scipy_betaincc",
+        "-special_betainc(1, 0, a, b, c)",
+        "-special_betainc(0, 1, a, b, c)",
+        "-special_beta_density(0, 0, a, b, c)",
+        domain=(LARGER, LARGER, SMALL),
+        singular=True,
+        steep=True,
+    ),
+    *(
+        several(
+            name,
+            "-" + _BETA_INVERSE.format(1, 0),
+            "-" + _BETA_INVERSE.format(0, 1),
+            f"{sign}1 / special_beta_density(0, 0, a, b, y)",
+            domain=(LARGER, LARGER, SMALL),
+            singular=True,
+        )
+        for name, sign in (("scipy_betaincinv", ""), ("scipy_betainccinv", "-"))
+    ),
+    binary(
+        "special_stdtr",
+        "special_stdtr_by_freedom(a, b)",
+        "exp(-0.5 * (a + 1) * log1p(b * b / a) - special_betaln(0.5 * a, 0.5)) / sqrt(a)",
+        LARGER,
+        ANY,
+    ),
+    binary("special_stdtr_by_freedom", UNKNOWN, UNKNOWN, LARGER, ANY),
+    several(
+        "special_zeta",
+        None,
+        "special_zeta(a + 1, b, c)",
+        "-b * special_zeta(a, b + 1, c) - a * special_zeta(a - 1, b + 1, c)",
+        domain=(NONE, (1.5, 6.0), POSITIVE),
+        singular=True,
+    ),
+)
+
+ELLIPTIC = (  # DLMF 15.5.1, 19.4, 19.5.1
+    unary("scipy_ellipk", "0.39269908169872414 * scipy_hyp2f1(1.5, 1.5, 2.0, x)", (-3.0, 0.9), singular=True),
+    unary(
+        "scipy_ellipe",
+        "-0.39269908169872414 * scipy_hyp2f1(0.5, 1.5, 2.0, x)",
+        (-3.0, 0.9),
+        singular=True,
+        steep=True,
+    ),
+    unary(
+        "scipy_ellipkm1",
+        "(x * y - scipy_ellipe(1 - x)) / (2 * (1 - x) * x) if x < 0.1"
+        " else -0.39269908169872414 * scipy_hyp2f1(1.5, 1.5, 2.0, 1 - x)",
+        POSITIVE,
+        singular=True,
+    ),
+)
+
+_FIRST = "{0} if a > 0 else 0"  # of a polynomial: the constant one has no derivative
+POLYNOMIALS = (  # DLMF 13.3, 15.5.1, 16.3, 18.9
+    binary("scipy_hyp0f1", UNKNOWN, "scipy_hyp0f1(a + 1, b) / a", POSITIVE, ANY, overflows=True),
+    several(
+        "scipy_hyp1f1",
+        UNKNOWN,
+        UNKNOWN,
+        "a / b * scipy_hyp1f1(a + 1, b + 1, c)",
+        domain=(POSITIVE, POSITIVE, ANY),
+        overflows=True,
+    ),
+    several(
+        "scipy_hyp2f1",
+        *(UNKNOWN,) * 3,
+        "a * b / c * scipy_hyp2f1(a + 1, b + 1, c + 1, d)",
+        domain=(POSITIVE, POSITIVE, POSITIVE, (-3.0, 0.8)),
+        singular=True,
+    ),
+    binary("scipy_eval_legendre", UNKNOWN, _FIRST.format("scipy_eval_gegenbauer(a - 1, 1.5, b)"), ORDER, ANY),
+    binary("scipy_eval_chebyt", UNKNOWN, _FIRST.format("a * scipy_eval_chebyu(a - 1, b)"), ORDER, ANY),
+    binary("scipy_eval_chebyu", UNKNOWN, _FIRST.format("2 * scipy_eval_gegenbauer(a - 1, 2.0, b)"), ORDER, ANY),
+    several(
+        "scipy_eval_gegenbauer",
+        UNKNOWN,
+        UNKNOWN,
+        _FIRST.format("2 * b * scipy_eval_gegenbauer(a - 1, b + 1, c)"),
+        domain=(ORDER, POSITIVE, ANY),
+    ),
+    binary("scipy_eval_laguerre", UNKNOWN, _FIRST.format("-scipy_eval_genlaguerre(a - 1, 1.0, b)"), ORDER, ANY),
+    several(
+        "scipy_eval_genlaguerre",
+        UNKNOWN,
+        UNKNOWN,
+        _FIRST.format("-scipy_eval_genlaguerre(a - 1, b + 1, c)"),
+        domain=(ORDER, POSITIVE, ANY),
+    ),
+    several(
+        "scipy_eval_jacobi",
+        *(UNKNOWN,) * 3,
+        _FIRST.format("0.5 * (a + b + c + 1) * scipy_eval_jacobi(a - 1, b + 1, c + 1, d)"),
+        domain=(ORDER, POSITIVE, POSITIVE, ANY),
+    ),
+)
+
+SPECIAL = (*ERRORS, *BESSEL, *INTEGRALS, *GAMMA, *ELLIPTIC, *POLYNOMIALS)
