@@ -48,6 +48,8 @@ class ScalarRule:
 
     def written(self, k: int) -> str:
         """Return the function, and which of its arguments is meant, as users write them."""
+        if "called" in self.extra:
+            return self.extra["called"]
         counts = [p is None for p in self.partials].index(False) if self.name.startswith("special_") else 0
         name = self.name.removeprefix("special_").removeprefix("scipy_")
         return f"scipy.special.{name} by its argument {k - counts + 1}"

@@ -80,7 +80,7 @@ INTEGRALS = (  # DLMF 6, 8.19, 25.12
     unary("scipy_exp1", "-exp(-x) / x", POSITIVE, singular=True),
     unary("scipy_expi", "exp(x) / x", POSITIVE, singular=True, overflows=True),
     binary("special_expn", UNKNOWN, "-special_expn(a - 1, b)", (1, 4), POSITIVE, singular=True),
-    unary("scipy_exprel", "0.5 * scipy_hyp1f1(2.0, 3.0, x)", overflows=True),
+    binary("special_exprel", None, "special_exprel(a + 1, b)", NONE, ANY, overflows=True),
     unary("scipy_spence", "-scipy_hyp2f1(1.0, 1.0, 2.0, 1 - x)", POSITIVE, singular=True),
     unary("scipy_si", "scipy_hyp0f1(1.5, -0.25 * x * x)"),
     unary("scipy_ci", "cos(x) / x", POSITIVE, singular=True),
@@ -209,7 +209,14 @@ GAMMA = (  # DLMF 5, 8, 25.11
         LARGER,
         ANY,
     ),
-    binary("special_stdtr_by_freedom", UNKNOWN, UNKNOWN, LARGER, ANY),
+    binary(
+        "special_stdtr_by_freedom",
+        UNKNOWN,
+        UNKNOWN,
+        LARGER,
+        ANY,
+        extra={"called": "scipy.special.stdtr twice, the degrees of freedom among its arguments,"},
+    ),
     several(
         "special_zeta",
         None,
@@ -238,8 +245,7 @@ ELLIPTIC = (  # DLMF 15.5.1, 19.4, 19.5.1
     ),
 )
 
-_FIRST = "{0} if a > 0 else 0"  # of a polynomial: the constant one has no derivative
-POLYNOMIALS = (  # DLMF 13.3, 15.5.1, 16.3, 18.9
+HYPERGEOMETRIC = (  # DLMF 13.3, 15.5.1, 16.3
     binary("scipy_hyp0f1", UNKNOWN, "scipy_hyp0f1(a + 1, b) / a", POSITIVE, ANY, overflows=True),
     several(
         "scipy_hyp1f1",
@@ -256,30 +262,6 @@ POLYNOMIALS = (  # DLMF 13.3, 15.5.1, 16.3, 18.9
         domain=(POSITIVE, POSITIVE, POSITIVE, (-3.0, 0.8)),
         singular=True,
     ),
-    binary("scipy_eval_legendre", UNKNOWN, _FIRST.format("scipy_eval_gegenbauer(a - 1, 1.5, b)"), ORDER, ANY),
-    binary("scipy_eval_chebyt", UNKNOWN, _FIRST.format("a * scipy_eval_chebyu(a - 1, b)"), ORDER, ANY),
-    binary("scipy_eval_chebyu", UNKNOWN, _FIRST.format("2 * scipy_eval_gegenbauer(a - 1, 2.0, b)"), ORDER, ANY),
-    several(
-        "scipy_eval_gegenbauer",
-        UNKNOWN,
-        UNKNOWN,
-        _FIRST.format("2 * b * scipy_eval_gegenbauer(a - 1, b + 1, c)"),
-        domain=(ORDER, POSITIVE, ANY),
-    ),
-    binary("scipy_eval_laguerre", UNKNOWN, _FIRST.format("-scipy_eval_genlaguerre(a - 1, 1.0, b)"), ORDER, ANY),
-    several(
-        "scipy_eval_genlaguerre",
-        UNKNOWN,
-        UNKNOWN,
-        _FIRST.format("-scipy_eval_genlaguerre(a - 1, b + 1, c)"),
-        domain=(ORDER, POSITIVE, ANY),
-    ),
-    several(
-        "scipy_eval_jacobi",
-        *(UNKNOWN,) * 3,
-        _FIRST.format("0.5 * (a + b + c + 1) * scipy_eval_jacobi(a - 1, b + 1, c + 1, d)"),
-        domain=(ORDER, POSITIVE, POSITIVE, ANY),
-    ),
 )
 
-SPECIAL = (*ERRORS, *BESSEL, *INTEGRALS, *GAMMA, *ELLIPTIC, *POLYNOMIALS)
+SPECIAL = (*ERRORS, *BESSEL, *INTEGRALS, *GAMMA, *ELLIPTIC, *HYPERGEOMETRIC)

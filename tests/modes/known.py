@@ -10,6 +10,8 @@ REFUSED = "of complex (numbers|matrices) is not recorded|for operands of type co
 
 KNOWN: tuple[tuple[str, str, str], ...] = (
     (r"gammaln.* special", r"\(-inf\)", "SciPy has minus infinity at a pole's end"),
+    (r"special\.(sin|cos|tan)dg.* special", "NumPy", "SciPy gives zero for angles beyond 1e14 degrees"),
+    (r"special\.zeta\(a\).* special", r"NumPy: 1 of \d+: \(-2\)", "a zero is one up to rounding"),
     (r"np\.power\(a \* a.* special", r"\(0, nan\)", "nothing passes through a derivative of zero"),
     (r"(slogdet|interp).*\[bool", "nan, not", "singular matrices and repeated places have quotients of zeros"),
     (r"\[bool", "refused: TypeError: .*numpy boolean", "Python's operators on booleans are not NumPy's"),

@@ -91,16 +91,8 @@ SDGRAD_SCIPY_1(ellipkm1)
 SDGRAD_SCIPY_2(elliprc)
 SDGRAD_SCIPY_3(elliprd)
 SDGRAD_SCIPY_3(elliprf)
-// hypergeometric functions and polynomials
-SDGRAD_SCIPY_2(eval_chebyt)
-SDGRAD_SCIPY_2(eval_chebyu)
-SDGRAD_SCIPY_3(eval_gegenbauer)
-SDGRAD_SCIPY_3(eval_genlaguerre)
-SDGRAD_SCIPY_4(eval_jacobi)
-SDGRAD_SCIPY_2(eval_laguerre)
-SDGRAD_SCIPY_2(eval_legendre)
+// hypergeometric functions
 SDGRAD_SCIPY_2(hyp0f1)
 SDGRAD_SCIPY_3(hyp1f1)
 SDGRAD_SCIPY_4(hyp2f1)
-SDGRAD_SCIPY_3(lpmv)
 #endif

@@ -7,6 +7,7 @@
 namespace sdgrad_special {
 
 constexpr double pi = 3.14159265358979323846, root_pi = 1.77245385090551602730;
+constexpr int MOST = 20000;  // terms of series and fractions: enough for parameters to 1e7
 
 // A truncated Taylor series, from which derivatives by a parameter are read: f(a + t) = c[0] + c[1] t + c[2] t^2 + ...
 template <typename T, int N> struct Series {
@@ -106,25 +107,26 @@ template <int N> Series<double, N> gamma_series(double a, double x) {
     using S = Series<double, N>;
     S at(a), sum(1.0), term(1.0);
     if (N > 0) at.c[1] = 1;
+    if (gamma_density(a, x) == 0) return S(x < a ? 0.0 : 1.0);
     const S before = density_series<N>(a, x) * S(x);  // x^a exp(-x) / Gamma(a)
     if (x < a + 1) {
-        for (int k = 1; k < 1000000; ++k) {
+        for (int k = 1; k < MOST; ++k) {
             term = term * S(x) / (at + S(double(k)));
             sum = sum + term;
-            if (largest(term) < 1e-17 * largest(sum)) break;
+            if (!(largest(term) > 1e-17 * largest(sum))) break;
         }
         return before / at * sum;
     }
     S b = S(x + 1) - at, d = reciprocal(b), f = d;  // Lentz's method, without small denominators here
     S c = S(1e300);
-    for (int k = 1; k < 1000000; ++k) {
+    for (int k = 1; k < MOST; ++k) {
         const S an = (at - S(double(k))) * S(double(k));
         b = b + S(2.0);
         d = reciprocal(an * d + b);
         c = b + an / c;
         const S change = c * d;
         f = f * change;
-        if (largest(change - S(1.0)) < 1e-16) break;
+        if (!(largest(change - S(1.0)) > 1e-16)) break;
     }
     return S(1.0) - before * f;
 }
@@ -192,7 +194,7 @@ template <int N, int M> Double<N, M> beta_fraction(double a, double b, double x)
     if (N > 0) p.c[1] = Series<double, M>(1.0);
     if (M > 0) q.c[0].c[1] = 1;
     S f(1.0), c(1.0), d(0.0);
-    for (int m = 0; m < 100000; ++m) {
+    for (int m = 0; m < MOST; ++m) {
         const int k = m / 2;
         S numerator(1.0);
         if (m % 2 == 0 && m > 0)
@@ -204,13 +206,14 @@ template <int N, int M> Double<N, M> beta_fraction(double a, double b, double x)
         const S change = c * d;
         f = m == 0 ? d : f * change;
         if (m == 0) c = S(1e300);
-        else if (largest(change - S(1.0)) < 1e-16) break;
+        else if (!(largest(change - S(1.0)) > 1e-16)) break;
     }
     return beta_density_series<N, M>(a, b, x) * S(x * (1 - x)) / p * f;
 }
 
 template <int N, int M> double beta_derivative(double a, double b, double x) {
-    if (x <= 0 || x >= 1) return x >= 0 && x <= 1 ? 0 : NAN;
+    if (!(x > 0 && x < 1)) return x == 0 || x == 1 ? 0 : NAN;
+    if (beta_density(a, b, x) == 0) return 0;
     const double scale = factorial(N) * factorial(M);
     if (x < (a + 1) / (a + b + 2)) return scale * beta_fraction<N, M>(a, b, x).c[N].c[M];
     return -scale * beta_fraction<M, N>(b, a, 1 - x).c[M].c[N];
@@ -314,9 +317,30 @@ inline double special_dawsn(int n, double x) {
     return sum;
 }
 
+// The n-th derivative of (exp(x) - 1) / x, the integral of t^n exp(x t) from 0 to 1 (DLMF 13.4.1).
+inline double special_exprel(int n, double x) {
+    if (n == 0) return scipy_exprel(x);
+    const double size = std::fabs(x);
+    if (!(size < 30)) {
+        double found = std::expm1(x) / x;
+        for (int k = 1; k <= n; ++k) found = (std::exp(x) - k * found) / x;
+        return found;
+    }
+    // series of positive terms, by Kummer's transformation for x < 0
+    double term = x < 0 ? std::exp(x) / (n + 1) : 1, sum = 0;
+    for (int k = 0; k < 200; ++k) {
+        const double now = x < 0 ? term : term / (n + k + 1);
+        sum += now;
+        if (now < 1e-17 * sum) break;
+        term *= size / (x < 0 ? n + k + 2 : k + 1);
+    }
+    return sum;
+}
+
 // Exponential integrals of whole orders, also negative ones, which are derivatives of others (DLMF 8.19.12).
 inline double special_expn(double n, double x) {
-    if (n >= 0) return scipy_expn(n, x);
+    if (!(n < 0)) return scipy_expn(n, x);
+    if (n < -100) return NAN;
     double value = std::exp(-x) / x;
     for (double k = -1; k >= n; k -= 1) value = (std::exp(-x) - k * value) / x;
     return value;
@@ -325,8 +349,9 @@ inline double special_expn(double n, double x) {
 // The n-th derivatives of modified Bessel functions without their exponential growth.
 inline double special_ive(int n, double v, double x) {
     if (n == 0) return scipy_ive(v, x);
+    if (x < 0 && v == std::floor(v)) return (n + int(std::fmod(std::fabs(v), 2.0))) % 2 ? -special_ive(n, v, -x) : special_ive(n, v, -x);
     if (x > 18 + v * v) return sdgrad_special::hankel_sum(n, v, x, 0.5 / sdgrad_special::pi, -1);
-    return sdgrad_special::scaled_derivative(n, v, x, x < 0 ? 1 : -1, 0.5, [](double u, double y) { return scipy_ive(u, y); });
+    return sdgrad_special::scaled_derivative(n, v, x, x < 0 ? 1 : x > 0 ? -1 : 0, 0.5, [](double u, double y) { return scipy_ive(u, y); });
 }
 inline double special_kve(int n, double v, double x) {
     if (n == 0) return scipy_kve(v, x);
@@ -400,7 +425,8 @@ inline double special_zeta(int n, double s, double q) {
     if (n < 0) return 0;
     if (s == 1) return INFINITY;
     if (q <= 0 && q == std::floor(q)) return INFINITY;
-    if (q <= 0 && (s != std::floor(s) || n > 0)) return NAN;
+    if (q <= 0 && (s != std::floor(s) || n > 0 || q < -1e4)) return NAN;
+    if (!(std::fabs(s) < 1e6 && q < 1e300)) return s > 0 && s == s && q == q ? (q < 1 ? INFINITY : q == 1 ? n == 0 : 0) : NAN;
     double sum = 0;
     for (; q <= 0; q += 1) sum += std::pow(q, -s);
     switch (n) {

@@ -1,0 +1,48 @@
+"""SciPy's special functions: modes beside each other (``tests/record/test_special_functions.py`` has them exactly)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .lines import ANY, POSITIVE, PROBABILITY, UNIT, Line, one, two
+
+BELOW: tuple[float, float] = (-3.0, 0.9)
+_OF_ONE = {
+    "erfi": ANY, "erfinv": UNIT, "erfcinv": (0.1, 1.9), "erfcx": ANY, "dawsn": ANY, "ndtri": PROBABILITY,
+    "log_ndtr": ANY, "ndtri_exp": (-3.0, -0.1), "j0": ANY, "j1": ANY, "y0": POSITIVE, "y1": POSITIVE, "i0": ANY,
+    "i1": ANY, "i0e": POSITIVE, "i1e": POSITIVE, "k0": POSITIVE, "k1": POSITIVE, "k0e": POSITIVE, "k1e": POSITIVE,
+    "exp1": POSITIVE, "expi": POSITIVE, "exprel": ANY, "spence": POSITIVE, "wrightomega": ANY, "rgamma": POSITIVE,
+    "ellipk": BELOW, "ellipe": BELOW, "ellipkm1": POSITIVE, "loggamma": POSITIVE, "zeta": (1.2, 4.0), "cosm1": ANY,
+    "sindg": ANY, "cosdg": ANY, "tandg": ANY, "factorial": POSITIVE, "softplus": ANY,
+}  # fmt: skip
+_WITH_AN_ORDER = {
+    "jv": "1.5", "yv": "2", "iv": "0", "ive": "2.5", "kv": "1", "kve": "0.5", "struve": "1", "modstruve": "0.5",
+    "expn": "2", "hyp0f1": "1.5",
+}  # fmt: skip
+_OF_TWO = {
+    "owens_t": (ANY, ANY), "binom": ((3.0, 6.0), (0.2, 2.9)), "poch": (POSITIVE, POSITIVE),
+    "gammainc": (POSITIVE, POSITIVE), "gammaincc": (POSITIVE, POSITIVE), "gammaincinv": (POSITIVE, PROBABILITY),
+    "gammainccinv": (POSITIVE, PROBABILITY), "chdtr": (POSITIVE, POSITIVE), "chdtrc": (POSITIVE, POSITIVE),
+    "chdtri": (POSITIVE, PROBABILITY), "boxcox": (POSITIVE, POSITIVE),
+    "boxcox1p": (POSITIVE, POSITIVE), "inv_boxcox": (POSITIVE, POSITIVE), "inv_boxcox1p": (POSITIVE, POSITIVE),
+    "pseudo_huber": (POSITIVE, ANY), "agm": (POSITIVE, POSITIVE), "zeta": ((1.2, 4.0), POSITIVE),
+    "comb": ((3.0, 6.0), (0.2, 2.9)), "perm": ((3.0, 6.0), (0.2, 2.9)),
+}  # fmt: skip
+_FIXED = (  # at some parameters, by the last argument
+    one("special.betainc(2.0, 3.0, a)", PROBABILITY), one("special.betaincc(2.0, 3.0, a)", PROBABILITY),
+    one("special.betaincinv(2.0, 3.0, a)", PROBABILITY), one("special.betainccinv(2.0, 3.0, a)", PROBABILITY),
+    one("special.stdtr(3.5, a)"), one("special.fdtr(2.0, 3.0, a)", POSITIVE), one("special.fdtrc(2.0, 3.0, a)", POSITIVE),
+    one("special.gdtr(2.0, 3.0, a)", POSITIVE), one("special.gdtrc(2.0, 3.0, a)", POSITIVE),
+    one("special.hyp2f1(0.5, 1.5, 2.5, a)", BELOW), one("special.sici(a)[0]"), one("special.sici(a)[1]", POSITIVE),
+    one("special.shichi(a)[0]"), one("special.shichi(a)[1]", POSITIVE), one("special.fresnel(a)[0]"),
+    one("special.fresnel(a)[1]"), one("np.real(special.lambertw(a))", POSITIVE),
+    one("special.multigammaln(a + 2.0, 3)", POSITIVE, only=(0.0, 1e300), nan=False),
+)  # fmt: skip
+_ALL: tuple[Line, ...] = (
+    *(one(f"special.{name}(a)", domain) for name, domain in _OF_ONE.items()),
+    *(one(f"special.{name}({order}, a)", POSITIVE) for name, order in _WITH_AN_ORDER.items()),
+    one("special.hyp1f1(1.5, 2.5, a)", POSITIVE, only=(-1e3, 1e3)),  # SciPy's own does not end beyond
+    *(two(f"special.{name}(a, b)", *domains) for name, domains in _OF_TWO.items()),
+    *_FIXED,
+)
+LINES: tuple[Line, ...] = tuple(replace(line, beside=False) for line in _ALL)  # JAX's are those of its own formulas
