@@ -31,7 +31,8 @@ _OF_TWO = {
 _FIXED = (  # at some parameters, by the last argument
     one("special.betainc(2.0, 3.0, a)", PROBABILITY), one("special.betaincc(2.0, 3.0, a)", PROBABILITY),
     one("special.betaincinv(2.0, 3.0, a)", PROBABILITY), one("special.betainccinv(2.0, 3.0, a)", PROBABILITY),
-    one("special.stdtr(3.5, a)"), one("special.fdtr(2.0, 3.0, a)", POSITIVE), one("special.fdtrc(2.0, 3.0, a)", POSITIVE),
+    one("special.stdtr(3.5, a)"),
+    one("special.fdtr(2.0, 3.0, a)", POSITIVE), one("special.fdtrc(2.0, 3.0, a)", POSITIVE),
     one("special.gdtr(2.0, 3.0, a)", POSITIVE), one("special.gdtrc(2.0, 3.0, a)", POSITIVE),
     one("special.hyp2f1(0.5, 1.5, 2.5, a)", BELOW), one("special.sici(a)[0]"), one("special.sici(a)[1]", POSITIVE),
     one("special.shichi(a)[0]"), one("special.shichi(a)[1]", POSITIVE), one("special.fresnel(a)[0]"),
