@@ -26,7 +26,7 @@ from sdgrad.program.kinds import kind_of
 from sdgrad.program.names import Names
 from sdgrad.program.naming import returned
 from sdgrad.program.registry import Rule, register_rule
-from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, reads, writes
+from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, children, reads, walk, writes
 from sdgrad.program.window import Window, whole_window
 from sdgrad.symbolic.expr import same
 
@@ -49,12 +49,20 @@ def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
     if rule.adjoint is not None:
         recorded = _recorded(rule.adjoint, call)
         return recorded if prefix == COTANGENT else transposed(recorded, call)
-    own, other = (rule.vjp, rule.jvp) if prefix == COTANGENT else (rule.jvp, rule.vjp)
+    vjp = rule.of_some.get(_read(call, program), rule.vjp) if rule.of_some else rule.vjp
+    own, other = (vjp, rule.jvp) if prefix == COTANGENT else (rule.jvp, vjp)
     given = own if own is not None else other
     if given is None:
         raise problem(call, "has no rule", "give one with defvjp or defjvp")
-    as_given = _as_given(given, COTANGENT if given is rule.vjp else TANGENT, call, program)
+    as_given = _as_given(given, COTANGENT if given is vjp else TANGENT, call, program)
     return as_given if own is not None else transposed(as_given, call)
+
+
+def _read(call: CustomCall, program: Program) -> frozenset[str]:
+    """Return the results of a function that anything else in the program reads."""
+    read = {program.root(c) for n in walk(program.body) if n is not call and not children(n) for c in reads(n)}
+    read |= {program.root(n) for n in program.arguments}
+    return frozenset(n for n in rule_of(call).results if program.root(call.variables[n].window.container) in read)
 
 
 def _as_given(function: Callable, prefix: str, call: CustomCall, program: Program) -> Linear:

@@ -47,6 +47,7 @@ class CustomRule:
     results: tuple[str, ...] = ()
     parsed: dict[tuple, Any] = field(default_factory=dict)  # programs made of the rules, by what they are applied to
     adjoint: AdjointProgram | None = None
+    of_some: Mapping[frozenset[str], Callable] = field(default_factory=dict)  # in place of vjp, if only these are read
 
     @property
     def functions(self) -> tuple[Callable, ...]:

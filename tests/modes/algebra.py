@@ -25,7 +25,11 @@ LINEAR = (
     "np.linalg.norm(A)", "np.linalg.norm(A, axis=1)", "np.linalg.norm(A, 1)", "np.linalg.vector_norm(T)",
     "np.linalg.vector_norm(T, axis=1, ord=1)", "np.linalg.matrix_norm(T)", "np.linalg.matrix_norm(D, ord=1)",
     "linalg.norm(v)", "np.linalg.matrix_power(M, 3)", "np.linalg.matrix_power(M, -1)", "np.linalg.det(M)",
-    "np.linalg.det(D)", "linalg.det(M)", "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
+    "np.linalg.eigh(S + np.conj(S.T))[0]", "np.linalg.eigvalsh(S + np.conj(S.T))", "np.linalg.svd(A, compute_uv=False)",
+    "np.linalg.svdvals(A)", "np.linalg.qr(M)[1]", "np.linalg.qr(A)[0]", "np.linalg.pinv(M)", "np.linalg.cond(M)",
+    "np.linalg.matrix_rank(M)", "np.linalg.lstsq(M, w)[0]", "linalg.eigh(S + np.conj(S.T))[0]",
+    "linalg.eigvalsh(S + np.conj(S.T))", "linalg.svd(M)[1]", "linalg.svdvals(A)", "linalg.qr(M)[1]", "linalg.pinv(M)",
+    "linalg.polar(M)[0]", "np.linalg.det(D)", "linalg.det(M)", "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
 )  # fmt: skip
 
 

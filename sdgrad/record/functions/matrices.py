@@ -12,6 +12,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.arguments import axes_of, several, static, static_axis
 from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.decompositions import svdvals
 from sdgrad.record.functions.linalg import inv, square
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import matmul
@@ -58,7 +59,7 @@ def _matrix_norm(x: Any, order: Any, axes: list[int], keepdims: bool) -> Any:
     if order in (None, "fro", "f"):
         return _euclidean(x, axes, keepdims)
     if order in (2, -2, "nuc"):
-        raise ParseError(f"numpy.linalg.norm: ord={order!r} of a matrix needs singular values, which are not recorded")
+        return _spectral_norm(array(x), order, axes, keepdims)
     if order not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     rows, columns = axes
@@ -66,6 +67,13 @@ def _matrix_norm(x: Any, order: Any, axes: list[int], keepdims: bool) -> Any:
     sums = total(_sizes(x), summed, keepdims=True)
     found = (largest if order > 0 else smallest)(sums, compared, keepdims=True)
     return found if keepdims else found[tuple(0 if d in axes else slice(None) for d in range(found.ndim))]
+
+
+def _spectral_norm(x: Any, order: Any, axes: list[int], keepdims: bool) -> Any:
+    """Return the largest or smallest singular value, or their sum, of each matrix along two axes."""
+    values = svdvals(np.moveaxis(x, axes, (-2, -1)))
+    found = total(values, -1) if order == "nuc" else values[..., 0 if order == 2 else -1]
+    return np.expand_dims(found, tuple(sorted(axes))) if keepdims else found
 
 
 @rule(np.linalg.norm)

@@ -1,0 +1,99 @@
+// Decompositions of matrices by LAPACK. Matrices are stored row by row; what LAPACK cannot decompose becomes NaN, as
+// what is not finite does.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#ifdef LAPACKE_dsyevd  // of sdgrad_blas.h
+namespace sdgrad {
+
+template <typename T> struct real_of { using type = T; };
+template <typename T> struct real_of<std::complex<T>> { using type = T; };
+
+template <typename T> bool all_finite(int64_t rows, int64_t columns, const T *a, int64_t row) {
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+            if (!(std::abs(a[i * row + j]) <= std::numeric_limits<typename real_of<T>::type>::max())) return false;
+    return true;
+}
+
+template <typename T> void no_numbers(int64_t rows, int64_t columns, T *a, int64_t row) {
+    for (int64_t i = 0; i < rows; ++i)
+        std::fill_n(a + i * row, columns, T(std::numeric_limits<typename real_of<T>::type>::quiet_NaN()));
+}
+
+inline int eigenvalues(int n, float *a, int row, float *w) { return LAPACKE_ssyevd(LAPACK_ROW_MAJOR, 'V', 'L', n, a, row, w); }
+inline int eigenvalues(int n, double *a, int row, double *w) { return LAPACKE_dsyevd(LAPACK_ROW_MAJOR, 'V', 'L', n, a, row, w); }
+inline int eigenvalues(int n, std::complex<float> *a, int row, float *w) {
+    return LAPACKE_cheevd(LAPACK_ROW_MAJOR, 'V', 'L', n, a, row, w);
+}
+inline int eigenvalues(int n, std::complex<double> *a, int row, double *w) {
+    return LAPACKE_zheevd(LAPACK_ROW_MAJOR, 'V', 'L', n, a, row, w);
+}
+
+// Eigenvalues in ascending order, and eigenvectors as columns, of the matrix with this lower triangle.
+template <typename T, typename R> void eigh(int64_t n, const T *a, int64_t a_row, R *w, T *v, int64_t row) {
+    for (int64_t i = 0; i < n; ++i) {
+        std::copy_n(a + i * a_row, i + 1, v + i * row);
+        std::fill_n(v + i * row + i + 1, n - i - 1, T(0));
+    }
+    if (all_finite(n, n, v, row) && eigenvalues(int(n), v, int(row), w) == 0) return;
+    no_numbers(1, n, w, n);
+    no_numbers(n, n, v, row);
+}
+
+#define SDGRAD_SVD(letter, T, R)                                                                                       \
+    inline int singular_values(char job, int m, int n, T *a, R *s, T *u, int u_row, T *v, int v_row) {                 \
+        return LAPACKE_##letter##gesdd(LAPACK_ROW_MAJOR, job, m, n, a, n, s, u, u_row, v, v_row);                      \
+    }
+SDGRAD_SVD(s, float, float)
+SDGRAD_SVD(d, double, double)
+SDGRAD_SVD(c, std::complex<float>, float)
+SDGRAD_SVD(z, std::complex<double>, double)
+#undef SDGRAD_SVD
+
+// A = U S V, with as many vectors as singular values.
+template <typename T, typename R>
+void svd(int64_t m, int64_t n, const T *a, int64_t a_row, T *u, int64_t u_row, R *s, T *v, int64_t v_row) {
+    std::vector<T> own(m * n);
+    for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, own.data() + i * n);
+    const int64_t k = std::min(m, n);
+    if (all_finite(m, n, own.data(), n) &&
+        singular_values('S', int(m), int(n), own.data(), s, u, int(u_row), v, int(v_row)) == 0)
+        return;
+    no_numbers(m, k, u, u_row);
+    no_numbers(1, k, s, k);
+    no_numbers(k, n, v, v_row);
+}
+
+#define SDGRAD_QR(letter, T, making)                                                                                   \
+    inline void reflect(int m, int n, T *a, T *tau) { LAPACKE_##letter##geqrf(LAPACK_ROW_MAJOR, m, n, a, n, tau); }    \
+    inline void make_orthogonal(int m, int k, int count, T *q, int row, const T *tau) {                                \
+        LAPACKE_##letter##making(LAPACK_ROW_MAJOR, m, k, count, q, row, tau);                                          \
+    }
+SDGRAD_QR(s, float, orgqr)
+SDGRAD_QR(d, double, orgqr)
+SDGRAD_QR(c, std::complex<float>, ungqr)
+SDGRAD_QR(z, std::complex<double>, ungqr)
+#undef SDGRAD_QR
+
+// A = Q R, with `k` columns of Q.
+template <typename T>
+void qr(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, T *q, int64_t q_row, T *r, int64_t r_row) {
+    std::vector<T> own(m * n), tau(std::min(m, n));
+    for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, own.data() + i * n);
+    reflect(int(m), int(n), own.data(), tau.data());
+    for (int64_t i = 0; i < k; ++i)
+        for (int64_t j = 0; j < n; ++j) r[i * r_row + j] = j >= i ? own[i * n + j] : T(0);
+    for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < k; ++j) q[i * q_row + j] = j < n ? own[i * n + j] : T(0);
+    make_orthogonal(int(m), int(k), int(tau.size()), q, int(q_row), tau.data());
+}
+
+}  // namespace sdgrad
+#endif

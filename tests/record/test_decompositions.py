@@ -1,0 +1,166 @@
+"""Decompositions of matrices: values beside NumPy's, gradients by differences, in both modes and both orders."""
+
+import jax
+import numpy as np
+import pytest
+import scipy.linalg
+from references import assert_close
+
+import sdgrad
+from sdgrad.errors import ParseError
+
+RNG = np.random.default_rng(0)
+SQUARE, TALL = RNG.standard_normal((4, 4)), RNG.standard_normal((5, 3))
+WIDE, SYMMETRIC = np.ascontiguousarray(TALL.T), SQUARE + SQUARE.T
+POSITIVE = SQUARE @ SQUARE.T + np.eye(4)
+STACK = RNG.standard_normal((2, 3, 3)) + np.eye(3)
+WEIGHTS = RNG.standard_normal((5, 5))
+
+
+def weighted(x):
+    """A sum with weights of functions that do not see the signs of vectors."""
+    return np.sum(x * x * WEIGHTS[: x.shape[-2], : x.shape[-1]])
+
+
+def eigenvectors(x):
+    w, v = np.linalg.eigh(x)
+    return np.sum(w**3) + weighted(v)
+
+
+def of_upper_triangle(x):
+    w, v = np.linalg.eigh(x, "U")
+    return np.sum(w**3) + weighted(v)
+
+
+def singular_vectors(x):
+    u, s, v = np.linalg.svd(x, full_matrices=False)
+    return np.sum(s**3) + weighted(u) + weighted(v)
+
+
+def orthogonal(x):
+    q, r = np.linalg.qr(x)
+    return np.sum(np.sin(q)) + np.sum(r * r * WEIGHTS[: r.shape[0], : r.shape[1]])
+
+
+def least_squares(x):
+    found, rest, _, s = np.linalg.lstsq(x, np.arange(5.0), rcond=None)
+    return np.sum(found**2) + rest[0] + np.sum(s)
+
+
+def generalised(x):
+    w, v = scipy.linalg.eigh(x, POSITIVE)
+    return np.sum(w**3) + weighted(v)
+
+
+CASES = {
+    "eigh": (eigenvectors, SYMMETRIC),
+    "eigh of the other triangle": (of_upper_triangle, SYMMETRIC),
+    "eigvalsh": (lambda x: np.sum(np.linalg.eigvalsh(x) ** 3), SYMMETRIC),
+    "eigh of a stack": (lambda x: np.sum(np.linalg.eigh(x + x.transpose(0, 2, 1))[1] ** 4), STACK),
+    "generalised": (generalised, SYMMETRIC),
+    "svd tall": (singular_vectors, TALL),
+    "svd wide": (singular_vectors, WIDE),
+    "svd square": (singular_vectors, SQUARE),
+    "svdvals": (lambda x: np.sum(np.linalg.svd(x, compute_uv=False) ** 3), TALL),
+    "svd of a stack": (lambda x: np.sum(np.linalg.svd(x)[1] ** 3), STACK),
+    "qr tall": (orthogonal, TALL),
+    "qr square": (orthogonal, SQUARE),
+    "qr wide": (orthogonal, WIDE),
+    "qr r": (lambda x: np.sum(np.linalg.qr(x, mode="r") ** 3 * WEIGHTS[:3, :3]), TALL),
+    "pinv": (lambda x: np.sum(np.sin(np.linalg.pinv(x))), TALL),
+    "pinv wide": (lambda x: np.sum(np.sin(np.linalg.pinv(x))), WIDE),
+    "cond": (np.linalg.cond, SQUARE),
+    "cond 1": (lambda x: np.linalg.cond(x, 1), SQUARE),
+    "norm 2": (lambda x: np.linalg.norm(x, 2), TALL),
+    "norm nuc": (lambda x: np.linalg.norm(x, "nuc"), WIDE),
+    "norm -2 of a stack": (lambda x: np.sum(np.linalg.norm(x, -2, axis=(1, 2), keepdims=True)), STACK),
+    "lstsq": (least_squares, TALL),
+    "polar": (lambda x: np.sum(np.sin(scipy.linalg.polar(x)[0])) + np.sum(scipy.linalg.polar(x)[1] ** 2), TALL),
+    "scipy's": (
+        lambda x: (
+            np.sum(scipy.linalg.svd(x, full_matrices=False)[1] ** 3)
+            + weighted(scipy.linalg.qr(x, mode="economic")[1])
+            + np.sum(np.sin(scipy.linalg.pinv(x)))
+        ),
+        TALL,
+    ),
+}
+
+
+def differences(f, x, h=1e-6):
+    found = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[i] = h
+        found[i] = (f(x + step) - f(x - step)) / (2 * h)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients(name):
+    f, x = CASES[name]
+    value, gradient = sdgrad.value_and_grad(f)(x)
+    assert_close(value, f(x), 1e-12, "value")
+    assert_close(gradient, differences(f, x), 1e-6, "gradient")
+    direction = np.random.default_rng(1).standard_normal(x.shape)
+    assert_close(sdgrad.jvp(f, (x,), (direction,))[1], np.sum(gradient * direction), 1e-11, "forward mode")
+    slope = sdgrad.grad(f)
+    wanted = (slope(x + 1e-5 * direction) - slope(x - 1e-5 * direction)) / 2e-5
+    assert_close(sdgrad.hvp(f, (x,), (direction,)), wanted, 1e-6, "second derivative")
+
+
+@pytest.mark.parametrize("name", ["svd tall", "qr tall", "pinv"])
+def test_jax_says_the_same(name):
+    f, x = CASES[name]
+    text = {"svd tall": singular_vectors, "qr tall": orthogonal}.get(name)
+
+    def in_jax(v):
+        import jax.numpy as jnp
+
+        if text is singular_vectors:
+            u, s, w = jnp.linalg.svd(v, full_matrices=False)
+            return jnp.sum(s**3) + jnp.sum(u * u * WEIGHTS[:5, :3]) + jnp.sum(w * w * WEIGHTS[:3, :3])
+        if text is orthogonal:
+            q, r = jnp.linalg.qr(v)
+            return jnp.sum(jnp.sin(q)) + jnp.sum(r * r * WEIGHTS[:3, :3])
+        return jnp.sum(jnp.sin(jnp.linalg.pinv(v)))
+
+    assert_close(sdgrad.grad(f)(x), np.asarray(jax.grad(in_jax)(x)), 1e-10, "gradient")
+
+
+def test_equal_values_have_derivatives_and_their_vectors_have_none():
+    unit = np.eye(3)
+    for f in (lambda x: np.sum(np.linalg.eigh(x)[0] ** 3), lambda x: np.sum(np.linalg.svd(x)[1] ** 3)):
+        assert_close(sdgrad.grad(f)(unit), 3 * unit, 1e-14, "of values")
+    assert np.isnan(sdgrad.grad(lambda x: np.linalg.eigh(x)[1][0, 0])(unit)).any()
+
+
+def test_what_cannot_be_decomposed():
+    bad = np.full((3, 3), np.nan)
+    assert np.isnan(sdgrad.vjp(lambda x: np.linalg.eigvalsh(x), bad)[0]).all()
+    assert np.isnan(sdgrad.vjp(lambda x: np.linalg.svd(x, compute_uv=False), bad)[0]).all()
+
+
+def test_rank():
+    singular = np.ones((3, 3))
+    assert sdgrad.vjp(lambda x: x * np.linalg.matrix_rank(x), singular)[0][0, 0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "f, message",
+    [
+        (lambda x: np.sum(np.linalg.svd(x)[0]), "pass full_matrices=False"),
+        (lambda x: np.sum(np.linalg.qr(x, mode="complete")[0]), "use 'reduced'"),
+        (lambda x: np.sum(np.abs(np.linalg.eigh((x.T @ x).astype(complex))[1])), "complex matrices is not recorded"),
+        (lambda x: np.sum(scipy.linalg.qr(x, pivoting=True)[0]), "pivoting=True"),
+    ],
+)
+def test_what_is_refused(f, message):
+    with pytest.raises(ParseError, match=message):
+        sdgrad.grad(f)(TALL)
+
+
+def test_single_precision_is_kept():
+    x = SYMMETRIC.astype(np.float32)
+    value, pull = sdgrad.vjp(np.linalg.eigvalsh, x)
+    assert value.dtype == np.float32 and pull(np.ones_like(value))[0].dtype == np.float32
