@@ -19,6 +19,7 @@ import scipy.linalg
 from sdgrad.errors import ParseError
 from sdgrad.program.custom_rule import CustomRule
 from sdgrad.record.custom import Variables
+from sdgrad.record.elements import Element, element, where
 from sdgrad.record.functions.linalg import cholesky, inexact, solve_triangular, square
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.shapes import matrix_transpose, reshape
@@ -31,15 +32,41 @@ from sdgrad.runtime.libraries.decompositions import Decomposition
 Parts = Mapping[str, tuple[Sequence[Any], Any]]  # results by name: shape and type
 
 
+def as_rule(f: Callable) -> Callable:
+    """Register a function that rules call as its own rule."""
+    return rule(f)(f)
+
+
 # -- rules: parameters are results, and their cotangents
+@as_rule
 def _over_differences(w: Any, inner: Any) -> Any:
     """Return ``(inner - inner.T)[i, j] / (w[j] - w[i])``, zero on the diagonal; where values are equal, no number."""
     return (inner - inner.T) / (w[None, :] - w[:, None] + np.diag(0.0 * w + 1.0))
 
 
+def _by_place(g: Any, below: Callable, diagonal: Callable, above: Callable) -> Any:
+    """Return a matrix whose elements are functions of an element of another one and of the one across the diagonal."""
+    matrix, recorder = tensor_of(g), g.recorder
+
+    def at(i: Any, j: Any) -> Element:
+        own, across = matrix[i, j], matrix[j, i]
+        row, column = element(i, np.int64), element(j, np.int64)
+        beside = where(row > column, below(own, across), above(own, across))
+        return where(row.equals(column), diagonal(own, across), beside)
+
+    return recorder.array(recorder.compute(matrix.shape, matrix.dtype, at))
+
+
+@as_rule
 def _of_lower(g: Any) -> Any:
     """Return the gradient of a function that reads the lower triangle of a symmetric matrix."""
-    return np.tril(g + g.T) - np.diag(np.diag(g))
+    return _by_place(g, lambda x, y: x + y, lambda x, y: x, lambda x, y: 0 * x)
+
+
+@as_rule
+def _copied_below(g: Any) -> Any:
+    """Return the symmetric matrix with this lower triangle."""
+    return _by_place(g, lambda x, y: x, lambda x, y: x, lambda x, y: y)
 
 
 def _eigh_vjp(w: Any, v: Any, grad_w: Any, grad_v: Any) -> Any:
@@ -72,7 +99,7 @@ def _singular_values_vjp(u: Any, v: Any, grad_s: Any) -> Any:
 def _qr_vjp(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
     """For at least as many rows as columns."""
     inner = r @ grad_r.T - grad_q.T @ q
-    right = grad_q + q @ (np.tril(inner) + np.tril(inner, -1).T)
+    right = grad_q + q @ _copied_below(inner)
     return scipy.linalg.solve_triangular(r, right.T).T
 
 
@@ -81,10 +108,6 @@ def _pinv_vjp(a: Any, p: Any, grad_p: Any) -> Any:
     g = grad_p.T
     beside = (g - a @ (p @ g)) @ (p @ p.T) + (p.T @ p) @ (g - (g @ p) @ a)
     return beside - p.T @ grad_p @ p.T
-
-
-for _helper in (_over_differences, _of_lower):
-    rule(_helper)(_helper)  # what rules call is recorded, too
 
 
 OF_SOME: dict[str, dict[frozenset[str], Callable]] = {
@@ -273,8 +296,7 @@ def scipy_eigh(
         w, v = eigh(a, side)
         return w if eigvals_only else (w, v)
     matrix = square(a)
-    whole = np.tril(matrix) + matrix_transpose(np.tril(matrix, -1)) if lower else matrix
-    whole = whole if lower else np.triu(matrix) + matrix_transpose(np.triu(matrix, 1))
+    whole = _copied_below(matrix if lower else matrix_transpose(matrix))
     factor = cholesky(b if lower else matrix_transpose(square(b)))
     half = solve_triangular(factor, whole, lower=True)
     w, y = eigh(matrix_transpose(solve_triangular(factor, matrix_transpose(half), lower=True)))
