@@ -27,9 +27,11 @@ GIVEN = (["x"], {"gradient_x": "grad_x"}, "seed")
 
 
 def test_a_declaration_has_the_shapes():
-    assert _declaration("grad", library(), *GIVEN) == textwrap.dedent("""\
+    notes = {"x": "positive\n1: or it fails"}
+    assert _declaration("grad", library(), *GIVEN, notes) == textwrap.dedent("""\
         /*
-         *   x: float64[n]
+         *   x: float64[n], positive
+         *     1: or it fails
          *   n: int64
          *   grad_x: float64[n], written
          */
@@ -50,4 +52,4 @@ def test_a_definition_clears_results_and_seeds_the_program():
 
 def test_types_that_c_lacks_are_refused():
     with pytest.raises(ArgumentError, match="'x' is float16"):
-        _declaration("grad", library(dace.float16), *GIVEN)
+        _declaration("grad", library(dace.float16), *GIVEN, {})
