@@ -25,7 +25,7 @@ _OF_TWO = {
     "gammainccinv": (POSITIVE, PROBABILITY), "chdtr": (POSITIVE, POSITIVE), "chdtrc": (POSITIVE, POSITIVE),
     "chdtri": (POSITIVE, PROBABILITY), "boxcox": (POSITIVE, POSITIVE),
     "boxcox1p": (POSITIVE, POSITIVE), "inv_boxcox": (POSITIVE, POSITIVE), "inv_boxcox1p": (POSITIVE, POSITIVE),
-    "pseudo_huber": (POSITIVE, ANY), "agm": (POSITIVE, POSITIVE), "zeta": ((1.2, 4.0), POSITIVE),
+    "pseudo_huber": (POSITIVE, ANY), "zeta": ((1.2, 4.0), POSITIVE),
     "comb": ((3.0, 6.0), (0.2, 2.9)), "perm": ((3.0, 6.0), (0.2, 2.9)),
 }  # fmt: skip
 _FIXED = (  # at some parameters, by the last argument

@@ -141,6 +141,23 @@ def test_what_cannot_be_decomposed():
     assert np.isnan(sdgrad.vjp(lambda x: np.linalg.svd(x, compute_uv=False), bad)[0]).all()
 
 
+LARGE = {
+    "eigh": lambda x: np.sum(np.linalg.eigh(x)[0] ** 2) + np.sum(np.linalg.eigh(x)[1] ** 4),
+    "svd": lambda x: np.sum(np.linalg.svd(x)[1]) + np.sum(np.linalg.svd(x)[0] ** 4),
+    "qr": lambda x: np.sum(np.linalg.qr(x)[0] ** 3) + np.sum(np.linalg.qr(x)[1] ** 2),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_matrices_of_many_elements(name):
+    """A rule with a constant of many elements was refused."""
+    x = np.random.default_rng(2).standard_normal((30, 30))
+    x, direction = x + x.T, np.tril(np.random.default_rng(3).standard_normal((30, 30)))
+    f = LARGE[name]
+    wanted = (f(x + 1e-6 * direction) - f(x - 1e-6 * direction)) / 2e-6
+    assert_close(np.sum(sdgrad.grad(f)(x) * direction), wanted, 1e-6, "slope")
+
+
 def test_rank():
     singular = np.ones((3, 3))
     assert sdgrad.vjp(lambda x: x * np.linalg.matrix_rank(x), singular)[0][0, 0] == 1.0

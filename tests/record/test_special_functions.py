@@ -146,7 +146,6 @@ SEVERAL = {
     "xlogy": Case(lambda a, b: a * mp.log(b), (0.3, 2.0), ((0.5, 3.0),), (0, 1)),
     "boxcox": Case(lambda x, a: (x**a - 1) / a, (0.3, 2.0), ((0.5, 3.0),), (0, 1), LOOSE),
     "pseudo_huber": Case(pseudo_huber, (1e-7, 2.0), ((0.5, 3.0),), (0, 1), LOOSE),
-    "agm": Case(mp.agm, (0.3, 2.0), ((0.5, 3.0),), (0, 1), LOOSE),
 }  # fmt: skip
 
 

@@ -37,41 +37,52 @@ def as_rule(f: Callable) -> Callable:
     return rule(f)(f)
 
 
-# -- rules: parameters are results, and their cotangents
+# -- rules: parameters are results, and their cotangents. What they call is computed by element: a constant matrix, as a
+# mask, would be an argument of theirs.
+def _by_element(g: Any, at: Callable) -> Any:
+    """Return a square matrix by element, from whether an element lies on the diagonal, above it, and its place."""
+    matrix, recorder = tensor_of(g), g.recorder
+
+    def value(i: Any, j: Any) -> Element:
+        row, column = element(i, np.int64), element(j, np.int64)
+        return at(row.equals(column), row < column, i, j)
+
+    return recorder.array(recorder.compute(matrix.shape, matrix.dtype, value))
+
+
 @as_rule
 def _over_differences(w: Any, inner: Any) -> Any:
     """Return ``(inner - inner.T)[i, j] / (w[j] - w[i])``, zero on the diagonal; where values are equal, no number."""
-    return (inner - inner.T) / (w[None, :] - w[:, None] + np.diag(0.0 * w + 1.0))
+    m, values = tensor_of(inner), tensor_of(w)
+    return _by_element(
+        inner, lambda here, above, i, j: where(here, 0, (m[i, j] - m[j, i]) / where(here, 1, values[j] - values[i]))
+    )
 
 
-def _by_place(g: Any, below: Callable, diagonal: Callable, above: Callable) -> Any:
-    """Return a matrix whose elements are functions of an element of another one and of the one across the diagonal."""
-    matrix, recorder = tensor_of(g), g.recorder
-
-    def at(i: Any, j: Any) -> Element:
-        own, across = matrix[i, j], matrix[j, i]
-        row, column = element(i, np.int64), element(j, np.int64)
-        beside = where(row > column, below(own, across), above(own, across))
-        return where(row.equals(column), diagonal(own, across), beside)
-
-    return recorder.array(recorder.compute(matrix.shape, matrix.dtype, at))
+@as_rule
+def _with_diagonal(matrix: Any, diagonal: Any) -> Any:
+    """Return a matrix with more on its diagonal."""
+    m, d = tensor_of(matrix), tensor_of(diagonal)
+    return _by_element(matrix, lambda here, above, i, j: where(here, m[i, j] + d[i], m[i, j]))
 
 
 @as_rule
 def _of_lower(g: Any) -> Any:
     """Return the gradient of a function that reads the lower triangle of a symmetric matrix."""
-    return _by_place(g, lambda x, y: x + y, lambda x, y: x, lambda x, y: 0 * x)
+    m = tensor_of(g)
+    return _by_element(g, lambda here, above, i, j: where(here, m[i, j], where(above, 0, m[i, j] + m[j, i])))
 
 
 @as_rule
 def _copied_below(g: Any) -> Any:
     """Return the symmetric matrix with this lower triangle."""
-    return _by_place(g, lambda x, y: x, lambda x, y: x, lambda x, y: y)
+    m = tensor_of(g)
+    return _by_element(g, lambda here, above, i, j: where(above, m[j, i], m[i, j]))
 
 
 def _eigh_vjp(w: Any, v: Any, grad_w: Any, grad_v: Any) -> Any:
     inner = v.T @ grad_v
-    middle = 0.5 * _over_differences(w, inner) + np.diag(grad_w)
+    middle = _with_diagonal(0.5 * _over_differences(w, inner), grad_w)
     return _of_lower(v @ middle @ v.T)
 
 
@@ -84,7 +95,7 @@ def _svd_vjp(u: Any, s: Any, v: Any, grad_u: Any, grad_s: Any, grad_v: Any) -> A
     squares = s * s
     across = _over_differences(squares, left) * s[None, :]
     along = s[:, None] * _over_differences(squares, right)
-    found = u @ (across + along + np.diag(grad_s)) @ v
+    found = u @ _with_diagonal(across + along, grad_s) @ v
     if u.shape[0] > s.shape[0]:
         found = found + ((grad_u - u @ left) / s[None, :]) @ v
     if v.shape[1] > s.shape[0]:
@@ -210,12 +221,14 @@ def svdvals(x: Any, /) -> Any:
 
 @rule(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    (matrix,) = inexact(a)
+    matrix: Any = inexact(a)[0]
     m, n = matrix.tensor.shape[-2:]
     if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
         raise ParseError(f"numpy.linalg.qr: mode='{mode}' has no derivative: use 'reduced', or 'r'")
     dtype, square_ = matrix.dtype, min(m, n)
     left = matrix if m >= n else matrix[..., :m]
+    q: Any
+    r: Any
     q, r = _decomposed(left, "qr", {"q": ((m, square_), dtype), "r": ((square_, square_), dtype)}, _qr_vjp)
     if m < n:
         r = np.concatenate([r, matrix_transpose(q) @ matrix[..., m:]], axis=-1)

@@ -72,12 +72,12 @@ TEMPLATES = {
     "fdtrc": "(special_betainc(0, 0, {1} / 2, {0} / 2, {1} / ({1} + {0} * {2})) if not isinf({2}) else 0)"
     " if not {2} < 0 else 0.0 / 0.0",
     "cosm1": "-2 * sin({0} / 2) ** 2",
-    "pseudo_huber": "{0} * {0} * expm1(0.5 * log1p({1} / {0} * ({1} / {0})))",
+    "pseudo_huber": "1.0 / 0.0 if {0} < 0 else (0 if {0} == 0 else (0.5 * {1} * {1} if {1} == 0"
+    " else {0} * {0} * expm1(0.5 * log1p({1} / {0} * ({1} / {0})))))",
     "boxcox": "log({0}) if {1} == 0 else expm1({1} * log({0})) / {1}",
     "boxcox1p": "log1p({0}) if {1} == 0 else expm1({1} * log1p({0})) / {1}",
     "inv_boxcox": "exp({0}) if {1} == 0 else exp(log1p({1} * {0}) / {1})",
     "inv_boxcox1p": "expm1({0}) if {1} == 0 else expm1(log1p({1} * {0}) / {1})",
-    "agm": "0.7853981633974483 * ({0} + {1}) / scipy_ellipk((({0} - {1}) / ({0} + {1})) ** 2)",
     "sindg": "sin({0} * 0.017453292519943295)",
     "cosdg": "cos({0} * 0.017453292519943295)",
     "tandg": "tan({0} * 0.017453292519943295)",

@@ -82,7 +82,6 @@ SDGRAD_SCIPY_3(betaincc)
 SDGRAD_SCIPY_3(betainccinv)
 SDGRAD_SCIPY_3(betaincinv)
 // elliptic integrals
-SDGRAD_SCIPY_2(agm)
 SDGRAD_SCIPY_1(ellipe)
 SDGRAD_SCIPY_2(ellipeinc)
 SDGRAD_SCIPY_1(ellipk)
