@@ -121,7 +121,7 @@ REFUSED = {
     "join": (lambda x: np.sum(np.concatenate([np.outer(x, x), x])), ValueError, "dimensions"),
     "split": (lambda x: np.sum(np.split(x, 2)[0]), ValueError, "equal division"),
     "pad": (lambda x: np.sum(np.pad(x, 1, mode="linear_ramp")), ParseError, "linear_ramp"),
-    "norm": (lambda x: np.linalg.norm(np.outer(x, x), 2), ParseError, "singular values"),
+    "norm": (lambda x: np.linalg.norm(np.outer(x, x), 5), ValueError, "Invalid norm order"),
     "square": (lambda x: np.linalg.inv(x[:, None])[0, 0], np.linalg.LinAlgError, "square"),
     "where": (lambda x: np.sum(np.where(x > 0)), ParseError, "np.where"),
     "nonzero": (lambda x: np.sum(x[np.nonzero(x)]), ParseError, "np.where"),
