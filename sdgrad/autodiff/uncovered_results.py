@@ -31,9 +31,7 @@ def _uncovered(call: CustomCall) -> set[str]:
     rule = call.rule
     if rule is None:
         return set()
-    if (
-        rule.parameters is None
-    ):  # of a region: all that the rule does not name has no derivative, unless the rule reads it
+    if rule.parameters is None:  # of a region: what it does not name has no derivative, unless the rule reads it
         read = {p for f in rule.functions for p in names_of(f)} if call.applied else set()
         covered = {n for n in call.variables if n not in read or read & {COTANGENT + n, TANGENT + n}}
     elif rule.adjoint is not None:

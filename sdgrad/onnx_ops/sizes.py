@@ -7,7 +7,7 @@ from typing import Any
 
 from sdgrad.errors import ArgumentError
 from sdgrad.onnx_ops.registry import Operation, attribute_defaults
-from sdgrad.record.elements import Dim
+from sdgrad.record.elements import Dim, product
 from sdgrad.record.outside import shown_line
 from sdgrad.record.tensors import Tensor
 
@@ -48,13 +48,6 @@ def _shape(inputs: Inputs, k: int) -> tuple[Any, ...]:
     return x.shape
 
 
-def _size(shape: Sequence[Dim]) -> Any:
-    found: Any = 1
-    for n in shape:
-        found = found * n
-    return found
-
-
 def _fit(a: Dim, b: Dim) -> bool:
     """True if one axis is broadcast to the other."""
     return a == b or a == 1 or b == 1
@@ -68,12 +61,12 @@ def _reshape(inputs: Inputs, own: Own) -> bool:
         if any(n == 0 and k >= len(shape) for k, n in enumerate(wanted)):
             return False
         wanted = [shape[k] if n == 0 else n for k, n in enumerate(wanted)]
-    known = _size([n for n in wanted if n != -1])
+    known = product([n for n in wanted if n != -1])
     if wanted.count(-1) > 1 or any(n < -1 for n in wanted):
         return False
     if -1 in wanted:
-        return _size(shape) == 0 if known == 0 else _size(shape) % known == 0
-    return known == _size(shape)
+        return product(shape) == 0 if known == 0 else product(shape) % known == 0
+    return known == product(shape)
 
 
 def _matmul(inputs: Inputs, own: Own) -> bool:

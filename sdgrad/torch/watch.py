@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -13,13 +14,24 @@ from torch import nn
 PLAIN = (int, float, bool, str, bytes, type(None), torch.dtype, torch.device)
 OF_EVERY_MODULE = frozenset(nn.Module().__dict__)
 OPAQUE = (type, nn.Module, ModuleType)
-OBJECTS = "objects"  # among what is known: they are not looked into
 LARGEST = 1 << 16  # bytes of an array whose content is compared
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 STATE = "_sdgrad"
 """The attribute in which a wrapped module keeps what was made for it."""
 IGNORED = OF_EVERY_MODULE | {STATE, "_flat_weights", "_flat_weight_refs"}  # the last two repeat parameters
+
+
+@dataclass
+class Look:
+    """One look at a module.
+
+    :param inside: at the content of objects, too.
+    :param known: what was looked at, by identity.
+    """
+
+    inside: bool
+    known: dict[int, Hashable] = field(default_factory=dict)
 
 
 def stamp(module: nn.Module, inside: bool = True) -> Hashable:
@@ -30,42 +42,40 @@ def stamp(module: nn.Module, inside: bool = True) -> Hashable:
 
     :param inside: look at the content of objects, too.
     """
-    known: dict[Any, Hashable] = {} if inside else {OBJECTS: 0}
+    look = Look(inside)
     inner = [m for m in module.modules() if m is not module]
     hooks = tuple(k for m in inner for name in BACKWARD_HOOKS for k in m.__dict__[name])  # the module's own are outside
-    return (*(_own(m, known) for m in module.modules()), hooks)
+    return (*(_own(m, look) for m in module.modules()), hooks)
 
 
-def _own(module: nn.Module, known: dict[Any, Hashable]) -> Hashable:
+def _own(module: nn.Module, look: Look) -> Hashable:
     attributes = module.__dict__
     hooks = tuple(k for name in HOOKS for k in attributes[name])
-    mine = tuple((n, _plain(v, known)) for n, v in attributes.items() if n not in IGNORED)
+    mine = tuple((n, _plain(v, look)) for n, v in attributes.items() if n not in IGNORED)
     return (id(module), module.training, hooks, tuple(attributes["_modules"]), mine)
 
 
-def _plain(value: Any, known: dict[Any, Hashable]) -> Hashable:
-    """Return a value as a hashable one: its content, or where there is none to look at, its identity.
-
-    :param known: objects that were looked at in this call.
-    """
+def _plain(value: Any, look: Look) -> Hashable:
+    """Return a value as a hashable one: its content, or where there is none to look at, its identity."""
     if isinstance(value, PLAIN):
         return value
     if isinstance(value, torch.Tensor):
         return (id(value), value._version)
     if isinstance(value, np.ndarray):
         return (id(value), value.tobytes() if value.nbytes <= LARGEST else None)
+    known = look.known
     if id(value) in known or isinstance(value, OPAQUE) or callable(value):
         return known.get(id(value), id(value))
     known[id(value)] = id(value)  # of what holds itself
     if isinstance(value, (tuple, list)):
-        found: Hashable = tuple(_plain(v, known) for v in value)
+        found: Hashable = tuple(_plain(v, look) for v in value)
     elif isinstance(value, dict):
-        found = tuple((_plain(k, known), _plain(v, known)) for k, v in value.items())
+        found = tuple((_plain(k, look), _plain(v, look)) for k, v in value.items())
     elif isinstance(value, (set, frozenset)):
-        found = frozenset(_plain(v, known) for v in value)
+        found = frozenset(_plain(v, look) for v in value)
     else:
-        content = getattr(value, "__dict__", {}) if OBJECTS not in known else {}
-        found = (id(value), tuple((n, _plain(v, known)) for n, v in content.items()))
+        content = getattr(value, "__dict__", {}) if look.inside else {}
+        found = (id(value), tuple((n, _plain(v, look)) for n, v in content.items()))
     known[id(value)] = found
     return found
 

@@ -13,7 +13,7 @@ from dace import nodes as nd
 from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.libraries.triangular_solve import LOOPS, operands
+from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet, operands
 
 HEADER = str(INCLUDE / "sdgrad_cholesky.h")
 
@@ -29,8 +29,7 @@ def adjoint(node: CholeskyAdjoint, state: dace.SDFGState, sdfg: dace.SDFG, how: 
     """
     sizes, dtype = operands(node, state, sdfg, "_g")
     given, found = ({c: dace.pointer(dtype) for c in names} for names in (("_l", "_s"), ("_g",)))
-    code, header = CODE.format(how=how, **sizes), f'#include "{HEADER}"\n'
-    return nd.Tasklet(node.label, given, found, code, language=dace.Language.CPP, code_global=header)
+    return cpp_tasklet(node, given, found, CODE.format(how=how, **sizes), HEADER)
 
 
 @dace.library.expansion

@@ -15,7 +15,7 @@ from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.libraries.blas_operands import BLAS_TYPES
-from sdgrad.runtime.libraries.triangular_solve import LOOPS, operands
+from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet, operands
 
 HEADER = str(INCLUDE / "sdgrad_lapack.h")
 CODE = {
@@ -47,10 +47,7 @@ def decompose(node: Decomposition, state: dace.SDFGState, sdfg: dace.SDFG, how: 
     code = CODE[node.kind].format(kept=columns, **sizes)
     real = {dace.complex64: dace.float32, dace.complex128: dace.float64}.get(dtype, dtype)
     found = {c: dace.pointer(real if c in VECTORS else dtype) for c in RESULTS[node.kind]}
-    header = f'#include "{HEADER}"\n'
-    return nd.Tasklet(
-        node.label, {"_a": dace.pointer(dtype)}, found, code, language=dace.Language.CPP, code_global=header
-    )
+    return cpp_tasklet(node, {"_a": dace.pointer(dtype)}, found, code, HEADER)
 
 
 @dace.library.expansion
@@ -77,10 +74,7 @@ class Decomposition(nd.LibraryNode):
     default_implementation: ClassVar[str] = LOOPS
 
     kind = properties.Property(dtype=str, default="eigh")
-    full = properties.Property(
-        dtype=bool, default=False, desc="All singular vectors, not those of singular values alone"
-    )
 
-    def __init__(self, kind: str = "eigh", full: bool = False) -> None:
+    def __init__(self, kind: str = "eigh") -> None:
         super().__init__(kind, inputs={"_a"}, outputs={*RESULTS[kind]})
         self.kind = kind

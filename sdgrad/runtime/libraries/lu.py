@@ -15,7 +15,7 @@ from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.libraries.triangular_solve import LOOPS, operands
+from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet, operands
 
 HEADER = str(INCLUDE / "sdgrad_factors.h")
 FACTORIZE = "sdgrad::factorize_by_{how}({rows}, _a, {a}, _f, {f}, _p);"
@@ -29,7 +29,7 @@ def factorize(node: Factorization, state: dace.SDFGState, sdfg: dace.SDFG, how: 
     """
     sizes, dtype = operands(node, state, sdfg, "_f", vectors=("_p",))
     found = {"_f": dace.pointer(dtype), "_p": dace.pointer(dace.int32)}
-    return _tasklet(node, {"_a": dace.pointer(dtype)}, found, FACTORIZE.format(how=how, **sizes))
+    return cpp_tasklet(node, {"_a": dace.pointer(dtype)}, found, FACTORIZE.format(how=how, **sizes), HEADER)
 
 
 def solve(node: FactoredSolve, state: dace.SDFGState, sdfg: dace.SDFG, how: str) -> nd.Tasklet:
@@ -40,13 +40,7 @@ def solve(node: FactoredSolve, state: dace.SDFGState, sdfg: dace.SDFG, how: str)
     sizes, dtype = operands(node, state, sdfg, "_x", vectors=("_p",))
     given = {"_f": dace.pointer(dtype), "_p": dace.pointer(dace.int32), "_b": dace.pointer(dtype)}
     code = SOLVE.format(how=how, adjoint=str(node.adjoint).lower(), **sizes)
-    return _tasklet(node, given, {"_x": dace.pointer(dtype)}, code)
-
-
-def _tasklet(node: nd.LibraryNode, given: dict, found: dict, code: str) -> nd.Tasklet:
-    """Make a tasklet of C++ that includes the header; connectors have types."""
-    header = f'#include "{HEADER}"\n'
-    return nd.Tasklet(node.label, given, found, code, language=dace.Language.CPP, code_global=header)
+    return cpp_tasklet(node, given, {"_x": dace.pointer(dtype)}, code, HEADER)
 
 
 @dace.library.expansion

@@ -67,7 +67,17 @@ def tasklet(node: TriangularSolve, state: dace.SDFGState, sdfg: dace.SDFG, solve
     sizes, dtype = operands(node, state, sdfg, "_x")
     code = COPY.format(**sizes) + solve(node, dtype, sizes)
     given, found = ({c: dace.pointer(dtype) for c in names} for names in (("_a", "_b"), ("_x",)))
-    return nd.Tasklet(node.label, given, found, code, language=dace.Language.CPP)
+    return cpp_tasklet(node, given, found, code)
+
+
+def cpp_tasklet(node: nd.LibraryNode, given: dict, found: dict, code: str, header: str = "") -> nd.Tasklet:
+    """Make the C++ tasklet of a node.
+
+    :param given: types of its input connectors; ``found`` of its outputs.
+    :param header: what the code includes.
+    """
+    included = f'#include "{header}"\n' if header else ""
+    return nd.Tasklet(node.label, given, found, code, language=dace.Language.CPP, code_global=included)
 
 
 def operands(
