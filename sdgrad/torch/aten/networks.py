@@ -58,23 +58,16 @@ def _pool(
     stride: Sequence[int],
     padding: Sequence[int],
     batched: int,
-    places: bool = False,
+    outputs: int = 1,
     **more: Any,
-) -> Value:
-    """Return the results of windows.
-
-    :param places: return the positions of the largest elements instead, counted in each channel.
-    """
+) -> list[Value]:
+    """Return the results of windows."""
     rank = len(kernel)
     pads = _each(padding, rank)
     wide = x if x.rank == batched else g.unsqueeze(x, 0)
     more |= {"kernel_shape": list(kernel), "strides": _each(stride, rank) or list(kernel), "pads": [*pads, *pads]}
-    if places:  # ONNX counts them through all images and channels
-        _, at = g.ops(kind, wide, outputs=2, **more)
-        found = g.op("Mod", at, g.operand(product(x.shape[-rank:]), torch.int64))
-    else:
-        found = g.op(kind, wide, **more)
-    return found if x.rank == batched else g.op("Squeeze", found, g.integers([0]))
+    found = g.ops(kind, wide, outputs=outputs, **more)
+    return [v if x.rank == batched else g.op("Squeeze", v, g.integers([0])) for v in found]
 
 
 def _max_pool(rank: int, places: bool):
@@ -92,8 +85,10 @@ def _max_pool(rank: int, places: bool):
     ) -> Any:
         kernel = _each(kernel_size, rank)
         more: dict[str, Any] = {"dilations": _each(dilation, rank), "ceil_mode": int(ceil_mode)}
-        found = _pool(g, "MaxPool", self, kernel, stride, padding, rank + 2, **more)
-        return (found, _pool(g, "MaxPool", self, kernel, stride, padding, rank + 2, True, **more)) if places else found
+        largest, *at = _pool(g, "MaxPool", self, kernel, stride, padding, rank + 2, 1 + places, **more)
+        # ONNX counts positions through all images and channels, PyTorch in each channel
+        inside = [g.op("Mod", v, g.operand(product(self.shape[-rank:]), torch.int64)) for v in at]
+        return (largest, *inside) if places else largest
 
     return rule
 
@@ -121,7 +116,7 @@ def _average_pool(rank: int):
             raise Unsupported("divisor_override")
         kernel = _each(kernel_size, rank)
         more: dict[str, Any] = {"count_include_pad": int(count_include_pad), "ceil_mode": int(ceil_mode)}
-        return _pool(g, "AveragePool", self, kernel, stride, padding, rank + 2, **more)
+        return _pool(g, "AveragePool", self, kernel, stride, padding, rank + 2, **more)[0]
 
     return rule
 
