@@ -21,6 +21,7 @@ from sdgrad.torch.prepared import Prepared
 from sdgrad.torch.sizes import Sizes, evaluated
 
 Values = dict[str, Any]
+Key = tuple[tuple[str, ...], Sizes, bool]  # inputs with a gradient, sizes, and whether indices are checked
 UNKNOWN = object()
 MANY = 64  # prepared calls of one segment: each size has memory of its own
 
@@ -49,7 +50,7 @@ class Segment:
     shapes: tuple[tuple[Dim, ...], ...]
     reaches: Mapping[str, frozenset[int]]
     hooks: Hooks
-    prepared: dict[tuple[tuple[str, ...], Sizes, bool], Prepared | None] = field(default_factory=dict, compare=False)
+    prepared: dict[Key, Prepared | None] = field(default_factory=dict, compare=False)
 
     def run(self, values: Values, sizes: Sizes) -> None:
         given = (*(values[n] for n in self.inputs), *(d.make(sizes) for d in self.draws))
@@ -62,9 +63,10 @@ class Segment:
         """Return the segment's results, recorded by autograd if gradients are wanted."""
         recorded = torch.is_grad_enabled()
         wanted = tuple(n for n, t in arguments.items() if recorded and t.requires_grad and self.reaches[n])
-        prepared = self.prepared.get((wanted, sizes, config.check_indices), UNKNOWN)
+        key = (wanted, sizes, config.check_indices)
+        prepared = self.prepared.get(key, UNKNOWN)
         if prepared is UNKNOWN:
-            prepared = self.prepare(arguments, wanted, sizes)
+            prepared = self.prepare(arguments, key)
         if not isinstance(prepared, Prepared):
             given = {n: t if n in wanted else t.detach() for n, t in arguments.items()}
             return apply(self.function, given, self.provides)
@@ -72,8 +74,9 @@ class Segment:
             return prepared.run([t.detach() for t in arguments.values()])[0]
         return PreparedCall.apply(prepared, *arguments.values())
 
-    def prepare(self, arguments: Mapping[str, torch.Tensor], wanted: tuple[str, ...], sizes: Sizes) -> Prepared | None:
+    def prepare(self, arguments: Mapping[str, torch.Tensor], key: Key) -> Prepared | None:
         """Return calls for these gradients and sizes; the oldest of many are dropped."""
+        wanted, sizes, _ = key
         detached = {n: t.detach() for n, t in arguments.items()}
         with working(f"{'differentiating' if wanted else 'generating'} {self.function.name}"):
             prepared = Prepared.of(self.function, detached, wanted, self.provides, self.reaches, dict(sizes))
@@ -81,7 +84,7 @@ class Segment:
             self.hooks.compiled(prepared)
         while len(self.prepared) >= MANY:
             self.prepared.pop(next(iter(self.prepared)), None)
-        self.prepared[wanted, sizes, config.check_indices] = prepared
+        self.prepared[key] = prepared
         return prepared
 
 

@@ -15,7 +15,7 @@ kernel of one thread.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -237,19 +237,22 @@ class Placer:
         written = {r.container for r in call.outputs.values()}
         taken = {r.container for r in call.inputs.values()}
         taken |= {r.container for r in call.outputs.values() if r.wcr or not self.is_whole(r)}
-        return (
-            *(self.fetched(n, host) for n, host in copies.items() if n in taken),
-            replace(call, inputs=_redirected(call.inputs, copies), outputs=_redirected(call.outputs, copies)),
-            *(self.returned(n, host) for n, host in copies.items() if n in written),
-        )
+        moved = replace(call, inputs=_redirected(call.inputs, copies), outputs=_redirected(call.outputs, copies))
+        return self.on_host(moved, copies, taken, written)
 
     def hosted_leaf(self, leaf: Leaf) -> Block:
         """Run a leaf that calls functions of the host there: copy what it takes in, and its results back."""
         written = writes(leaf)
         copies = {n: self.host_array(n) for n in sorted(reads(leaf) | written)}
         (moved,) = renamed((leaf,), {n: host.name for n, host in copies.items()})
+        return self.on_host(moved, copies, copies.keys(), written)
+
+    def on_host(
+        self, moved: Node, copies: Mapping[str, Container], taken: Collection[str], written: Collection[str]
+    ) -> Block:
+        """Run a node on arrays of the host, with copies of what it takes before it, and of what it writes after it."""
         return (
-            *(self.fetched(n, host) for n, host in copies.items()),
+            *(self.fetched(n, host) for n, host in copies.items() if n in taken),
             moved,
             *(self.returned(n, host) for n, host in copies.items() if n in written),
         )
