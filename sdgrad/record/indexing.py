@@ -298,7 +298,16 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
 def _is_checked(recorder: Recorder, indices: Array, extent: Dim, axis: int) -> bool:
     """True if an index array is known or checked before the call, or if none is to be checked."""
     is_known = indices.known is not None and not recorder.ranges.may_be_short(extent)
-    return note_limit(recorder, indices, extent, axis) or is_known or not checks_indices(recorder)
+    is_inside = is_known or _lies_below(recorder, indices, extent)
+    return note_limit(recorder, indices, extent, axis) or is_inside or not checks_indices(recorder)
+
+
+def _lies_below(recorder: Recorder, indices: Array, extent: Dim) -> bool:
+    """True if a function made an index array of places in an axis, and nobody wrote it."""
+    own = indices.storage
+    return (
+        isinstance(extent, int) and 0 < own.indexes <= extent and not own.version and own.block is recorder.blocks[-1]
+    )
 
 
 def checked_operands(recorder: Recorder, limits: Iterable[IndexLimit], operands: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class Storage:
     recipe: Any = None  # how a mask was computed: equal for masks that are equal
     outside: np.ndarray | None = None
     constant: bool = False  # its content was known when it was made
+    indexes: int = 0  # what its elements lie below, none being negative; 0 where that is not known
 
     def share(self, other: Storage) -> None:
         """Note that Python may have one array where this is a copy of another one, or the other way round."""

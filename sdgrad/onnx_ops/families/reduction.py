@@ -10,9 +10,8 @@ import sympy
 from sdgrad.onnx_ops.registry import integers, lowering
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined, Element, call, dim, element, product, where
+from sdgrad.record.orders import order_along
 from sdgrad.record.tensors import Tensor
-
-LARGEST_SORT = 4096  # elements along the axis; TopK compares every two of them
 
 
 def log_sum_exp(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
@@ -172,33 +171,10 @@ def cumulative_product(b: Builder, x: Tensor, axis: Tensor, *, exclusive: int, r
 
 @lowering("TopK", since=11)
 def top_k(b: Builder, x: Tensor, k: Tensor, *, axis: int, largest: int, sorted: int) -> tuple[Tensor, Tensor]:
-    """Put each element where its rank says: as many are before it as are larger, or equal and earlier."""
     axis %= x.rank
     count, wanted = x.shape[axis], integers(k, "K")[0]
-    if not isinstance(count, int) or count > LARGEST_SORT:
+    if not isinstance(count, int):
         raise Declined(f"{count} elements to sort")
-    shape = [wanted if d == axis else n for d, n in enumerate(x.shape)]
-
-    def before(out: tuple, other: tuple) -> Element:
-        own, rival = x[out], x[(*out[:axis], other[0], *out[axis + 1 :])]
-        first, same = rival > own if largest else rival < own, rival.equals(own)
-        if x.dtype.kind == "f":  # what is not a number is the largest
-            here, there = (call("isnan", v, dtype=bool) for v in (own, rival))
-            first = first | (there & ~here if largest else here & ~there)
-            same = same | (here & there)
-        earlier = element(other[0], np.int64) < element(out[axis], np.int64)
-        return where(first | (same & earlier), element(1, np.int64), 0)
-
-    rank = b.reduction(x.shape, [count], before, "sum", np.int64)
-    values, indices = b.declare("t", shape, x.dtype), b.declare("t", shape, np.int64)
-
-    def place(target: Tensor, value: Callable[[tuple], Element]) -> None:
-        def put(*i: sympy.Expr) -> tuple:
-            r = rank[i]
-            return (*i[:axis], r, *i[axis + 1 :]), value(i), r < wanted
-
-        b.scatter(target, x.shape, put)
-
-    place(values, lambda i: x[i])
-    place(indices, lambda i: element(i[axis], np.int64))
-    return values, indices
+    order = order_along(x, axis, bool(largest)).slice(axis, 0, wanted)
+    values = b.compute(order.shape, x.dtype, lambda *i: x[(*i[:axis], order[i], *i[axis + 1 :])])
+    return values, b.copy(order)

@@ -1,4 +1,4 @@
-"""Sort: each element goes where its rank says, which compares every two; medians, quantiles, searches."""
+"""Sort, take quantiles, and search in sorted arrays."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
-from sdgrad.record.elements import Element, call, element
-from sdgrad.record.elements import where as choose
-from sdgrad.record.elementwise import apply
+from sdgrad.record.elementwise import apply, common
 from sdgrad.record.functions.arguments import axes_of, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, take_along_axis, tensor_of
 from sdgrad.record.functions.reductions import mean, total
 from sdgrad.record.functions.shapes import along, expand_dims, moveaxis, ravel, reshape
 from sdgrad.record.functions.table import array, fixed, known, operand, rule
+from sdgrad.record.orders import order_along
 from sdgrad.record.stores import store
 from sdgrad.record.values import Array
+from sdgrad.runtime.libraries.ordering import SearchSorted
 
 
 def _along(a: Any, axis: Any) -> tuple[Array, int]:
@@ -28,31 +28,12 @@ def _along(a: Any, axis: Any) -> tuple[Array, int]:
     return (ravel(x), 0) if axis is None else (x, static_axis(axis, x.ndim))
 
 
-def _is_before(rival: Element, own: Element, earlier: Element) -> Element:
-    """Return whether an element comes before another one; what is not a number comes last."""
-    if own.dtype.kind != "f":
-        return (rival < own) | (rival.equals(own) & earlier)
-    own_nan, rival_nan = (call("isnan", v, dtype=bool) for v in (own, rival))
-    same = rival.equals(own) | (rival_nan & own_nan)
-    return (rival < own) | (own_nan & ~rival_nan) | (same & earlier)
-
-
 @rule(np.argsort, method="argsort")
 def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     x, d = _along(a, axis)
-    recorder, source, n = x.recorder, tensor_of(x), x.tensor.shape[d]
-
-    def before(out: tuple, other: tuple) -> Element:
-        rival, own = source[(*out[:d], other[0], *out[d + 1 :])], source[out]
-        earlier = element(other[0], np.int64) < element(out[d], np.int64)
-        return choose(_is_before(rival, own, earlier), element(1, np.int64), 0)
-
-    rank = recorder.reduction(source.shape, [n], before, "sum", np.int64)
-    order = recorder.declare("t", source.shape, np.int64)
-    recorder.scatter(
-        order, source.shape, lambda *i: ((*i[:d], rank[i], *i[d + 1 :]), element(i[d], np.int64).astype(np.int64), None)
-    )
-    return recorder.array(order)
+    found = x.recorder.array(order_along(tensor_of(x), d))
+    found.storage.indexes = x.shape[d] if isinstance(x.shape[d], int) else 0
+    return found
 
 
 @rule(np.sort)
@@ -147,6 +128,24 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ValueError(f"side must be 'left' or 'right', not {side!r}")
     places, x = array(a), array(v)
     places = places if sorter is None else places[array(sorter)]
+    dtype = common([places, x])
+    if dtype.kind in "iuf" and dtype != np.float16 and all(isinstance(n, int) and n for n in (*places.shape, x.size)):
+        return _searched(*(astype(y, dtype, copy=False) for y in (places, x)), side == "right")
+    return _counted(places, x, side)
+
+
+def _searched(places: Array, x: Array, right: bool) -> Any:
+    """Return where values belong in a sorted array: a library searches."""
+    recorder: Any = x.recorder
+    operands = {"_a": tensor_of(places), "_values": tensor_of(ravel(x))}
+    found = recorder.call(SearchSorted(right=right), operands, "_at", (x.size,), np.int64)
+    result = recorder.array(recorder.view(found, x.tensor.shape))
+    result.storage.indexes = places.shape[0] + 1
+    return result[()]
+
+
+def _counted(places: Array, x: Array, side: str) -> Any:
+    """Return how many elements of a sorted array come before each value."""
     at = x[..., None]
     smaller = np.less(places, at) if side == "left" else np.less_equal(places, at)
     if x.dtype.kind == "f":  # NaN is beyond all numbers

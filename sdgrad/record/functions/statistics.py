@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.elements import Element, element, where
 from sdgrad.record.elementwise import apply, common
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.joining import concatenate, pad
@@ -14,7 +15,8 @@ from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate, matmul
 from sdgrad.record.functions.reductions import mean, result
 from sdgrad.record.functions.shapes import atleast_2d, flip
-from sdgrad.record.functions.table import array, fixed, known, operand, rule
+from sdgrad.record.functions.sorting import searchsorted
+from sdgrad.record.functions.table import array, known, operand, rule
 from sdgrad.record.values import Array
 
 
@@ -159,27 +161,36 @@ def _wide(value: Any) -> Array:
     return array(astype(a, np.result_type(a.dtype, np.float64), copy=False))
 
 
-def _ramps(at: Array, places: Array) -> Any:
-    """Return how far each of some points is from a place to the next, from 0 to 1: a step where they are equal."""
-    width, first = np.diff(places), places[:-1]
-    content = fixed(width)
-    if content is not None and np.all(content > 0):
-        return np.clip((at - first) / width, 0.0, 1.0)
-    inside = np.clip((at - first) / choose_where(width > 0, width, 1.0), 0.0, 1.0)
-    return choose_where(width > 0, inside, choose_where(at >= first, 1.0, 0.0))
+def _between(at: Array, places: Array, values: Array) -> Array:
+    """Return the lines between points, with the values of the first and the last point beyond them."""
+    recorder: Any = at.recorder
+    x, xs, fs = map(tensor_of, (at, places, values))
+    count = places.shape[0]
+    after = tensor_of(array(searchsorted(places, at, "right")))
+
+    def value(*i: Any) -> Element:
+        end = after[i]
+        k = where(end < 1, element(1, np.int64), where(end < count, end, count - 1))
+        start, width = xs[(k - 1,)], xs[(k,)] - xs[(k - 1,)]
+        first, last = fs[(k - 1,)], fs[(k,)]
+        is_step = width.equals(element(0, width.dtype))
+        inside = first + (x[i] - start) / where(is_step, element(1, width.dtype), width) * (last - first)
+        inside = where(is_step, last, inside)
+        return where(x[i] < start, first, where(x[i] > xs[(k,)], last, inside))
+
+    return recorder.array(recorder.compute(at.tensor.shape, values.dtype, value))
 
 
 @rule(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Add up ramps between 0 and 1, one for each interval."""
+    """At a point, the derivative is the slope of the line after it."""
     if period is not None:
         raise ParseError("numpy.interp: period= is not recorded; pass x modulo the period, and one period more of xp")
     at, places, values = (_wide(v) for v in (x, xp, fp))
     if places.ndim != 1 or values.ndim != 1 or places.shape != values.shape:
         raise ValueError("fp and xp are not of the same length.")
-    found = values[0] + known(np.zeros(at.shape))
-    if places.shape[0] > 1:
-        ramps = _ramps(at[..., None], places)
-        found = values[0] + matmul(ramps, np.diff(values))
+    if not places.shape[0]:
+        raise ValueError("array of sample points is empty")
+    found = _between(at, places, values)[()] if places.shape[0] > 1 else values[0] + known(np.zeros(at.shape))
     found = found if left is None else choose_where(at < places[0], left, found)
     return found if right is None else choose_where(at > places[-1], right, found)

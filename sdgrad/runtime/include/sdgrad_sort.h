@@ -1,0 +1,95 @@
+// Orders of elements, and searches in sorted arrays. What is not a number comes last, as in NumPy.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sdgrad {
+
+// Unsigned integers in the order of the elements: equal for 0 and -0, and for all that is not a number. By their bits:
+// compilers may be told that there is no NaN, and no -0.
+template <typename Bits, typename T> Bits key_of_real(T x, Bits infinity) {
+    constexpr Bits SIGN = Bits(1) << (8 * sizeof(Bits) - 1);
+    Bits bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const Bits size = bits & ~SIGN;
+    if (size > infinity) return ~Bits(0);
+    return size == bits ? size | SIGN : size == 0 ? SIGN : ~bits;
+}
+inline uint64_t sort_key(double x) { return key_of_real(x, uint64_t(0x7ff) << 52); }
+inline uint32_t sort_key(float x) { return key_of_real(x, uint32_t(0xff) << 23); }
+template <typename T, std::enable_if_t<std::is_integral<T>::value, int> = 0> auto sort_key(T x) {
+    using Key = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+    return Key(Key(x) + (std::is_signed<T>::value ? Key(1) << (8 * sizeof(Key) - 1) : 0));
+}
+
+constexpr int DIGIT = 11;  // bits: three passes for keys of 32, six for keys of 64
+constexpr int64_t COMPARED = 512;  // elements up to which comparisons take less time than tables of digits
+
+template <typename Key> using Ranked = std::vector<std::pair<Key, int64_t>>;
+
+// Sort by the digits of the keys, the last one first: each pass keeps the order of equal digits.
+template <typename Key> void sort_by_digits(Ranked<Key> &items, Ranked<Key> &other) {
+    constexpr int PASSES = (8 * sizeof(Key) + DIGIT - 1) / DIGIT;
+    constexpr Key MASK = (Key(1) << DIGIT) - 1;
+    std::vector<std::array<int64_t, 1 << DIGIT>> counts(PASSES);
+    for (auto &table : counts) table.fill(0);
+    for (const auto &item : items)
+        for (int pass = 0; pass < PASSES; ++pass) ++counts[pass][(item.first >> (pass * DIGIT)) & MASK];
+    for (int pass = 0; pass < PASSES; ++pass) {
+        auto &next = counts[pass];
+        if (next[(items[0].first >> (pass * DIGIT)) & MASK] == int64_t(items.size())) continue;  // all have this digit
+        int64_t before = 0;
+        for (auto &count : next) before += std::exchange(count, before);
+        for (const auto &item : items) other[next[(item.first >> (pass * DIGIT)) & MASK]++] = item;
+        items.swap(other);
+    }
+}
+
+// order[k]: the place of the element that is k-th in each row; equal elements keep their order.
+template <typename T>
+void argsort(int64_t rows, int64_t n, const T *a, int64_t row, int64_t step, int64_t *order, int64_t to_row, int64_t to_step,
+             bool descending) {
+    using Key = decltype(sort_key(*a));
+#pragma omp parallel if (rows > 1 && rows * n > 8192)
+    {
+        Ranked<Key> items(n), other(n > COMPARED ? n : 0);
+#pragma omp for
+        for (int64_t r = 0; r < rows; ++r) {
+            for (int64_t k = 0; k < n; ++k) {
+                const Key key = sort_key(a[r * row + k * step]);
+                items[k] = {descending ? Key(~key) : key, k};
+            }
+            if (n > COMPARED)
+                sort_by_digits(items, other);
+            else
+                std::sort(items.begin(), items.end());  // places differ: no two are equal
+            for (int64_t k = 0; k < n; ++k) order[r * to_row + k * to_step] = items[k].second;
+        }
+    }
+}
+
+// at[k]: how many elements of a sorted array come before values[k], or (right) not after it.
+template <typename T>
+void search_sorted(int64_t n, const T *a, int64_t step, int64_t m, const T *values, int64_t by, int64_t *at, int64_t to, bool right) {
+#pragma omp parallel for if (m > 8192)
+    for (int64_t k = 0; k < m; ++k) {
+        const auto key = sort_key(values[k * by]);
+        int64_t least = 0, count = n;
+        while (count > 0) {
+            const int64_t half = count / 2;
+            const auto own = sort_key(a[(least + half) * step]);
+            const bool before = right ? own <= key : own < key;
+            least = before ? least + half + 1 : least;
+            count = before ? count - half - 1 : half;
+        }
+        at[k * to] = least;
+    }
+}
+
+}  // namespace sdgrad
