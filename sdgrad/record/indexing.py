@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,15 @@ import sympy
 from dace.symbolic import symstr
 
 from sdgrad.errors import ParseError
-from sdgrad.record.elements import Dim, Element, Index, where
+from sdgrad.record.elements import Dim, Index
 from sdgrad.record.elementwise import apply, compute, origin, prepared
 from sdgrad.record.guards import uncaught
+from sdgrad.record.index_arrays import check_indices, needs_no_check, or_first
 from sdgrad.record.index_limits import (
-    IndexLimit,
     check_position,
     checks_indices,
     lies_inside,
     note_element,
-    note_limit,
     outside_error,
 )
 from sdgrad.record.reads import is_numeric
@@ -278,10 +277,10 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     result[first:first] = wide
     axes = [sum(1 for p in parts[:k] if p is not None) for k, _ in given]
     extents = [array.tensor.shape[axis] for axis in axes]
-    checked = [_is_checked(recorder, *given) for given in zip(arrays, extents, axes, strict=True)]
+    checked = [needs_no_check(recorder, *given) for given in zip(arrays, extents, axes, strict=True)]
     for tensor, extent, axis, before in zip(tensors, extents, axes, checked, strict=True):
         if not before:
-            _check_indices(recorder, tensor, wide, extent, axis)
+            check_indices(recorder, tensor, wide, extent, axis)
 
     def place(index: tuple) -> tuple:
         own = index[first : first + len(wide)]
@@ -293,65 +292,6 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
         return base(tuple(inner))
 
     return result, place
-
-
-def _is_checked(recorder: Recorder, indices: Array, extent: Dim, axis: int) -> bool:
-    """True if an index array is known or checked before the call, or if none is to be checked."""
-    is_known = indices.known is not None and not recorder.ranges.may_be_short(extent)
-    is_inside = is_known or _lies_below(recorder, indices, extent)
-    return note_limit(recorder, indices, extent, axis) or is_inside or not checks_indices(recorder)
-
-
-def _lies_below(recorder: Recorder, indices: Array, extent: Dim) -> bool:
-    """True if a function made an index array of places in an axis, and nobody wrote it."""
-    own = indices.storage
-    return (
-        isinstance(extent, int) and 0 < own.indexes <= extent and not own.version and own.block is recorder.blocks[-1]
-    )
-
-
-def checked_operands(recorder: Recorder, limits: Iterable[IndexLimit], operands: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the operands of a program's call, with index arrays that reach nothing outside.
-
-    They are checked before a call of this program, or, if it computes them, where that is recorded.
-    """
-    found = dict(operands)
-    for limit in limits:
-        indices = found.get(limit.name)
-        if not isinstance(indices, Array) or not checks_indices(recorder):
-            continue
-        if (known := indices.read_known()) is not None:
-            limit.check(known)
-        elif not note_limit(recorder, indices, limit.extent, limit.axis, limit.certain):
-            _check_indices(recorder, indices.tensor, indices.tensor.shape, limit.extent, limit.axis)
-            found[limit.name] = recorder.array(_kept_inside(recorder, indices, limit.extent))
-    return found
-
-
-def _or_first(index: Element, size: Element) -> Element:
-    """Return an index, or zero for one outside of an axis."""
-    return where((index >= -size) & (index < size), index, 0)
-
-
-def _kept_inside(recorder: Recorder, indices: Array, extent: Dim) -> Tensor:
-    """Return indices with zeros for those outside of an axis."""
-    tensor, size = indices.tensor, recorder.element(extent, np.int64)
-
-    def inside(*at: Any) -> Element:
-        return _or_first(tensor[at], size)
-
-    return recorder.compute(tensor.shape, indices.dtype, inside)
-
-
-def _check_indices(recorder: Recorder, tensor: Tensor, shape: Sequence[Dim], extent: Dim, axis: int) -> None:
-    """Record that the elements of an index array that the program computes lie in an axis."""
-    end = recorder.element(recorder.size(extent), np.int64)
-
-    def outside(at: tuple) -> Element:
-        return ((tensor[at] < -end) | (tensor[at] >= end)).astype(np.int64)
-
-    found = recorder.reduction_over(shape, range(len(shape)), outside, "sum", np.int64)
-    RULES.require(recorder, apply(np.equal, [recorder.read(found, ()), 0]), outside_error(recorder, extent, axis))
 
 
 def _chosen(recorder: Recorder, tensor: Any, extent: Dim, is_checked: bool, index: tuple) -> Any:
@@ -372,7 +312,7 @@ def _chosen(recorder: Recorder, tensor: Any, extent: Dim, is_checked: bool, inde
         return tensor[index]
     found, size = tensor[index], recorder.element(extent, np.int64)
     if not is_checked:
-        found = _or_first(found, size)
+        found = or_first(found, size)
     return found + size * (found < 0).astype(np.int64)
 
 

@@ -31,8 +31,8 @@ from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.record.calls import example as recorded_example
 from sdgrad.record.calls import splice
+from sdgrad.record.index_arrays import checked_operands
 from sdgrad.record.index_limits import IndexLimit
-from sdgrad.record.indexing import checked_operands
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import is_recorded
 from sdgrad.specialize.arguments import Call

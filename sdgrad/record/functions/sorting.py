@@ -130,7 +130,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     places = places if sorter is None else places[array(sorter)]
     dtype = common([places, x])
     if dtype.kind in "iuf" and dtype != np.float16 and all(isinstance(n, int) and n for n in (*places.shape, x.size)):
-        return _searched(*(astype(y, dtype, copy=False) for y in (places, x)), side == "right")
+        return _searched(astype(places, dtype, copy=False), astype(x, dtype, copy=False), side == "right")
     return _counted(places, x, side)
 
 

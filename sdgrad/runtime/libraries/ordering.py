@@ -23,14 +23,15 @@ SEARCH = "sdgrad::search_sorted({a_n0}, _a, {a_s0}, {at_n0}, _values, {values_s0
 
 def _tasklet(node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG, code: str, **more: str) -> nd.Tasklet:
     """Generate a call: ``{a_n0}`` and ``{a_s0}`` are the first extent and stride of operand ``_a``."""
-    types: list[dict] = [{}, {}]
-    sizes = {}
+    given: dict[str, Any] = {}
+    found: dict[str, Any] = {}
+    sizes: dict[str, str] = {}
     for edge in state.all_edges(node):
         connector, desc = edge.dst_conn if edge.dst is node else edge.src_conn, sdfg.arrays[edge.data.data]
-        types[edge.src is node][connector] = dace.pointer(desc.dtype)
+        (found if edge.src is node else given)[connector] = dace.pointer(desc.dtype)
         for d, (n, s) in enumerate(zip(desc.shape, desc.strides, strict=True)):
             sizes |= {f"{connector[1:]}_n{d}": _printed(n), f"{connector[1:]}_s{d}": _printed(s)}
-    return cpp_tasklet(node, *types, code.format(**sizes, **more), HEADER)
+    return cpp_tasklet(node, given, found, code.format(**sizes, **more), HEADER)
 
 
 def _printed(expr: Any) -> str:
