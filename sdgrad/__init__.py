@@ -34,6 +34,7 @@ from sdgrad.record.callbacks import pure_callback
 from sdgrad.record.functions.detached import detach, stop_gradient
 from sdgrad.runtime.call.result_pool import free_memory
 from sdgrad.runtime.compile.precompiled_header import prepare
+from sdgrad.solvers import fixed_point, linear_solve, minimize, root
 from sdgrad.specialize.forward_backward import Tape, zero_grad
 from sdgrad.symbolic.rows import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
@@ -73,18 +74,22 @@ __all__ = [
     "errors",
     "explain",
     "export_c",
+    "fixed_point",
     "free_memory",
     "grad",
     "hessian",
     "hvp",
     "jacobian",
     "jvp",
+    "linear_solve",
     "linearize",
     "load",
+    "minimize",
     "prepare",
     "pure_callback",
     "register_backward",
     "register_scalar_rule",
+    "root",
     "select_backward",
     "sparse_hessian",
     "sparse_jacobian",

@@ -101,6 +101,10 @@ class UnknownContent(ParseError):
     """Python needs a number, or a length, that only a run of the program knows."""
 
 
+class ConvergenceError(SdgradError, ArithmeticError):
+    """A solver did not reach what it was asked for: a root, a fixed point, a minimum, the end of an interval."""
+
+
 class VerificationError(SdgradError):
     """A compiled program computes something else than the user's function (``config.verify``)."""
 

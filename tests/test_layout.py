@@ -42,6 +42,7 @@ LAYERS = (
     ("sparsity",),
     ("specialize",),
     ("api",),
+    ("solvers",),
     ("testing",),
     ("onnx",),
     ("torch",),

@@ -6,7 +6,7 @@ a rule for one mode serves the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -28,6 +28,7 @@ from sdgrad.program.naming import returned
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, children, reads, walk, writes
 from sdgrad.program.window import Window, whole_window
+from sdgrad.rewrite.dead_code import only_results
 from sdgrad.symbolic.expr import same
 
 
@@ -43,8 +44,11 @@ class Linear:
     results: Mapping[str, str]
 
 
-def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
-    """Return the rule of a mode (``grad_``: reverse, ``tangent_``: forward), or the transpose of the other one's."""
+def linear(call: CustomCall, program: Program, prefix: str, moved: Collection[str]) -> Linear:
+    """Return the rule of a mode (``grad_``: reverse, ``tangent_``: forward), or the transpose of the other one's.
+
+    :param moved: the containers whose cotangents are wanted, or whose tangents are given.
+    """
     rule = rule_of(call)
     if rule.adjoint is not None:
         recorded = _recorded(rule.adjoint, call)
@@ -55,7 +59,21 @@ def linear(call: CustomCall, program: Program, prefix: str) -> Linear:
     if given is None:
         raise problem(call, "has no rule", "give one with defvjp or defjvp")
     as_given = _as_given(given, COTANGENT if given is vjp else TANGENT, call, program)
+    if given is vjp and not is_region(call):
+        as_given = _for_some(as_given, call, moved)
     return as_given if own is not None else transposed(as_given, call)
+
+
+def _for_some(rule: Linear, call: CustomCall, moved: Collection[str]) -> Linear:
+    """Return a rule for the cotangents of some arguments: it reads less than that of all."""
+    wanted = {n: p for n, p in rule.results.items() if call.variables[n].window.container in moved}
+    parsed, key = rule_of(call).parsed, ("some", id(rule.program), *wanted)
+    if len(wanted) == len(rule.results):
+        return rule
+    if key not in parsed:
+        unwanted = [p for n, p in rule.results.items() if n not in wanted]
+        parsed[key] = rule.program, only_results(rule.program, unwanted)  # the first one keeps its identity
+    return replace(rule, program=parsed[key][1], results=wanted)
 
 
 def _read(call: CustomCall, program: Program) -> frozenset[str]:
@@ -135,8 +153,9 @@ def _needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> Mapping
     """Return the parts of variables whose primal values the rule's program takes."""
     call = cast(CustomCall, call)
     check(call, program, wanted, COTANGENT)
-    rule = linear(call, program, COTANGENT).program
-    values = {p: n for p, n in _values(call).items() if p in rule.containers}
+    rule = linear(call, program, COTANGENT, wanted).program
+    read = {rule.root(n) for node in rule.body for n in reads(node)}
+    values = {p: n for p, n in _values(call).items() if p in read}
     return {n: _part(p, call.variables[n], rule, call) for p, n in values.items()}
 
 
@@ -157,7 +176,7 @@ def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str
     :param active: containers that the call reads and that carry a derivative.
     """
     if is_region(call):
-        said = {call.variables[n].window.container for n in linear(call, program, prefix).sources}
+        said = {call.variables[n].window.container for n in linear(call, program, prefix, active).sources}
         read = {program.root(c) for node in call.block for c in reads(node) | writes(node)}
         for name in active:
             if name not in said and program.root(name) in read:  # the rule alone may read others
@@ -235,7 +254,7 @@ def _reverse(context: CallContext) -> list[Node]:
     """Return the adjoint of a call, by its rule."""
     call = cast(CustomCall, context.call)
     build = Builder(context)
-    rule = linear(call, context.program, COTANGENT)
+    rule = linear(call, context.program, COTANGENT, context.wanted)
     splice = Splice(build, call, rule)
     splice.primals({n: _kept(context, n, o) for n, o in call.variables.items()})
     return _region_adjoint(context, splice) if is_region(call) else _function_adjoint(context, splice)
@@ -308,7 +327,7 @@ def _forward(context: TangentContext) -> list[Node]:
     call = cast(CustomCall, context.call)
     check(call, context.program, context.given, TANGENT)
     build = Builder(context, [call])
-    rule = linear(call, context.program, TANGENT)
+    rule = linear(call, context.program, TANGENT, context.given)
     splice = Splice(build, call, rule)
     splice.primals({n: o.window for n, o in call.variables.items()})
     region, transposes = is_region(call), rule.sources is not rule.results

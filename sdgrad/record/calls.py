@@ -71,7 +71,8 @@ def splice(
     closure = dict(closure)
     checks = {n: closure.pop(n) for n, v in list(closure.items()) if isinstance(v, Checks)}
     own = program if writes_back else with_own_arrays(program)
-    given = {**operands, **{n: closed(recorder, v) for n, v in closure.items()}}
+    taken = {n: recorder.adopt(v) if is_recorded(v) else v for n, v in operands.items()}
+    given = {**taken, **{n: closed(recorder, v) for n, v in closure.items()}}
     if missing := [n for n in own_arguments(own) if n not in given and n not in checks]:
         raise ParseError(f"'{own.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure")
     changed = _written(own, given) if writes_back else {}

@@ -16,6 +16,8 @@ from sdgrad.record.functions.table import FUNCTIONS
 from sdgrad.record.reads import PLAIN
 from sdgrad.record.settling import settle
 
+RECORDED = "sdgrad.solvers.algorithms"
+"""Code of ours that is converted as a user's is."""
 LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
 
 
@@ -47,6 +49,8 @@ def is_users(kind: type) -> bool:
 @functools.cache
 def is_users_module(name: str) -> bool:
     top = (name or "").partition(".")[0]
+    if (name or "").startswith(RECORDED):
+        return True
     if top in LIBRARIES or top in sys.stdlib_module_names and top != "__main__":
         return False
     return bool(name)

@@ -229,7 +229,8 @@ class RecordingOperators(Operators):
             made_again((args, kwargs), self.recorder.reads.made)
             return self.call(f.function, *args, **kwargs)
         args, kwargs = positional(f, given)
-        if isinstance(f, FunctionType) and is_library_function(f) and f not in FUNCTIONS:
+        records = f in FUNCTIONS or hasattr(f, "record_call") if isinstance(f, FunctionType) else True
+        if not records and is_library_function(f):
             return self.converted(f)(*args, **kwargs)  # of a library, and asked for
         return self.call(f, *args, **kwargs)
 

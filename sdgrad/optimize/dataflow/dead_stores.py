@@ -16,44 +16,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dace import nodes as nd
-
 from sdgrad.analysis.loop_private import within_blocks
-from sdgrad.program.tree import Block, Leaf, Node, NodeCall, Program, children, map_blocks, reads, walk, writes
+from sdgrad.program.tree import Block, Leaf, Node, Program, map_blocks, reads
+from sdgrad.rewrite.dead_code import has_calls, without_unread
 from sdgrad.rewrite.fusion import drop_stores
 
 
 def drop_unread(program: Program) -> Program:
     """Remove stores to temporaries that their block does not read afterwards, and calls whose results nobody reads."""
-    program = _without_unread_calls(program)
+    program = without_unread(program) if has_calls(program) else program
     temporary = frozenset(within_blocks(program))
     return replace(program, body=_block(program.body, temporary)) if temporary else program
-
-
-def _without_unread_calls(program: Program) -> Program:
-    """Remove library calls that only write temporaries which nobody reads, and what is unread then."""
-    if not any(isinstance(n, NodeCall) for n in walk(program.body)):
-        return program
-    temporaries = {n for n, c in program.containers.items() if program.containers[program.root(n)].transient}
-    while True:
-        read = {program.root(name) for node in program.body for name in reads(node)}
-        unread = {n for n in temporaries if program.root(n) not in read}
-        body = _kept(program.body, unread)
-        if body == program.body:
-            return program
-        program = replace(program, body=body)
-
-
-def _kept(block: Block, unread: set[str]) -> Block:
-    """Return a block without calls and leaves that write nothing but these containers."""
-    kept: list[Node] = []
-    for node in block:
-        inner = map_blocks(node, lambda b: _kept(b, unread))
-        is_empty = bool(children(node)) and inner != node and not any(children(inner))
-        is_unread = isinstance(node, Leaf) or isinstance(node, NodeCall) and isinstance(node.node, nd.LibraryNode)
-        if not is_empty and not (is_unread and writes(node) and writes(node) <= unread):
-            kept.append(inner)
-    return tuple(kept)
 
 
 def _block(block: Block, temporary: frozenset[str]) -> Block:

@@ -1,0 +1,100 @@
+"""Find minima: by Newton's method where the Hessian is small, by past gradients where it is large."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def newton_descent(value, gradient, hessian, x, tol, most):
+    """Minimise by Newton steps that go down in every eigenvector (Nocedal and Wright 2006, 3.4).
+
+    :returns: the point, and whether the last step was at most ``tol`` relative to it. Where rounding stops the search
+        earlier, the root of that is enough.
+    """
+    f = value(x)
+    count = 0
+    done = False
+    going = np.isfinite(f)
+    while going and count < most:
+        g = gradient(x)
+        w, v = np.linalg.eigh(hessian(x))
+        sizes = np.maximum(np.abs(w), 1e-10 * np.max(np.abs(w)) + 1e-300)
+        s = v @ ((v.T @ g) / sizes)
+        slope = s @ g
+        step = 1.0
+        new = x - s
+        after = value(new)
+        while ~(after <= f - 1e-4 * step * slope) and step > 1e-9:
+            step = step * 0.5
+            new = x - step * s
+            after = value(new)
+        scale = np.max(np.abs(x)) + tol
+        length = np.max(np.abs(s))
+        falls = after <= f
+        near = ~falls | (slope <= 1e-15 * np.abs(f))
+        done = (slope == 0.0) | (length <= tol * scale) | (near & (length <= np.sqrt(tol) * scale))
+        going = ~done & falls
+        if falls:
+            x, f = new, after
+        count += 1
+    return x, done
+
+
+def lbfgs(value, gradient, x, tol, most, memory):
+    """Minimise by limited-memory BFGS (Liu and Nocedal 1989), with steps that satisfy the weak Wolfe conditions.
+
+    :returns: the point, and whether the largest element of the gradient is at most ``tol``, relative to the first one
+        if that is above 1.
+    """
+    n = x.shape[0]
+    moves, changes, scales = np.zeros((memory, n)), np.zeros((memory, n)), np.zeros(memory)
+    weights = np.zeros(memory)
+    f, g = value(x), gradient(x)
+    limit = tol * np.maximum(1.0, np.max(np.abs(g)))
+    size = np.max(np.abs(g))
+    kept, count = 0, 0
+    factor = 1.0 / np.maximum(1.0, np.sqrt(g @ g))
+    going = np.isfinite(f)
+    while size > limit and going and count < most:
+        d = -g
+        for j in range(memory):
+            at = (kept - 1 - j) % memory
+            weights[at] = scales[at] * (moves[at] @ d)
+            d = d - weights[at] * changes[at]
+        d = d * factor
+        for j in range(memory):
+            at = (kept + j) % memory
+            d = d + (weights[at] - scales[at] * (changes[at] @ d)) * moves[at]
+        slope = d @ g
+        if ~(slope < 0.0):
+            d, slope = -g, -(g @ g)
+            scales[:] = 0.0
+        least, greatest, step = 0.0, np.inf, 1.0
+        new = x + d
+        after, there = value(new), gradient(new)
+        tried = 0
+        low, flat = after <= f + 1e-4 * slope, there @ d >= 0.9 * slope
+        while ~(low & flat) and tried < 60:
+            if ~low:
+                greatest = step
+                step = 0.5 * (least + greatest)
+            else:
+                least = step
+                step = np.where(np.isfinite(greatest), 0.5 * (least + greatest), 2.0 * step)
+            new = x + step * d
+            after, there = value(new), gradient(new)
+            low, flat = after <= f + 1e-4 * step * slope, there @ d >= 0.9 * slope
+            tried += 1
+        move, change = new - x, there - g
+        curved = move @ change
+        going = after <= f
+        if going:
+            x, f, g = new, after, there
+            size = np.max(np.abs(g))
+        if curved > 1e-300:
+            at = kept % memory
+            moves[at], changes[at], scales[at] = move, change, 1.0 / curved
+            factor = curved / (change @ change)
+            kept += 1
+        count += 1
+    return x, size <= limit

@@ -1,0 +1,18 @@
+"""Iterate a function until its argument stays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def iterate(function, x, tol, most):
+    """Return the point where ``function(x)`` is ``x``, and whether the last step was at most ``tol`` relative to it."""
+    count = 0
+    done = False
+    while ~done and count < most:
+        new = function(x)
+        length = np.max(np.abs(new - x))
+        done = length <= tol * (np.max(np.abs(new)) + tol)
+        x = new
+        count += 1
+    return x, done

@@ -1,0 +1,132 @@
+"""Close a recorded function over what it reads: a program of its argument and of everything else, as arguments too.
+
+The rule of an implicit function is recorded apart from the function that calls it. What the equation reads from there,
+by closure, reaches the rule as operands, and has its derivative.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdgrad.convert.callables import name_of, python_function
+from sdgrad.errors import ArgumentError, ParseError
+from sdgrad.program.tree import Program
+from sdgrad.record.calls import closed, example, splice
+from sdgrad.record.functions.table import active, array, own
+from sdgrad.record.index_arrays import checked_operands
+from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.values import is_recorded
+from sdgrad.runtime.call.checks import Checks
+from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.signature import Signature, fixed_arguments
+
+
+@dataclass(eq=False)
+class Closed:
+    """A function as a program: ``f(x, *operands)``.
+
+    :param first: the names of the arguments that come first.
+    :param operands: the values of the others where the function was closed, by name.
+    """
+
+    program: Program
+    first: tuple[str, ...]
+    operands: Mapping[str, Any]
+    shapes: Sequence[tuple[int, ...]]
+    checks: Mapping[str, Checks]
+
+    @staticmethod
+    def of(f: Callable, x: Any, args: Sequence[Any]) -> Closed:
+        """Close ``f(x, *args)`` in the recording that goes on.
+
+        :raises ArgumentError: it does not return one array.
+        """
+        call = Call.of(AsArray(f), (x, *args), {})
+        if call.order[0] in call.nests:
+            raise ArgumentError(f"{name_of(f)} is solved for one array, or one number: concatenate what it takes")
+        recorder = active()
+        signature, arguments = _signature(call)
+        if len(signature.outputs) != 1:
+            raise ArgumentError(f"{name_of(f)} returns {len(signature.outputs)} results: one array is solved for")
+        arguments = checked_operands(recorder, signature.limits, arguments)
+        leaves = {n: v for n, v in arguments.items() if n != call.order[0]}
+        taken = {**leaves, **{n: v for n, v in signature.closure.items() if not isinstance(v, Checks)}}
+        known = {*signature.program.arguments, *signature.program.symbols}
+        operands = {n: closed(recorder, v) for n, v in taken.items() if n in known}
+        checks = {n: v for n, v in signature.closure.items() if isinstance(v, Checks)}
+        return Closed(signature.program, (call.order[0],), operands, signature.result_shapes(), checks)
+
+    def __call__(self, *values: Any) -> Any:
+        """Record the function of its argument and its operands, in order."""
+        recorder: Recorder = active()
+        given = dict(zip((*self.first, *self.operands), map(own, values), strict=True))
+        unchecked = {n: np.zeros(1, np.int64) for n in self.checks}
+        (found,) = splice(recorder, self.program, {}, {**given, **unchecked}, self.shapes)
+        return found
+
+    def record_call(self, recorder: Recorder, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        return self(*args)
+
+
+@dataclass(frozen=True)
+class AsArray:
+    """A function whose result is an array: SciPy takes lists of numbers as well."""
+
+    f: Callable
+
+    @property
+    def __name__(self) -> str:
+        return name_of(self.f)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(python_function(self.f))
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function."""
+        return np.asarray(self.f(*args))
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        found = RecordingOperators().call(self.f, *args, **kwargs)
+        return array(found) if isinstance(found, (list, tuple)) else found
+
+
+def _signature(call: Call) -> tuple[Signature, dict[str, Any]]:
+    """Return the signature of a call, and its arguments: those that decide shapes are known."""
+    arguments = dict(call.arguments)
+    while True:
+        examples = {n: example(v) for n, v in arguments.items()}
+        signature = Signature.of(call.f, examples)
+        open_ones = [n for n in fixed_arguments(call.f, examples) if is_recorded(arguments[n])]
+        if not open_ones:
+            return signature, arguments
+        arguments |= {n: arguments[n].__index__() for n in open_ones}
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """``left(x, *operands) = right``.
+
+    :param operands: their values where the equation is solved.
+    :param right: None stands for zero.
+    :param linear: the left side is, in ``x``: its derivative is the same everywhere.
+    """
+
+    left: Callable
+    operands: tuple[Any, ...]
+    right: Any = None
+    linear: bool = False
+
+
+def check_real(value: Any, what: str) -> None:
+    """Raise an error for values of a kind that no solver here takes."""
+    if np.dtype(getattr(value, "dtype", type(value))).kind not in "fiu":
+        raise ParseError(f"{what} takes real numbers, not {getattr(value, 'dtype', type(value).__name__)}")

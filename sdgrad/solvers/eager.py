@@ -1,0 +1,59 @@
+"""Let solvers be called outside of recorded functions: compiled for the function that they solve."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from sdgrad.api.forward import ForwardFunction
+from sdgrad.config import config
+from sdgrad.convert.callables import hashable
+from sdgrad.record.functions.table import active
+
+F = TypeVar("F", bound=Callable)
+MOST = 64  # functions whose compiled solvers are kept
+_compiled: OrderedDict[Hashable, ForwardFunction] = OrderedDict()
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A solver of a function, with options: a function of where it begins, and of the function's arguments."""
+
+    call: Callable
+    function: Callable
+    options: Mapping[str, Any]
+
+    @property
+    def __name__(self) -> str:
+        return self.call.__name__
+
+    def __call__(self, first: Any, *args: Any) -> Any:
+        """Solve."""
+        return self.call(self.function, first, args, **self.options)
+
+    def record_call(self, recorder: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        return self(*args)
+
+
+def solver(f: F) -> F:
+    """Decorate a function ``f(function, first, args, **options)`` that records: it works outside of recordings too."""
+
+    @functools.wraps(f)
+    def call(function: Callable, first: Any, args: Sequence[Any] = (), **options: Any) -> Any:
+        if active() is not None:
+            return f(function, first, args, **options)
+        key = (f, hashable(function), tuple(sorted((n, hashable(v)) for n, v in options.items())))
+        if key not in _compiled:
+            _compiled[key] = ForwardFunction(Solved(call, function, options), False)
+            while len(_compiled) > MOST:
+                _compiled.popitem(last=False)
+        _compiled.move_to_end(key)
+        with config.override(verify="never"):  # there is nothing in Python to compare with
+            return _compiled[key](first, *args)
+
+    call.record_call = lambda recorder, args, kwargs: call(*args, **kwargs)  # type: ignore[attr-defined]
+    return cast(F, call)

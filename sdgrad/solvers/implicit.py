@@ -1,0 +1,191 @@
+"""Record the solution of an equation as one node, with its derivative by the implicit function theorem.
+
+Where ``F(x, p) = 0``, the cotangent of ``p`` is ``-(dF/dp)^T u``, with ``(dF/dx)^T u`` the cotangent of ``x``: one
+linear system, however many iterations found ``x`` (Blondel et al. 2022, Efficient and modular implicit
+differentiation).
+The rule is a program like others, so that forward mode is its transpose, and higher orders its derivatives.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from sdgrad.api.forward import in_place
+from sdgrad.api.jacobian import jacobian
+from sdgrad.api.jvp import jvp
+from sdgrad.api.vjp import vjp
+from sdgrad.errors import ConvergenceError
+from sdgrad.program.custom_rule import COTANGENT, CustomRule
+from sdgrad.program.tree import Node
+from sdgrad.record.calls import works_inside
+from sdgrad.record.custom import Variables
+from sdgrad.record.functions.parts import tensor_of
+from sdgrad.record.functions.table import active, array, known
+from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.outside import shown_line
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.values import RULES
+from sdgrad.solvers.algorithms import krylov
+from sdgrad.solvers.closed import Equation
+
+RESULT, REACHED, RIGHT = "solution", "reached", "right"
+DIRECT = 64  # unknowns up to which a matrix of all derivatives is made
+RESTART = 40  # products that GMRES keeps
+ACCEPTED = 1e-6  # relative residual of a linear system that a derivative may have
+
+Find = Callable[[Callable, Any], tuple[Any, Any]]
+
+
+def recorded(algorithm: Callable, *args: Any) -> Any:
+    """Call an algorithm so that its loops and branches are recorded."""
+    own = [works_inside(a) if isinstance(a, FunctionType) else a for a in args]
+    return RecordingOperators().converted(algorithm)(*own)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Flat:
+    """The left side of an equation as a function of a vector of unknowns and of operands: a vector."""
+
+    left: Callable
+    shape: tuple[int, ...]
+
+    def __call__(self, x: Any, *operands: Any) -> Any:
+        """Record the left side."""
+        found = self.left(np.reshape(x, self.shape) if self.shape else x[0], *operands)
+        return np.reshape(array(found), -1)
+
+    def record_call(self, recorder: Recorder, args: Sequence[Any], kwargs: Any) -> Any:
+        """Record a call in a function that is recorded."""
+        return self(*args)
+
+
+@dataclass(frozen=True)
+class ImplicitRule:
+    """The adjoint of a solution: a function of the operands, the solution and its cotangent.
+
+    :param names: the operands, and the right side if there is one; ``asked`` are those that are variables.
+    """
+
+    flat: Flat
+    names: tuple[str, ...]
+    asked: tuple[str, ...]
+    symmetric: bool
+    linear: bool
+
+    @property
+    def __name__(self) -> str:
+        return "implicit"
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(n, kind) for n in (*self.asked, RESULT, COTANGENT + RESULT)])
+
+    def __call__(self, *values: Any) -> tuple:
+        """Record the cotangents of the operands that have one."""
+        given = dict(zip((*self.asked, RESULT, COTANGENT + RESULT), values, strict=True))
+        operands = [given[n] for n in self.names if n != RIGHT]
+        x, seed = (np.reshape(array(given[n]), -1) for n in (RESULT, COTANGENT + RESULT))
+        at = zeros(x.shape[0], x.dtype) if self.linear else x  # a solution that is read would be computed again
+        u = adjoint_solution(self.flat, at, operands, seed, self.symmetric)
+        found = vjp(works_inside(lambda *p: self.flat(x, *p)), *operands)[1](u) if operands else ()
+        right = [np.reshape(u, self.flat.shape) if self.flat.shape else u[0]] if RIGHT in self.names else []
+        return tuple(-c for c in found if c is not None) + tuple(right)
+
+    def record_call(self, recorder: Recorder, args: Sequence[Any], kwargs: Any) -> tuple:
+        """Record a call in a function that is recorded."""
+        return self(*args)
+
+
+def adjoint_solution(flat: Flat, x: Any, operands: Sequence[Any], seed: Any, symmetric: bool) -> Any:
+    """Record the solution of ``(dF/dx)^T u = seed``; where it is not found, it is no number.
+
+    Iterations are not linear in the seed. Their solution is: it is an implicit function as well.
+    """
+    n = x.shape[0]
+    if n <= DIRECT:
+        return np.linalg.solve(derivatives(flat, x, operands).T, seed)
+
+    def product(u: Any, x: Any, *operands: Any) -> Any:
+        if symmetric:
+            return products(flat, x, operands)(u)
+        return vjp(works_inside(lambda y: flat(y, *operands)), x)[1](u)[0]
+
+    def find(multiply: Callable, u: Any) -> tuple[Any, Any]:
+        method, more = (krylov.minres, ()) if symmetric else (krylov.gmres, (min(n, RESTART),))
+        found, size = recorded(method, multiply, seed, u, 1e-12, 4 * n, *more)
+        return np.where(size <= ACCEPTED, found, np.nan), True
+
+    equation = Equation(product, (x, *operands), seed, linear=True)
+    return implicit("adjoint", equation, zeros(n, x.dtype), find, symmetric)[0]
+
+
+def zeros(n: int, dtype: Any) -> Any:
+    """Return a vector of zeros of the recording: an array of NumPy's would be an argument of a rule."""
+    return known(np.zeros(n, dtype))
+
+
+def derivatives(flat: Callable, x: Any, operands: Sequence[Any]) -> Any:
+    """Record the matrix ``dF/dx``."""
+    return in_place(jacobian(works_inside(lambda y: flat(y, *operands))), (x,), {})
+
+
+def products(flat: Callable, x: Any, operands: Sequence[Any]) -> Callable[[Any], Any]:
+    """Return the function that records products of ``dF/dx`` with a vector."""
+    return lambda v: jvp(works_inside(lambda y: flat(y, *operands)), (x,), (v,))[1]
+
+
+def solution(name: str, equation: Equation, first: Any, find: Find, symmetric: bool = False) -> Any:
+    """Record the solution of an equation, which has to be reached.
+
+    :raises ConvergenceError: at the call, where it was not.
+    """
+    found, reached = implicit(name, equation, first, find, symmetric)
+    recorder: Any = active()
+    where = shown_line(recorder.where())
+    told = f"{where}sdgrad.{name} did not converge: begin nearer to a solution, or allow more steps"
+    RULES.require(recorder, reached == 1, ConvergenceError(told))
+    return found
+
+
+def implicit(name: str, equation: Equation, first: Any, find: Find, symmetric: bool) -> tuple[Any, Any]:
+    """Record the solution of an equation, and whether it was reached: 1 or 0.
+
+    :param find: records the search: from the left side as a function of a vector, and a vector to begin with, to the
+        solution and whether it was reached.
+    :param symmetric: the matrix ``dF/dx`` is.
+    """
+    recorder: Any = active()
+    start = array(first)
+    start = start if start.dtype.kind == "f" else start.astype(float)
+    shape = tuple(start.shape)
+    variables = Variables(recorder)
+    operands = equation.operands
+    names = tuple(f"operand_{k}" for k in range(len(operands)))  # not called as the solution is
+    for n, value in zip(names, operands, strict=True):
+        variables.add(n, value)
+    if equation.right is not None:
+        names = (*names, RIGHT)
+        variables.add(RIGHT, equation.right)
+    flat = Flat(equation.left, shape)
+    made = recorder.declare(RESULT, shape, start.dtype)
+    reached = recorder.declare(REACHED, (), np.int64)
+    block: list[Node] = []
+    with recorder.inside(block):
+        found, done = find(works_inside(lambda y: flat(y, *operands)), np.reshape(start, -1))
+        recorder.copy(tensor_of(array(np.reshape(found, shape))), made)
+        recorder.write(reached, (), done * 1)
+    variables.operands[RESULT] = variables.operand(made, not shape)
+    variables.operands[REACHED] = variables.operand(reached, True)
+    asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
+    rule = ImplicitRule(flat, names, asked, symmetric, equation.linear)
+    custom = CustomRule(name, names, vjp=rule, results=(RESULT, REACHED))
+    recorder.append(variables.call(custom, block))
+    found = recorder.array(made) if shape else recorder.read(made, ())
+    return found, recorder.read(reached, ())

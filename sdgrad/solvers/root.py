@@ -1,0 +1,108 @@
+"""Solve equations: roots and fixed points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdgrad.errors import ArgumentError
+from sdgrad.record.functions.table import array
+from sdgrad.solvers.algorithms import krylov
+from sdgrad.solvers.algorithms.fixed_point import iterate
+from sdgrad.solvers.algorithms.newton import between, newton
+from sdgrad.solvers.closed import Closed, Equation, check_real
+from sdgrad.solvers.eager import solver
+from sdgrad.solvers.implicit import DIRECT, RESTART, derivatives, products, recorded, solution, zeros
+
+INEXACT = 1e-5  # relative residual of the linear systems of Newton's method without a matrix
+
+
+@solver
+def root(
+    f: Callable,
+    x0: Any,
+    args: Sequence[Any] = (),
+    *,
+    bracket: Sequence[Any] | None = None,
+    tol: float = 1e-12,
+    maxiter: int = 100,
+) -> Any:
+    """Return ``x`` with ``f(x, *args) = 0``, near ``x0``.
+
+    The derivative is that of the solution, by the implicit function theorem: by ``args`` and by all that ``f`` reads
+    outside, in both modes and to any order. None goes through ``x0`` and the iterations.
+
+    :param f: a function that can be recorded, from an array or a number to one of the same shape.
+    :param x0: where the search begins: float64 or float32.
+    :param args: more arguments of ``f``.
+    :param bracket: two numbers between which ``f`` of a number changes its sign; ``x0`` then says only the type.
+    :param tol: the last step relative to the largest element of ``x``.
+    :param maxiter: the most steps.
+    :raises ConvergenceError: the search does not end, or the signs at the ends of the bracket are equal.
+
+    Newton's method, with steps that are halved until the residual decreases: by a matrix of derivatives up to 64
+    unknowns, by GMRES with products beyond (Knoll and Keyes 2004). In a bracket, Chandrupatla's method (1997).
+    """
+    closed = _closed(f, x0, args, "root")
+    equation = Equation(closed, tuple(closed.operands.values()))
+    if bracket is None:
+        return solution("root", equation, x0, lambda flat, y: _newton(flat, y, tol, maxiter))
+    if np.ndim(x0):
+        raise ArgumentError("sdgrad.root: a bracket is for a function of one number")
+    low, high = bracket
+
+    def find(flat: Callable, y: Any) -> tuple[Any, Any]:
+        def of_number(x: Any) -> Any:
+            return flat(np.reshape(array(x), 1))[0]
+
+        found, done = recorded(between, of_number, low * y[0] ** 0, high * y[0] ** 0, tol, maxiter)
+        return np.reshape(array(found), 1), done
+
+    return solution("root", equation, x0, find)
+
+
+@solver
+def fixed_point(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float = 1e-12, maxiter: int = 10000) -> Any:
+    """Return ``x`` with ``f(x, *args) = x``, by iterating ``f`` from ``x0``.
+
+    The derivative is that of the fixed point, as for :func:`root`: the iterations are neither kept nor reversed.
+    ``f`` has to contract near the point; where it does so slowly, ``sdgrad.root(lambda x: x - f(x), x0)`` takes fewer
+    steps.
+
+    :param f: a function that can be recorded, from an array or a number to one of the same shape.
+    :param tol: the last step relative to the largest element of ``x``.
+    :param maxiter: the most iterations.
+    :raises ConvergenceError: they are not enough.
+    """
+    closed = _closed(f, x0, args, "fixed_point")
+    equation = Equation(lambda x, *operands: closed(x, *operands) - x, tuple(closed.operands.values()))
+    return solution(
+        "fixed_point", equation, x0, lambda flat, y: recorded(iterate, lambda x: flat(x) + x, y, tol, maxiter)
+    )
+
+
+def _newton(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any, Any]:
+    """Record Newton's method."""
+    n = y.shape[0]
+
+    def direct(x: Any, r: Any) -> Any:
+        return np.linalg.solve(derivatives(flat, x, ()), r)
+
+    def by_products(x: Any, r: Any) -> Any:
+        product = products(flat, x, ())
+        return recorded(krylov.gmres, product, r, zeros(n, r.dtype), INEXACT, 4 * n, min(n, RESTART))[0]
+
+    return recorded(newton, flat, direct if n <= DIRECT else by_products, y, tol, maxiter)
+
+
+def _closed(f: Callable, x0: Any, args: Sequence[Any], name: str) -> Closed:
+    """Return a function of the program that returns what it takes."""
+    check_real(x0, f"sdgrad.{name}")
+    closed = Closed.of(f, x0, args)
+    if closed.shapes != [tuple(np.shape(x0))]:
+        raise ArgumentError(
+            f"sdgrad.{name}: the function returns shape {closed.shapes[0]}, and takes {tuple(np.shape(x0))}"
+        )
+    return closed
