@@ -69,14 +69,6 @@ def polyval(p: Any, x: Any) -> Any:
     return found
 
 
-@rule(np.polynomial.polynomial.polyval)
-def ascending_polyval(x: Any, c: Any, tensor: bool = True) -> Any:
-    if np.ndim(c) != 1:
-        raise ParseError("numpy.polynomial.polynomial.polyval: coefficients of several axes are not recorded")
-    factors = array(c)
-    return polyval(flip(factors if factors.dtype.kind in "fc" else astype(factors, float)), x)
-
-
 @rule(np.polyder)
 def polyder(p: Any, m: Any = 1) -> Any:
     factors = array(p)
