@@ -13,6 +13,8 @@ import sdgrad.record.functions.detached
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.histograms
 import sdgrad.record.functions.matrices
+import sdgrad.record.functions.periodic
+import sdgrad.record.functions.places
 import sdgrad.record.functions.polynomials
 import sdgrad.record.functions.python
 import sdgrad.record.functions.quantile_methods
@@ -20,7 +22,8 @@ import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.sets
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
-import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
+import sdgrad.record.functions.statistics
+import sdgrad.record.functions.windows  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions import ufunc_methods

@@ -256,7 +256,10 @@ def linspace(
 ) -> Any:
     low, high = operand(start), operand(stop)
     width = high - low
-    found = low + width * _steps(num, endpoint, np.ndim(width), low, high)
+    steps = _steps(num, endpoint, np.ndim(width), low, high)
+    found = low + width * steps
+    if endpoint and len(steps) > 1:  # the end itself, without rounding
+        found = np.where(np.arange(len(steps)).reshape(steps.shape) == len(steps) - 1, high, found)
     found = found if dtype is None else astype(np.floor(found) if np.dtype(dtype).kind in "iu" else found, dtype)
     found = np.moveaxis(found, 0, axis) if axis else found
     return (found, width / (static(num) - bool(endpoint) or np.nan)) if retstep else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where
 from sdgrad.record.functions.shapes import ravel, reshape
-from sdgrad.record.functions.table import array, fixed, known, operand, rule
+from sdgrad.record.functions.table import active, array, fixed, known, operand, rule
 from sdgrad.record.values import RULES, Array, is_recorded
 
 
@@ -27,9 +28,6 @@ def _ends(a: Array, limits: Any) -> tuple[Any, Any]:
     else:
         first, last = np.min(a), np.max(a)
     if is_recorded(first) or is_recorded(last):
-        finite = np.isfinite(first * 1.0) & np.isfinite(last * 1.0) & np.less_equal(first, last)
-        told = "the range of a histogram must be finite, and its end not before its beginning"
-        RULES.require(a.recorder, finite, ValueError(told))
         same = np.equal(first, last)
         return choose_where(same, first - 0.5, first), choose_where(same, last + 0.5, last)
     if first > last:
@@ -50,20 +48,24 @@ def _edges(a: Array, bins: Any, limits: Any) -> Any:
         first, last = _ends(a, limits)
         wide = common([first, last, a])
         edges = np.linspace(first, last, count + 1, dtype=wide if wide.kind == "f" else np.dtype(float))
-        if is_recorded(edges):
-            RULES.require(a.recorder, np.all(np.diff(edges) > 0), ValueError("Too many bins for data range."))
         return edges
     if np.ndim(bins) != 1:
         raise ValueError("`bins` must be 1d, when an array")
-    content, told = fixed(bins), ValueError("`bins` must increase monotonically, when an array")
+    content = fixed(bins)
     if content is None or is_recorded(content) or any(map(is_recorded, content)):
-        edges = array(bins)
-        RULES.require(edges.recorder, np.all(np.diff(edges) >= 0), told)
-        return edges
+        return array(bins)
     edges = np.asarray(content)
     if np.any(edges[:-1] > edges[1:]):
-        raise told
+        raise ValueError("`bins` must increase monotonically, when an array")
     return edges
+
+
+def _check(*edges: Any) -> None:
+    """Record that edges increase, which only a run knows of those that are recorded: one check for all of them."""
+    conditions = [np.all(np.diff(e) >= 0) for e in edges if is_recorded(e)]
+    if conditions:
+        told = "the edges of bins must be finite, and increase monotonically"
+        RULES.require(active(), functools.reduce(np.logical_and, conditions), ValueError(told))
 
 
 def _bins_of(x: Any, edges: Any) -> Any:
@@ -78,13 +80,16 @@ def _width(edges: Any) -> Any:
 
 @rule(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    return _edges(ravel(a), bins, range)
+    found = _edges(ravel(a), bins, range)
+    _check(found)
+    return found
 
 
 @rule(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     x = ravel(_counted(a))
     edges = _edges(x, bins, range)
+    _check(edges)
     w = None if weights is None else array(weights)
     if w is not None and w.shape != np.shape(a):
         raise ValueError("weights should have the same shape as a.")
@@ -114,6 +119,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     if len(limits) != rank:
         raise ValueError("range argument must have one entry per dimension")
     edges = [_edges(x, b, r) for x, b, r in zip(columns, each, limits, strict=True)]
+    _check(*edges)
     found = _count_together(columns, edges, weights)
     if density:
         total = np.sum(found)

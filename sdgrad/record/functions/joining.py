@@ -25,7 +25,7 @@ from sdgrad.record.functions.shapes import (
     ravel,
     reshape,
 )
-from sdgrad.record.functions.table import active, array, fixed, known, rule
+from sdgrad.record.functions.table import active, array, content, fixed, known, rule
 from sdgrad.record.growth import as_one
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import fill
@@ -332,10 +332,41 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 def by_subscript(joiner: Any, parts: Any) -> Any:
     """Return what ``np.r_[..]`` and ``np.c_[..]`` make of recorded parts."""
     given = parts if isinstance(parts, tuple) else (parts,)
+    axis, least, first = (-1, 2, 0) if joiner is np.c_ else (0, 1, -1)
+    if isinstance(given[0], str):
+        (axis, least, first), given = _directive(given[0], axis, least, first), given[1:]
     if any(isinstance(p, str) for p in given):
-        raise ParseError("np.r_ and np.c_ with a text among the parts are not recorded: use np.concatenate")
-    arrays = [np.r_[p] if isinstance(p, slice) else p for p in given]
-    return column_stack(arrays) if joiner is np.c_ else concatenate([atleast_1d(p) for p in arrays])
+        raise ValueError("special directives must be the first entry.")
+    return concatenate([_widened(p, least, first) for p in given], axis)
+
+
+def _directive(text: str, *default: int) -> list[int]:
+    """Return the axis to join along, the least number of axes, and where those of a part begin among these."""
+    try:
+        told = [int(n) for n in text.split(",")]
+    except ValueError:
+        raise ParseError(f"np.r_[{text!r}, ..] makes a matrix: use np.concatenate") from None
+    return [*told, *default[len(told) :]]
+
+
+def _widened(part: Any, least: int, first: int) -> Array:
+    """Return a part with enough axes."""
+    if isinstance(part, slice):
+        step = content(part.step)
+        grid = isinstance(step, complex)
+        part = (
+            np.linspace(part.start or 0, part.stop, int(abs(step)))
+            if grid
+            else np.arange(part.start or 0, part.stop, 1 if step is None else step)
+        )
+    a = array(part)
+    if a.ndim >= least:
+        return a
+    before = first if first >= 0 else least - a.ndim + first + 1
+    order = list(range(least))
+    wide = view(a, [*[None] * (least - a.ndim), *[slice(None)] * a.ndim])
+    kept = order[-a.ndim :] if a.ndim else []
+    return moveaxis(wide, kept, [before + k for k in range(a.ndim)]) if kept else wide
 
 
 @rule(np.diag_indices_from)

@@ -12,7 +12,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.joining import concatenate, pad
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate, matmul
-from sdgrad.record.functions.reductions import mean, result
+from sdgrad.record.functions.reductions import result
 from sdgrad.record.functions.shapes import atleast_2d, flip
 from sdgrad.record.functions.table import array, fixed, known, operand, rule
 from sdgrad.record.values import Array
@@ -31,15 +31,40 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    if fweights is not None or aweights is not None:
-        raise ParseError("numpy.cov: weights are not recorded; use np.average with weights")
     x = _variables(m, rowvar)
     x = x if y is None else concatenate([x, _variables(y, rowvar)])
     own = np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64)
     x = astype(x, own, copy=False)
-    centred = x - mean(x, 1, keepdims=True)
-    count = x.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
-    return np.squeeze(matmul(centred, conjugate(centred.T)) / count)[()]
+    less = ddof if ddof is not None else 0 if bias else 1
+    w, norm = _norm(x.shape[1], less, fweights, aweights)
+    centred = x - np.average(x, 1, w, keepdims=True)
+    return np.squeeze(matmul(centred if w is None else centred * w, conjugate(centred.T)) / norm)[()]
+
+
+def _norm(count: Any, less: Any, fweights: Any, aweights: Any) -> tuple[Any, Any]:
+    """Return the weights of observations, and what the sum of their products is divided by."""
+    if fweights is None and aweights is None:
+        return None, count - less
+    often, important = (_weights(w, count) for w in (fweights, aweights))
+    if often is not None and often.dtype.kind not in "iu":
+        raise ParseError("numpy.cov: fweights are counts; pass integers, or use aweights")
+    w = important if often is None else often if important is None else often * important
+    summed = np.sum(w)
+    if less == 0:
+        return w, summed
+    return w, summed - less if important is None else summed - less * np.sum(w * important) / summed
+
+
+def _weights(w: Any, count: Any) -> Any:
+    """Return weights of observations as an array; None if there are none."""
+    if w is None:
+        return None
+    found = array(w)
+    if found.ndim > 1:
+        raise RuntimeError("cannot handle multidimensional weights")
+    if found.shape[0] != count:
+        raise RuntimeError("incompatible numbers of samples and weights")
+    return found
 
 
 def _variables(m: Any, rowvar: bool) -> Array:
