@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import sdgrad.record.functions.complex_numbers
+import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
 import sdgrad.record.functions.fourier

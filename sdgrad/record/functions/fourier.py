@@ -46,7 +46,7 @@ def _inexact(a: Any, real: bool) -> Array:
     return astype(x, np.dtype(own), copy=False)
 
 
-def _fitted(a: Array, n: Dim, axis: int) -> Array:
+def fitted(a: Array, n: Dim, axis: int) -> Array:
     """Return an array cut off, or with zeros after it, such that it has as many elements along an axis."""
     own = a.tensor.shape[axis]
     if own == n:
@@ -93,7 +93,7 @@ def transform(a: Any, n: Any, axis: Any, norm: Any, back: bool) -> Array:
     d = static_axis(axis, x.ndim)
     count = _length(n, x.tensor.shape[d])
     kinds = {"back": back, "power": _power(norm, back)}
-    return _transformed(_fitted(x, count, d), d, count, _complex(x.dtype), kinds)
+    return _transformed(fitted(x, count, d), d, count, _complex(x.dtype), kinds)
 
 
 def halved(a: Any, n: Any, axis: Any, norm: Any, back: bool, inverse: bool) -> Array:
@@ -106,7 +106,7 @@ def halved(a: Any, n: Any, axis: Any, norm: Any, back: bool, inverse: bool) -> A
     d = static_axis(axis, x.ndim)
     count = _length(n, x.tensor.shape[d])
     kinds = {"back": back, "power": _power(norm, inverse), "half": True}
-    return _transformed(_fitted(x, count, d), d, divided(count, 2) + 1, _complex(x.dtype), kinds)
+    return _transformed(fitted(x, count, d), d, divided(count, 2) + 1, _complex(x.dtype), kinds)
 
 
 def completed(a: Any, n: Any, axis: Any, norm: Any, back: bool, inverse: bool) -> Array:
@@ -116,7 +116,7 @@ def completed(a: Any, n: Any, axis: Any, norm: Any, back: bool, inverse: bool) -
     d = static_axis(axis, x.ndim)
     count = _length(n, 2 * (x.tensor.shape[d] - 1))
     kinds = {"back": back, "power": _power(norm, inverse), "half": True, "inner": 2.0}
-    return _transformed(_fitted(x, divided(count, 2) + 1, d), d, count, _real(x.dtype), kinds)
+    return _transformed(fitted(x, divided(count, 2) + 1, d), d, count, _real(x.dtype), kinds)
 
 
 # -- along one axis

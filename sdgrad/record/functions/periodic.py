@@ -9,7 +9,7 @@ import numpy as np
 import sdgrad.record.functions.statistics  # noqa: F401  (registers the interpolation that this module calls)
 from sdgrad.record.functions.joining import concatenate
 from sdgrad.record.functions.table import FUNCTIONS, array, operand, rule
-from sdgrad.record.values import RULES, is_recorded
+from sdgrad.record.values import is_recorded
 
 _within = FUNCTIONS[np.interp]
 
@@ -20,9 +20,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is None:
         return _within(x, xp, fp, left, right)
     whole = np.abs(operand(period))
-    if is_recorded(whole):
-        RULES.require(whole.recorder, np.greater(whole, 0), ValueError("period must be a non-zero value"))
-    elif whole == 0:
+    if not is_recorded(whole) and whole == 0:  # a recorded one that is zero gives NaN
         raise ValueError("period must be a non-zero value")
     places, values = array(xp) * 1.0 % whole, array(fp)
     if places.ndim != 1 or values.ndim != 1:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import several, shape_of, static, static_axis
+from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.shapes import READONLY
-from sdgrad.record.functions.table import array, known, operand, rule
+from sdgrad.record.functions.table import FUNCTIONS, array, known, operand, rule
 from sdgrad.record.values import Array, Storage
 
 
@@ -54,6 +56,14 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, *, writeable: boo
     )
 
 
+@rule(np.i0)
+def bessel(x: Any) -> Any:
+    a = array(x)
+    if a.dtype.kind == "c":
+        raise TypeError("i0 not supported for complex values")
+    return FUNCTIONS[scipy.special.i0](a if a.dtype.kind == "f" else astype(a, float))
+
+
 @rule(np.kaiser)
 def kaiser(M: Any, beta: Any) -> Any:
     count = static(M)
@@ -64,4 +74,4 @@ def kaiser(M: Any, beta: Any) -> Any:
         return np.ones(1)
     inside = np.sqrt(np.maximum(1 - ((np.arange(count) - middle) / middle) ** 2, 0))
     width = operand(beta)
-    return np.i0(width * known(inside)) / np.i0(width)
+    return bessel(width * known(inside)) / bessel(width)
