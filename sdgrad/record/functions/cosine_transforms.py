@@ -119,9 +119,7 @@ def _transformed(x: Any, kind: int, n: Any, axis: Any, norm: Any, back: bool, si
     a = array(x)
     if a.dtype.kind == "c":
         if orthogonalize is not None and bool(orthogonalize) != (norm == "ortho"):
-            raise ParseError(
-                "scipy.fft leaves out orthogonalize= of complex numbers: transform real and imaginary parts"
-            )
+            raise ParseError("scipy.fft ignores orthogonalize= of complex numbers: transform their two parts")
         parts = [_transformed(p, kind, n, axis, norm, back, sine, orthogonalize) for p in (np.real(a), np.imag(a))]
         return parts[0] + 1j * parts[1]
     if kind not in INVERSE:
