@@ -48,6 +48,11 @@ for _kind in (
     _type(_kind)
 
 
+@rule(np.astype)
+def converted(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
+    return astype(array(x), dtype, copy=copy)
+
+
 # -- creation
 @rule(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, makes=True)
 def as_array(a: Any, dtype: Any = None, *, copy: Any = None) -> Any:

@@ -264,47 +264,6 @@ def rearranged(a: Array, axis: int, order: np.ndarray) -> Array:
     return item(a, lines(a.ndim, axis, known(order.astype(np.int64))))
 
 
-# -- padding
-GATHERED = ("edge", "wrap", "reflect", "symmetric", "empty")
-
-
-@rule(np.pad)
-def pad(array_: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    a = array(array_)
-    widths = _widths(fixed(pad_width), a.ndim)
-    given = {"constant": "constant_values", "reflect": "reflect_type", "symmetric": "reflect_type"}.get(mode, "")
-    if mode not in ("constant", *GATHERED):
-        raise ParseError(f"numpy.pad: mode={mode!r} is not recorded; use np.concatenate")
-    if set(kwargs) - {given}:
-        raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {set(kwargs) - {given}}")
-    if kwargs.get("reflect_type", "even") != "even":
-        raise ParseError("numpy.pad: reflect_type='odd' is not recorded; use np.concatenate")
-    values = kwargs.get("constant_values", 0)
-    for d, (before, after) in enumerate(widths):
-        if before < 0 or after < 0:
-            raise ValueError("index can't contain negative values")
-        if mode in ("constant", "empty"):
-            ends = [_end(a, d, n, values, side) for side, n in enumerate((before, after))]
-            a = concatenate([ends[0], a, ends[1]], d, dtype=a.dtype, casting="unsafe")
-        else:
-            a = rearranged(a, d, np.pad(np.arange(a.tensor.shape[d]), (before, after), mode))  # type: ignore[call-overload]
-    return a
-
-
-def _widths(pad_width: Any, rank: int) -> list[Any]:
-    if isinstance(pad_width, dict):
-        own = {static_axis(d, rank): w for d, w in pad_width.items()}
-        return [np.broadcast_to(own.get(d, 0), 2).tolist() for d in range(rank)]
-    return np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
-
-
-def _end(a: Array, axis: int, count: int, values: Any, side: int) -> Any:
-    """Return what stands before or after an array along an axis."""
-    shape = [count if d == axis else n for d, n in enumerate(a.tensor.shape)]
-    value = np.broadcast_to(array(values), (a.ndim, 2))[axis, side]
-    return np.full_like(a, value, shape=shape)
-
-
 # -- parts that come and go
 @rule(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:

@@ -67,10 +67,16 @@ def compress_method(a: Any, condition: Any, axis: Any = None) -> Any:
 
 @rule(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    mask = fixed(array(condition))
-    if mask is None:
-        raise ParseError(f"numpy.compress: {ONLY_A_RUN}")
-    return take(a, np.flatnonzero(mask), axis)
+    where = array(condition)
+    mask = fixed(where)
+    if mask is not None:
+        return take(a, np.flatnonzero(mask), axis)
+    if axis is not None and static_axis(axis, np.ndim(a)):
+        raise ParseError(f"numpy.compress along another axis than the first one: {ONLY_A_RUN}")
+    x = ravel(a) if axis is None else array(a)
+    if where.shape != x.shape[:1]:
+        raise ParseError("numpy.compress: a condition that only a run knows must have the length of the array")
+    return item(x, astype(where, bool, copy=False))
 
 
 @rule(np.extract)

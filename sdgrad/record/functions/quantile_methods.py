@@ -15,7 +15,8 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import axes_of
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where
-from sdgrad.record.functions.shapes import broadcast_to, expand_dims, reshape, transpose
+from sdgrad.record.functions.reductions import wide_weights
+from sdgrad.record.functions.shapes import expand_dims, reshape, transpose
 from sdgrad.record.functions.table import FUNCTIONS, array, fixed, operand, rule
 from sdgrad.record.values import RULES, Array
 
@@ -177,7 +178,7 @@ def _weighted(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
     if method != "inverted_cdf":
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
     x, gone = _merged(_real(a), axis)
-    w = _merged(_wide_weights(weights, array(a), axis), axis)[0]
+    w = _merged(wide_weights(array(weights), array(a), axis), axis)[0]
     order = np.argsort(x, axis=0, kind="stable")
     ordered = np.take_along_axis(x, order, 0)
     summed = np.cumsum(np.take_along_axis(w, order, 0), axis=0, dtype=np.float64)
@@ -189,19 +190,6 @@ def _weighted(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
     if x.dtype.kind == "f":
         found = _unless(np.isnan(ordered[-1]), found)
     return _kept(found, gone, q, keepdims)
-
-
-def _wide_weights(weights: Any, x: Array, axis: Any) -> Array:
-    """Return weights in the shape of an array."""
-    w = array(weights)
-    if w.shape == x.shape:
-        return w
-    if axis is None:
-        raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = axes_of(axis, x.ndim)
-    if w.shape != tuple(x.shape[d] for d in axes):
-        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-    return broadcast_to(reshape(w, [n if d in axes else 1 for d, n in enumerate(x.shape)]), x.shape)
 
 
 @rule(np.percentile)

@@ -8,12 +8,14 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply, common
+from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.joining import concatenate, pad
+from sdgrad.record.functions.joining import concatenate
+from sdgrad.record.functions.padding import pad
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate, matmul
 from sdgrad.record.functions.reductions import result
-from sdgrad.record.functions.shapes import atleast_2d, flip
+from sdgrad.record.functions.shapes import atleast_1d, atleast_2d, flip
 from sdgrad.record.functions.table import array, fixed, known, operand, rule
 from sdgrad.record.values import Array
 
@@ -105,23 +107,27 @@ def polyder(p: Any, m: Any = 1) -> Any:
 
 @rule(np.polyint)
 def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
-    if k is not None:
-        raise ParseError("numpy.polyint: constants of integration are not recorded; add them to the result")
+    """Integrate, with constants ``k``: the first is that of the first integral."""
     factors = array(p)
-    for _ in range(m):
+    times = static(m)
+    constants = array(np.zeros(times) if k is None else np.atleast_1d(operand(k) if np.ndim(k) == 0 else array(k)))
+    if constants.shape[0] not in (1, times):
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    for j in range(times):
         n = factors.shape[0]
-        factors = concatenate([factors / known(np.arange(n, 0, -1)), known(np.zeros(1))])
+        own = constants[min(j, constants.shape[0] - 1)]
+        factors = concatenate([factors / known(np.arange(n, 0, -1)), atleast_1d(own)])
     return factors
 
 
 @rule(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    return convolve(a1, a2)
+    return convolve(atleast_1d(array(a1)), atleast_1d(array(a2)))
 
 
 def _summed(ufunc: np.ufunc, a1: Any, a2: Any) -> Any:
     """Return two polynomials added or subtracted: the shorter one has zeros for what it lacks."""
-    first, second = array(a1), array(a2)
+    first, second = atleast_1d(array(a1)), atleast_1d(array(a2))
     size = max(first.shape[0], second.shape[0])
     return apply(ufunc, [pad(p, (size - p.shape[0], 0)) for p in (first, second)])
 
