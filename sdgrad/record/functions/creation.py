@@ -85,7 +85,7 @@ def stacked(value: Any, dtype: Any = None) -> Array:
         return as_array0(value, dtype)
     shape = _nest_shape(value)
     parts = list(_nest_parts(value, len(shape)))
-    wanted = np.dtype(dtype) if dtype is not None else common(parts)
+    wanted = np.dtype(dtype) if dtype is not None else np.result_type(*{np.dtype(kind(p)) for p in parts})
     recorder = recorder_of(*[p for p in parts if is_recorded(p)])
     target = recorder.array(recorder.declare("t", shape, wanted))
     if len(shape) >= 1 and _nest_depth(value) == 1 and recorder.listed:

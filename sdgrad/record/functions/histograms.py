@@ -37,7 +37,7 @@ def _ends(a: Array, limits: Any) -> tuple[Any, Any]:
     return (first - 0.5, last + 0.5) if first == last else (first, last)
 
 
-def _edges(a: Array, bins: Any, limits: Any) -> Any:
+def _edges(a: Array, bins: Any, limits: Any, of_elements: bool = True) -> Any:
     """Return the edges of bins: given, or at equal distances."""
     if isinstance(bins, str):
         raise ParseError(f"numpy.histogram: bins={bins!r} takes how many bins there are from the data; pass a number")
@@ -46,7 +46,7 @@ def _edges(a: Array, bins: Any, limits: Any) -> Any:
         if count < 1:
             raise ValueError("`bins` must be positive, when an integer")
         first, last = _ends(a, limits)
-        wide = common([first, last, a])
+        wide = common([first, last, a] if of_elements else [first, last, np.zeros(()) if limits is not None else a])
         edges = np.linspace(first, last, count + 1, dtype=wide if wide.kind == "f" else np.dtype(float))
         return edges
     if np.ndim(bins) != 1:
@@ -118,7 +118,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     limits = [None] * rank if range is None else list(range)
     if len(limits) != rank:
         raise ValueError("range argument must have one entry per dimension")
-    edges = [_edges(x, b, r) for x, b, r in zip(columns, each, limits, strict=True)]
+    edges = [_edges(x, b, r, False) for x, b, r in zip(columns, each, limits, strict=True)]
     _check(*edges)
     found = _count_together(columns, edges, weights)
     if density:

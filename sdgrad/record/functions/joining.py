@@ -296,7 +296,11 @@ def by_subscript(joiner: Any, parts: Any) -> Any:
         (axis, least, first), given = _directive(given[0], axis, least, first), given[1:]
     if any(isinstance(p, str) for p in given):
         raise ValueError("special directives must be the first entry.")
-    return concatenate([_widened(p, least, first) for p in given], axis)
+    parts = [_widened(p, least, first) for p in given]
+    dtype = common(
+        [p if np.ndim(p) == 0 and not isinstance(p, slice) else w for p, w in zip(given, parts, strict=True)]
+    )
+    return concatenate(parts, axis, dtype=dtype)
 
 
 def _directive(text: str, *default: int) -> list[int]:

@@ -27,9 +27,7 @@ TAKES = {
 def pad(array_: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     a = array(array_)
     if not isinstance(mode, str):
-        raise ParseError(
-            "numpy.pad: a function as mode is not recorded, for it writes; use np.concatenate"
-        )
+        raise ParseError("numpy.pad: a function as mode is not recorded, for it writes; use np.concatenate")
     if mode not in TAKES:
         raise ValueError(f"mode '{mode}' is not supported")
     if set(kwargs) - {TAKES[mode]}:

@@ -17,7 +17,7 @@ from sdgrad.record.values import RULES, Array
 
 
 # -- fits
-def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any) -> Any:
+def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any, dtype: Any = np.float64) -> Any:
     """Return the factors of powers whose sum is closest to samples, by least squares."""
     places, values = (_inexact(v) for v in (x, y))
     if places.ndim != 1:
@@ -30,7 +30,7 @@ def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any) -> Any:
         raise TypeError("expected x and y to have same length")
     if rcond is not None:
         raise ParseError("numpy.polyfit: rcond= is not recorded; use np.linalg.lstsq")
-    left = places[:, None] ** known(powers)
+    left = astype(places[:, None] ** known(powers), np.result_type(places.dtype, dtype), copy=False)
     if w is not None:
         weights = _inexact(w)
         if weights.ndim != 1 or weights.shape != places.shape:
@@ -61,7 +61,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
 def ascending_polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
     if full or np.ndim(deg):
         raise ParseError("numpy.polynomial.polynomial.polyfit: full= and lists of degrees are not recorded")
-    return _fitted(x, y, np.arange(static(deg) + 1), rcond, w)
+    return _fitted(x, y, np.arange(static(deg) + 1), rcond, w, np.float32)
 
 
 # -- roots
@@ -74,6 +74,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if zeros.dtype.kind == "c":
         raise ParseError("numpy.poly: only a run knows whether complex zeros come in pairs; use np.convolve")
+    zeros = _inexact(zeros)
     found = known(np.ones(1, zeros.dtype))
     for k in range(len(zeros)):
         found = _times_line(found, zeros[k])
@@ -88,7 +89,8 @@ def _times_line(factors: Any, zero: Any) -> Any:
 
 @rule(np.polynomial.polynomial.polyfromroots)
 def polyfromroots(roots: Any) -> Any:
-    zeros = _inexact(roots)
+    zeros = array(roots)
+    zeros = array(astype(zeros, np.result_type(zeros.dtype, np.float64), copy=False))
     found = known(np.ones(1, zeros.dtype))
     for k in range(len(zeros)):
         found = _times_line(found, zeros[k])
@@ -114,10 +116,12 @@ def roots(p: Any) -> Any:
 
 @rule(np.polydiv)
 def polydiv(u: Any, v: Any) -> Any:
-    over, by = (_inexact(a) for a in (u, v))
+    over, by = (_inexact(np.atleast_1d(operand(a) if np.ndim(a) == 0 else array(a))) for a in (u, v))
+    if np.float32 in (over.dtype, by.dtype) or np.complex64 in (over.dtype, by.dtype):
+        raise ParseError("numpy.polydiv in single precision leaves a remainder of any length: use double precision")
     m, n = over.shape[0] - 1, by.shape[0] - 1
     if m < n:
-        return known(np.zeros(1)), over
+        return known(np.zeros(1, np.result_type(over.dtype, by.dtype))), over
     rest, found = over.copy(), []
     for k in range(m - n + 1):
         factor = rest[k] / by[0]

@@ -5,6 +5,7 @@ Sources: Hyndman and Fan 1996, for the places of a quantile among the elements i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 import sdgrad.record.functions.sorting  # noqa: F401  (registers the quantiles that this module adds methods to)
 from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import kind
 from sdgrad.record.functions.arguments import axes_of
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where
@@ -94,10 +96,20 @@ def _parts(q: Any) -> Any:
     if np.ndim(found) > 1:
         raise ParseError("numpy.quantile: q of several axes is not recorded; pass it flat, and reshape the result")
     if isinstance(content, (int, float, list, tuple, np.ndarray, np.generic)):
-        found = np.asarray(content)
-        if not np.all((found >= 0) & (found <= 1)):
+        found = content if isinstance(content, (int, float)) else np.asarray(content)
+        if not np.all((np.asarray(found) >= 0) & (np.asarray(found) <= 1)):
             raise ValueError("Quantiles must be in the range [0, 1]")
     return found
+
+
+def _result(x: Array, q: Any) -> np.dtype:
+    """Return the type of quantiles: a number of Python's takes that of the elements."""
+    if x.dtype.kind != "f":
+        return np.dtype(float)
+    own = kind(q)
+    return (
+        x.dtype if own is int or own is float else np.result_type(x.dtype, own if np.dtype(own).kind == "f" else float)
+    )
 
 
 def _check_method(method: str) -> None:
@@ -109,7 +121,7 @@ def _at(ordered: Array, places: Any, several: bool) -> Any:
     """Return elements in order at places; ``several``: these differ from line to line."""
     if not several:
         return ordered[places] if np.ndim(places) else ordered[places[()]]
-    flat = reshape(places, (-1, *ordered.shape[1:]))
+    flat = reshape(places, (math.prod(places.shape[: places.ndim - ordered.ndim + 1]), *ordered.shape[1:]))
     return reshape(np.take_along_axis(ordered, flat, 0), places.shape)
 
 
@@ -124,7 +136,7 @@ def _in_order(ordered: Array, n: Any, q: Any, method: str) -> Any:
     if not several and np.ndim(weight):
         weight = np.reshape(weight, (*np.shape(weight), *[1] * (ordered.ndim - 1)))
     found = below + (_at(ordered, high, several) - below) * weight
-    return astype(found, ordered.dtype) if ordered.dtype.kind == "f" else found
+    return astype(found, _result(ordered, q), copy=False)
 
 
 def _kept(found: Any, gone: list[int], q: Any, keepdims: bool) -> Any:
@@ -155,7 +167,11 @@ def quantile(
     parts = _parts(q)
     if weights is not None:
         return _weighted(a, parts, axis, method, keepdims, weights)
-    if method == "linear" and not isinstance(parts, Array):
+    if (
+        method == "linear"
+        and not isinstance(parts, Array)
+        and _result(array(a), parts) == np.result_type(array(a), 1.0)
+    ):
         return _with_few_methods(a, parts, axis, keepdims=keepdims)
     x, gone = _merged(_real(a), axis)
     x = x if x.dtype.kind == "f" or method in DISCRETE else astype(x, float)
@@ -201,7 +217,7 @@ def _of_percent(q: Any) -> Any:
     content = fixed(q)
     given = operand(q) if content is None else content
     given = np.asarray(given) if isinstance(given, (list, tuple)) else given
-    return given / 100
+    return given / 100.0
 
 
 # -- without what is not a number
@@ -230,6 +246,8 @@ def nanquantile(
     if x.dtype.kind != "f":
         return quantile(x, q, axis, method=method, keepdims=keepdims)
     parts = _parts(q)
+    if not x.size:
+        return np.nanmean(x, axis, keepdims=keepdims)
     merged, gone = _merged(x, axis)
     ordered, n = _present(merged)
     n = array(n)
@@ -248,6 +266,8 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     x = _real(a)
     if x.dtype.kind != "f":
         return np.median(x, axis, keepdims=keepdims)
+    if not x.size:
+        return np.nanmean(x, axis, keepdims=keepdims)
     merged, gone = _merged(x, axis)
     ordered, n = _present(merged)
     places = [np.maximum((n - 1) // 2, 0), np.minimum(n // 2, max(merged.shape[0] - 1, 0))]

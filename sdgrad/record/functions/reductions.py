@@ -36,6 +36,8 @@ def reduced(
     a: Array, mode: str, axis: Any, keepdims: bool, dtype: np.dtype, where: Any = None, initial: Any = None
 ) -> Any:
     """Return a reduction in a type: of what a mask leaves, and of an initial value."""
+    if a.dtype.kind == "c" and dtype.kind not in "c":
+        a = astype(a, dtype)
     recorder, shape = a.recorder, a.tensor.shape
     over = axes_of(axis, a.ndim)
     if mode in ("max", "min"):
@@ -302,7 +304,7 @@ def _nan_variance(function: Any, after: Callable) -> None:
         found = var(without_nan(x, 0), axis, dtype, None, less, keepdims, where=present, mean=mean)
         if not less:
             return after(found)
-        enough = apply(np.greater, [operand(count(x, axis, keepdims, present)), less])
+        enough = np.greater(count(x, axis, keepdims, present), less)
         return after(choose_where(enough, found, np.nan))
 
     rule(function)(reduce)

@@ -45,7 +45,7 @@ def sort_complex(a: Any) -> Any:
     x = array(a)
     small = x.dtype.kind in "iu" and x.dtype.itemsize <= 2
     ordered = np.sort(x)
-    return astype(ordered, np.complex64 if small or x.dtype == np.float32 else np.complex128)
+    return astype(ordered, np.complex64 if small else np.complex128)
 
 
 def _refused(function: Any) -> None:

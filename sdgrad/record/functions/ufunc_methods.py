@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.elements import where as choose
 from sdgrad.record.elementwise import filled, kind, template
 from sdgrad.record.functions.arguments import axes_of, static_axis
 from sdgrad.record.functions.creation import astype, duplicate
@@ -47,7 +48,7 @@ def _type(function: np.ufunc, x: Array, dtype: Any) -> np.dtype:
     if function.nin != 2 or function.nout != 1:
         raise ValueError("reduce only supported for binary functions returning a single value")
     wanted = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
-    found = function.resolve_dtypes((x.dtype, x.dtype, None), reduction=True, **wanted)  # type: ignore[arg-type]
+    found = function.resolve_dtypes((None, x.dtype, None), reduction=True, **wanted)  # type: ignore[arg-type]
     if found[0] != found[2] or found[1] != found[2]:
         raise ParseError(f"numpy.{function.__name__} of elements of another type than its results: write a loop")
     return np.dtype(found[2].str)
@@ -69,7 +70,14 @@ def reduce(
     if function in REDUCED:
         inner = sum_type(x, dtype) if REDUCED[function] in ("sum", "prod") else np.dtype(dtype or x.dtype)
         return reduced(x, REDUCED[function], axis, keepdims, inner, where, initial)
-    if function is np.logaddexp and dtype is None and initial is None and where is None and x.size:
+    if (
+        function is np.logaddexp
+        and dtype is None
+        and initial is None
+        and where is None
+        and x.size
+        and x.dtype.kind in "fc"
+    ):
         return logsumexp(x, axis, keepdims=keepdims)
     _check_reducible(function, "reduce")
     over = axes_of(axis, x.ndim)
@@ -87,6 +95,13 @@ def reduce(
     return expand_dims(found, over) if keepdims and over else found
 
 
+def _identity(function: np.ufunc, why: str) -> Any:
+    """Return what a reduction starts from without an element to start from."""
+    if function.identity is None:
+        raise ValueError(f"{function.__name__}.reduce has no identity, so initial= is needed with {why}")
+    return function.identity
+
+
 def _first(x: Array, axes: list[int]) -> Array:
     """Return an array with some axes before all others."""
     return moveaxis(x, axes, list(range(len(axes))))
@@ -96,17 +111,8 @@ def _folded(function: np.ufunc, rows: Array, dtype: np.dtype, initial: Any, mask
     """Return the parts along the first axis combined, from the first one to the last."""
     recorder, shape, start = rows.recorder, rows.shape[1:], 0
     parts = astype(rows, dtype, copy=False)
-    if initial is None and mask is not None:
-        if function.identity is None:
-            raise ValueError(
-                f"reduction operation '{function.__name__}' does not have an identity, so initial= is needed with "
-                "where="
-            )
-        initial = function.identity
-    if initial is None and not rows.shape[0]:
-        if function.identity is None:
-            raise ValueError(f"zero-size array to reduction operation {function.__name__} which has no identity")
-        initial = function.identity
+    if initial is None and (mask is not None or not rows.shape[0] or function is np.hypot):
+        initial = _identity(function, "where=" if mask is not None else "no elements")
     if initial is None:
         found, start = duplicate(array(parts[0])), 1
     else:
@@ -120,12 +126,10 @@ def _folded(function: np.ufunc, rows: Array, dtype: np.dtype, initial: Any, mask
 
         def combined(*i: Any) -> Any:
             before = target[i]
-            return filled(text, [before, new[i]], recorder.let, dtype)
+            after = filled(text, [before, new[i]], recorder.let, dtype)
+            return after if chosen is None else choose(chosen[i], after, before)
 
-        if chosen is None:
-            recorder.assign(target, combined)
-        else:
-            recorder.scatter_where(target, lambda *i: (i, combined(*i), chosen[i]))
+        recorder.assign(target, combined)
     result = recorder.array(target)
     return result if shape else result[()]
 
