@@ -35,14 +35,14 @@ def vectorized(
     :param call: calls a function of the user's.
     :param convert: converts one.
     """
-    if wrapped.signature is not None or wrapped.excluded:  # type: ignore[attr-defined]
+    if wrapped.signature is not None or wrapped.excluded:
         raise ParseError("numpy.vectorize(signature=, excluded=) is not recorded: write a loop")
-    if wrapped.pyfunc in (None, np._NoValue):  # type: ignore[attr-defined]
+    if wrapped.pyfunc in (None, np._NoValue):
         raise TypeError("numpy.vectorize needs a function")
     wide = broadcast_arrays(*args, *kwargs.values())
     shape, flat = wide[0].shape, [ravel(a) for a in wide]
     parts, named = flat[: len(args)], list(zip(kwargs, flat[len(args) :], strict=True))
-    otypes = wrapped.otypes  # type: ignore[attr-defined]
+    otypes = wrapped.otypes
     if not flat[0].shape[0] and otypes is None:
         raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
     types = list(otypes) if otypes is not None else _types(wrapped.pyfunc, parts, named, call)

@@ -109,7 +109,7 @@ REFUSED = {
     "one memory": (of_one_memory, ParseError, "copy"),
     "unique": (lambda x: np.sum(np.unique(x)), ParseError, "numpy.unique"),
     "argument": (lambda x: np.sum(x, oops=1), TypeError, "numpy.sum.*oops"),
-    "keyword": (lambda x: np.var(x, mean=1.0), ParseError, "numpy.var.*mean"),
+    "keyword": (lambda x: np.polyfit(x, x, 1, rcond=0.1)[0], ParseError, "numpy.polyfit.*rcond"),
     "axis": (lambda x: np.sum(x, axis=1), np.exceptions.AxisError, "axis 1"),
     "axes": (lambda x: np.sum(np.outer(x, x), axis=(0, 0)), ValueError, "duplicate"),
     "shape": (lambda x: np.sum(np.reshape(x, (2, 2))), ValueError, "cannot reshape"),

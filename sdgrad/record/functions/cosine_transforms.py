@@ -134,7 +134,7 @@ def _transformed(x: Any, kind: int, n: Any, axis: Any, norm: Any, back: bool, si
     a = fitted(a, count, d)
     straight = norm == "ortho" if orthogonalize is None else orthogonalize
     a = array(_orthogonal(a, own, d, sine, True)) if straight else a
-    found = array((_sine if sine else _cosine)(a, own, d))
+    found: Any = array((_sine if sine else _cosine)(a, own, d))
     factor = _factor(norm, _length(own, count, sine), back)
     found = found if factor == 1.0 else found * factor
     return _orthogonal(array(found), own, d, sine, False) if straight else found

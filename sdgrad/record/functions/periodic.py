@@ -22,7 +22,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     whole = np.abs(operand(period))
     if not is_recorded(whole) and whole == 0:  # a recorded one that is zero gives NaN
         raise ValueError("period must be a non-zero value")
-    places, values = array(xp) * 1.0 % whole, array(fp)
+    places, values = np.multiply(array(xp), 1.0) % whole, array(fp)
     if places.ndim != 1 or values.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
     if places.shape != values.shape:

@@ -13,13 +13,13 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.joining import concatenate
 from sdgrad.record.functions.shapes import reshape
 from sdgrad.record.functions.table import FUNCTIONS, array, known, operand, rule
-from sdgrad.record.values import RULES, Array
+from sdgrad.record.values import RULES
 
 
 # -- fits
 def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any, dtype: Any = np.float64) -> Any:
     """Return the factors of powers whose sum is closest to samples, by least squares."""
-    places, values = (_inexact(v) for v in (x, y))
+    places, values = _inexact(x), _inexact(y)
     if places.ndim != 1:
         raise TypeError("expected 1D vector for x")
     if not places.size:
@@ -42,7 +42,7 @@ def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any, dtype: Any =
     return found / (scale[:, None] if values.ndim == 2 else scale)
 
 
-def _inexact(value: Any) -> Array:
+def _inexact(value: Any) -> Any:
     a = array(value)
     return a if a.dtype.kind in "fc" else array(astype(a, float))
 

@@ -184,7 +184,7 @@ def einsum(subscripts: Any, *operands: Any, dtype: Any = None) -> Any:
     return _contracted(terms, arrays, wanted, extents, own)
 
 
-def _spelled(given: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+def _spelled(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """Return subscripts and operands of a call with lists of axes after the operands."""
     lists = [*given[1::2], given[-1]] if len(given) % 2 else given[1::2]
     terms = ["".join("..." if n is Ellipsis else LETTERS[fixed(n)] for n in axes) for axes in lists]

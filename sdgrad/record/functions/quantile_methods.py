@@ -16,7 +16,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import kind
 from sdgrad.record.functions.arguments import axes_of
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.parts import choose_where
+from sdgrad.record.functions.parts import choose_where, take_along_axis
 from sdgrad.record.functions.reductions import wide_weights
 from sdgrad.record.functions.shapes import expand_dims, reshape, transpose
 from sdgrad.record.functions.table import FUNCTIONS, array, fixed, operand, rule
@@ -122,7 +122,7 @@ def _at(ordered: Array, places: Any, several: bool) -> Any:
     if not several:
         return ordered[places] if np.ndim(places) else ordered[places[()]]
     flat = reshape(places, (math.prod(places.shape[: places.ndim - ordered.ndim + 1]), *ordered.shape[1:]))
-    return reshape(np.take_along_axis(ordered, flat, 0), places.shape)
+    return reshape(take_along_axis(ordered, flat, 0), places.shape)
 
 
 def _in_order(ordered: Array, n: Any, q: Any, method: str) -> Any:
@@ -175,7 +175,7 @@ def quantile(
         return _with_few_methods(a, parts, axis, keepdims=keepdims)
     x, gone = _merged(_real(a), axis)
     x = x if x.dtype.kind == "f" or method in DISCRETE else astype(x, float)
-    ordered = np.sort(x, axis=0)
+    ordered = FUNCTIONS[np.sort](x, axis=0)
     found = _in_order(ordered, x.shape[0], parts, method)
     if x.dtype.kind == "f":
         found = _unless(np.isnan(ordered[-1]), found)
@@ -196,8 +196,8 @@ def _weighted(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
     x, gone = _merged(_real(a), axis)
     w = _merged(wide_weights(array(weights), array(a), axis), axis)[0]
     order = np.argsort(x, axis=0, kind="stable")
-    ordered = np.take_along_axis(x, order, 0)
-    summed = np.cumsum(np.take_along_axis(w, order, 0), axis=0, dtype=np.float64)
+    ordered = take_along_axis(x, order, 0)
+    summed = np.cumsum(take_along_axis(w, order, 0), axis=0, dtype=np.float64)
     part = summed / summed[-1]
     part = choose_where(np.equal(part, 0), -1.0, part)
     wide = np.reshape(q, (*np.shape(q), *[1] * x.ndim)) if np.ndim(q) else q
@@ -223,7 +223,7 @@ def _of_percent(q: Any) -> Any:
 # -- without what is not a number
 def _present(x: Array) -> tuple[Array, Any]:
     """Return elements in order, NaN last, and how many of them are numbers."""
-    ordered = np.sort(x, axis=0)
+    ordered = FUNCTIONS[np.sort](x, axis=0)
     return ordered, np.sum(np.logical_not(np.isnan(x)), axis=0) if x.dtype.kind == "f" else x.shape[0]
 
 
@@ -271,7 +271,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     merged, gone = _merged(x, axis)
     ordered, n = _present(merged)
     places = [np.maximum((n - 1) // 2, 0), np.minimum(n // 2, max(merged.shape[0] - 1, 0))]
-    low, high = (np.take_along_axis(ordered, array(p)[None], 0)[0] for p in places)
+    low, high = (take_along_axis(ordered, array(p)[None], 0)[0] for p in places)
     found = astype(_unless(np.equal(n, 0), (low + high) / 2), x.dtype)
     return expand_dims(found, gone) if keepdims else found
 

@@ -42,7 +42,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeabl
         return tuple(own)
 
     if a.known is not None:
-        return known(np.lib.stride_tricks.sliding_window_view(a.read_known(), extents, axes).copy())
+        return known(np.lib.stride_tricks.sliding_window_view(a.read_known(), extents, tuple(axes)).copy())
     storage = Storage(a.storage.name, None, a.storage.block, a.storage.site, readonly=READONLY)
     storage.meet(a.storage)
     return Array(a.recorder, storage, a.tensor.moved([*left, *extents], place))
