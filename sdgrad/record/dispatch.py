@@ -24,7 +24,8 @@ import sdgrad.record.functions.sets
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
 import sdgrad.record.functions.statistics
-import sdgrad.record.functions.windows  # noqa: F401  (these register rules, as do those that they import)
+import sdgrad.record.functions.windows
+import sdgrad.record.selected_functions  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions import ufunc_methods
@@ -40,7 +41,7 @@ from sdgrad.record.functions.table import (
     own,
     wrapped,
 )
-from sdgrad.record.selected import Selected, applied, called
+from sdgrad.record.selected import Selected, Turned, applied, called, unknown
 from sdgrad.record.settling import settle
 from sdgrad.record.values import RULES, Array, Number, can_be_fixed
 
@@ -56,7 +57,7 @@ WITHOUT_EFFECT = {"order", "subok", "casting"}
 def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Return a universal function, or one of its methods, of recorded values."""
     inputs = tuple(map(own, inputs))
-    if any(isinstance(x, Selected) for x in inputs):
+    if any(isinstance(x, (Selected, Turned)) for x in inputs):
         return applied(function, method, inputs, kwargs)
     if method == "at":
         return ufunc_methods.at(function, *inputs)
@@ -102,8 +103,10 @@ def _known(function: np.ufunc, operands: Sequence[Any]) -> Any:
 def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return another function of NumPy's of recorded values."""
     args, kwargs = tuple(map(own, args)), {k: own(v) for k, v in kwargs.items()}
-    if any(isinstance(x, Selected) for x in args):
+    if any(isinstance(x, Selected) for x in (*args, *kwargs.values())):
         return called(of, args, kwargs)
+    if any(isinstance(p, Selected) for x in args if isinstance(x, (list, tuple)) for p in x):
+        raise unknown(full_name(of))
     rule = FUNCTIONS.get(of)
     if all_known([args, kwargs]) and of not in ALIASING and "out" not in kwargs:
         return wrapped(of(*content(args), **content(kwargs)))

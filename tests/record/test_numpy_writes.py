@@ -120,7 +120,7 @@ REFUSED = {
     "einsum": (lambda x: np.einsum("i,i", x, x[:2]), ValueError, "einsum"),
     "join": (lambda x: np.sum(np.concatenate([np.outer(x, x), x])), ValueError, "dimensions"),
     "split": (lambda x: np.sum(np.split(x, 2)[0]), ValueError, "equal division"),
-    "pad": (lambda x: np.sum(np.pad(x, 1, mode="linear_ramp")), ParseError, "linear_ramp"),
+    "pad": (lambda x: np.sum(np.pad(x, 1, mode=lambda *given: None)), ParseError, "numpy.pad"),
     "norm": (lambda x: np.linalg.norm(np.outer(x, x), 5), ValueError, "Invalid norm order"),
     "square": (lambda x: np.linalg.inv(x[:, None])[0, 0], np.linalg.LinAlgError, "square"),
     "where": (lambda x: np.sum(np.where(x > 0)), ParseError, "np.where"),
@@ -128,7 +128,7 @@ REFUSED = {
     "empty": (lambda x: np.max(x[:0]), ValueError, "no identity"),
     "masked": (lambda x: np.max(x, where=x > 0), ValueError, "initial"),
     "order": (lambda x: np.sum(np.ravel(x, order="K")), ParseError, "order"),
-    "accumulate": (lambda x: np.sum(np.subtract.accumulate(x)), ParseError, "subtract.accumulate"),
+    "reduce": (lambda x: np.arctan2.reduce(x), ParseError, "arctan2.reduce"),
     "choose": (lambda x: np.sum(np.choose([0, 2, 0], [x, x])), ValueError, "choice"),
 }
 
