@@ -205,8 +205,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 # -- choices
 @rule(np.where)
 def choose_where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    if x is None or y is None:
+    if x is None and y is None:
         return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
     parts = [operand(v) for v in (condition, x, y)]
     dtype = common(parts[1:])
     return compute("{1} if {0} else {2}", parts, [np.dtype(bool), dtype, dtype], dtype)
