@@ -124,7 +124,7 @@ REFUSED = {
     "norm": (lambda x: np.linalg.norm(np.outer(x, x), 5), ValueError, "Invalid norm order"),
     "square": (lambda x: np.linalg.inv(x[:, None])[0, 0], np.linalg.LinAlgError, "square"),
     "where": (lambda x: np.sum(np.where(x > 0)), ParseError, "np.where"),
-    "nonzero": (lambda x: np.sum(x[np.nonzero(x)]), ParseError, "np.where"),
+    "argwhere": (lambda x: np.sum(np.argwhere(x > 0) * x[0]), ParseError, "numpy.argwhere"),
     "empty": (lambda x: np.max(x[:0]), ValueError, "no identity"),
     "masked": (lambda x: np.max(x, where=x > 0), ValueError, "initial"),
     "order": (lambda x: np.sum(np.ravel(x, order="K")), ParseError, "order"),
