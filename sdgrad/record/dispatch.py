@@ -8,26 +8,32 @@ from typing import Any
 import numpy as np
 
 import sdgrad.record.functions.complex_numbers
+import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
 import sdgrad.record.functions.fourier
+import sdgrad.record.functions.histograms
 import sdgrad.record.functions.matrices
+import sdgrad.record.functions.periodic
+import sdgrad.record.functions.places
+import sdgrad.record.functions.polynomials
 import sdgrad.record.functions.python
+import sdgrad.record.functions.quantile_methods
 import sdgrad.record.functions.scipy_special
+import sdgrad.record.functions.sets
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
-import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
+import sdgrad.record.functions.statistics
+import sdgrad.record.functions.windows
+import sdgrad.record.selected_functions  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply
-from sdgrad.record.functions.reductions import reduced, sum_type
-from sdgrad.record.functions.scans import accumulated
-from sdgrad.record.functions.scipy_special import logsumexp
+from sdgrad.record.functions import ufunc_methods
 from sdgrad.record.functions.table import (
     ALIASING,
     FUNCTIONS,
     MAKERS,
     all_known,
-    array,
     content,
     full_name,
     into,
@@ -35,26 +41,26 @@ from sdgrad.record.functions.table import (
     own,
     wrapped,
 )
-from sdgrad.record.indexing import expanded, view
-from sdgrad.record.selected import Selected, applied, called
+from sdgrad.record.selected import Selected, Turned, applied, called, unknown
 from sdgrad.record.settling import settle
-from sdgrad.record.stores import accumulate
 from sdgrad.record.values import RULES, Array, Number, can_be_fixed
 
-REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
-TRUTHS = {np.logical_and: np.all, np.logical_or: np.any}
-ACCUMULATED = {np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or}
+METHODS: dict[str, Callable] = {
+    "reduce": ufunc_methods.reduce,
+    "accumulate": ufunc_methods.accumulate_along,
+    "reduceat": ufunc_methods.reduceat,
+    "outer": ufunc_methods.outer,
+}
 WITHOUT_EFFECT = {"order", "subok", "casting"}
 
 
 def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Return a universal function, or one of its methods, of recorded values."""
     inputs = tuple(map(own, inputs))
-    if any(isinstance(x, Selected) for x in inputs):
+    if any(isinstance(x, (Selected, Turned)) for x in inputs):
         return applied(function, method, inputs, kwargs)
     if method == "at":
-        target, index, *value = inputs
-        return _at(function, target, index, *value)
+        return ufunc_methods.at(function, *inputs)
     kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
     out, where = kwargs.pop("out", None), kwargs.pop("where", True)
     out = out if isinstance(out, tuple) else (out,)
@@ -64,10 +70,7 @@ def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[s
         return _put(function, found, rest or out, where)
     if where is not True:
         kwargs["where"] = where
-    rules: dict[str, Callable] = {"reduce": _reduce, "accumulate": accumulated, "outer": _outer}
-    if method not in rules or method == "accumulate" and function not in ACCUMULATED:
-        raise ParseError(f"numpy.{function.__name__}.{method} is not recorded; write a loop")
-    found = rules[method](function, *inputs, **kwargs)
+    found = METHODS[method](function, *inputs, **kwargs)
     return found if out[0] is None else into(out, found)
 
 
@@ -93,51 +96,17 @@ def _put(function: np.ufunc, found: Any, out: Any, where: Any) -> Any:
     return written if function.nout > 1 else written[0]
 
 
-def _outer(function: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
-    first, second = map(array, (a, b))
-    wide = view(first, [slice(None)] * first.ndim + [None] * second.ndim)
-    return _called(function, (wide, second), **kwargs)
-
-
 def _known(function: np.ufunc, operands: Sequence[Any]) -> Any:
     return wrapped(function(*content(list(operands))))
-
-
-def _reduce(
-    function: np.ufunc,
-    a: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    **more: Any,
-) -> Any:
-    """Return a reduction; all of an array's axes are gone over if the axis is None."""
-    if function in TRUTHS and dtype is None and initial is None:
-        return FUNCTIONS[TRUTHS[function]](a, axis, keepdims=keepdims, **more)
-    if function is np.logaddexp and dtype is None and initial is None and not more:
-        return logsumexp(a, axis, keepdims=keepdims)
-    if function not in REDUCED:
-        raise ParseError(f"numpy.{function.__name__}.reduce is not recorded; write a loop")
-    x = array(a)
-    inner = sum_type(x, dtype) if REDUCED[function] in ("sum", "prod") else np.dtype(dtype or x.dtype)
-    return reduced(x, REDUCED[function], axis, keepdims, inner, initial=initial, **more)
-
-
-def _at(function: np.ufunc, target: Array, index: Any, value: Any = None) -> None:
-    """Do ``np.add.at(target, index, value)``: repeated indices add up."""
-    if function not in (np.add, np.subtract):
-        raise ParseError(f"numpy.{function.__name__}.at is not recorded; write a loop")
-    if target.storage.readonly:
-        raise ParseError(target.storage.readonly)
-    accumulate(target, expanded(target, index), np.negative(value) if function is np.subtract else value)
 
 
 def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return another function of NumPy's of recorded values."""
     args, kwargs = tuple(map(own, args)), {k: own(v) for k, v in kwargs.items()}
-    if any(isinstance(x, Selected) for x in args):
+    if any(isinstance(x, Selected) for x in (*args, *kwargs.values())):
         return called(of, args, kwargs)
+    if any(isinstance(p, Selected) for x in args if isinstance(x, (list, tuple)) for p in x):
+        raise unknown(full_name(of))
     rule = FUNCTIONS.get(of)
     if all_known([args, kwargs]) and of not in ALIASING and "out" not in kwargs:
         return wrapped(of(*content(args), **content(kwargs)))

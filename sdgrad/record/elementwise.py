@@ -63,6 +63,8 @@ def _pair(name: str, dtype: np.dtype) -> Sequence[str]:
     """Return the code of a function with two results in a loop of a type."""
     if name == "divmod":
         return template("floor_divide", dtype), template("remainder", dtype)
+    if name not in PAIR_UFUNCS:
+        raise ParseError(f"numpy.{name} is not recorded: no rule is known")
     return PAIR_UFUNCS[name]
 
 

@@ -60,7 +60,7 @@ def flat(value: Any) -> Array:
 def part_of_value(value: Any, index: Any) -> Any:
     """Return a part of an array, or of a number of NumPy's, which has no axes."""
     if not isinstance(value, Number):
-        return item(value, index)
+        return item(value, index) if isinstance(value, Array) else value[index]
     if value.weak:
         raise TypeError("a number of Python's has no parts")
     return value if type(index) is tuple and not index else item(array(value), index)

@@ -68,6 +68,7 @@ from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import RULES, Array, Number, is_recorded
+from sdgrad.record.vectorized import vectorized
 from sdgrad.record.while_loops import RecordedWhile
 from sdgrad.record.written_out import WrittenOutFor, WrittenOutWhile
 
@@ -185,10 +186,7 @@ class RecordingOperators(Operators):
         args, kwargs = tuple(map(read, args)), {k: read(v) for k, v in kwargs.items()}
         if isinstance(function, Choice):
             return each(self.choose, function, lambda option: self.call(option, *args, **kwargs), not_callable)
-        try:
-            own = BUILTINS.get(function)
-        except TypeError:  # without a hash
-            own = None
+        own = BUILTINS.get(function) if is_hashable(function) else None
         if own is not None:
             shown(*args)
             self.recorder.outside_places.drawn(*args)
@@ -213,6 +211,8 @@ class RecordingOperators(Operators):
             if rule is not None:
                 return call_with_rule(self.converted(function), function, rule, args, kwargs)
             return self.converted(function)(*args, **kwargs)
+        if isinstance(function, np.vectorize):
+            return vectorized(function, args, kwargs, self.call, lambda f: converted(f, self))
         own_kind = function if isinstance(function, type) else type(function)
         if is_users(own_kind):
             if function is own_kind:

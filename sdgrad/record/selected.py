@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import bounds
@@ -21,11 +22,17 @@ from sdgrad.record.values import RULES, Array, Recorded, is_recorded
 
 ADDED = {np.sum, np.prod, np.mean, np.var, np.std, np.any, np.all}
 EXTREME = {np.max: "max", np.min: "min", np.amax: "max", np.amin: "min"}
-METHODS = {
+METHODS: dict[str, Callable] = {
     "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "any": np.any, "all": np.all,
     "max": np.max, "min": np.min,
 }  # fmt: skip
 PRODUCTS = (np.dot, np.vdot, np.inner)
+BY_NAME: dict[str, Callable] = {
+    "clip": np.clip, "round": np.round, "dot": np.dot, "argmax": np.argmax, "argmin": np.argmin, "ptp": np.ptp,
+    "nonzero": np.nonzero,
+}  # fmt: skip
+CALLED: list[Callable] = []
+"""Rules of further functions, by the module above that has them."""
 
 
 class Selected(Recorded):
@@ -53,6 +60,13 @@ class Selected(Recorded):
         """Return how many elements along the first axis the mask selects."""
         return FUNCTIONS[np.count_nonzero](self.mask)
 
+    def wide_mask(self) -> Any:
+        """Return the mask in the shape of all elements."""
+        mask = self.mask
+        for _ in range(self.full.ndim - mask.ndim):
+            mask = view(mask, [slice(None)] * mask.ndim + [None])
+        return mask if self.full.ndim == self.mask.ndim else np.broadcast_to(mask, self.full.shape)
+
     @property
     def shape(self) -> tuple[Any, ...]:
         return (self.count, *self.full.shape[self.mask.ndim :])
@@ -66,7 +80,7 @@ class Selected(Recorded):
         raise unknown("len()")
 
     def __getitem__(self, index: Any) -> Any:
-        raise unknown("an index")
+        return RULES.part(self, index)
 
     def __iter__(self) -> Any:
         raise unknown("a loop over them")
@@ -75,14 +89,67 @@ class Selected(Recorded):
         if name.startswith("__"):
             raise AttributeError(name)
         if name in METHODS:
-            return lambda *args, **kwargs: reduced(METHODS[name], self, *args, **kwargs)
+            return lambda axis=None, **kwargs: called(METHODS[name], (self,), {"axis": axis, **kwargs})
         if name == "copy":
             return lambda: self
         if name == "astype":
             return lambda dtype: Selected(self.full.astype(dtype), self.mask)
+        if name in BY_NAME:
+            return lambda *args, **kwargs: called(BY_NAME[name], (self, *args), kwargs)
+        if name in ("ravel", "reshape", "flatten") and self.ndim == 1:
+            return lambda *shape: self if shape in ((), (-1,)) else unknown_shape()
+        if name == "T" and self.ndim == 2 and self.mask.ndim == 1:
+            return Turned(self)
         if name in ("real", "imag"):
             return Selected(getattr(self.full, name), self.mask)
         raise unknown("an index" if name in Array.__slots__ else f"'.{name}'")
+
+
+class Places(Selected):
+    """Indices along an axis of where a mask holds."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, full: Array, mask: Array, axis: int) -> None:
+        super().__init__(full, mask)
+        self.axis = axis
+
+
+class Turned(Recorded):
+    """Selected rows, transposed: a factor of a product."""
+
+    __slots__ = ("recorder", "selected")
+    ndim = 2
+
+    def __init__(self, selected: Selected) -> None:
+        self.selected, self.recorder = selected, selected.recorder
+
+    @property
+    def T(self) -> Selected:
+        return self.selected
+
+
+def masks(parts: list[Any]) -> list[Any]:
+    """Return the parts of an index with a mask in place of the indices of where it holds."""
+    if not any(isinstance(p, Places) for p in parts):
+        return parts
+    first = next(k for k, p in enumerate(parts) if isinstance(p, Places))
+    mask = parts[first].mask
+    group = parts[first : first + mask.ndim]
+    if [getattr(p, "axis", None) if isinstance(p, Places) and same_mask(p.mask, mask) else None for p in group] != list(
+        range(mask.ndim)
+    ):
+        raise unknown("some of the indices")
+    return [*parts[:first], mask, *parts[first + mask.ndim :]]
+
+
+def filled(a: Selected, value: Any) -> Any:
+    """Return all elements, with a number for those that the mask leaves out."""
+    return np.where(a.wide_mask(), a.full, np.asarray(value, a.dtype)[()])
+
+
+def unknown_shape() -> Any:
+    raise unknown("a shape")
 
 
 def unknown(what: str) -> ParseError:
@@ -108,8 +175,10 @@ def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[st
         of = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}[ufunc]
         return reduced(of, *inputs, **kwargs)
     if method != "__call__" or kwargs or ufunc in (np.matmul, np.vecdot):
-        if ufunc is np.matmul and len(inputs) == 2 and all(x.ndim == 1 for x in inputs):
-            return product(*inputs)
+        if ufunc is np.matmul and len(inputs) == 2:
+            return multiplied(*inputs)
+        if ufunc is np.logaddexp and method == "reduce" and len(inputs) == 1 and not kwargs:
+            return called(scipy.special.logsumexp, tuple(inputs), {})
         raise unknown(f"numpy.{ufunc.__name__}")
     full, mask = together(inputs)
     found = RULES.ufunc(ufunc, method, full, kwargs)
@@ -144,16 +213,28 @@ def reduced(of: Any, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any
     """Return a reduction of selected elements."""
     if not isinstance(a, Selected) or args or not (axis is None or axis == 0 and a.mask.ndim == 1):
         raise unknown(f"numpy.{of.__name__} along an axis")
-    mask = a.mask
-    for _ in range(a.full.ndim - mask.ndim):
-        mask = view(mask, [slice(None)] * mask.ndim + [None])
     if of in EXTREME:
         least, largest = bounds(a.dtype)
         kwargs["initial"] = least if EXTREME[of] == "max" else largest
     elif of not in ADDED:
         raise unknown(f"numpy.{of.__name__}")
-    whole = mask if a.full.ndim == a.mask.ndim else np.broadcast_to(mask, a.full.shape)
-    return FUNCTIONS[of](a.full, axis=axis, where=whole, **kwargs)
+    return FUNCTIONS[of](a.full, axis=axis, where=a.wide_mask(), **kwargs)
+
+
+def multiplied(a: Any, b: Any) -> Any:
+    """Return a product of matrices, some of which are selected rows."""
+    if isinstance(a, Selected) and isinstance(b, Selected) and a.ndim == b.ndim == 1:
+        return product(a, b)
+    if isinstance(a, Turned) or isinstance(a, Selected) and isinstance(b, Selected):
+        rows = a.selected if isinstance(a, Turned) else a
+        if not isinstance(b, Selected) or (isinstance(a, Selected) and a.ndim != 1) or rows.mask.ndim != 1:
+            raise unknown("numpy.matmul")
+        together([rows, b])
+        left = filled(rows, 0)
+        return (left.T if left.ndim == 2 else left) @ filled(b, 0)
+    if isinstance(a, Selected) and a.mask.ndim == 1 and a.ndim > 1 and not isinstance(b, Turned):
+        return Selected(filled(a, 0) @ b, a.mask)
+    raise unknown("numpy.matmul")
 
 
 def product(a: Any, b: Any) -> Any:
@@ -164,10 +245,13 @@ def product(a: Any, b: Any) -> Any:
 
 def called(function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return another function of selected elements."""
+    for more in CALLED:
+        if (found := more(function, args, kwargs)) is not NotImplemented:
+            return found
     if function in ADDED or function in EXTREME:
         return reduced(function, *args, **kwargs)
     if function in PRODUCTS and len(args) == 2:
-        return product(*args)
+        return multiplied(*args) if function is np.dot else product(*args)
     if function is np.size:
         return args[0].size
     if function is np.linalg.norm and len(args) == 1:
@@ -192,4 +276,4 @@ def under_the_mask(value: Any, mask: Array) -> Any:
     return array(value.full)
 
 
-RULES.select, RULES.under_the_mask = select, under_the_mask
+RULES.select, RULES.under_the_mask, RULES.masks = select, under_the_mask, masks

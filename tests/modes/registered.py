@@ -17,13 +17,18 @@ import sdgrad
 from sdgrad.record.functions.table import FUNCTIONS, METHODS, full_name
 from sdgrad.record.templates import PAIR_UFUNCS, UFUNCS
 
+POLYNOMIALS = ("chebyshev", "legendre", "hermite", "hermite_e", "laguerre")
 PLACES: dict[str, Any] = {
     "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.polynomial.polynomial": np.polynomial.polynomial,
+    **{f"np.polynomial.{n}": getattr(np.polynomial, n) for n in POLYNOMIALS},
+    "np.lib.stride_tricks": np.lib.stride_tricks,
     "special": scipy.special, "linalg": scipy.linalg, "fft": scipy.fft, "math": math, "cmath": cmath, "sdgrad": sdgrad,
 }  # fmt: skip
 """Modules, by the names that lines call them."""
 
 ELSEWHERE = {
+    "np.roots": "tests/record/test_counting.py", "np.frompyfunc": "tests/record/test_counting.py",
+    "np.lib.stride_tricks.as_strided": "tests/record/test_counting.py",
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
 }  # fmt: skip

@@ -46,7 +46,35 @@ def as_they_were(x):
     return np.sum(old**2) + np.sum(x)
 
 
-PROGRAMS = [reduced, written, in_place, of_rows, as_they_were]
+def of_order(x):
+    r = np.abs(x)
+    m = r > 0.2
+    found = np.median(x[m]) + np.quantile(r[m], 0.3) + np.ptp(x[m]) + np.average(x[m], weights=r[m])
+    return found + x[m][0] * x[m][-1] + np.argmax(x[m]) * x[0] + len(x[m]) * x[1]
+
+
+def of_places(x):
+    i = np.where(np.abs(x) > 0.2)[0]
+    y = x * 1.0
+    y[np.nonzero(x < 0)] *= 3.0
+    return np.sum(x[i] ** 2) + i[0] * x[1] + np.sum(y**2) + i.size * x[0] + np.sum(np.extract(x > 0, y))
+
+
+def of_matrices(x):
+    a, r = np.outer(x, x) + np.arange(4.0), x > -0.5
+    v = a[r].T @ a[r] @ x + x[r] @ a[r]
+    return np.sum(np.tanh(a[r] @ x) ** 2) + np.sum(v**2) + np.sum(np.linalg.norm(a[r], axis=1) * x[r])
+
+
+def by_element(x):
+    m = np.abs(x) > 0.2
+    y = np.zeros_like(x)
+    y[m] = np.clip(np.where(x[m] > 0.3, x[m] ** 2, 3.0 * x[m]), -2.0, 2.0)
+    y[m] = y[m] * np.exp(x[m]) / np.sum(np.exp(x[m]))
+    return np.sum(y**2) + np.sum(x[m][x[m] > 0.6])
+
+
+PROGRAMS = [of_order, of_places, of_matrices, by_element, reduced, written, in_place, of_rows, as_they_were]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=[f.__name__ for f in PROGRAMS])
@@ -62,10 +90,19 @@ def test_value_and_gradient(f):
     [
         (lambda x: np.sum(np.sort(x[x > 0])), "when the program runs"),
         (lambda x: np.sum(x[x > 0] * x[x < 1]), "different masks"),
-        (lambda x: x[x > 0][0], "an index"),
+        (lambda x: np.sum(x[x > 0][1:]), "an index"),
+        (lambda x: np.sum(np.concatenate([x[x > 0], x])), "concatenate"),
+        (lambda x: np.sum(np.outer(x, x)[:, np.where(x > 0)[0]]), "first index|when the program runs|only when"),
     ],
-    ids=["sort", "two masks", "index"],
+    ids=["sort", "two masks", "index", "joined", "columns"],
 )
 def test_refused(f, words):
-    with pytest.raises(ParseError, match=words):
+    with pytest.raises((ParseError, IndexError), match=words):
         sdgrad.grad(f)(X)
+
+
+def test_a_number_beyond_the_selected_ones_is_an_error():
+    f = sdgrad.compile_forward(lambda x: x[x > 0][1])
+    assert f(X) == 1.5
+    with pytest.raises(IndexError, match="out of bounds"):
+        f(-X * [1, 0, 1, 1])

@@ -48,6 +48,11 @@ for _kind in (
     _type(_kind)
 
 
+@rule(np.astype)
+def converted(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
+    return astype(array(x), dtype, copy=copy)
+
+
 # -- creation
 @rule(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, makes=True)
 def as_array(a: Any, dtype: Any = None, *, copy: Any = None) -> Any:
@@ -80,7 +85,7 @@ def stacked(value: Any, dtype: Any = None) -> Array:
         return as_array0(value, dtype)
     shape = _nest_shape(value)
     parts = list(_nest_parts(value, len(shape)))
-    wanted = np.dtype(dtype) if dtype is not None else common(parts)
+    wanted = np.dtype(dtype) if dtype is not None else np.result_type(*{np.dtype(kind(p)) for p in parts})
     recorder = recorder_of(*[p for p in parts if is_recorded(p)])
     target = recorder.array(recorder.declare("t", shape, wanted))
     if len(shape) >= 1 and _nest_depth(value) == 1 and recorder.listed:
@@ -256,7 +261,10 @@ def linspace(
 ) -> Any:
     low, high = operand(start), operand(stop)
     width = high - low
-    found = low + width * _steps(num, endpoint, np.ndim(width), low, high)
+    steps = _steps(num, endpoint, np.ndim(width), low, high)
+    found = low + width * steps
+    if endpoint and len(steps) > 1:  # the end itself, without rounding
+        found = np.where(np.arange(len(steps)).reshape(steps.shape) == len(steps) - 1, high, found)
     found = found if dtype is None else astype(np.floor(found) if np.dtype(dtype).kind in "iu" else found, dtype)
     found = np.moveaxis(found, 0, axis) if axis else found
     return (found, width / (static(num) - bool(endpoint) or np.nan)) if retstep else found

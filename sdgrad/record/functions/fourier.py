@@ -14,7 +14,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.joining import concatenate, roll
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.shapes import along
-from sdgrad.record.functions.table import array, rule
+from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array
 from sdgrad.runtime.libraries.fft import FourierTransform
@@ -46,7 +46,7 @@ def _inexact(a: Any, real: bool) -> Array:
     return astype(x, np.dtype(own), copy=False)
 
 
-def _fitted(a: Array, n: Dim, axis: int) -> Array:
+def fitted(a: Array, n: Dim, axis: int) -> Array:
     """Return an array cut off, or with zeros after it, such that it has as many elements along an axis."""
     own = a.tensor.shape[axis]
     if own == n:
@@ -93,7 +93,7 @@ def transform(a: Any, n: Any, axis: Any, norm: Any, back: bool) -> Array:
     d = static_axis(axis, x.ndim)
     count = _length(n, x.tensor.shape[d])
     kinds = {"back": back, "power": _power(norm, back)}
-    return _transformed(_fitted(x, count, d), d, count, _complex(x.dtype), kinds)
+    return _transformed(fitted(x, count, d), d, count, _complex(x.dtype), kinds)
 
 
 def halved(a: Any, n: Any, axis: Any, norm: Any, back: bool, inverse: bool) -> Array:
@@ -106,7 +106,7 @@ def halved(a: Any, n: Any, axis: Any, norm: Any, back: bool, inverse: bool) -> A
     d = static_axis(axis, x.ndim)
     count = _length(n, x.tensor.shape[d])
     kinds = {"back": back, "power": _power(norm, inverse), "half": True}
-    return _transformed(_fitted(x, count, d), d, divided(count, 2) + 1, _complex(x.dtype), kinds)
+    return _transformed(fitted(x, count, d), d, divided(count, 2) + 1, _complex(x.dtype), kinds)
 
 
 def completed(a: Any, n: Any, axis: Any, norm: Any, back: bool, inverse: bool) -> Array:
@@ -116,7 +116,7 @@ def completed(a: Any, n: Any, axis: Any, norm: Any, back: bool, inverse: bool) -
     d = static_axis(axis, x.ndim)
     count = _length(n, 2 * (x.tensor.shape[d] - 1))
     kinds = {"back": back, "power": _power(norm, inverse), "half": True, "inner": 2.0}
-    return _transformed(_fitted(x, divided(count, 2) + 1, d), d, count, _real(x.dtype), kinds)
+    return _transformed(fitted(x, divided(count, 2) + 1, d), d, count, _real(x.dtype), kinds)
 
 
 # -- along one axis
@@ -219,6 +219,7 @@ def _of_scipy(function: Callable, two: bool, which: str) -> Callable:
     return along_axis if which == "axis" else over_axes
 
 
+_OF_HERMITIAN = {"hfft": _several(_fft, last=_hfft), "ihfft": _several(_ifft, first=_ihfft)}
 _OVER_AXES = {
     "fft": _several(_fft),
     "ifft": _several(_ifft),
@@ -235,6 +236,9 @@ for _name, _function in _OVER_AXES.items():
     rule(getattr(np.fft, f"{_name}2"))(_over_two(_function))
     rule(getattr(scipy.fft, f"{_name}n"))(_of_scipy(_function, False, "axes"))
     rule(getattr(scipy.fft, f"{_name}2"))(_of_scipy(_function, True, "axes"))
+for _name, _function in _OF_HERMITIAN.items():  # which NumPy does not have
+    rule(getattr(scipy.fft, f"{_name}n"))(_of_scipy(_function, False, "axes"))
+    rule(getattr(scipy.fft, f"{_name}2"))(_of_scipy(_function, True, "axes"))
 
 
 # -- the origin of spectra
@@ -249,3 +253,15 @@ def _shift(by: Callable[[Any], Any], *functions: Callable) -> None:
 
 _shift(lambda n: n // 2, np.fft.fftshift, scipy.fft.fftshift)
 _shift(lambda n: -(n // 2), np.fft.ifftshift, scipy.fft.ifftshift)
+
+
+# -- frequencies
+def _frequencies(*functions: Callable) -> None:
+    def of_steps(n: Any, d: Any = 1.0, *, xp: Any = None) -> Any:
+        return functions[0](static(n)) / operand(d)
+
+    rule(*functions)(of_steps)
+
+
+_frequencies(np.fft.fftfreq, scipy.fft.fftfreq)
+_frequencies(np.fft.rfftfreq, scipy.fft.rfftfreq)

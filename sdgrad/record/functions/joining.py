@@ -25,7 +25,7 @@ from sdgrad.record.functions.shapes import (
     ravel,
     reshape,
 )
-from sdgrad.record.functions.table import active, array, fixed, known, rule
+from sdgrad.record.functions.table import active, array, content, fixed, known, rule
 from sdgrad.record.growth import as_one
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import fill
@@ -264,47 +264,6 @@ def rearranged(a: Array, axis: int, order: np.ndarray) -> Array:
     return item(a, lines(a.ndim, axis, known(order.astype(np.int64))))
 
 
-# -- padding
-GATHERED = ("edge", "wrap", "reflect", "symmetric", "empty")
-
-
-@rule(np.pad)
-def pad(array_: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    a = array(array_)
-    widths = _widths(fixed(pad_width), a.ndim)
-    given = {"constant": "constant_values", "reflect": "reflect_type", "symmetric": "reflect_type"}.get(mode, "")
-    if mode not in ("constant", *GATHERED):
-        raise ParseError(f"numpy.pad: mode={mode!r} is not recorded; use np.concatenate")
-    if set(kwargs) - {given}:
-        raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {set(kwargs) - {given}}")
-    if kwargs.get("reflect_type", "even") != "even":
-        raise ParseError("numpy.pad: reflect_type='odd' is not recorded; use np.concatenate")
-    values = kwargs.get("constant_values", 0)
-    for d, (before, after) in enumerate(widths):
-        if before < 0 or after < 0:
-            raise ValueError("index can't contain negative values")
-        if mode in ("constant", "empty"):
-            ends = [_end(a, d, n, values, side) for side, n in enumerate((before, after))]
-            a = concatenate([ends[0], a, ends[1]], d, dtype=a.dtype, casting="unsafe")
-        else:
-            a = rearranged(a, d, np.pad(np.arange(a.tensor.shape[d]), (before, after), mode))  # type: ignore[call-overload]
-    return a
-
-
-def _widths(pad_width: Any, rank: int) -> list[Any]:
-    if isinstance(pad_width, dict):
-        own = {static_axis(d, rank): w for d, w in pad_width.items()}
-        return [np.broadcast_to(own.get(d, 0), 2).tolist() for d in range(rank)]
-    return np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
-
-
-def _end(a: Array, axis: int, count: int, values: Any, side: int) -> Any:
-    """Return what stands before or after an array along an axis."""
-    shape = [count if d == axis else n for d, n in enumerate(a.tensor.shape)]
-    value = np.broadcast_to(array(values), (a.ndim, 2))[axis, side]
-    return np.full_like(a, value, shape=shape)
-
-
 # -- parts that come and go
 @rule(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
@@ -332,10 +291,45 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 def by_subscript(joiner: Any, parts: Any) -> Any:
     """Return what ``np.r_[..]`` and ``np.c_[..]`` make of recorded parts."""
     given = parts if isinstance(parts, tuple) else (parts,)
+    axis, least, first = (-1, 2, 0) if joiner is np.c_ else (0, 1, -1)
+    if isinstance(given[0], str):
+        (axis, least, first), given = _directive(given[0], axis, least, first), given[1:]
     if any(isinstance(p, str) for p in given):
-        raise ParseError("np.r_ and np.c_ with a text among the parts are not recorded: use np.concatenate")
-    arrays = [np.r_[p] if isinstance(p, slice) else p for p in given]
-    return column_stack(arrays) if joiner is np.c_ else concatenate([atleast_1d(p) for p in arrays])
+        raise ValueError("special directives must be the first entry.")
+    parts = [_widened(p, least, first) for p in given]
+    dtype = common(
+        [p if np.ndim(p) == 0 and not isinstance(p, slice) else w for p, w in zip(given, parts, strict=True)]
+    )
+    return concatenate(parts, axis, dtype=dtype)
+
+
+def _directive(text: str, *default: int) -> list[int]:
+    """Return the axis to join along, the least number of axes, and where those of a part begin among these."""
+    try:
+        told = [int(n) for n in text.split(",")]
+    except ValueError:
+        raise ParseError(f"np.r_[{text!r}, ..] makes a matrix: use np.concatenate") from None
+    return [*told, *default[len(told) :]]
+
+
+def _widened(part: Any, least: int, first: int) -> Array:
+    """Return a part with enough axes."""
+    if isinstance(part, slice):
+        step = content(part.step)
+        grid = isinstance(step, complex)
+        part = (
+            np.linspace(part.start or 0, part.stop, int(abs(step)))
+            if grid
+            else np.arange(part.start or 0, part.stop, 1 if step is None else step)
+        )
+    a = array(part)
+    if a.ndim >= least:
+        return a
+    before = first if first >= 0 else least - a.ndim + first + 1
+    order = list(range(least))
+    wide = view(a, [*[None] * (least - a.ndim), *[slice(None)] * a.ndim])
+    kept = order[-a.ndim :] if a.ndim else []
+    return moveaxis(wide, kept, [before + k for k in range(a.ndim)]) if kept else wide
 
 
 @rule(np.diag_indices_from)

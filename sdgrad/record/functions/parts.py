@@ -16,7 +16,7 @@ from sdgrad.record.functions.table import array, content, fixed, known, operand,
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import store
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Array, Number
+from sdgrad.record.values import RULES, Array, Number
 
 ONLY_A_RUN = "how many elements are true is known only when the program runs: use np.where(condition, x, y)"
 
@@ -67,10 +67,16 @@ def compress_method(a: Any, condition: Any, axis: Any = None) -> Any:
 
 @rule(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    mask = fixed(array(condition))
-    if mask is None:
-        raise ParseError(f"numpy.compress: {ONLY_A_RUN}")
-    return take(a, np.flatnonzero(mask), axis)
+    where = array(condition)
+    mask = fixed(where)
+    if mask is not None:
+        return take(a, np.flatnonzero(mask), axis)
+    if axis is not None and static_axis(axis, np.ndim(a)):
+        raise ParseError(f"numpy.compress along another axis than the first one: {ONLY_A_RUN}")
+    x = ravel(a) if axis is None else array(a)
+    if where.shape != x.shape[:1]:
+        raise ParseError("numpy.compress: a condition that only a run knows must have the length of the array")
+    return item(x, astype(where, bool, copy=False))
 
 
 @rule(np.extract)
@@ -78,15 +84,21 @@ def extract(condition: Any, arr: Any) -> Any:
     return compress(ravel(condition), arr)
 
 
-@rule(np.nonzero, np.flatnonzero, np.argwhere)
+@rule(np.nonzero, method="nonzero")
 def nonzero(a: Any) -> Any:
-    raise ParseError(f"numpy.nonzero: {ONLY_A_RUN}")
+    x = array(a)
+    found = fixed(x)
+    return RULES.places(x) if found is None else tuple(map(known, np.nonzero(found)))
 
 
-@rule(method="nonzero")
-def places_of(a: Any) -> Any:
-    found = content(a)
-    return nonzero(a) if found is None else tuple(map(known, np.nonzero(found)))
+@rule(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    return nonzero(ravel(a))[0]
+
+
+@rule(np.argwhere)
+def argwhere(a: Any) -> Any:
+    raise ParseError(f"numpy.argwhere: {ONLY_A_RUN}")
 
 
 @rule(np.diag)
@@ -162,6 +174,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 @rule(np.place, aliases=True)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     chosen = fixed(array(mask))
+    if chosen is None and np.size(vals) == 1:
+        return store(arr, astype(array(mask), bool, copy=False), vals if np.ndim(vals) == 0 else array(vals)[0])
     if chosen is None:
         raise ParseError(f"numpy.place: {ONLY_A_RUN}")
     places = np.flatnonzero(chosen)
@@ -191,8 +205,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 # -- choices
 @rule(np.where)
 def choose_where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return nonzero(condition)
     if x is None or y is None:
-        raise ParseError(f"numpy.where: {ONLY_A_RUN}")
+        raise ValueError("either both or neither of x and y should be given")
     parts = [operand(v) for v in (condition, x, y)]
     dtype = common(parts[1:])
     return compute("{1} if {0} else {2}", parts, [np.dtype(bool), dtype, dtype], dtype)

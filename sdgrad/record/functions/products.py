@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element
 from sdgrad.record.elementwise import apply, common, read
 from sdgrad.record.functions.arguments import several, static_axis
@@ -16,7 +15,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.reductions import result, total
 from sdgrad.record.functions.shapes import diagonal, moveaxis, ravel, reshape
-from sdgrad.record.functions.table import array, operand, rule
+from sdgrad.record.functions.table import array, fixed, operand, rule
 from sdgrad.record.indexing import view
 from sdgrad.record.values import RULES, Array
 
@@ -172,7 +171,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
 @rule(np.einsum)
 def einsum(subscripts: Any, *operands: Any, dtype: Any = None) -> Any:
     if not isinstance(subscripts, str):
-        raise ParseError("numpy.einsum: lists of axes are not recorded; write the subscripts as a string")
+        subscripts, operands = _spelled((subscripts, *operands))
     arrays = [array(x) for x in operands]
     terms, wanted = _terms(subscripts.replace(" ", ""), arrays)
     own = np.dtype(dtype) if dtype is not None else common(arrays)
@@ -183,6 +182,22 @@ def einsum(subscripts: Any, *operands: Any, dtype: Any = None) -> Any:
         arrays[:2] = [array(_contracted(terms[:2], arrays[:2], between, extents, own))]
         terms[:2] = [between]
     return _contracted(terms, arrays, wanted, extents, own)
+
+
+def _spelled(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Return subscripts and operands of a call with lists of axes after the operands."""
+    lists = [*given[1::2], given[-1]] if len(given) % 2 else given[1::2]
+    terms = ["".join("..." if n is Ellipsis else LETTERS[fixed(n)] for n in axes) for axes in lists]
+    arrow = f"->{terms.pop()}" if len(given) % 2 else ""
+    return ",".join(terms) + arrow, given[: len(given) // 2 * 2 : 2]
+
+
+@rule(np.einsum_path)
+def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    if not isinstance(subscripts, str):
+        subscripts, operands = _spelled((subscripts, *operands))
+    shapes = [np.broadcast_to(0.0, array(x).shape) for x in operands]
+    return np.einsum_path(subscripts, *shapes, optimize=optimize)
 
 
 def _terms(text: str, arrays: Sequence[Array]) -> tuple[list[str], str]:

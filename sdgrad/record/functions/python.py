@@ -86,7 +86,7 @@ def enumerate_(values: Any, start: Any = 0) -> Any:
 
 def len_(value: Any) -> Any:
     if not isinstance(value, Array):
-        return builtins.len(value)
+        return value.count if hasattr(value, "wide_mask") else builtins.len(value)
     if not value.ndim:
         raise TypeError("len() of unsized object")
     return value.shape[0]

@@ -12,10 +12,10 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element, bounds
 from sdgrad.record.elements import where as choose
 from sdgrad.record.elementwise import apply, prepared, read
-from sdgrad.record.functions.arguments import axes_of, static_axis
+from sdgrad.record.functions.arguments import axes_of, several, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, tensor_of
-from sdgrad.record.functions.shapes import along, broadcast_to, expand_dims, ravel, size
+from sdgrad.record.functions.shapes import along, broadcast_to, expand_dims, ravel, reshape, size, transpose
 from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
@@ -36,6 +36,8 @@ def reduced(
     a: Array, mode: str, axis: Any, keepdims: bool, dtype: np.dtype, where: Any = None, initial: Any = None
 ) -> Any:
     """Return a reduction in a type: of what a mask leaves, and of an initial value."""
+    if a.dtype.kind == "c" and dtype.kind not in "c":
+        a = astype(a, dtype)
     recorder, shape = a.recorder, a.tensor.shape
     over = axes_of(axis, a.ndim)
     if mode in ("max", "min"):
@@ -168,15 +170,20 @@ def var(
     keepdims: bool = False,
     *,
     where: Any = None,
+    mean: Any = None,
     correction: Any = None,
 ) -> Any:
     x = array(a)
     own = _inexact(x, dtype)
-    centred = apply(np.subtract, [x, mean(x, axis, own, keepdims=True, where=where)])
+    middle = _mean(x, axis, own, keepdims=True, where=where) if mean is None else operand(mean)
+    centred = apply(np.subtract, [x, middle])
     square = apply(np.square, [apply(np.absolute, [centred]) if own.kind == "c" else centred])
     summed = total(square, axis, keepdims=keepdims, where=where)
-    n = count(x, axis, keepdims, where) - (ddof if correction is None else correction)
+    n = np.maximum(count(x, axis, keepdims, where) - (ddof if correction is None else correction), 0)
     return astype(apply(np.true_divide, [astype(summed, _wide(summed.dtype)), n]), summed.dtype)
+
+
+_mean = mean
 
 
 def std(*args: Any, **kwargs: Any) -> Any:
@@ -200,19 +207,26 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         found = mean(x, axis, keepdims=keepdims)
         norm: Any = size(x, axis)
     else:
-        w = array(weights)
-        if w.shape != x.shape:
-            if axis is None or w.ndim != 1 or np.ndim(axis):
-                raise TypeError("Axis must be specified when shapes of a and weights differ.")
-            if w.shape[0] != x.shape[static_axis(axis, x.ndim)]:
-                raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-            w = broadcast_to(w[lines_of_new(x.ndim, static_axis(axis, x.ndim))], x.shape)
+        w = wide_weights(array(weights), x, axis)
         norm = total(w, axis, keepdims=keepdims)
         found = apply(np.true_divide, [total(apply(np.multiply, [x, w]), axis, keepdims=keepdims), norm])
     if not returned:
         return found
     norm = astype(norm, found.dtype)
     return found, np.broadcast_to(norm, found.shape) if np.ndim(found) else norm
+
+
+def wide_weights(w: Array, x: Array, axis: Any) -> Array:
+    """Return weights in the shape of an array."""
+    if w.shape == x.shape:
+        return w
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    given = [static_axis(d, x.ndim) for d in several(axis)]
+    if w.shape != tuple(x.shape[d] for d in given):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    order = sorted(range(len(given)), key=given.__getitem__)
+    return broadcast_to(reshape(transpose(w, order), [n if d in given else 1 for d, n in enumerate(x.shape)]), x.shape)
 
 
 def lines_of_new(rank: int, axis: int) -> tuple[Any, ...]:
@@ -237,12 +251,17 @@ def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
 
 
 def _nan_extreme(function: Any, of: Callable, filler: float) -> None:
-    def reduce(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def reduce(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    ) -> Any:
         x = array(a)
         if x.dtype.kind != "f":
-            return of(x, axis, keepdims=keepdims)
-        present = any_(apply(np.logical_not, [apply(np.isnan, [x])]), axis, keepdims=keepdims)
-        return choose_where(present, of(without_nan(x, filler), axis, keepdims=keepdims), np.nan)
+            return of(x, axis, keepdims=keepdims, initial=initial, where=where)
+        found = of(without_nan(x, filler), axis, keepdims=keepdims, initial=initial, where=where)
+        if initial is not None:
+            return found
+        present = any_(apply(np.logical_not, [apply(np.isnan, [x])]), axis, keepdims=keepdims, where=where)
+        return choose_where(present, found, np.nan)
 
     rule(function)(reduce)
 
@@ -251,18 +270,48 @@ _nan_extreme(np.nanmax, largest, -np.inf)
 _nan_extreme(np.nanmin, smallest, np.inf)
 
 
-def _nan_mean(function: Any, of: Callable) -> None:
-    def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _present(x: Array, where: Any) -> Any:
+    """Return where the numbers are that a reduction goes over; None is everywhere."""
+    if x.dtype.kind not in "fc":
+        return where
+    found = apply(np.logical_not, [apply(np.isnan, [x])])
+    return found if where is None or where is True else apply(np.logical_and, [found, operand(where)])
+
+
+@rule(np.nanmean)
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+) -> Any:
+    x = array(a)
+    return mean(without_nan(x, 0), axis, dtype, None, keepdims, where=_present(x, where))
+
+
+def _nan_variance(function: Any, after: Callable) -> None:
+    def reduce(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = None,
+        mean: Any = None,
+        correction: Any = None,
+    ) -> Any:
         x = array(a)
-        present = apply(np.logical_not, [apply(np.isnan, [x])]) if x.dtype.kind in "fc" else None
-        return of(without_nan(x, 0), axis, dtype, None, *args, where=present, **kwargs)
+        less, present = ddof if correction is None else correction, _present(x, where)
+        found = var(without_nan(x, 0), axis, dtype, None, less, keepdims, where=present, mean=mean)
+        if not less:
+            return after(found)
+        enough = np.greater(count(x, axis, keepdims, present), less)
+        return after(choose_where(enough, found, np.nan))
 
     rule(function)(reduce)
 
 
-_nan_mean(np.nanmean, mean)
-_nan_mean(np.nanvar, var)
-_nan_mean(np.nanstd, std)
+_nan_variance(np.nanvar, lambda found: found)
+_nan_variance(np.nanstd, lambda found: root(found))
 
 
 # -- places of extremes

@@ -9,14 +9,16 @@ import numpy as np
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element, element, where
 from sdgrad.record.elementwise import apply, common
+from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.joining import concatenate, pad
+from sdgrad.record.functions.joining import concatenate
+from sdgrad.record.functions.padding import pad
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate, matmul
-from sdgrad.record.functions.reductions import mean, result
-from sdgrad.record.functions.shapes import atleast_2d, flip
+from sdgrad.record.functions.reductions import result
+from sdgrad.record.functions.shapes import atleast_1d, atleast_2d, flip
 from sdgrad.record.functions.sorting import searchsorted
-from sdgrad.record.functions.table import array, known, operand, rule
+from sdgrad.record.functions.table import array, fixed, known, operand, rule
 from sdgrad.record.values import Array
 
 
@@ -33,15 +35,40 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    if fweights is not None or aweights is not None:
-        raise ParseError("numpy.cov: weights are not recorded; use np.average with weights")
     x = _variables(m, rowvar)
     x = x if y is None else concatenate([x, _variables(y, rowvar)])
     own = np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64)
     x = astype(x, own, copy=False)
-    centred = x - mean(x, 1, keepdims=True)
-    count = x.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
-    return np.squeeze(matmul(centred, conjugate(centred.T)) / count)[()]
+    less = ddof if ddof is not None else 0 if bias else 1
+    w, norm = _norm(x.shape[1], less, fweights, aweights)
+    centred = x - np.average(x, 1, w, keepdims=True)
+    return np.squeeze(matmul(centred if w is None else centred * w, conjugate(centred.T)) / norm)[()]
+
+
+def _norm(count: Any, less: Any, fweights: Any, aweights: Any) -> tuple[Any, Any]:
+    """Return the weights of observations, and what the sum of their products is divided by."""
+    if fweights is None and aweights is None:
+        return None, count - less
+    often, important = (_weights(w, count) for w in (fweights, aweights))
+    if often is not None and often.dtype.kind not in "iu":
+        raise ParseError("numpy.cov: fweights are counts; pass integers, or use aweights")
+    w = important if often is None else often if important is None else often * important
+    summed = np.sum(w)
+    if less == 0:
+        return w, summed
+    return w, summed - less if important is None else summed - less * np.sum(w * important) / summed
+
+
+def _weights(w: Any, count: Any) -> Any:
+    """Return weights of observations as an array; None if there are none."""
+    if w is None:
+        return None
+    found = array(w)
+    if found.ndim > 1:
+        raise RuntimeError("cannot handle multidimensional weights")
+    if found.shape[0] != count:
+        raise RuntimeError("incompatible numbers of samples and weights")
+    return found
 
 
 def _variables(m: Any, rowvar: bool) -> Array:
@@ -71,14 +98,6 @@ def polyval(p: Any, x: Any) -> Any:
     return found
 
 
-@rule(np.polynomial.polynomial.polyval)
-def ascending_polyval(x: Any, c: Any, tensor: bool = True) -> Any:
-    if np.ndim(c) != 1:
-        raise ParseError("numpy.polynomial.polynomial.polyval: coefficients of several axes are not recorded")
-    factors = array(c)
-    return polyval(flip(factors if factors.dtype.kind in "fc" else astype(factors, float)), x)
-
-
 @rule(np.polyder)
 def polyder(p: Any, m: Any = 1) -> Any:
     factors = array(p)
@@ -90,23 +109,27 @@ def polyder(p: Any, m: Any = 1) -> Any:
 
 @rule(np.polyint)
 def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
-    if k is not None:
-        raise ParseError("numpy.polyint: constants of integration are not recorded; add them to the result")
+    """Integrate, with constants ``k``: the first is that of the first integral."""
     factors = array(p)
-    for _ in range(m):
+    times = static(m)
+    constants = array(np.zeros(times) if k is None else np.atleast_1d(operand(k) if np.ndim(k) == 0 else array(k)))
+    if constants.shape[0] not in (1, times):
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    for j in range(times):
         n = factors.shape[0]
-        factors = concatenate([factors / known(np.arange(n, 0, -1)), known(np.zeros(1))])
+        own = constants[min(j, constants.shape[0] - 1)]
+        factors = concatenate([factors / known(np.arange(n, 0, -1)), atleast_1d(own)])
     return factors
 
 
 @rule(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    return convolve(a1, a2)
+    return convolve(atleast_1d(array(a1)), atleast_1d(array(a2)))
 
 
 def _summed(ufunc: np.ufunc, a1: Any, a2: Any) -> Any:
     """Return two polynomials added or subtracted: the shorter one has zeros for what it lacks."""
-    first, second = array(a1), array(a2)
+    first, second = atleast_1d(array(a1)), atleast_1d(array(a2))
     size = max(first.shape[0], second.shape[0])
     return apply(ufunc, [pad(p, (size - p.shape[0], 0)) for p in (first, second)])
 
