@@ -74,7 +74,7 @@ def solve(a: Any, b: Any) -> Any:
     if n == 1:
         return apply(np.true_divide, [right, matrix])
     found = _systems(matrix, right, Solve("solve"), ("_ain", "_bin", "_bout"))
-    _check(found, "Singular matrix", lambda: np.isfinite(found).all() | ~(np.isfinite(matrix).all() & _finite(right)))
+    require(found, "Singular matrix", lambda: np.isfinite(found).all() | ~(np.isfinite(matrix).all() & _finite(right)))
     return found
 
 
@@ -82,7 +82,7 @@ def _finite(values: Array) -> Any:
     return np.isfinite(values).all()
 
 
-def _check(found: Array, message: str, holds: Callable[[], Any]) -> None:
+def require(found: Array, message: str, holds: Callable[[], Any]) -> None:
     """Record that a factorization has to exist, as NumPy does; not in loops, where it takes as long as a small one."""
     recorder: Any = found.recorder
     if is_certain(recorder) and not recorder.hints.of_rule:
@@ -115,7 +115,7 @@ def inv(a: Any) -> Any:
 
     found = stacked(invert, matrix.tensor.shape[-2:], matrix)
     ones = np.sum(matrix * matrix_transpose(found), axis=-1)  # the diagonal of their product
-    _check(found, "Singular matrix", lambda: ~(np.abs(ones - 1.0) > 0.5).any())
+    require(found, "Singular matrix", lambda: ~(np.abs(ones - 1.0) > 0.5).any())
     return found
 
 
@@ -132,7 +132,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
     found = stacked(factorize, matrix.tensor.shape[-2:], matrix)
     pivots = diagonal(found, axis1=-2, axis2=-1)
-    _check(found, "Matrix is not positive definite", lambda: ~(np.real(pivots) <= 0.0).any())
+    require(found, "Matrix is not positive definite", lambda: ~(np.real(pivots) <= 0.0).any())
     return found
 
 
