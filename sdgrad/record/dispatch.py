@@ -10,8 +10,11 @@ import numpy as np
 import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
+import sdgrad.record.functions.factors
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.matrices
+import sdgrad.record.functions.matrix_equations
+import sdgrad.record.functions.matrix_functions
 import sdgrad.record.functions.python
 import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.sorting

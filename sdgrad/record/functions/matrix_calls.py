@@ -106,17 +106,18 @@ conjugate_transpose = as_rule(adjoint)
 
 
 def _by_element(g: Any, at: Callable) -> Any:
-    """Return a matrix by element, from whether an element lies on the diagonal, above it, and its place."""
+    """Return matrices by element: from whether it is on the diagonal, or above, itself, its mirror image, its place."""
     matrix, recorder = tensor_of(g), g.recorder
 
-    def value(i: Any, j: Any) -> Element:
+    def value(*place: Any) -> Element:
+        *stack, i, j = place
         row, column = element(i, np.int64), element(j, np.int64)
-        return at(row.equals(column), row < column, i, j)
+        return at(row.equals(column), row < column, matrix[place], lambda: matrix[(*stack, j, i)], i, j)
 
     return recorder.array(recorder.compute(matrix.shape, matrix.dtype, value))
 
 
-def conj(x: Element) -> Element:
+def _conj(x: Element) -> Element:
     return call("conj", x) if x.dtype.kind == "c" else x
 
 
@@ -127,52 +128,58 @@ def _real(x: Element) -> Element:
 @as_rule
 def over_differences(w: Any, inner: Any) -> Any:
     """Return ``(inner - inner^H)[i, j] / (w[j] - w[i])``, zero on the diagonal; where values are equal, no number."""
-    m, values = tensor_of(inner), tensor_of(w)
+    values = tensor_of(w)
     return _by_element(
         inner,
-        lambda here, above, i, j: where(here, 0, (m[i, j] - conj(m[j, i])) / where(here, 1, values[j] - values[i])),
+        lambda here, above, own, mirrored, i, j: where(
+            here, 0, (own - _conj(mirrored())) / where(here, 1, values[j] - values[i])
+        ),
     )
 
 
 @as_rule
 def with_diagonal(matrix: Any, diagonal: Any) -> Any:
     """Return a matrix with more on its diagonal."""
-    m, d = tensor_of(matrix), tensor_of(diagonal)
-    return _by_element(matrix, lambda here, above, i, j: where(here, m[i, j] + d[i], m[i, j]))
+    d = tensor_of(diagonal)
+    return _by_element(matrix, lambda here, above, own, mirrored, i, j: where(here, own + d[i], own))
 
 
 @as_rule
 def of_lower(g: Any) -> Any:
     """Return the gradient of a function that reads the lower triangle of a Hermitian matrix."""
-    m = tensor_of(g)
     return _by_element(
-        g, lambda here, above, i, j: where(here, _real(m[i, j]), where(above, 0, m[i, j] + conj(m[j, i])))
+        g,
+        lambda here, above, own, mirrored, i, j: where(here, _real(own), where(above, 0, own + _conj(mirrored()))),
     )
 
 
 @as_rule
 def copied_below(g: Any) -> Any:
     """Return the Hermitian matrix with this lower triangle."""
-    m = tensor_of(g)
-    return _by_element(g, lambda here, above, i, j: where(here, _real(m[i, j]), where(above, conj(m[j, i]), m[i, j])))
+    return _by_element(
+        g, lambda here, above, own, mirrored, i, j: where(here, _real(own), where(above, _conj(mirrored()), own))
+    )
+
+
+@as_rule
+def symmetric_below(g: Any) -> Any:
+    """Return the symmetric matrix with this lower triangle."""
+    return _by_element(g, lambda here, above, own, mirrored, i, j: where(above, mirrored(), own))
 
 
 @as_rule
 def lower_part(m: Any) -> Any:
     """Return what is below the diagonal."""
-    x = tensor_of(m)
-    return _by_element(m, lambda here, above, i, j: where(here | above, 0, x[i, j]))
+    return _by_element(m, lambda here, above, own, mirrored, i, j: where(here | above, 0, own))
 
 
 @as_rule
 def upper_part(m: Any) -> Any:
     """Return what is on the diagonal and above."""
-    x = tensor_of(m)
-    return _by_element(m, lambda here, above, i, j: where(here | above, x[i, j], 0))
+    return _by_element(m, lambda here, above, own, mirrored, i, j: where(here | above, own, 0))
 
 
 @as_rule
 def with_ones(m: Any) -> Any:
     """Return a matrix with ones on its diagonal."""
-    x = tensor_of(m)
-    return _by_element(m, lambda here, above, i, j: where(here, 1, x[i, j]))
+    return _by_element(m, lambda here, above, own, mirrored, i, j: where(here, 1, own))

@@ -147,13 +147,13 @@ SDGRAD_LU(z, std::complex<double>)
 // Packed factors of a matrix with partial pivoting, the rows that were interchanged (p), and where each row of the matrix
 // is among those of the product L U (order).
 template <typename T>
-void lu(int64_t m, int64_t n, const T *a, int64_t a_row, T *f, int64_t row, int32_t *p, int64_t *order) {
+void lu(int64_t m, int64_t n, const T *a, int64_t a_row, T *f, int64_t row, int32_t *p, int32_t *order) {
     for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, f + i * row);
     std::vector<int64_t> rows(m);
     for (int64_t i = 0; i < m; ++i) rows[i] = i;
     eliminate(int(m), int(n), f, int(row), p);
     for (int64_t k = 0; k < std::min(m, n); ++k) std::swap(rows[k], rows[--p[k]]);
-    for (int64_t i = 0; i < m; ++i) order[rows[i]] = i;
+    for (int64_t i = 0; i < m; ++i) order[rows[i]] = int32_t(i);
 }
 
 // Solutions of a system whose matrix has these diagonals, from the uppermost on; NaN if it has no inverse.

@@ -25,7 +25,7 @@ from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet, operan
 class Kind:
     """Hold how a function of matrices is called, and what it takes and gives: names of connectors, without ``_``.
 
-    ``vectors`` are those results that are no matrices. In the code, ``rows`` and ``columns`` are those of ``sized``,
+    ``vectors`` are those of them that are no matrices. In the code, ``rows`` and ``columns`` are those of ``sized``,
     and ``kept`` is the last extent of the first result.
     """
 
@@ -64,6 +64,9 @@ KINDS = {
     "logm": _of_square("logm"),
     "det": Kind("sdgrad::det({rows}, _a, {a}, _d);", "d", "d", header=DETERMINANTS, needs_lapack=False),
     "slogdet": Kind("sdgrad::slogdet({rows}, _a, {a}, _s, _l);", "sl", "sl", header=DETERMINANTS, needs_lapack=False),
+    "order": Kind(
+        "sdgrad::order({rows}, _p, _i);", "i", "p", given="p", sized="i", header="sdgrad_factors.h", needs_lapack=False
+    ),
     "adjugate": Kind("sdgrad::adjugate({rows}, _a, {a}, _x, {x});", "x", header=DETERMINANTS, needs_lapack=False),
 }
 
@@ -112,7 +115,8 @@ class LapackCall(nd.LibraryNode):
     ``_a = _q _r``; ``lu``: packed factors ``_f``, interchanges ``_p`` (32-bit) and the order ``_i`` of rows, with
     ``_a = (L U)[_i]``; ``banded``: the solution ``_x`` of a system of diagonals ``_a``, of which ``numbers`` lie below
     and above the main one; ``sylvester``: ``_a _x + _x _b = _q``; ``expm``, ``sqrtm``, ``logm``: functions of matrices;
-    ``det``; ``slogdet``: sign ``_s`` and logarithm ``_l``; ``adjugate``: the derivative of the determinant.
+    ``det``; ``slogdet``: sign ``_s`` and logarithm ``_l``; ``adjugate``: the derivative of the determinant;
+    ``order``: the order ``_i`` of rows after interchanges ``_p``, as a column.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandWithoutLapack}
