@@ -10,6 +10,8 @@ import numpy as np
 import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
+import sdgrad.record.functions.determinants
+import sdgrad.record.functions.eigenvalues
 import sdgrad.record.functions.factors
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.matrices
@@ -19,7 +21,9 @@ import sdgrad.record.functions.python
 import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
-import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
+import sdgrad.record.functions.statistics
+import sdgrad.record.functions.structured
+import sdgrad.record.functions.systems  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.reductions import reduced, sum_type

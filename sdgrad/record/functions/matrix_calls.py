@@ -138,6 +138,18 @@ def over_differences(w: Any, inner: Any) -> Any:
 
 
 @as_rule
+def over_values(w: Any, inner: Any, diagonal: Any) -> Any:
+    """Return ``inner[i, j] / conj(w[j] - w[i])``, with this diagonal; where values are equal, no number."""
+    values, d = tensor_of(w), tensor_of(diagonal)
+    return _by_element(
+        inner,
+        lambda here, above, own, mirrored, i, j: where(
+            here, d[i], own / where(here, 1, _conj(values[j]) - _conj(values[i]))
+        ),
+    )
+
+
+@as_rule
 def with_diagonal(matrix: Any, diagonal: Any) -> Any:
     """Return a matrix with more on its diagonal."""
     d = tensor_of(diagonal)
@@ -177,6 +189,12 @@ def lower_part(m: Any) -> Any:
 def upper_part(m: Any) -> Any:
     """Return what is on the diagonal and above."""
     return _by_element(m, lambda here, above, own, mirrored, i, j: where(here | above, own, 0))
+
+
+@as_rule
+def ones_below(m: Any) -> Any:
+    """Return what is above the diagonal, and ones elsewhere."""
+    return _by_element(m, lambda here, above, own, mirrored, i, j: where(above, own, 1))
 
 
 @as_rule

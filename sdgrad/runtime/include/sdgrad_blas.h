@@ -148,6 +148,7 @@
 #define LAPACKE_sgees   scipy_LAPACKE_sgees
 #define LAPACKE_strsyl  scipy_LAPACKE_strsyl
 #define LAPACKE_sgbsv   scipy_LAPACKE_sgbsv
+#define LAPACKE_spbsv   scipy_LAPACKE_spbsv
 #define LAPACKE_dgesv   scipy_LAPACKE_dgesv
 #define LAPACKE_dgetrf  sdgrad_LAPACKE_dgetrf
 #define LAPACKE_dgetri  sdgrad_LAPACKE_dgetri
@@ -168,6 +169,7 @@
 #define LAPACKE_dgees   scipy_LAPACKE_dgees
 #define LAPACKE_dtrsyl  scipy_LAPACKE_dtrsyl
 #define LAPACKE_dgbsv   scipy_LAPACKE_dgbsv
+#define LAPACKE_dpbsv   scipy_LAPACKE_dpbsv
 #define LAPACKE_cgesv   scipy_LAPACKE_cgesv
 #define LAPACKE_cgetrf  sdgrad_LAPACKE_cgetrf
 #define LAPACKE_cgetri  sdgrad_LAPACKE_cgetri
@@ -188,6 +190,7 @@
 #define LAPACKE_cgees   scipy_LAPACKE_cgees
 #define LAPACKE_ctrsyl  scipy_LAPACKE_ctrsyl
 #define LAPACKE_cgbsv   scipy_LAPACKE_cgbsv
+#define LAPACKE_cpbsv   scipy_LAPACKE_cpbsv
 #define LAPACKE_zgesv   scipy_LAPACKE_zgesv
 #define LAPACKE_zgetrf  sdgrad_LAPACKE_zgetrf
 #define LAPACKE_zgetri  sdgrad_LAPACKE_zgetri
@@ -208,6 +211,7 @@
 #define LAPACKE_zgees   scipy_LAPACKE_zgees
 #define LAPACKE_ztrsyl  scipy_LAPACKE_ztrsyl
 #define LAPACKE_zgbsv   scipy_LAPACKE_zgbsv
+#define LAPACKE_zpbsv   scipy_LAPACKE_zpbsv
 #define LAPACKE_sorgqr  scipy_LAPACKE_sorgqr
 #define LAPACKE_sormqr  scipy_LAPACKE_sormqr
 #define LAPACKE_ssyevd  scipy_LAPACKE_ssyevd

@@ -137,6 +137,9 @@ template <typename T, typename C> void eig(int64_t n, const T *a, int64_t a_row,
     inline int solve_banded(int n, int lower, int upper, int columns, T *bands, T *x, int row) {                       \
         std::vector<int> p(n);                                                                                         \
         return LAPACKE_##letter##gbsv(LAPACK_ROW_MAJOR, n, lower, upper, columns, bands, n, p.data(), x, row);         \
+    }                                                                                                                  \
+    inline int solve_positive_banded(int n, int lower, int columns, T *bands, T *x, int row) {                         \
+        return LAPACKE_##letter##pbsv(LAPACK_ROW_MAJOR, 'L', n, lower, columns, bands, n, x, row);                     \
     }
 SDGRAD_LU(s, float)
 SDGRAD_LU(d, double)
@@ -156,14 +159,19 @@ void lu(int64_t m, int64_t n, const T *a, int64_t a_row, T *f, int64_t row, int3
     for (int64_t i = 0; i < m; ++i) order[rows[i]] = int32_t(i);
 }
 
-// Solutions of a system whose matrix has these diagonals, from the uppermost on; NaN if it has no inverse.
-template <typename T>
+// Solutions of a system whose matrix has these diagonals, from the uppermost on; NaN if it has no inverse, or is to be
+// positive definite and is not.
+template <bool positive, typename T>
 void banded(int64_t n, int64_t columns, int64_t lower, int64_t upper, const T *a, int64_t a_row, const T *b, int64_t b_row,
             T *x, int64_t row) {
     std::vector<T> bands((2 * lower + upper + 1) * n);
-    for (int64_t i = 0; i < lower + upper + 1; ++i) std::copy_n(a + i * a_row, n, bands.data() + (lower + i) * n);
+    const int64_t first = positive ? upper : 0, before = positive ? 0 : lower;  // rows to read, and to leave free
+    for (int64_t i = first; i < lower + upper + 1; ++i)
+        std::copy_n(a + i * a_row, n, bands.data() + (before + i - first) * n);
     for (int64_t i = 0; i < n; ++i) std::copy_n(b + i * b_row, columns, x + i * row);
-    if (solve_banded(int(n), int(lower), int(upper), int(columns), bands.data(), x, int(row))) no_numbers(n, columns, x, row);
+    const int failed = positive ? solve_positive_banded(int(n), int(lower), int(columns), bands.data(), x, int(row))
+                                : solve_banded(int(n), int(lower), int(upper), int(columns), bands.data(), x, int(row));
+    if (failed) no_numbers(n, columns, x, row);
 }
 
 }  // namespace sdgrad

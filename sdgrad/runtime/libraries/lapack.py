@@ -42,6 +42,11 @@ def _of_square(name: str, header: str = "sdgrad_matrix_functions.h") -> Kind:
     return Kind(f"sdgrad::{name}({{rows}}, _a, {{a}}, _x, {{x}});", "x", header=header)
 
 
+def _of_bands(positive: str) -> Kind:
+    code = "sdgrad::banded<" + positive + ">({rows}, {columns}, {first}, {second}, _a, {a}, _b, {b}, _x, {x});"
+    return Kind(code, "x", given="ab", sized="x")
+
+
 DETERMINANTS = "sdgrad_determinants.h"
 KINDS = {
     "eigh": Kind("sdgrad::eigh({rows}, _a, {a}, _w, _v, {v});", "wv", "w"),
@@ -49,9 +54,8 @@ KINDS = {
     "svd": Kind("sdgrad::svd({rows}, {columns}, _a, {a}, _u, {u}, _s, _v, {v});", "usv", "s"),
     "qr": Kind("sdgrad::qr({rows}, {columns}, {kept}, _a, {a}, _q, {q}, _r, {r});", "qr"),
     "lu": Kind("sdgrad::lu({rows}, {columns}, _a, {a}, _f, {f}, _p, _i);", "fpi", "pi"),
-    "banded": Kind(
-        "sdgrad::banded({rows}, {columns}, {first}, {second}, _a, {a}, _b, {b}, _x, {x});", "x", given="ab", sized="x"
-    ),
+    "banded": _of_bands("false"),
+    "positive_banded": _of_bands("true"),
     "sylvester": Kind(
         "sdgrad::sylvester({rows}, {columns}, _a, {a}, _b, {b}, _q, {q}, _x, {x});",
         "x",
@@ -112,11 +116,12 @@ class LapackCall(nd.LibraryNode):
 
     ``eigh``: ascending eigenvalues ``_w`` and columns of eigenvectors ``_v`` of the Hermitian matrix whose lower
     triangle ``_a`` has; ``eig``: those of a general matrix, complex; ``svd``: ``_a = _u diag(_s) _v``, thin; ``qr``:
-    ``_a = _q _r``; ``lu``: packed factors ``_f``, interchanges ``_p`` (32-bit) and the order ``_i`` of rows, with
-    ``_a = (L U)[_i]``; ``banded``: the solution ``_x`` of a system of diagonals ``_a``, of which ``numbers`` lie below
-    and above the main one; ``sylvester``: ``_a _x + _x _b = _q``; ``expm``, ``sqrtm``, ``logm``: functions of matrices;
-    ``det``; ``slogdet``: sign ``_s`` and logarithm ``_l``; ``adjugate``: the derivative of the determinant;
-    ``order``: the order ``_i`` of rows after interchanges ``_p``, as a column.
+    ``_a = _q _r``; ``lu``: packed factors ``_f``, interchanges ``_p`` and the order ``_i`` of rows (both 32-bit), with
+    ``_a = (L U)[_i]``; ``order``: the order ``_i`` of rows after interchanges ``_p``, as a column; ``banded``: the
+    solution ``_x`` of a system of diagonals ``_a``, of which ``numbers`` lie below and above the main one;
+    ``positive_banded``: of a positive definite matrix; ``sylvester``: ``_a _x + _x _b = _q``; ``expm``, ``sqrtm``,
+    ``logm``: functions of a matrix; ``det``; ``slogdet``: sign ``_s`` and logarithm ``_l``; ``adjugate``: the
+    derivative of the determinant.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandWithoutLapack}
