@@ -17,6 +17,7 @@ import sdgrad.record.functions.fourier
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.matrix_equations
 import sdgrad.record.functions.matrix_functions
+import sdgrad.record.functions.polar
 import sdgrad.record.functions.python
 import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.sorting

@@ -248,7 +248,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 def least_squares(matrix: Array, right: Array, least: float) -> tuple[Any, Any, Any]:
     """Return the shortest solution, sums of squared residuals, and singular values."""
-    found = pseudo_inverse(matrix, lambda largest: least * largest) @ right
+    inverse: Any = pseudo_inverse(matrix, lambda largest: least * largest)
+    found = inverse @ right
     rest = right - matrix @ found
     squares = np.sum(np.real(rest * np.conj(rest)), axis=0)
     return found, squares, _thin(matrix)[1]
@@ -350,10 +351,3 @@ def pinvh(
     matrix = square(a)
     whole = copied_below(matrix if lower else adjoint(matrix))
     return _inverse_and_rank(whole, atol, rtol, return_rank)
-
-
-@rule(scipy.linalg.polar)
-def polar(a: Any, side: str = "right") -> Any:
-    u, s, v = _thin(a)
-    middle = (adjoint(v) * s) @ v if side == "right" else (u * s) @ adjoint(u)
-    return u @ v, middle

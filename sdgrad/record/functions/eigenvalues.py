@@ -12,8 +12,9 @@ import numpy as np
 import scipy.linalg
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.decompositions import eigh
 from sdgrad.record.functions.detached import detached
-from sdgrad.record.functions.linalg import require, solve, square
+from sdgrad.record.functions.linalg import inexact, require, solve, square
 from sdgrad.record.functions.matrix_calls import as_rule, complex_type, conjugate_transpose, of_each, over_values
 from sdgrad.record.functions.table import rule
 from sdgrad.record.values import Array
@@ -60,7 +61,8 @@ def _with_phases(v: Any) -> Any:
 @rule(np.linalg.eig)
 def eig(a: Any) -> Any:
     w, v = _decomposed(a)
-    return type(np.linalg.eig(np.eye(1)))(w, _with_phases(v))
+    kind: Any = type(np.linalg.eig(np.eye(1)))
+    return kind(w, _with_phases(v))
 
 
 @rule(np.linalg.eigvals)
@@ -94,3 +96,39 @@ def scipy_eigvals(
     if homogeneous_eigvals:
         raise ParseError("scipy.linalg.eigvals: homogeneous_eigvals=True is not recorded")
     return eigvals(a if b is None else solve(square(b), square(a)))
+
+
+# -- of bands
+@rule(scipy.linalg.eigh_tridiagonal)
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    eigvals_only: bool = False,
+    select: str = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+    tol: float = 0.0,
+    lapack_driver: str = "auto",
+) -> Any:
+    if select not in ("a", "all", 0):
+        raise ParseError("scipy.linalg.eigh_tridiagonal: select= is not recorded: take a part of the results")
+    main, beside = inexact(d, e)
+    if main.dtype.kind == "c":
+        raise TypeError("Only real arrays currently supported")
+    if main.ndim != 1 or beside.shape != (main.shape[0] - 1,):
+        raise ValueError(f"d (shape {main.shape}) must have one more element than e (shape {beside.shape})")
+    w, v = eigh(np.diag(main) + np.diag(beside, -1))
+    return w if eigvals_only else (w, v)
+
+
+@rule(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(
+    d: Any,
+    e: Any,
+    select: str = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+    tol: float = 0.0,
+    lapack_driver: str = "auto",
+) -> Any:
+    return eigh_tridiagonal(d, e, eigvals_only=True, select=select)

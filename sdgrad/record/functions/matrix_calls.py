@@ -150,6 +150,21 @@ def over_values(w: Any, inner: Any, diagonal: Any) -> Any:
 
 
 @as_rule
+def over_sums(s: Any, inner: Any) -> Any:
+    """Return ``(inner - inner^H)[i, j] / (s[i] + s[j])``; the diagonal of a real matrix is zero."""
+    values = tensor_of(s)
+    is_real = inner.dtype.kind == "f"
+
+    def value(here: Element, above: Element, own: Element, mirrored: Callable, i: Any, j: Any) -> Element:
+        found = own - _conj(mirrored())
+        if not is_real:
+            return found / (values[i] + values[j])
+        return where(here, 0, found / where(here, 1, values[i] + values[j]))
+
+    return _by_element(inner, value)
+
+
+@as_rule
 def with_diagonal(matrix: Any, diagonal: Any) -> Any:
     """Return a matrix with more on its diagonal."""
     d = tensor_of(diagonal)
@@ -195,6 +210,12 @@ def upper_part(m: Any) -> Any:
 def ones_below(m: Any) -> Any:
     """Return what is above the diagonal, and ones elsewhere."""
     return _by_element(m, lambda here, above, own, mirrored, i, j: where(above, own, 1))
+
+
+@as_rule
+def plus_one(m: Any) -> Any:
+    """Return ``1 + m``."""
+    return _by_element(m, lambda here, above, own, mirrored, i, j: where(here, own + 1, own))
 
 
 @as_rule

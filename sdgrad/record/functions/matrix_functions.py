@@ -74,7 +74,7 @@ def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, 
 # -- functions of the exponential
 @rule(scipy.linalg.cosm)
 def cosm(A: Any) -> Any:  # noqa: N803
-    matrix = square(A)
+    matrix: Any = square(A)
     if matrix.dtype.kind == "c":
         return 0.5 * (expm(1j * matrix) + expm(-1j * matrix))
     return np.real(expm(1j * matrix))
@@ -82,7 +82,7 @@ def cosm(A: Any) -> Any:  # noqa: N803
 
 @rule(scipy.linalg.sinm)
 def sinm(A: Any) -> Any:  # noqa: N803
-    matrix = square(A)
+    matrix: Any = square(A)
     if matrix.dtype.kind == "c":
         return -0.5j * (expm(1j * matrix) - expm(-1j * matrix))
     return np.imag(expm(1j * matrix))
@@ -95,13 +95,13 @@ def tanm(A: Any) -> Any:  # noqa: N803
 
 @rule(scipy.linalg.coshm)
 def coshm(A: Any) -> Any:  # noqa: N803
-    matrix = square(A)
+    matrix: Any = square(A)
     return 0.5 * (expm(matrix) + expm(-matrix))
 
 
 @rule(scipy.linalg.sinhm)
 def sinhm(A: Any) -> Any:  # noqa: N803
-    matrix = square(A)
+    matrix: Any = square(A)
     return 0.5 * (expm(matrix) - expm(-matrix))
 
 

@@ -11,10 +11,10 @@ from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.linalg import inexact, require, solve
 from sdgrad.record.functions.products import conjugate
 from sdgrad.record.functions.table import array, fixed, known, rule
-from sdgrad.record.values import RULES, Array
+from sdgrad.record.values import RULES
 
 
-def _vector(values: Any) -> Array:
+def _vector(values: Any) -> Any:
     found = array(values)
     return found if found.ndim else np.reshape(found, 1)
 
@@ -146,7 +146,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
 @rule(scipy.linalg.matmul_toeplitz)
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
     matrix, right = inexact(toeplitz(*_first_column_and_row(c_or_cr)), x)
-    flat = right if right.ndim < 2 else np.reshape(right, (right.shape[0], -1))
+    flat: Any = right if right.ndim < 2 else np.reshape(right, (right.shape[0], -1))
     return np.reshape(matrix @ flat, (matrix.shape[0], *right.shape[1:]))
 
 
@@ -158,7 +158,7 @@ def solve_circulant(
     n = column.shape[-1]
     if n != right.shape[-1]:
         raise ValueError(f"Shapes of c {column.shape} and b {right.shape} are incompatible")
-    spectrum = np.fft.fft(column)
+    spectrum: Any = np.fft.fft(column)
     sizes = np.abs(spectrum)
     least = np.max(sizes, axis=-1, keepdims=True) * n * np.finfo(np.float64).eps if tol is None else fixed(tol)
     is_zero = sizes <= least

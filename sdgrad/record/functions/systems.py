@@ -73,7 +73,7 @@ def _of_part(matrix: Array, right: Array, kind: str, lower: bool, transposed: bo
     raise ValueError(f"{kind} is not a recognized matrix structure")
 
 
-def _has_pivots(pivots: Array) -> None:
+def _has_pivots(pivots: Any) -> None:
     require(pivots, SINGULAR, lambda: (pivots != 0).all())
 
 
@@ -109,7 +109,8 @@ def scipy_lstsq(
 def _turned(a: Any, lower: int, upper: int) -> Any:
     """Return the diagonals of the conjugate transpose."""
     n = a.shape[1]
-    padded = tensor_of(np.pad(conjugate(a), ((0, 0), (lower, upper))))
+    wide: Any = np.pad(conjugate(a), ((0, 0), (lower, upper)))
+    padded = tensor_of(wide)
     shape = (lower + upper + 1, n)
     return a.recorder.array(a.recorder.compute(shape, a.dtype, lambda k, i: padded[lower + upper - k, i + k]))
 
@@ -179,12 +180,13 @@ def solveh_banded(
         raise ValueError("shapes of ab and b are not compatible.")
     count, n = bands.shape[-2] - 1, bands.shape[-1]
     of_rows = [bands[..., d if lower else count - d, :] for d in range(count + 1)]  # by distance from the diagonal
-    above, below = [], []
+    above: list[Any] = []
+    below: list[Any] = []
     for d in range(1, count + 1):
         own = _moved(of_rows[d], d, n, not lower)
         above.insert(0, own if lower else of_rows[d])
         below.append(of_rows[d] if lower else own)
-    whole = np.stack([*above, astype(np.real(of_rows[0]), bands.dtype), *below], axis=-2)
+    whole: Any = np.stack([*above, astype(np.real(of_rows[0]), bands.dtype), *below], axis=-2)
     found = _banded("positive_banded", count, count, whole, right)
     require(found, "the matrix is not positive definite", lambda: _is_there(found, bands, right))
     return found

@@ -15,9 +15,10 @@ namespace sdgrad {
                              b_adjoint ? CblasConjTrans : CblasNoTrans, m, n, k, ONE, a, a_adjoint ? m : k, b,         \
                              b_adjoint ? k : n, ZERO, c, n);                                                           \
     }                                                                                                                  \
-    inline void solve_in_place(int n, T *a, T *x) {                                                                    \
+    inline void solve_in_place(int n, int columns, T *a, T *x) {                                                       \
         std::vector<int> p(n);                                                                                         \
-        if (LAPACKE_##letter##gesv(LAPACK_ROW_MAJOR, n, n, a, n, p.data(), x, n)) no_numbers(n, n, x, n);              \
+        const int failed = LAPACKE_##letter##gesv(LAPACK_ROW_MAJOR, n, columns, a, n, p.data(), x, columns);           \
+        if (failed) no_numbers(n, columns, x, columns);                                                                \
     }                                                                                                                  \
     inline bool sylvester_of_schur_forms(int m, int n, const T *a, const T *b, T *c, real_of<T>::type *scale) {        \
         return LAPACKE_##letter##trsyl(LAPACK_ROW_MAJOR, 'N', 'C', 1, m, n, a, m, b, n, c, n, scale) >= 0;             \
@@ -123,7 +124,7 @@ void approximate(int64_t n, int degree, const std::vector<T> &a, const std::vect
     for (int64_t i = 0; i < n; ++i) odd[i * n + i] += T(c[1]), even[i * n + i] += T(c[0]);
     multiply(int(n), int(n), int(n), a.data(), false, odd.data(), false, u.data());
     for (int64_t e = 0; e < n * n; ++e) x[e] = even[e] + u[e], even[e] -= u[e];
-    solve_in_place(int(n), even.data(), x.data());
+    solve_in_place(int(n), int(n), even.data(), x.data());
 }
 
 template <typename T> void expm(int64_t n, const T *from, int64_t from_row, T *to, int64_t row) {

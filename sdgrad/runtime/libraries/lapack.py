@@ -47,6 +47,11 @@ def _of_bands(positive: str) -> Kind:
     return Kind(code, "x", given="ab", sized="x")
 
 
+def _of_three(name: str) -> Kind:
+    code = f"sdgrad::{name}({{rows}}, _a, {{a}}, _g, {{g}}, _q, {{q}}, _x, {{x}});"
+    return Kind(code, "x", given="agq", header="sdgrad_riccati.h")
+
+
 DETERMINANTS = "sdgrad_determinants.h"
 KINDS = {
     "eigh": Kind("sdgrad::eigh({rows}, _a, {a}, _w, _v, {v});", "wv", "w"),
@@ -63,6 +68,8 @@ KINDS = {
         sized="x",
         header="sdgrad_matrix_functions.h",
     ),
+    "care": _of_three("care"),
+    "dare": _of_three("dare"),
     "expm": _of_square("expm"),
     "sqrtm": _of_square("sqrtm"),
     "logm": _of_square("logm"),
@@ -119,9 +126,9 @@ class LapackCall(nd.LibraryNode):
     ``_a = _q _r``; ``lu``: packed factors ``_f``, interchanges ``_p`` and the order ``_i`` of rows (both 32-bit), with
     ``_a = (L U)[_i]``; ``order``: the order ``_i`` of rows after interchanges ``_p``, as a column; ``banded``: the
     solution ``_x`` of a system of diagonals ``_a``, of which ``numbers`` lie below and above the main one;
-    ``positive_banded``: of a positive definite matrix; ``sylvester``: ``_a _x + _x _b = _q``; ``expm``, ``sqrtm``,
-    ``logm``: functions of a matrix; ``det``; ``slogdet``: sign ``_s`` and logarithm ``_l``; ``adjugate``: the
-    derivative of the determinant.
+    ``positive_banded``: of a positive definite matrix; ``sylvester``: ``_a _x + _x _b = _q``; ``care``, ``dare``:
+    Riccati equations; ``expm``, ``sqrtm``, ``logm``: functions of a matrix; ``det``; ``slogdet``: sign ``_s`` and
+    logarithm ``_l``; ``adjugate``: the derivative of the determinant.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandWithoutLapack}
