@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from sdgrad.record.functions.linalg import inexact, square
+from sdgrad.record.functions.linalg import inexact, solve, square
 from sdgrad.record.functions.matrix_calls import (
     as_rule,
     conjugate_transpose,
     lower_part,
     of_each,
     ones_below,
+    plus_one,
     real_type,
     with_diagonal,
 )
@@ -97,11 +98,17 @@ def slogdet(a: Any) -> Any:
     return SIGN_AND_LOGARITHM(sign[..., 0], logarithm[..., 0])
 
 
+@as_rule
+def _inverse(a: Any) -> Any:
+    """Return the inverse; of a matrix that has none, no numbers."""
+    return solve(a, plus_one(np.zeros_like(a)))
+
+
 def _slogdet_vjp(a: Any, grad_l: Any) -> Any:
-    return grad_l[0] * np.linalg.inv(a).T
+    return grad_l[0] * _inverse(a).T
 
 
 def _complex_slogdet_vjp(a: Any, s: Any, grad_s: Any, grad_l: Any) -> Any:
     """From ``dl + i dphase = tr(A^-1 dA)``."""
     of_phase = -np.imag(np.conj(grad_s[0]) * s[0])
-    return (grad_l[0] + 1j * of_phase) * conjugate_transpose(np.linalg.inv(a))
+    return (grad_l[0] + 1j * of_phase) * conjugate_transpose(_inverse(a))

@@ -16,10 +16,10 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate
 from sdgrad.record.functions.shapes import broadcast_to, diagonal, matrix_transpose, reshape, transpose
-from sdgrad.record.functions.table import array, known, rule
+from sdgrad.record.functions.table import array, content, known, rule
 from sdgrad.record.index_limits import is_certain
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import RULES, Array
+from sdgrad.record.values import RULES, Array, is_known, is_recorded
 from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
 
 
@@ -82,11 +82,16 @@ def _finite(values: Array) -> Any:
     return np.isfinite(values).all()
 
 
-def require(found: Array, message: str, holds: Callable[[], Any]) -> None:
+def require(found: Array, message: str, holds: Callable[[], Any], error: type = np.linalg.LinAlgError) -> None:
     """Record that a factorization has to exist, as NumPy does; not in loops, where it takes as long as a small one."""
     recorder: Any = found.recorder
-    if is_certain(recorder) and not recorder.hints.of_rule:
-        RULES.require(recorder, holds(), np.linalg.LinAlgError(message))
+    if not is_certain(recorder) or recorder.hints.of_rule:
+        return
+    condition = holds()
+    if is_recorded(condition) and not is_known(condition):
+        RULES.require(recorder, condition, error(message))
+    elif not content(condition):
+        raise error(message)
 
 
 def _systems(matrix: Array, right: Array, node: nodes.LibraryNode, connectors: tuple[str, str, str]) -> Array:

@@ -27,8 +27,13 @@ Parts = Mapping[str, tuple[Sequence[Any], Any]]  # results by name: shape and ty
 Some = Mapping[frozenset[str], Callable]  # rules by the results that a program reads
 
 
+OF_RULES: set[Callable] = set()
+"""Functions that only rules call."""
+
+
 def as_rule(f: Callable) -> Callable:
     """Register a function that rules call as its own rule."""
+    OF_RULES.add(f)
     return rule(f)(f)
 
 

@@ -12,8 +12,6 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.linalg import adjoint, inexact, inv, require, solve, square
 from sdgrad.record.functions.matrix_calls import conjugate_transpose, of_each, plus_one
 from sdgrad.record.functions.table import rule
-from sdgrad.record.index_limits import is_certain
-from sdgrad.record.values import RULES
 
 LARGEST_DIRECT = 10  # rows of discrete equations from which on SciPy solves a continuous one instead
 
@@ -94,10 +92,11 @@ def _riccati(kind: str, vjp: Callable, a: Any, b: Any, q: Any, r: Any, s: Any) -
 
 
 def _is_hermitian(x: Any, name: str) -> None:
-    if is_certain(x.recorder) and not x.recorder.hints.of_rule:
+    def holds() -> Any:
         sizes, rest = (np.max(np.sum(np.abs(m), axis=-2)) for m in (x, x - adjoint(x)))
-        text = f"Matrix {name} should be symmetric/hermitian."
-        RULES.require(x.recorder, rest <= 100 * np.finfo(x.dtype).eps * sizes, ValueError(text))
+        return rest <= 100 * np.finfo(x.dtype).eps * sizes
+
+    require(x, f"Matrix {name} should be symmetric/hermitian.", holds, ValueError)
 
 
 @rule(scipy.linalg.solve_continuous_are)

@@ -11,7 +11,6 @@ from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.linalg import inexact, require, solve
 from sdgrad.record.functions.products import conjugate
 from sdgrad.record.functions.table import array, fixed, known, rule
-from sdgrad.record.values import RULES
 
 
 def _vector(values: Any) -> Any:
@@ -73,7 +72,7 @@ def companion(a: Any) -> Any:
         raise ValueError("The length of `a` along the last axis must be at least 2.")
     leading = values[..., :1]
     text = "The first coefficient(s) of `a` (i.e. elements of `a[..., 0]`) must not be zero."
-    RULES.require(values.recorder, (leading != 0).all(), ValueError(text))
+    require(values, text, lambda: (leading != 0).all(), ValueError)
     first = -values[..., 1:] / (1.0 * leading)
     below = np.broadcast_to(known(np.eye(n - 2, n - 1)).astype(first.dtype), (*values.shape[:-1], n - 2, n - 1))
     return np.concatenate([first[..., None, :], below], axis=-2)

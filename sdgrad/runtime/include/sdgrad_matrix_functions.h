@@ -127,9 +127,30 @@ void approximate(int64_t n, int degree, const std::vector<T> &a, const std::vect
     solve_in_place(int(n), int(n), even.data(), x.data());
 }
 
+// (e^b - e^a) / (b - a), also where both are near.
+template <typename T> T slope_of_exp(T a, T b) {
+    const T d = (b - a) / T(2);
+    if (std::abs(d) > 1) return (std::exp(b) - std::exp(a)) / (b - a);
+    return std::exp((a + b) / T(2)) * (std::abs(d) < 1e-4 ? T(1) + d * d / T(6) : std::sinh(d) / d);
+}
+
+// The diagonal, and the one beside it, of the exponential of a triangular matrix: exact, where products lose digits.
+template <typename T> void exact_diagonals(int64_t n, const std::vector<T> &a, double scale, bool upper, std::vector<T> &x) {
+    for (int64_t i = 0; i < n; ++i) {
+        const T own = a[i * n + i] * T(scale), next = i + 1 < n ? a[(i + 1) * (n + 1)] * T(scale) : T(0);
+        x[i * n + i] = std::exp(own);
+        const int64_t beside = upper ? i * n + i + 1 : (i + 1) * n + i;
+        if (i + 1 < n) x[beside] = a[beside] * T(scale) * slope_of_exp(own, next);
+    }
+}
+
 template <typename T> void expm(int64_t n, const T *from, int64_t from_row, T *to, int64_t row) {
     std::vector<T> a = copied(n, n, from, from_row), x(n * n), half(n * n);
     if (!all_finite(n, n, a.data(), n)) return no_numbers(n, n, to, row);
+    const std::vector<T> whole = a;
+    bool upper = true, lower = true;
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < i; ++j) upper = upper && a[i * n + j] == T(0), lower = lower && a[j * n + i] == T(0);
     const int ahead = std::max(0, std::ilogb(norm_of_columns(n, a) + 1) - 10);  // halvings that keep powers finite
     for (T &value : a) value *= T(std::ldexp(1.0, -ahead));
     const double norm = norm_of_columns(n, a);
@@ -163,9 +184,12 @@ template <typename T> void expm(int64_t n, const T *from, int64_t from_row, T *t
         }
     }
     approximate(n, degree, a, powers, x);
+    const bool triangular = (upper || lower) && halvings + ahead > 0;
+    if (triangular) exact_diagonals(n, whole, std::ldexp(1.0, -halvings - ahead), upper, x);
     for (halvings += ahead; halvings > 0; --halvings) {
         multiply(int(n), int(n), int(n), x.data(), false, x.data(), false, half.data());
         x.swap(half);
+        if (triangular) exact_diagonals(n, whole, std::ldexp(1.0, 1 - halvings), upper, x);
     }
     for (int64_t i = 0; i < n; ++i) std::copy_n(x.data() + i * n, n, to + i * row);
 }
