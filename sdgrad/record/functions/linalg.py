@@ -31,6 +31,11 @@ def inexact(*values: Any) -> list[Array]:
     return [astype(v, dtype, copy=False) for v in arrays]
 
 
+def in_double_precision(*values: Any) -> list[Array]:
+    """Return matrices in one type, of double precision: that of functions of SciPy's that know no other."""
+    return [astype(v, np.result_type(v.dtype, np.float64), copy=False) for v in inexact(*values)]
+
+
 def square(a: Any) -> Array:
     (matrix,) = inexact(a)
     if matrix.ndim < 2:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from sdgrad.errors import ParseError
-from sdgrad.record.functions.linalg import adjoint, inexact, inv, require, solve, square
+from sdgrad.record.functions.linalg import adjoint, in_double_precision, inexact, inv, require, solve, square
 from sdgrad.record.functions.matrix_calls import conjugate_transpose, of_each, plus_one
 from sdgrad.record.functions.table import rule
 
@@ -42,7 +42,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
 
 @rule(scipy.linalg.solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
-    matrix, right = inexact(square(a), square(q))
+    matrix, right = in_double_precision(square(a), square(q))
     if matrix.shape[-2:] != right.shape[-2:]:
         raise ValueError("Matrix a and q should have the same shape.")
     n = matrix.shape[-1]
@@ -78,7 +78,7 @@ def _dare_vjp(a: Any, g: Any, x: Any, grad_x: Any) -> Any:
 
 def _riccati(kind: str, vjp: Callable, a: Any, b: Any, q: Any, r: Any, s: Any) -> Any:
     """Return the stabilizing solution; a term of both state and control is taken away first."""
-    matrix, control, of_state, of_control = inexact(square(a), b, square(q), square(r))
+    matrix, control, of_state, of_control = in_double_precision(square(a), b, square(q), square(r))
     for name, x in (("q", of_state), ("r", of_control)):
         _is_hermitian(x, name)
     turned = solve(of_control, adjoint(control))

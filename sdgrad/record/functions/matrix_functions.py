@@ -14,7 +14,7 @@ import scipy.linalg
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.detached import detached
-from sdgrad.record.functions.linalg import inexact, require, solve, square
+from sdgrad.record.functions.linalg import in_double_precision, require, solve, square
 from sdgrad.record.functions.matrices import matrix_power
 from sdgrad.record.functions.matrix_calls import as_rule, conjugate_transpose, of_each
 from sdgrad.record.functions.table import rule
@@ -60,7 +60,7 @@ def expm(A: Any) -> Any:  # noqa: N803 (SciPy's name)
 
 @rule(scipy.linalg.expm_frechet)
 def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:  # noqa: N803
-    matrix, direction = inexact(square(A), square(E))
+    matrix, direction = in_double_precision(square(A), square(E))
     if matrix.shape != direction.shape:
         raise ValueError("expected A and E to be the same shape")
     if method not in (None, "SPS", "blockEnlarge"):
@@ -150,7 +150,7 @@ def _logm_vjp(a: Any, grad_x: Any) -> Any:
 @rule(scipy.linalg.logm)
 def logm(A: Any, disp: Any = None) -> Any:  # noqa: N803
     _without_estimate(disp, "logm")
-    matrix = square(A)
+    (matrix,) = in_double_precision(square(A))
     found = _of_square("logm", matrix, _logm_vjp)
     _is_there(found, matrix, "logm")
     return found
@@ -164,5 +164,6 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803
     whole = int(np.floor(t))
     if whole == t:
         return matrix_power(matrix, whole)
+    (matrix,) = in_double_precision(matrix)
     rest = expm((t - whole) * logm(matrix))
     return matrix_power(matrix, whole) @ rest if whole else rest

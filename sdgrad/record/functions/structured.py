@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from sdgrad.record.functions.arguments import static
-from sdgrad.record.functions.linalg import inexact, require, solve
+from sdgrad.record.functions.linalg import in_double_precision, require, solve
 from sdgrad.record.functions.products import conjugate
 from sdgrad.record.functions.table import array, fixed, known, rule
 
@@ -135,16 +135,15 @@ def _first_column_and_row(c_or_cr: Any) -> tuple[Any, Any]:
 
 @rule(scipy.linalg.solve_toeplitz)
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    matrix, right = inexact(toeplitz(*_first_column_and_row(c_or_cr)), b)
-    dtype = np.result_type(matrix.dtype, np.float64)  # SciPy's has no other
+    matrix, right = in_double_precision(toeplitz(*_first_column_and_row(c_or_cr)), b)
     shape = right.shape
-    flat = right.astype(dtype) if right.ndim < 2 else np.reshape(right.astype(dtype), (shape[0], -1))
-    return np.reshape(solve(matrix.astype(dtype), flat), shape)
+    flat = right if right.ndim < 2 else np.reshape(right, (shape[0], -1))
+    return np.reshape(solve(matrix, flat), shape)
 
 
 @rule(scipy.linalg.matmul_toeplitz)
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
-    matrix, right = inexact(toeplitz(*_first_column_and_row(c_or_cr)), x)
+    matrix, right = in_double_precision(toeplitz(*_first_column_and_row(c_or_cr)), x)
     flat: Any = right if right.ndim < 2 else np.reshape(right, (right.shape[0], -1))
     return np.reshape(matrix @ flat, (matrix.shape[0], *right.shape[1:]))
 
