@@ -101,7 +101,7 @@ def _cholesky(context: CallContext) -> list[Node]:
         _, s = _unfolded(build, lower, seed)
         i, j = build.params([n, n])
         x, y = sym(i.name), sym(j.name)
-        text = f"(a + conj(b) if {i.name} > {j.name} else (a if {i.name} == {j.name} else 0))"
+        text = f"(a + conj(b) if {i.name} > {j.name} else ((a + conj(a)) / 2 if {i.name} == {j.name} else 0))"
         build.leaf((i, j), {"a": (s, [x, y]), "b": (s, [y, x])}, text, build.target("_a"), [x, y], "sum")
     else:
         gradient = build.temporary("cholesky_adjoint", [n, n], dtype)
@@ -250,9 +250,10 @@ def _cholesky_forward(context: TangentContext) -> list[Node]:
     whole, half, p = (build.temporary(name, [n, n], dtype) for name in ("moved", "half", "phi"))
     i, j = build.params([n, n])
     x, y = sym(i.name), sym(j.name)
-    mirrored = "conj(b)" if conj else "b"
+    mirrored, pivot = ("conj(b)", "(a + conj(a)) / 2") if conj else ("b", "a")  # the diagonal is read as real numbers
     operands = {"a": (moved, [x, y]), "b": (moved, [y, x])}
-    build.leaf((i, j), operands, f"(a if {i.name} >= {j.name} else {mirrored})", whole, [x, y])
+    text = f"(a if {i.name} > {j.name} else ({pivot} if {i.name} == {j.name} else {mirrored}))"
+    build.leaf((i, j), operands, text, whole, [x, y])
     build.call(TriangularSolve("solve_left"), {"_a": lower, "_b": whole}, {"_x": half})
     build.call(TriangularSolve("solve_right", side="right", adjoint=True), {"_a": lower, "_b": half}, {"_x": p})
     build.product(lower, _triangle(build, p, n, dtype, "a / 2"), result)

@@ -11,11 +11,17 @@ import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
+import sdgrad.record.functions.determinants
+import sdgrad.record.functions.eigenvalues
+import sdgrad.record.functions.factors
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.histograms
 import sdgrad.record.functions.matrices
+import sdgrad.record.functions.matrix_equations
+import sdgrad.record.functions.matrix_functions
 import sdgrad.record.functions.periodic
 import sdgrad.record.functions.places
+import sdgrad.record.functions.polar
 import sdgrad.record.functions.polynomials
 import sdgrad.record.functions.python
 import sdgrad.record.functions.quantile_methods
@@ -24,6 +30,8 @@ import sdgrad.record.functions.sets
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
 import sdgrad.record.functions.statistics
+import sdgrad.record.functions.structured
+import sdgrad.record.functions.systems
 import sdgrad.record.functions.windows
 import sdgrad.record.selected_functions  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent

@@ -32,6 +32,33 @@ LINEAR = (
     "linalg.polar(M)[0]", "np.linalg.det(D)", "linalg.det(M)", "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
 )  # fmt: skip
 
+SOLVERS = (
+    "linalg.solve(M, w)", "linalg.solve(S @ np.conj(S.T), A, assume_a='pos')", "linalg.lstsq(M, w)[0]",
+    "linalg.lu_factor(M)[0]", "linalg.lu(A)[2]", "linalg.lu(D, permute_l=True)[0]",
+    "linalg.lu_solve(linalg.lu_factor(M), w)", "linalg.solve_sylvester(M, S, M @ S)",
+    "linalg.solve_continuous_lyapunov(M, S)", "linalg.solve_discrete_lyapunov(0.1 * M, S)",
+    "linalg.solve_continuous_are(M, M, S @ np.conj(S.T), S @ np.conj(S.T))",
+    "linalg.solve_discrete_are(M, M, S @ np.conj(S.T), S @ np.conj(S.T))", "linalg.solve_banded((1, 1), M, w)",
+    "linalg.solveh_banded(np.stack([w * np.conj(w) + 3.0, 0.1 * w]), w, lower=True)",
+    "linalg.solve_toeplitz((w, c[:, 0]), w)", "linalg.matmul_toeplitz((v, v), v)", "linalg.solve_circulant(v, v)",
+    "linalg.pinvh(S)", "linalg.orthogonal_procrustes(M, S)[0]", "linalg.orthogonal_procrustes(M, S)[1]",
+)  # fmt: skip
+
+FUNCTIONS = (
+    "linalg.expm(M)", "linalg.expm(D)", "linalg.expm_frechet(M, S, compute_expm=False)", "linalg.cosm(0.3 * M)",
+    "linalg.sinm(0.3 * M)", "linalg.tanm(0.1 * M)", "linalg.coshm(0.3 * M)", "linalg.sinhm(0.3 * M)",
+    "linalg.tanhm(0.3 * M)", "linalg.sqrtm(S @ np.conj(S.T))", "linalg.logm(S @ np.conj(S.T))",
+    "linalg.fractional_matrix_power(S @ np.conj(S.T), 0.5)", "np.real(np.linalg.eigvals(M))",
+    "np.abs(np.linalg.eig(M)[1])", "np.imag(np.linalg.eigvals(D))", "np.real(linalg.eigvals(M))",
+    "np.abs(linalg.eig(M)[1])", "linalg.eigh_tridiagonal(v, w)[0]", "linalg.eigvalsh_tridiagonal(v, w)",
+)  # fmt: skip
+
+STRUCTURED = (
+    "linalg.toeplitz(v, w)", "linalg.toeplitz(v)", "linalg.hankel(v, w)", "linalg.circulant(v)",
+    "linalg.block_diag(A, w)", "linalg.companion(p)", "linalg.convolution_matrix(v, 3)", "linalg.khatri_rao(A, B)",
+    "linalg.leslie(p, w)", "linalg.fiedler(v)",
+)  # fmt: skip
+
 
 def _fourier() -> tuple[str, ...]:
     found = []
@@ -53,4 +80,4 @@ COMPLEX = (
     "np.angle(B)", "np.angle(B, deg=True)", "np.abs(A)", "A * np.conj(A)",
 )  # fmt: skip
 
-LINES = tuple(map(Line, (*PRODUCTS, *LINEAR, *_fourier(), *COMPLEX)))
+LINES = tuple(map(Line, (*PRODUCTS, *LINEAR, *SOLVERS, *FUNCTIONS, *STRUCTURED, *_fourier(), *COMPLEX)))

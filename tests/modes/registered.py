@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.special
 
 import sdgrad
+from sdgrad.record.functions.matrix_calls import OF_RULES
 from sdgrad.record.functions.table import FUNCTIONS, METHODS, full_name
 from sdgrad.record.templates import PAIR_UFUNCS, UFUNCS
 
@@ -49,8 +50,7 @@ def names_of(function: Any) -> list[str]:
 def registered() -> dict[str, list[str]]:
     """All registered functions and methods, by their first name: the ways to call them."""
     ufuncs = {getattr(np, n) for n in (*UFUNCS, *PAIR_UFUNCS, "divmod", "invert")}
-    ours = {f for f in FUNCTIONS if getattr(f, "__module__", None) == "sdgrad.record.functions.decompositions"}
-    found = {names[0]: names for names in map(names_of, {*FUNCTIONS, *ufuncs} - ours)}  # not those that rules call
+    found = {names[0]: names for names in map(names_of, {*FUNCTIONS, *ufuncs} - OF_RULES)}
     return found | {f".{name}": [f".{name}"] for name in METHODS}
 
 

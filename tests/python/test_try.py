@@ -74,7 +74,7 @@ def asserted(A):
 
 def everything(A):
     try:
-        return np.linalg.eig(A)[0][0]
+        return np.packbits(A)[0]
     except Exception:
         return A[0, 0]
 
@@ -86,7 +86,7 @@ def test_what_only_a_run_raises_is_not_caught(f):
 
 
 def test_a_refusal_is_not_caught():
-    with pytest.raises(ParseError, match=r"numpy.linalg.eig has no derivative"):
+    with pytest.raises(ParseError, match=r"numpy.packbits has no derivative"):
         sdgrad.value_and_grad(everything)(np.eye(2))
 
 

@@ -392,7 +392,7 @@ def test_an_error_leaves_everything_as_it_was():
 
     def fails(x):
         own.h = np.sin(x)
-        return np.linalg.eig(own.h)
+        return np.packbits(own.h)
 
     with pytest.raises(ParseError):
         sdgrad.grad(fails)(X)

@@ -13,7 +13,7 @@ X = np.ones(4)
 
 def helper(v):
     w = v + 1.0
-    return np.linalg.eig(w.reshape(2, 2))[0]
+    return np.packbits(w)
 
 
 def loss(x):
@@ -24,8 +24,8 @@ def test_errors_begin_with_the_users_line():
     with pytest.raises(sdgrad.errors.ParseError) as found:
         sdgrad.grad(loss)(X)
     lines = str(found.value).splitlines()
-    assert lines[0].startswith("test_shown.py:") and "np.linalg.eig(w.reshape(2, 2))" in lines[1]
-    assert any("numpy.linalg.eig" in line for line in lines)
+    assert lines[0].startswith("test_shown.py:") and "np.packbits(w)" in lines[1]
+    assert any("numpy.packbits" in line for line in lines)
     assert lines[-1].strip().startswith("called from test_shown.py:") and "helper(np.sin(x))" in lines[-1]
 
 

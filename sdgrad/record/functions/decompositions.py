@@ -9,98 +9,62 @@ derivative there; what depends on such vectors has NaN, not a number that is pla
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from sdgrad.errors import ParseError
-from sdgrad.program.custom_rule import CustomRule
-from sdgrad.record.custom import Variables
-from sdgrad.record.elements import Element, element, where
-from sdgrad.record.functions.linalg import cholesky, inexact, solve_triangular, square
+from sdgrad.record.functions.linalg import adjoint, cholesky, inexact, require, solve_triangular, square
+from sdgrad.record.functions.matrix_calls import (
+    Some,
+    as_rule,
+    conjugate_transpose,
+    copied_below,
+    of_each,
+    of_lower,
+    over_differences,
+    real_type,
+    with_diagonal,
+)
 from sdgrad.record.functions.parts import tensor_of
-from sdgrad.record.functions.shapes import matrix_transpose, reshape
-from sdgrad.record.functions.table import rule
-from sdgrad.record.recorder import Recorder
+from sdgrad.record.functions.table import fixed, rule
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array
-from sdgrad.runtime.libraries.decompositions import Decomposition
-
-Parts = Mapping[str, tuple[Sequence[Any], Any]]  # results by name: shape and type
 
 
-def as_rule(f: Callable) -> Callable:
-    """Register a function that rules call as its own rule."""
-    return rule(f)(f)
-
-
-# -- rules: parameters are results, and their cotangents. What they call is computed by element: a constant matrix, as a
-# mask, would be an argument of theirs.
-def _by_element(g: Any, at: Callable) -> Any:
-    """Return a square matrix by element, from whether an element lies on the diagonal, above it, and its place."""
-    matrix, recorder = tensor_of(g), g.recorder
-
-    def value(i: Any, j: Any) -> Element:
-        row, column = element(i, np.int64), element(j, np.int64)
-        return at(row.equals(column), row < column, i, j)
-
-    return recorder.array(recorder.compute(matrix.shape, matrix.dtype, value))
-
-
-@as_rule
-def _over_differences(w: Any, inner: Any) -> Any:
-    """Return ``(inner - inner.T)[i, j] / (w[j] - w[i])``, zero on the diagonal; where values are equal, no number."""
-    m, values = tensor_of(inner), tensor_of(w)
-    return _by_element(
-        inner, lambda here, above, i, j: where(here, 0, (m[i, j] - m[j, i]) / where(here, 1, values[j] - values[i]))
-    )
-
-
-@as_rule
-def _with_diagonal(matrix: Any, diagonal: Any) -> Any:
-    """Return a matrix with more on its diagonal."""
-    m, d = tensor_of(matrix), tensor_of(diagonal)
-    return _by_element(matrix, lambda here, above, i, j: where(here, m[i, j] + d[i], m[i, j]))
-
-
-@as_rule
-def _of_lower(g: Any) -> Any:
-    """Return the gradient of a function that reads the lower triangle of a symmetric matrix."""
-    m = tensor_of(g)
-    return _by_element(g, lambda here, above, i, j: where(here, m[i, j], where(above, 0, m[i, j] + m[j, i])))
-
-
-@as_rule
-def _copied_below(g: Any) -> Any:
-    """Return the symmetric matrix with this lower triangle."""
-    m = tensor_of(g)
-    return _by_element(g, lambda here, above, i, j: where(above, m[j, i], m[i, j]))
-
-
+# -- rules: parameters are results, and their cotangents
 def _eigh_vjp(w: Any, v: Any, grad_w: Any, grad_v: Any) -> Any:
-    inner = v.T @ grad_v
-    middle = _with_diagonal(0.5 * _over_differences(w, inner), grad_w)
-    return _of_lower(v @ middle @ v.T)
+    inner = conjugate_transpose(v) @ grad_v
+    middle = with_diagonal(0.5 * over_differences(w, inner), grad_w)
+    return of_lower(v @ middle @ conjugate_transpose(v))
 
 
 def _eigenvalues_vjp(v: Any, grad_w: Any) -> Any:
-    return _of_lower((v * grad_w) @ v.T)
+    return of_lower((v * grad_w) @ conjugate_transpose(v))
 
 
 def _svd_vjp(u: Any, s: Any, v: Any, grad_u: Any, grad_s: Any, grad_v: Any) -> Any:
-    left, right = u.T @ grad_u, v @ grad_v.T
+    left, right = conjugate_transpose(u) @ grad_u, v @ conjugate_transpose(grad_v)
     squares = s * s
-    across = _over_differences(squares, left) * s[None, :]
-    along = s[:, None] * _over_differences(squares, right)
-    found = u @ _with_diagonal(across + along, grad_s) @ v
+    across = over_differences(squares, left) * s[None, :]
+    along = s[:, None] * over_differences(squares, right)
+    found = u @ with_diagonal(across + along, grad_s + _of_phases(left, right, s)) @ v
     if u.shape[0] > s.shape[0]:
         found = found + ((grad_u - u @ left) / s[None, :]) @ v
     if v.shape[1] > s.shape[0]:
-        found = found + u @ ((grad_v - right.T @ v) / s[:, None])
+        found = found + u @ ((grad_v - conjugate_transpose(right) @ v) / s[:, None])
     return found
+
+
+@as_rule
+def _of_phases(left: Any, right: Any, s: Any) -> Any:
+    """Return what the phases of singular vectors add to the gradient (Wan and Zhang 2019): of left ones minus right."""
+    if left.dtype.kind != "c":
+        return np.zeros_like(s)
+    return 1j * np.imag(np.diagonal(left) - np.diagonal(right)) / (2.0 * s)
 
 
 def _singular_values_vjp(u: Any, v: Any, grad_s: Any) -> Any:
@@ -109,19 +73,19 @@ def _singular_values_vjp(u: Any, v: Any, grad_s: Any) -> Any:
 
 def _qr_vjp(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
     """For at least as many rows as columns."""
-    inner = r @ grad_r.T - grad_q.T @ q
-    right = grad_q + q @ _copied_below(inner)
-    return scipy.linalg.solve_triangular(r, right.T).T
+    inner = r @ conjugate_transpose(grad_r) - conjugate_transpose(grad_q) @ q
+    right = grad_q + q @ copied_below(inner)
+    return conjugate_transpose(scipy.linalg.solve_triangular(r, conjugate_transpose(right)))
 
 
 def _pinv_vjp(a: Any, p: Any, grad_p: Any) -> Any:
     """Of matrices whose rank does not change (Golub and Pereyra 1973)."""
-    g = grad_p.T
-    beside = (g - a @ (p @ g)) @ (p @ p.T) + (p.T @ p) @ (g - (g @ p) @ a)
-    return beside - p.T @ grad_p @ p.T
+    g, h = conjugate_transpose(grad_p), conjugate_transpose(p)
+    beside = (g - a @ (p @ g)) @ (p @ h) + (h @ p) @ (g - (g @ p) @ a)
+    return beside - h @ grad_p @ h
 
 
-OF_SOME: dict[str, dict[frozenset[str], Callable]] = {
+OF_SOME: dict[str, Some] = {
     "eigh": {frozenset({"w"}): _eigenvalues_vjp},
     "svd": {frozenset({"s"}): _singular_values_vjp},
 }
@@ -129,48 +93,6 @@ OF_SOME: dict[str, dict[frozenset[str], Callable]] = {
 
 
 # -- calls
-def _with_rule(recorder: Recorder, a: Tensor, name: str, parts: Parts, vjp: Callable, make: Callable) -> list[Tensor]:
-    """Record a function of a matrix with a rule.
-
-    :param make: records what computes the results.
-    """
-    made = {n: recorder.declare(n, shape, dtype) for n, (shape, dtype) in parts.items()}
-    block: list[Any] = []
-    variables = Variables(recorder)
-    own = recorder.copy(a)
-    with recorder.inside(block):
-        make(own, made)
-    for n, tensor in {"a": own, **made}.items():
-        variables.operands[n] = variables.operand(tensor, False)
-    custom = CustomRule(name, ("a",), vjp=vjp, results=(*made,), of_some=OF_SOME.get(name, {}))
-    recorder.append(variables.call(custom, block))
-    return [*made.values()]
-
-
-def _decomposed(matrix: Array, kind: str, parts: Parts, vjp: Callable) -> list[Array]:
-    """Return the results of a decomposition, of each of a stack of matrices."""
-    recorder: Any = matrix.recorder
-    if matrix.dtype.kind == "c":
-        raise ParseError(f"numpy.linalg.{kind} of complex matrices is not recorded")
-
-    def make(a: Tensor, made: Mapping[str, Tensor]) -> None:
-        recorder.call_into(Decomposition(kind), {"_a": a}, {f"_{n}": x for n, x in made.items()})
-
-    def one(a: Tensor) -> list[Tensor]:
-        return _with_rule(recorder, a, kind, parts, vjp, make)
-
-    if matrix.ndim == 2:
-        return [recorder.array(x) for x in one(tensor_of(matrix))]
-    batch = matrix.tensor.shape[:-2]
-    count = math.prod(batch)
-    wide = tensor_of(reshape(matrix, (count, *matrix.tensor.shape[-2:])))
-    found = [recorder.declare("t", (count, *shape), dtype) for shape, dtype in parts.values()]
-    with recorder.loop(count) as k:
-        for into, x in zip(found, one(wide.select(0, k)), strict=True):
-            recorder.copy(x, into.select(0, k))
-    return [reshape(recorder.array(x), (*batch, *x.shape[1:])) for x in found]
-
-
 def _named(function: Callable, *values: Array) -> Any:
     """Return results in the named tuple that NumPy's function returns."""
     kind: Any = type(function(np.eye(1)))
@@ -181,9 +103,11 @@ def _named(function: Callable, *values: Array) -> Any:
 def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     matrix = square(a)
     if UPLO.upper() == "U":
-        matrix = matrix_transpose(matrix)
+        matrix = adjoint(matrix)
     n, dtype = matrix.tensor.shape[-1], matrix.dtype
-    w, v = _decomposed(matrix, "eigh", {"w": ((n,), dtype), "v": ((n, n), dtype)}, _eigh_vjp)
+    parts = {"w": ((n,), real_type(dtype)), "v": ((n, n), dtype)}
+    w, v = of_each("eigh", {"a": matrix}, parts, _eigh_vjp, OF_SOME["eigh"])
+    require(w, "Eigenvalues did not converge", lambda: np.isfinite(w).all())
     return _named(np.linalg.eigh, w, v)
 
 
@@ -192,26 +116,35 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     return eigh(a, UPLO)[0]
 
 
-def _thin(a: Any) -> tuple[Any, Any, Any]:
+def _thin(a: Any, vectors: bool = False) -> tuple[Any, Any, Any]:
+    """Return the thin decomposition.
+
+    :param vectors: what is infinite is refused, as by NumPy where it computes vectors.
+    """
     (matrix,) = inexact(a)
+    if matrix.ndim < 2:
+        raise np.linalg.LinAlgError(f"{matrix.ndim}-dimensional array given. Array must be at least two-dimensional")
     m, n = matrix.tensor.shape[-2:]
     k, dtype = min(m, n), matrix.dtype
-    parts = {"u": ((m, k), dtype), "s": ((k,), dtype), "v": ((k, n), dtype)}
-    u, s, v = _decomposed(matrix, "svd", parts, _svd_vjp)
+    parts = {"u": ((m, k), dtype), "s": ((k,), real_type(dtype)), "v": ((k, n), dtype)}
+    u, s, v = of_each("svd", {"a": matrix}, parts, _svd_vjp, OF_SOME["svd"])
+    is_there = np.isfinite if vectors else lambda x: ~np.isnan(x)
+    require(s, "SVD did not converge", lambda: is_there(s).all() | is_there(matrix).all())
     return u, s, v
 
 
 @rule(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     (matrix,) = inexact(a)
-    u, s, v = _thin(matrix)
+    if hermitian:
+        raise ParseError("numpy.linalg.svd: hermitian=True is not recorded: use numpy.linalg.eigh")
     if not compute_uv:
-        return s
+        return _thin(matrix)[1]
     if full_matrices and matrix.shape[-2] != matrix.shape[-1]:
         raise ParseError(
             "numpy.linalg.svd: vectors beside those of singular values have no derivative: pass full_matrices=False"
         )
-    return _named(np.linalg.svd, u, s, v)
+    return _named(np.linalg.svd, *_thin(matrix, vectors=True))
 
 
 @rule(np.linalg.svdvals)
@@ -229,31 +162,55 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     left = matrix if m >= n else matrix[..., :m]
     q: Any
     r: Any
-    q, r = _decomposed(left, "qr", {"q": ((m, square_), dtype), "r": ((square_, square_), dtype)}, _qr_vjp)
+    q, r = of_each("qr", {"a": left}, {"q": ((m, square_), dtype), "r": ((square_, square_), dtype)}, _qr_vjp)
     if m < n:
-        r = np.concatenate([r, matrix_transpose(q) @ matrix[..., m:]], axis=-1)
+        r = np.concatenate([r, adjoint(q) @ matrix[..., m:]], axis=-1)
     return r if mode == "r" else _named(np.linalg.qr, q, r)
 
 
+DEFAULT = inspect.signature(np.linalg.pinv).parameters["rtol"].default
+
+
 @rule(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = DEFAULT) -> Any:
     (matrix,) = inexact(a)
+    if hermitian:
+        raise ParseError("numpy.linalg.pinv: hermitian=True is not recorded: leave it out, or use scipy.linalg.pinvh")
+    if rcond is None:
+        rcond = 1e-15 if rtol is DEFAULT else _relative(rtol, matrix)
+    least = static_number(rcond)
+    return pseudo_inverse(matrix, lambda largest: least * largest)
+
+
+def _relative(rtol: Any, matrix: Array) -> float:
+    """Return a tolerance in units of the largest singular value; None is that of rounding."""
+    return max(matrix.shape[-2:]) * np.finfo(matrix.dtype).eps if rtol is None else static_number(rtol)
+
+
+def static_number(value: Any) -> float:
+    """Return a tolerance as Python's number."""
+    found = fixed(value)
+    if found is None or np.ndim(found):
+        raise ParseError("a tolerance of singular values is one number that is known before the program runs")
+    return float(found)
+
+
+def pseudo_inverse(matrix: Array, least: Callable[[Any], Any]) -> Array:
+    """Return the pseudo-inverse.
+
+    :param least: gives the singular value from which on they are zero, for the largest one.
+    """
     recorder: Any = matrix.recorder
-    if matrix.ndim != 2:
-        raise ParseError("numpy.linalg.pinv of a stack of matrices is not recorded: write a loop")
-    m, n = matrix.tensor.shape
-    given = rcond if rcond is not None else rtol
-    least = float(given) if given is not None else 1e-15
+    m, n = matrix.tensor.shape[-2:]
 
-    def make(a: Tensor, made: Mapping[str, Tensor]) -> None:
-        u, s, v = _thin(recorder.array(a))
-        kept = s > least * np.max(s)
+    def make(given: Mapping[str, Tensor], made: Mapping[str, Tensor]) -> None:
+        u, s, v = _thin(recorder.array(given["a"]))
+        kept = s > least(np.max(s, initial=0.0))
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
-        found = matrix_transpose(v) @ (inverse[:, None] * matrix_transpose(u))
-        recorder.copy(tensor_of(found), made["p"])
+        recorder.copy(tensor_of(adjoint(v) @ (inverse[:, None] * adjoint(u))), made["p"])
 
-    (found,) = _with_rule(recorder, tensor_of(matrix), "pinv", {"p": ((n, m), matrix.dtype)}, _pinv_vjp, make)
-    return recorder.array(found)
+    (found,) = of_each("pinv", {"a": matrix}, {"p": ((n, m), matrix.dtype)}, _pinv_vjp, make=make)
+    return found
 
 
 @rule(np.linalg.matrix_rank)
@@ -270,26 +227,32 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 @rule(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     (matrix,) = inexact(x)
-    if p in (None, 2, -2):
-        s = _thin(matrix)[1]
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    return np.linalg.norm(matrix, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(matrix), p, axis=(-2, -1))
+    if p not in (None, 2, -2):
+        return np.linalg.norm(matrix, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(matrix), p, axis=(-2, -1))
+    s = _thin(matrix)[1]
+    found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    of_numbers = ~np.isnan(matrix).any(axis=(-2, -1))
+    return np.where(np.isnan(found) & of_numbers, np.inf, found)
 
 
 @rule(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     matrix, right = inexact(a, b)
     m, n = matrix.shape
-    least = np.finfo(matrix.dtype).eps * max(m, n) if rcond is None else rcond
-    found = pinv(matrix, least) @ right
-    rest = right - matrix @ found
-    squares = np.sum(rest * rest, axis=0)
+    least = np.finfo(matrix.dtype).eps * max(m, n) if rcond is None else static_number(rcond)
+    found, squares, s = least_squares(matrix, right, least)
     if m <= n:
-        squares = np.zeros(0, matrix.dtype)
-    elif right.ndim == 1:
-        squares = np.reshape(squares, 1)
-    s = _thin(matrix)[1]
-    return found, squares, np.sum(s > least * np.max(s)), s
+        squares = np.zeros(0, squares.dtype)
+    return found, squares if squares.ndim else np.reshape(squares, 1), np.sum(s > least * np.max(s)), s
+
+
+def least_squares(matrix: Array, right: Array, least: float) -> tuple[Any, Any, Any]:
+    """Return the shortest solution, sums of squared residuals, and singular values."""
+    inverse: Any = pseudo_inverse(matrix, lambda largest: least * largest)
+    found = inverse @ right
+    rest = right - matrix @ found
+    squares = np.sum(np.real(rest * np.conj(rest)), axis=0)
+    return found, squares, _thin(matrix)[1]
 
 
 # -- SciPy's
@@ -309,11 +272,11 @@ def scipy_eigh(
         w, v = eigh(a, side)
         return w if eigvals_only else (w, v)
     matrix = square(a)
-    whole = _copied_below(matrix if lower else matrix_transpose(matrix))
-    factor = cholesky(b if lower else matrix_transpose(square(b)))
+    whole = copied_below(matrix if lower else adjoint(matrix))
+    factor = cholesky(b if lower else adjoint(square(b)))
     half = solve_triangular(factor, whole, lower=True)
-    w, y = eigh(matrix_transpose(solve_triangular(factor, matrix_transpose(half), lower=True)))
-    return w if eigvals_only else (w, solve_triangular(factor, y, trans=1, lower=True))
+    w, y = eigh(adjoint(solve_triangular(factor, adjoint(half), lower=True)))
+    return w if eigvals_only else (w, solve_triangular(factor, y, trans=2, lower=True))
 
 
 @rule(scipy.linalg.eigvalsh)
@@ -360,14 +323,31 @@ def scipy_qr(
 def scipy_pinv(
     a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
 ) -> Any:
-    if atol is not None or return_rank:
-        raise ParseError("scipy.linalg.pinv: atol and return_rank are not recorded; use rtol")
     (matrix,) = inexact(a)
-    return pinv(matrix, max(matrix.shape) * np.finfo(matrix.dtype).eps if rtol is None else rtol)
+    return _inverse_and_rank(matrix, atol, rtol, return_rank)
 
 
-@rule(scipy.linalg.polar)
-def polar(a: Any, side: str = "right") -> Any:
-    u, s, v = _thin(a)
-    middle = (matrix_transpose(v) * s) @ v if side == "right" else (u * s) @ matrix_transpose(u)
-    return u @ v, middle
+def _inverse_and_rank(matrix: Array, atol: Any, rtol: Any, return_rank: bool) -> Any:
+    """Return the pseudo-inverse, and the rank if asked for, by SciPy's tolerances."""
+    relative, absolute = _relative(rtol, matrix), 0.0 if atol is None else static_number(atol)
+    if relative < 0 or absolute < 0:
+        raise ValueError("atol and rtol values must be positive.")
+    found = pseudo_inverse(matrix, lambda largest: absolute + relative * largest)
+    if not return_rank:
+        return found
+    s = _thin(matrix)[1]
+    return found, np.sum(s > absolute + relative * np.max(s, axis=-1, keepdims=True), axis=-1)
+
+
+@rule(scipy.linalg.pinvh)
+def pinvh(
+    a: Any,
+    atol: Any = None,
+    rtol: Any = None,
+    lower: bool = True,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    matrix = square(a)
+    whole = copied_below(matrix if lower else adjoint(matrix))
+    return _inverse_and_rank(whole, atol, rtol, return_rank)

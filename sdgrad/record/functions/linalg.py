@@ -16,10 +16,10 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.products import conjugate
 from sdgrad.record.functions.shapes import broadcast_to, diagonal, matrix_transpose, reshape, transpose
-from sdgrad.record.functions.table import array, known, rule
+from sdgrad.record.functions.table import array, content, known, rule
 from sdgrad.record.index_limits import is_certain
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import RULES, Array
+from sdgrad.record.values import RULES, Array, is_known, is_recorded
 from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
 
 
@@ -29,6 +29,11 @@ def inexact(*values: Any) -> list[Array]:
     dtype = common(arrays)
     dtype = dtype if dtype.kind in "fc" else np.dtype(float)
     return [astype(v, dtype, copy=False) for v in arrays]
+
+
+def in_double_precision(*values: Any) -> list[Array]:
+    """Return matrices in one type, of double precision: that of functions of SciPy's that know no other."""
+    return [astype(v, np.result_type(v.dtype, np.float64), copy=False) for v in inexact(*values)]
 
 
 def square(a: Any) -> Array:
@@ -74,7 +79,7 @@ def solve(a: Any, b: Any) -> Any:
     if n == 1:
         return apply(np.true_divide, [right, matrix])
     found = _systems(matrix, right, Solve("solve"), ("_ain", "_bin", "_bout"))
-    _check(found, "Singular matrix", lambda: np.isfinite(found).all() | ~(np.isfinite(matrix).all() & _finite(right)))
+    require(found, "Singular matrix", lambda: np.isfinite(found).all() | ~(np.isfinite(matrix).all() & _finite(right)))
     return found
 
 
@@ -82,11 +87,16 @@ def _finite(values: Array) -> Any:
     return np.isfinite(values).all()
 
 
-def _check(found: Array, message: str, holds: Callable[[], Any]) -> None:
+def require(found: Array, message: str, holds: Callable[[], Any], error: type = np.linalg.LinAlgError) -> None:
     """Record that a factorization has to exist, as NumPy does; not in loops, where it takes as long as a small one."""
     recorder: Any = found.recorder
-    if is_certain(recorder) and not recorder.hints.of_rule:
-        RULES.require(recorder, holds(), np.linalg.LinAlgError(message))
+    if not is_certain(recorder) or recorder.hints.of_rule:
+        return
+    condition = holds()
+    if is_recorded(condition) and not is_known(condition):
+        RULES.require(recorder, condition, error(message))
+    elif not content(condition):
+        raise error(message)
 
 
 def _systems(matrix: Array, right: Array, node: nodes.LibraryNode, connectors: tuple[str, str, str]) -> Array:
@@ -115,7 +125,7 @@ def inv(a: Any) -> Any:
 
     found = stacked(invert, matrix.tensor.shape[-2:], matrix)
     ones = np.sum(matrix * matrix_transpose(found), axis=-1)  # the diagonal of their product
-    _check(found, "Singular matrix", lambda: ~(np.abs(ones - 1.0) > 0.5).any())
+    require(found, "Singular matrix", lambda: ~(np.abs(ones - 1.0) > 0.5).any())
     return found
 
 
@@ -132,7 +142,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
     found = stacked(factorize, matrix.tensor.shape[-2:], matrix)
     pivots = diagonal(found, axis1=-2, axis2=-1)
-    _check(found, "Matrix is not positive definite", lambda: ~(np.real(pivots) <= 0.0).any())
+    require(found, "Matrix is not positive definite", lambda: ~(np.real(pivots) <= 0.0).any())
     return found
 
 

@@ -1,27 +1,22 @@
-"""Norms, powers and determinants of matrices."""
+"""Norms and powers of matrices."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.arguments import axes_of, several, static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.decompositions import svdvals
-from sdgrad.record.functions.linalg import inv, square
-from sdgrad.record.functions.parts import choose_where, tensor_of
+from sdgrad.record.functions.linalg import inv
+from sdgrad.record.functions.parts import choose_where
 from sdgrad.record.functions.products import matmul
 from sdgrad.record.functions.reductions import count_nonzero, largest, root, smallest, total
-from sdgrad.record.functions.shapes import reshape
 from sdgrad.record.functions.table import array, known, rule
-from sdgrad.record.values import Array, Number
-
-LARGEST_EXPANSION = 4  # rows of determinants that are sums of products; larger ones are eliminated
+from sdgrad.record.values import Array
 
 
 # -- norms
@@ -121,77 +116,3 @@ def matrix_power(a: Any, n: Any) -> Any:
         rest //= 2
         base = matmul(base, base) if rest else base
     return found
-
-
-# -- determinants
-@rule(np.linalg.det)
-def det(a: Any) -> Any:
-    matrix = square(a)
-    n = matrix.shape[-1]
-    if not isinstance(n, Number) and n <= LARGEST_EXPANSION:
-        return _expanded(matrix, list(range(n)))
-    sign, pivots = _eliminated(matrix)
-    return sign * np.prod(pivots, axis=-1)
-
-
-def _expanded(matrix: Array, columns: list[int]) -> Any:
-    """Return the determinant of the last rows, by the elements of the first of them."""
-    if not columns:
-        return np.ones(matrix.shape[:-2], matrix.dtype)[()]
-    row = matrix[..., matrix.shape[-1] - len(columns), :]
-    found: Any = 0
-    for k, c in enumerate(columns):
-        rest = columns[:k] + columns[k + 1 :]
-        term = row[..., c] * _expanded(matrix, rest) if rest else row[..., c]
-        found = term if k == 0 else found - term if k % 2 else found + term
-    return found
-
-
-@rule(scipy.linalg.det)
-def scipy_det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    return det(a)
-
-
-@rule(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
-    matrix = square(a)
-    if matrix.dtype.kind == "c":
-        raise ParseError("numpy.linalg.slogdet of complex matrices is not recorded; use numpy.linalg.det")
-    if matrix.shape[-1] == 1:
-        only = matrix[..., 0, 0]
-        return SIGN_AND_LOGARITHM(np.sign(only), np.log(np.abs(only)))
-    sign, pivots = _eliminated(matrix)
-    return SIGN_AND_LOGARITHM(sign * np.prod(np.sign(pivots), axis=-1), np.sum(np.log(np.abs(pivots)), axis=-1))
-
-
-SIGN_AND_LOGARITHM = type(np.linalg.slogdet(np.eye(1)))
-
-
-def _eliminated(matrix: Array) -> tuple[Any, Array]:
-    """Return the signs of the orders in which rows were eliminated, and the pivots.
-
-    Rows stay where they are; a row is free until it was a pivot's. A matrix without inverse gives no number, because
-    its determinant has a derivative that elimination does not find.
-    """
-    recorder, n, batch = matrix.recorder, matrix.shape[-1], matrix.shape[:-2]
-    count = math.prod(batch)
-    rows = recorder.array(recorder.copy(tensor_of(reshape(matrix, (count, n, n)))))
-    free = recorder.array(recorder.full((count, n), True, bool))
-    pivots = recorder.array(recorder.full((count, n), 0, matrix.dtype))
-    order = recorder.array(recorder.full((count, n), 0, np.int64))
-    each = known(np.arange(count))
-    with recorder.loop(n) as step:
-        recorder.ranges.add(str(step), 0)
-        k = Number(recorder, np.int64, True, frozenset(), expr=step)
-        column = rows[:, :, k].copy()
-        place = np.argmax(choose_where(free, np.abs(column), -1.0), axis=1)
-        row = rows[each, place]
-        pivot = row[:, k]
-        pivots[:, k], order[:, k] = pivot, place
-        free[each, place] = False
-        factors = choose_where(free, column / pivot[:, None], 0.0)
-        rows[...] = rows - factors[:, :, None] * row[:, None, :]
-    before = known(np.tri(n, k=-1, dtype=bool))
-    turns = np.sum(np.logical_and(order[:, None, :] > order[:, :, None], before), axis=(1, 2))
-    sign = choose_where(turns % 2 == 0, 1.0, -1.0)
-    return (astype(reshape(sign, batch), matrix.dtype) if batch else sign[0]), reshape(pivots, (*batch, n))

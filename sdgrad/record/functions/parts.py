@@ -42,22 +42,22 @@ def _kept_inside(indices: Any, count: Any, mode: str) -> Any:
     return indices % count if mode == "wrap" else indices
 
 
-def _places_along(indices: Any, axis: int) -> tuple[Any, ...]:
-    """Return the index that takes for each place along an axis what ``indices`` says."""
+def _places_along(indices: Any, axis: int, shape: Any) -> tuple[Any, ...]:
+    """Return the index that takes for each place along an axis of a shape what ``indices`` says."""
     places = array(indices)
-    own = np.ogrid[tuple(slice(n) for n in places.shape)]
+    own = np.ogrid[tuple(slice(1 if d == axis else n) for d, n in enumerate(shape))]
     return tuple(places if d == axis else known(n) for d, n in enumerate(own))
 
 
 @rule(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     a, d = (ravel(arr), 0) if axis is None else (array(arr), static_axis(axis, np.ndim(arr)))
-    return item(a, _places_along(indices, d))
+    return item(a, _places_along(indices, d, a.shape))
 
 
 @rule(np.put_along_axis, aliases=True)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    store(arr, _places_along(indices, static_axis(axis, arr.ndim)), operand(values))
+    store(arr, _places_along(indices, static_axis(axis, arr.ndim), arr.shape), operand(values))
 
 
 @rule(method="compress")

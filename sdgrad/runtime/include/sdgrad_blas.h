@@ -145,6 +145,10 @@
 #define LAPACKE_sgelsd  scipy_LAPACKE_sgelsd
 #define LAPACKE_sgeev   scipy_LAPACKE_sgeev
 #define LAPACKE_sgesdd  scipy_LAPACKE_sgesdd
+#define LAPACKE_sgees   scipy_LAPACKE_sgees
+#define LAPACKE_strsyl  scipy_LAPACKE_strsyl
+#define LAPACKE_sgbsv   scipy_LAPACKE_sgbsv
+#define LAPACKE_spbsv   scipy_LAPACKE_spbsv
 #define LAPACKE_dgesv   scipy_LAPACKE_dgesv
 #define LAPACKE_dgetrf  sdgrad_LAPACKE_dgetrf
 #define LAPACKE_dgetri  sdgrad_LAPACKE_dgetri
@@ -162,6 +166,10 @@
 #define LAPACKE_dgelsd  scipy_LAPACKE_dgelsd
 #define LAPACKE_dgeev   scipy_LAPACKE_dgeev
 #define LAPACKE_dgesdd  scipy_LAPACKE_dgesdd
+#define LAPACKE_dgees   scipy_LAPACKE_dgees
+#define LAPACKE_dtrsyl  scipy_LAPACKE_dtrsyl
+#define LAPACKE_dgbsv   scipy_LAPACKE_dgbsv
+#define LAPACKE_dpbsv   scipy_LAPACKE_dpbsv
 #define LAPACKE_cgesv   scipy_LAPACKE_cgesv
 #define LAPACKE_cgetrf  sdgrad_LAPACKE_cgetrf
 #define LAPACKE_cgetri  sdgrad_LAPACKE_cgetri
@@ -179,6 +187,10 @@
 #define LAPACKE_cgelsd  scipy_LAPACKE_cgelsd
 #define LAPACKE_cgeev   scipy_LAPACKE_cgeev
 #define LAPACKE_cgesdd  scipy_LAPACKE_cgesdd
+#define LAPACKE_cgees   scipy_LAPACKE_cgees
+#define LAPACKE_ctrsyl  scipy_LAPACKE_ctrsyl
+#define LAPACKE_cgbsv   scipy_LAPACKE_cgbsv
+#define LAPACKE_cpbsv   scipy_LAPACKE_cpbsv
 #define LAPACKE_zgesv   scipy_LAPACKE_zgesv
 #define LAPACKE_zgetrf  sdgrad_LAPACKE_zgetrf
 #define LAPACKE_zgetri  sdgrad_LAPACKE_zgetri
@@ -196,6 +208,10 @@
 #define LAPACKE_zgelsd  scipy_LAPACKE_zgelsd
 #define LAPACKE_zgeev   scipy_LAPACKE_zgeev
 #define LAPACKE_zgesdd  scipy_LAPACKE_zgesdd
+#define LAPACKE_zgees   scipy_LAPACKE_zgees
+#define LAPACKE_ztrsyl  scipy_LAPACKE_ztrsyl
+#define LAPACKE_zgbsv   scipy_LAPACKE_zgbsv
+#define LAPACKE_zpbsv   scipy_LAPACKE_zpbsv
 #define LAPACKE_sorgqr  scipy_LAPACKE_sorgqr
 #define LAPACKE_sormqr  scipy_LAPACKE_sormqr
 #define LAPACKE_ssyevd  scipy_LAPACKE_ssyevd

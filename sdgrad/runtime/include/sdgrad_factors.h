@@ -30,6 +30,13 @@ void interchange(int64_t n, int64_t columns, const int32_t *p, T *x, int64_t row
     }
 }
 
+// Which row comes to each place.
+inline void order(int64_t n, const int32_t *p, int32_t *rows) {
+    for (int64_t k = 0; k < n; ++k) rows[k] = int32_t(k);
+    for (int64_t k = 0; k < n; ++k)
+        if (p[k] >= 0 && p[k] < n) std::swap(rows[k], rows[p[k]]);
+}
+
 template <typename T>
 void factorize_by_loops(int64_t n, const T *a, int64_t a_row, T *f, int64_t row, int32_t *p) {
     copy_rows(n, n, a, a_row, f, row);

@@ -7,6 +7,8 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #ifdef LAPACKE_dsyevd  // of sdgrad_blas.h
@@ -93,6 +95,83 @@ void qr(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, T *q, int64_
     for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < k; ++j) q[i * q_row + j] = j < n ? own[i * n + j] : T(0);
     make_orthogonal(int(m), int(k), int(tau.size()), q, int(q_row), tau.data());
+}
+
+// Eigenvalues and eigenvectors (columns) of a general matrix.
+template <typename R> int general_eigenvalues(int n, R *a, std::complex<R> *w, std::complex<R> *v, int row) {
+    std::vector<R> real(n), imaginary(n), packed(n * n);  // a pair of conjugate vectors is stored as two columns
+    int failed;
+    if constexpr (std::is_same_v<R, float>)
+        failed = LAPACKE_sgeev(LAPACK_ROW_MAJOR, 'N', 'V', n, a, n, real.data(), imaginary.data(), nullptr, n, packed.data(), n);
+    else
+        failed = LAPACKE_dgeev(LAPACK_ROW_MAJOR, 'N', 'V', n, a, n, real.data(), imaginary.data(), nullptr, n, packed.data(), n);
+    for (int j = 0; j < n; ++j) {
+        w[j] = {real[j], imaginary[j]};
+        const int first = imaginary[j] < 0 ? j - 1 : j;
+        for (int i = 0; i < n; ++i) {
+            const R next = imaginary[j] == 0 ? R(0) : packed[i * n + first + 1];
+            v[i * row + j] = {packed[i * n + first], imaginary[j] < 0 ? -next : next};
+        }
+    }
+    return failed;
+}
+inline int general_eigenvalues(int n, std::complex<float> *a, std::complex<float> *w, std::complex<float> *v, int row) {
+    return LAPACKE_cgeev(LAPACK_ROW_MAJOR, 'N', 'V', n, a, n, w, nullptr, n, v, row);
+}
+inline int general_eigenvalues(int n, std::complex<double> *a, std::complex<double> *w, std::complex<double> *v, int row) {
+    return LAPACKE_zgeev(LAPACK_ROW_MAJOR, 'N', 'V', n, a, n, w, nullptr, n, v, row);
+}
+
+template <typename T, typename C> void eig(int64_t n, const T *a, int64_t a_row, C *w, C *v, int64_t row) {
+    std::vector<T> own(n * n);
+    for (int64_t i = 0; i < n; ++i) std::copy_n(a + i * a_row, n, own.data() + i * n);
+    if (all_finite(n, n, own.data(), n) && general_eigenvalues(int(n), own.data(), w, v, int(row)) == 0) return;
+    no_numbers(1, n, w, n);
+    no_numbers(n, n, v, row);
+}
+
+#define SDGRAD_LU(letter, T)                                                                                           \
+    inline void eliminate(int m, int n, T *f, int row, int *p) {                                                       \
+        LAPACKE_##letter##getrf(LAPACK_ROW_MAJOR, m, n, f, row, p);                                                    \
+    }                                                                                                                  \
+    inline int solve_banded(int n, int lower, int upper, int columns, T *bands, T *x, int row) {                       \
+        std::vector<int> p(n);                                                                                         \
+        return LAPACKE_##letter##gbsv(LAPACK_ROW_MAJOR, n, lower, upper, columns, bands, n, p.data(), x, row);         \
+    }                                                                                                                  \
+    inline int solve_positive_banded(int n, int lower, int columns, T *bands, T *x, int row) {                         \
+        return LAPACKE_##letter##pbsv(LAPACK_ROW_MAJOR, 'L', n, lower, columns, bands, n, x, row);                     \
+    }
+SDGRAD_LU(s, float)
+SDGRAD_LU(d, double)
+SDGRAD_LU(c, std::complex<float>)
+SDGRAD_LU(z, std::complex<double>)
+#undef SDGRAD_LU
+
+// Packed factors of a matrix with partial pivoting, the rows that were interchanged (p), and where each row of the matrix
+// is among those of the product L U (order).
+template <typename T>
+void lu(int64_t m, int64_t n, const T *a, int64_t a_row, T *f, int64_t row, int32_t *p, int32_t *order) {
+    for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, f + i * row);
+    std::vector<int64_t> rows(m);
+    for (int64_t i = 0; i < m; ++i) rows[i] = i;
+    eliminate(int(m), int(n), f, int(row), p);
+    for (int64_t k = 0; k < std::min(m, n); ++k) std::swap(rows[k], rows[--p[k]]);
+    for (int64_t i = 0; i < m; ++i) order[rows[i]] = int32_t(i);
+}
+
+// Solutions of a system whose matrix has these diagonals, from the uppermost on; NaN if it has no inverse, or is to be
+// positive definite and is not.
+template <bool positive, typename T>
+void banded(int64_t n, int64_t columns, int64_t lower, int64_t upper, const T *a, int64_t a_row, const T *b, int64_t b_row,
+            T *x, int64_t row) {
+    std::vector<T> bands((2 * lower + upper + 1) * n);
+    const int64_t first = positive ? upper : 0, before = positive ? 0 : lower;  // rows to read, and to leave free
+    for (int64_t i = first; i < lower + upper + 1; ++i)
+        std::copy_n(a + i * a_row, n, bands.data() + (before + i - first) * n);
+    for (int64_t i = 0; i < n; ++i) std::copy_n(b + i * b_row, columns, x + i * row);
+    const int failed = positive ? solve_positive_banded(int(n), int(lower), int(columns), bands.data(), x, int(row))
+                                : solve_banded(int(n), int(lower), int(upper), int(columns), bands.data(), x, int(row));
+    if (failed) no_numbers(n, columns, x, row);
 }
 
 }  // namespace sdgrad

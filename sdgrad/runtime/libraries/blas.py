@@ -21,7 +21,7 @@ from sdgrad.runtime.libraries.blas_environment import get_blas_threads, library_
 from sdgrad.runtime.libraries.blas_expansions import IMPLEMENTATION
 from sdgrad.runtime.libraries.blas_operands import BLAS_TYPES
 from sdgrad.runtime.libraries.cholesky import CholeskyAdjoint
-from sdgrad.runtime.libraries.decompositions import Decomposition
+from sdgrad.runtime.libraries.lapack import LapackCall
 from sdgrad.runtime.libraries.lu import FactoredSolve, Factorization
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, TriangularSolve
 
@@ -48,7 +48,7 @@ _NODES = (
     inv.Inv,
     cholesky.Cholesky,
     CholeskyAdjoint,
-    Decomposition,
+    LapackCall,
     TriangularSolve,
     Factorization,
     FactoredSolve,

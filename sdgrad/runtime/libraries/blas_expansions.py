@@ -25,7 +25,7 @@ from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.program.implementations import choose_implementation
 from sdgrad.runtime.libraries import cholesky as cholesky_adjoint
-from sdgrad.runtime.libraries import cublas, decompositions, lu, triangular_solve
+from sdgrad.runtime.libraries import cublas, lapack, lu, triangular_solve
 from sdgrad.runtime.libraries.batched_matmul import name_addend, stacked_products
 from sdgrad.runtime.libraries.blas_environment import ScipyOpenBLAS
 from sdgrad.runtime.libraries.blas_operands import (
@@ -163,11 +163,8 @@ ExpandCholeskyAdjoint = _chosen(
     cholesky_adjoint.CholeskyAdjoint, cholesky_adjoint.adjoint, ("blocks", "rows"), plain_operands
 )
 ExpandFactorization = _chosen(lu.Factorization, lu.factorize, ("blas", "loops"), lapack_operands)
-ExpandDecomposition = _chosen(
-    decompositions.Decomposition,
-    decompositions.decompose,
-    ("lapack", "its operands are of no type that it has"),
-    decompositions.is_of_lapack,
+ExpandLapackCall = _chosen(
+    lapack.LapackCall, lapack.call, ("lapack", "its operands are of no type that it has"), lapack.is_of_lapack
 )
 ExpandFactoredSolve = _chosen(lu.FactoredSolve, lu.solve, ("blas", "loops"), lapack_operands)
 

@@ -1,0 +1,169 @@
+"""Functions of matrices: exponentials, logarithms, roots.
+
+The derivative in a direction is a block of the function of a matrix of twice the size (Mathias 1996). The adjoint is
+the derivative at the conjugate transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from sdgrad.errors import ParseError
+from sdgrad.record.functions.detached import detached
+from sdgrad.record.functions.linalg import in_double_precision, require, solve, square
+from sdgrad.record.functions.matrices import matrix_power
+from sdgrad.record.functions.matrix_calls import as_rule, conjugate_transpose, of_each
+from sdgrad.record.functions.table import rule
+from sdgrad.record.values import Array, is_recorded
+
+
+def _of_square(kind: str, a: Any, vjp: Callable) -> Any:
+    matrix = square(a)
+    (found,) = of_each(kind, {"a": matrix}, {"x": (matrix.tensor.shape[-2:], matrix.dtype)}, vjp)
+    return found
+
+
+def _block(a: Any, direction: Any) -> tuple[Any, Any]:
+    """Return ``[[a, s e], [0, a]]`` for a direction e, and s, which makes both blocks about as large."""
+    of_matrix, of_direction = (detached(np.max(np.abs(x), axis=(-2, -1), keepdims=True)) for x in (a, direction))
+    usual = (of_matrix > 0.0) & (of_direction > 0.0)
+    scale = np.where(usual, of_matrix / np.where(usual, of_direction, 1.0), 1.0)
+    above = np.concatenate([a, scale * direction], axis=-1)
+    return np.concatenate([above, np.concatenate([np.zeros_like(a), a], axis=-1)], axis=-2), scale
+
+
+def _derivative(function: Callable, a: Any, direction: Any) -> Any:
+    """Return the derivative of a function of a matrix in a direction."""
+    block, scale = _block(a, direction)
+    n = a.shape[-1]
+    return function(block)[..., :n, n:] / scale
+
+
+# -- the exponential
+@as_rule
+def _expm_adjoint(a: Any, grad: Any) -> Any:
+    return _derivative(expm, conjugate_transpose(a), grad)
+
+
+def _expm_vjp(a: Any, grad_x: Any) -> Any:
+    return _expm_adjoint(a, grad_x)
+
+
+@rule(scipy.linalg.expm)
+def expm(A: Any) -> Any:  # noqa: N803 (SciPy's name)
+    return _of_square("expm", A, _expm_vjp)
+
+
+@rule(scipy.linalg.expm_frechet)
+def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:  # noqa: N803
+    matrix, direction = in_double_precision(square(A), square(E))
+    if matrix.shape != direction.shape:
+        raise ValueError("expected A and E to be the same shape")
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"Unknown implementation {method}")
+    block, scale = _block(matrix, direction)
+    whole, n = expm(block), matrix.shape[-1]
+    slope = whole[..., :n, n:] / scale
+    return (whole[..., :n, :n], slope) if compute_expm else slope
+
+
+# -- functions of the exponential
+@rule(scipy.linalg.cosm)
+def cosm(A: Any) -> Any:  # noqa: N803
+    matrix: Any = square(A)
+    if matrix.dtype.kind == "c":
+        return 0.5 * (expm(1j * matrix) + expm(-1j * matrix))
+    return np.real(expm(1j * matrix))
+
+
+@rule(scipy.linalg.sinm)
+def sinm(A: Any) -> Any:  # noqa: N803
+    matrix: Any = square(A)
+    if matrix.dtype.kind == "c":
+        return -0.5j * (expm(1j * matrix) - expm(-1j * matrix))
+    return np.imag(expm(1j * matrix))
+
+
+@rule(scipy.linalg.tanm)
+def tanm(A: Any) -> Any:  # noqa: N803
+    return solve(cosm(A), sinm(A))
+
+
+@rule(scipy.linalg.coshm)
+def coshm(A: Any) -> Any:  # noqa: N803
+    matrix: Any = square(A)
+    return 0.5 * (expm(matrix) + expm(-matrix))
+
+
+@rule(scipy.linalg.sinhm)
+def sinhm(A: Any) -> Any:  # noqa: N803
+    matrix: Any = square(A)
+    return 0.5 * (expm(matrix) - expm(-matrix))
+
+
+@rule(scipy.linalg.tanhm)
+def tanhm(A: Any) -> Any:  # noqa: N803
+    return solve(coshm(A), sinhm(A))
+
+
+# -- roots and logarithms. The result has the type of the matrix.
+def _is_there(found: Array, matrix: Any, name: str) -> None:
+    """Record that a real matrix has a real result."""
+    if found.dtype.kind == "f":
+        text = f"scipy.linalg.{name}: the result is complex or does not exist: pass a complex matrix"
+        require(found, text, lambda: np.isfinite(found).all() | ~np.isfinite(matrix).all())
+
+
+def _without_estimate(disp: Any, name: str) -> None:
+    if disp is False:
+        raise ParseError(f"scipy.linalg.{name}: disp=False, which returns an estimate of the error, is not recorded")
+
+
+def _sqrtm_vjp(x: Any, grad_x: Any) -> Any:
+    """From ``dA = X dX + dX X``."""
+    h = conjugate_transpose(x)
+    return scipy.linalg.solve_sylvester(h, h, grad_x)
+
+
+@rule(scipy.linalg.sqrtm)
+def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:  # noqa: N803
+    _without_estimate(disp, "sqrtm")
+    matrix = square(A)
+    found = _of_square("sqrtm", matrix, _sqrtm_vjp)
+    _is_there(found, matrix, "sqrtm")
+    return found
+
+
+@as_rule
+def _logm_adjoint(a: Any, grad: Any) -> Any:
+    return _derivative(logm, conjugate_transpose(a), grad)
+
+
+def _logm_vjp(a: Any, grad_x: Any) -> Any:
+    return _logm_adjoint(a, grad_x)
+
+
+@rule(scipy.linalg.logm)
+def logm(A: Any, disp: Any = None) -> Any:  # noqa: N803
+    _without_estimate(disp, "logm")
+    (matrix,) = in_double_precision(square(A))
+    found = _of_square("logm", matrix, _logm_vjp)
+    _is_there(found, matrix, "logm")
+    return found
+
+
+@rule(scipy.linalg.fractional_matrix_power)
+def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803
+    matrix = square(A)
+    if is_recorded(t):
+        return expm(t * logm(matrix))
+    whole = int(np.floor(t))
+    if whole == t:
+        return matrix_power(matrix, whole)
+    (matrix,) = in_double_precision(matrix)
+    rest = expm((t - whole) * logm(matrix))
+    return matrix_power(matrix, whole) @ rest if whole else rest

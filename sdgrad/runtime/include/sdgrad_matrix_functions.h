@@ -1,0 +1,280 @@
+// Functions of matrices, and Sylvester equations, by Schur forms of LAPACK. Matrices are stored row by row.
+// What has no result is NaN.
+#pragma once
+
+#include "sdgrad_factors.h"
+#include "sdgrad_lapack.h"
+
+#ifdef LAPACKE_dgees  // of sdgrad_blas.h
+namespace sdgrad {
+
+#define SDGRAD_MATRICES(letter, T, ONE, ZERO)                                                                          \
+    inline void multiply(int m, int n, int k, const T *a, bool a_adjoint, const T *b, bool b_adjoint, T *c) {          \
+        const T one = 1, zero = 0;                                                                                     \
+        cblas_##letter##gemm(CblasRowMajor, a_adjoint ? CblasConjTrans : CblasNoTrans,                                 \
+                             b_adjoint ? CblasConjTrans : CblasNoTrans, m, n, k, ONE, a, a_adjoint ? m : k, b,         \
+                             b_adjoint ? k : n, ZERO, c, n);                                                           \
+    }                                                                                                                  \
+    inline void solve_in_place(int n, int columns, T *a, T *x) {                                                       \
+        std::vector<int> p(n);                                                                                         \
+        const int failed = LAPACKE_##letter##gesv(LAPACK_ROW_MAJOR, n, columns, a, n, p.data(), x, columns);           \
+        if (failed) no_numbers(n, columns, x, columns);                                                                \
+    }                                                                                                                  \
+    inline bool sylvester_of_schur_forms(int m, int n, const T *a, const T *b, T *c, real_of<T>::type *scale) {        \
+        return LAPACKE_##letter##trsyl(LAPACK_ROW_MAJOR, 'N', 'C', 1, m, n, a, m, b, n, c, n, scale) >= 0;             \
+    }
+SDGRAD_MATRICES(s, float, one, zero)
+SDGRAD_MATRICES(d, double, one, zero)
+SDGRAD_MATRICES(c, std::complex<float>, &one, &zero)
+SDGRAD_MATRICES(z, std::complex<double>, &one, &zero)
+#undef SDGRAD_MATRICES
+
+// A = Z T Z^H: T in place of A. The eigenvalues of a real matrix are in `w` as well.
+inline int schur_form(int n, float *a, float *z, std::complex<float> *w) {
+    std::vector<float> real(n), imaginary(n);
+    int chosen, failed = LAPACKE_sgees(LAPACK_ROW_MAJOR, 'V', 'N', nullptr, n, a, n, &chosen, real.data(), imaginary.data(), z, n);
+    for (int i = 0; i < n; ++i) w[i] = {real[i], imaginary[i]};
+    return failed;
+}
+inline int schur_form(int n, double *a, double *z, std::complex<double> *w) {
+    std::vector<double> real(n), imaginary(n);
+    int chosen, failed = LAPACKE_dgees(LAPACK_ROW_MAJOR, 'V', 'N', nullptr, n, a, n, &chosen, real.data(), imaginary.data(), z, n);
+    for (int i = 0; i < n; ++i) w[i] = {real[i], imaginary[i]};
+    return failed;
+}
+inline int schur_form(int n, std::complex<float> *a, std::complex<float> *z, std::complex<float> *w) {
+    int chosen;
+    return LAPACKE_cgees(LAPACK_ROW_MAJOR, 'V', 'N', nullptr, n, a, n, &chosen, w, z, n);
+}
+inline int schur_form(int n, std::complex<double> *a, std::complex<double> *z, std::complex<double> *w) {
+    int chosen;
+    return LAPACKE_zgees(LAPACK_ROW_MAJOR, 'V', 'N', nullptr, n, a, n, &chosen, w, z, n);
+}
+
+template <typename T> std::vector<T> copied(int64_t m, int64_t n, const T *a, int64_t row) {
+    std::vector<T> own(m * n);
+    for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * row, n, own.data() + i * n);
+    return own;
+}
+
+// A X + X B = Q (Bartels and Stewart 1972), by the Schur forms of A and of B^H.
+template <typename T>
+void sylvester(int64_t m, int64_t n, const T *a, int64_t a_row, const T *b, int64_t b_row, const T *q, int64_t q_row, T *x,
+               int64_t row) {
+    typename real_of<T>::type scale = 1;
+    std::vector<T> r = copied(m, m, a, a_row), s(n * n), f = copied(m, n, q, q_row), u(m * m), v(n * n), half(m * n);
+    std::vector<std::complex<typename real_of<T>::type>> w(std::max(m, n));
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) s[i * n + j] = conjugate(b[j * b_row + i]);
+    if (!all_finite(m, m, r.data(), m) || !all_finite(n, n, s.data(), n) || schur_form(int(m), r.data(), u.data(), w.data()) ||
+        schur_form(int(n), s.data(), v.data(), w.data()))
+        return no_numbers(m, n, x, row);
+    multiply(int(m), int(n), int(m), u.data(), true, f.data(), false, half.data());
+    multiply(int(m), int(n), int(n), half.data(), false, v.data(), false, f.data());
+    if (!sylvester_of_schur_forms(int(m), int(n), r.data(), s.data(), f.data(), &scale)) return no_numbers(m, n, x, row);
+    for (T &value : f) value /= scale;
+    multiply(int(m), int(n), int(m), u.data(), false, f.data(), false, half.data());
+    multiply(int(m), int(n), int(n), half.data(), false, v.data(), true, f.data());
+    for (int64_t i = 0; i < m; ++i) std::copy_n(f.data() + i * n, n, x + i * row);
+}
+
+// -- the exponential (Al-Mohy and Higham 2009)
+template <typename T> double norm_of_columns(int64_t n, const std::vector<T> &a) {
+    std::vector<double> sums(n);
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) sums[j] += std::abs(a[i * n + j]);
+    double found = 0;
+    for (double sum : sums) found = sum > found || std::isnan(sum) ? sum : found;
+    return found;
+}
+
+// By how many more halvings rounding stays below that of the type, from the norm of the power 2m + 1 of |A|.
+template <typename T> int more_halvings(int64_t n, const std::vector<T> &a, int m, double scale, double norm) {
+    static const double coefficients[] = {0, 0, 0, 1.0 / 1.008e5, 0, 1.0 / 1.00590336e10, 0, 1.0 / 4.487938430976e15, 0,
+                                          1.0 / 5.914384781877411e21, 0, 0, 0, 1.0 / 1.132509600021212e35};
+    std::vector<double> sums(n, 1), next(n);
+    for (int power = 0; power < 2 * m + 1; ++power) {
+        std::fill(next.begin(), next.end(), 0);
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < n; ++j) next[j] += sums[i] * std::abs(a[i * n + j]) * scale;
+        sums.swap(next);
+    }
+    const double largest = n ? *std::max_element(sums.begin(), sums.end()) : 0;
+    if (!(largest > 0) || !(norm > 0)) return 0;
+    const double unit = std::ldexp(1.0, -53), alpha = coefficients[m] * largest / (norm * scale);
+    return int(std::clamp(std::ceil(std::log2(alpha / unit) / (2 * m)), 0.0, 1100.0));
+}
+
+// The quotient of polynomials of this degree, from the powers 2, 4, .. of A that there are.
+template <typename T>
+void approximate(int64_t n, int degree, const std::vector<T> &a, const std::vector<std::vector<T>> &powers, std::vector<T> &x) {
+    std::vector<double> c(degree + 1, 1.0);  // of A^k, the constant one last: all are multiples of it
+    for (int k = degree; k > 0; --k) c[k - 1] = c[k] * double(k) * (2 * degree + 1 - k) / (degree + 1 - k);
+    std::vector<T> odd(n * n), even(n * n), u(n * n);
+    auto add = [&](std::vector<T> &to, double factor, const std::vector<T> &power) {
+        for (int64_t e = 0; e < n * n; ++e) to[e] += T(factor) * power[e];
+    };
+    if (degree == 13) {
+        std::vector<T> high_odd(n * n), high_even(n * n);
+        for (int k = 0; k < 3; ++k) add(high_odd, c[9 + 2 * k], powers[k]), add(high_even, c[8 + 2 * k], powers[k]);
+        multiply(int(n), int(n), int(n), powers[2].data(), false, high_odd.data(), false, odd.data());
+        multiply(int(n), int(n), int(n), powers[2].data(), false, high_even.data(), false, even.data());
+    }
+    for (int k = 0; k < std::min(3, degree / 2) + (degree == 9); ++k) add(odd, c[2 * k + 3], powers[k]), add(even, c[2 * k + 2], powers[k]);
+    for (int64_t i = 0; i < n; ++i) odd[i * n + i] += T(c[1]), even[i * n + i] += T(c[0]);
+    multiply(int(n), int(n), int(n), a.data(), false, odd.data(), false, u.data());
+    for (int64_t e = 0; e < n * n; ++e) x[e] = even[e] + u[e], even[e] -= u[e];
+    solve_in_place(int(n), int(n), even.data(), x.data());
+}
+
+// (e^b - e^a) / (b - a), also where both are near.
+template <typename T> T slope_of_exp(T a, T b) {
+    const T d = (b - a) / T(2);
+    if (std::abs(d) > 1) return (std::exp(b) - std::exp(a)) / (b - a);
+    return std::exp((a + b) / T(2)) * (std::abs(d) < 1e-4 ? T(1) + d * d / T(6) : std::sinh(d) / d);
+}
+
+// The diagonal, and the one beside it, of the exponential of a triangular matrix: exact, where products lose digits.
+template <typename T> void exact_diagonals(int64_t n, const std::vector<T> &a, double scale, bool upper, std::vector<T> &x) {
+    for (int64_t i = 0; i < n; ++i) {
+        const T own = a[i * n + i] * T(scale), next = i + 1 < n ? a[(i + 1) * (n + 1)] * T(scale) : T(0);
+        x[i * n + i] = std::exp(own);
+        const int64_t beside = upper ? i * n + i + 1 : (i + 1) * n + i;
+        if (i + 1 < n) x[beside] = a[beside] * T(scale) * slope_of_exp(own, next);
+    }
+}
+
+template <typename T> void expm(int64_t n, const T *from, int64_t from_row, T *to, int64_t row) {
+    std::vector<T> a = copied(n, n, from, from_row), x(n * n), half(n * n);
+    if (!all_finite(n, n, a.data(), n)) return no_numbers(n, n, to, row);
+    const std::vector<T> whole = a;
+    bool upper = true, lower = true;
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < i; ++j) upper = upper && a[i * n + j] == T(0), lower = lower && a[j * n + i] == T(0);
+    const int ahead = std::max(0, std::ilogb(norm_of_columns(n, a) + 1) - 10);  // halvings that keep powers finite
+    for (T &value : a) value *= T(std::ldexp(1.0, -ahead));
+    const double norm = norm_of_columns(n, a);
+    std::vector<std::vector<T>> powers;
+    auto raise = [&](const std::vector<T> &left, const std::vector<T> &right) {
+        std::vector<T> found(n * n);
+        multiply(int(n), int(n), int(n), left.data(), false, right.data(), false, found.data());
+        return found;
+    };
+    auto root = [&](const std::vector<T> &power, double degree) { return std::pow(norm_of_columns(n, power), 1 / degree); };
+    powers.push_back(raise(a, a));
+    powers.push_back(raise(powers[0], powers[0]));
+    powers.push_back(raise(powers[0], powers[1]));
+    const double d4 = root(powers[1], 4), d6 = root(powers[2], 6), low = std::max(d4, d6);
+    int degree = 0, halvings = 0;
+    if (low <= 1.495585217958292e-2 && more_halvings(n, a, 3, 1, norm) == 0) degree = 3;
+    else if (low <= 2.539398330063230e-1 && more_halvings(n, a, 5, 1, norm) == 0) degree = 5;
+    if (!degree) {
+        powers.push_back(raise(powers[1], powers[1]));
+        const double d8 = root(powers[3], 8), middle = std::max(d6, d8);
+        if (middle <= 9.504178996162932e-1 && more_halvings(n, a, 7, 1, norm) == 0) degree = 7;
+        else if (middle <= 2.097847961257068 && more_halvings(n, a, 9, 1, norm) == 0) degree = 9;
+        else {
+            degree = 13;
+            const double high = std::min(middle, std::max(d8, root(raise(powers[1], powers[2]), 10)));
+            halvings = high > 0 ? std::max(0, int(std::ceil(std::log2(high / 4.25)))) : 0;
+            halvings += more_halvings(n, a, 13, std::ldexp(1.0, -halvings), norm);
+            for (T &value : a) value *= T(std::ldexp(1.0, -halvings));
+            for (int k = 0; k < 3; ++k)
+                for (T &value : powers[k]) value *= T(std::ldexp(1.0, -2 * (k + 1) * halvings));
+        }
+    }
+    approximate(n, degree, a, powers, x);
+    const bool triangular = (upper || lower) && halvings + ahead > 0;
+    if (triangular) exact_diagonals(n, whole, std::ldexp(1.0, -halvings - ahead), upper, x);
+    for (halvings += ahead; halvings > 0; --halvings) {
+        multiply(int(n), int(n), int(n), x.data(), false, x.data(), false, half.data());
+        x.swap(half);
+        if (triangular) exact_diagonals(n, whole, std::ldexp(1.0, 1 - halvings), upper, x);
+    }
+    for (int64_t i = 0; i < n; ++i) std::copy_n(x.data() + i * n, n, to + i * row);
+}
+
+// -- roots and logarithms
+// The principal root of an upper triangular matrix (Bjorck and Hammarling 1983).
+template <typename C> std::vector<C> root_of_triangle(int64_t n, const std::vector<C> &t) {
+    std::vector<C> r(n * n);
+    for (int64_t j = 0; j < n; ++j) {
+        r[j * n + j] = std::sqrt(t[j * n + j]);
+        for (int64_t i = j - 1; i >= 0; --i) {
+            C rest = t[i * n + j];
+            for (int64_t k = i + 1; k < j; ++k) rest -= r[i * n + k] * r[k * n + j];
+            const C sum = r[i * n + i] + r[j * n + j];
+            r[i * n + j] = rest == C(0) ? C(0) : rest / sum;
+        }
+    }
+    return r;
+}
+
+// The principal logarithm of an upper triangular matrix: roots until it is near one, then the partial fractions of the
+// Pade approximant of degree 7 (Higham 2008, 11.4 and 11.5).
+template <typename C> std::vector<C> logarithm_of_triangle(int64_t n, const std::vector<C> &t) {
+    static const double nodes[] = {0, 0.4058451513773971669, 0.7415311855993944399, 0.9491079123427585245};
+    static const double weights[] = {0.4179591836734693878, 0.3818300505051189450, 0.2797053914892766679, 0.1294849661688696933};
+    std::vector<C> near = t, found(n * n), column(n);
+    int roots = 0;
+    auto distance = [&] {
+        std::vector<C> rest = near;
+        for (int64_t i = 0; i < n; ++i) rest[i * n + i] -= C(1);
+        return norm_of_columns(n, rest);
+    };
+    while (!(distance() <= 0.264) && roots < 100) near = root_of_triangle(n, near), ++roots;
+    for (int64_t i = 0; i < n; ++i) near[i * n + i] -= C(1);
+    using R = typename C::value_type;
+    for (int k = -3; k <= 3; ++k) {
+        const R at = R((1 + (k < 0 ? -nodes[-k] : nodes[k])) / 2), weight = R(weights[std::abs(k)] / 2);
+        for (int64_t j = 0; j < n; ++j)  // (1 + at X)^-1 X
+            for (int64_t i = j; i >= 0; --i) {
+                C rest = near[i * n + j];
+                for (int64_t m = i + 1; m <= j; ++m) rest -= at * near[i * n + m] * column[m];
+                column[i] = rest / (C(1) + at * near[i * n + i]);
+                found[i * n + j] += weight * column[i];
+            }
+    }
+    for (C &value : found) value *= R(std::ldexp(1.0, roots));
+    for (int64_t i = 0; i < n; ++i) found[i * n + i] = std::log(t[i * n + i]);
+    if (roots >= 100) no_numbers(n, n, found.data(), n);
+    return found;
+}
+
+template <typename R> R real_part(const std::complex<R> &x, R) { return x.real(); }
+template <typename R> std::complex<R> real_part(const std::complex<R> &x, std::complex<R>) { return x; }
+
+// A function of a matrix by that of its triangular form. It is not real, and so NaN, where a real matrix has a negative
+// eigenvalue: one that is so by more than this many times its rounding.
+template <typename T, typename F>
+void of_schur_form(int64_t n, const T *a, int64_t a_row, T *x, int64_t row, int times, F function) {
+    using R = typename real_of<T>::type;
+    using C = std::complex<R>;
+    std::vector<T> own = copied(n, n, a, a_row), unused(n * n);
+    std::vector<C> t(own.begin(), own.end()), z(n * n), w(n), half(n * n);
+    if (!all_finite(n, n, own.data(), n)) return no_numbers(n, n, x, row);
+    const R rounding = R(times * n * norm_of_columns(n, own)) * std::numeric_limits<R>::epsilon();
+    if constexpr (!std::is_same_v<T, C>) {
+        if (schur_form(int(n), own.data(), unused.data(), w.data())) return no_numbers(n, n, x, row);
+        for (const C &value : w)
+            if (value.imag() == 0 && value.real() < -rounding) return no_numbers(n, n, x, row);
+    }
+    if (schur_form(int(n), t.data(), z.data(), w.data())) return no_numbers(n, n, x, row);
+    for (int64_t i = 0; i < n; ++i) std::fill_n(t.begin() + i * n, i, C(0));
+    t = function(n, t);
+    multiply(int(n), int(n), int(n), z.data(), false, t.data(), false, half.data());
+    multiply(int(n), int(n), int(n), half.data(), false, z.data(), true, t.data());
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) x[i * row + j] = real_part(t[i * n + j], T());
+}
+
+template <typename T> void sqrtm(int64_t n, const T *a, int64_t a_row, T *x, int64_t row) {
+    of_schur_form(n, a, a_row, x, row, 1, [](int64_t size, const auto &t) { return root_of_triangle(size, t); });
+}
+
+template <typename T> void logm(int64_t n, const T *a, int64_t a_row, T *x, int64_t row) {
+    of_schur_form(n, a, a_row, x, row, 0, [](int64_t size, const auto &t) { return logarithm_of_triangle(size, t); });
+}
+
+}  // namespace sdgrad
+#endif
