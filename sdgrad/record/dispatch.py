@@ -11,9 +11,11 @@ import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
 import sdgrad.record.functions.fourier
+import sdgrad.record.functions.interpolators
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.python
 import sdgrad.record.functions.scipy_special
+import sdgrad.record.functions.scipy_stats
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
 import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
