@@ -10,6 +10,8 @@ import numpy as np
 import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
+import sdgrad.record.functions.convolutions
+import sdgrad.record.functions.filters
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.interpolators
 import sdgrad.record.functions.matrices

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.interpolate as interpolate
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.piecewise import (
     Piecewise,
     antiderivative,
@@ -17,7 +18,6 @@ from sdgrad.record.functions.piecewise import (
     integrate,
     made,
     over,
-    require,
     values_at,
     wide,
 )

@@ -11,6 +11,7 @@ import scipy.interpolate as interpolate
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions import splines
+from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.interpolation import lines
 from sdgrad.record.functions.piecewise import (
     Evaluated,
@@ -20,7 +21,6 @@ from sdgrad.record.functions.piecewise import (
     made,
     over,
     placed,
-    require,
     wide,
 )
 from sdgrad.record.functions.piecewise import values_at as piecewise_at

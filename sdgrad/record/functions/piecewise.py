@@ -15,7 +15,7 @@ from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.methods import BoundRule
-from sdgrad.record.values import RULES, Array, is_recorded
+from sdgrad.record.values import Array
 
 
 def wide(value: Any, what: str) -> Array:
@@ -80,14 +80,6 @@ class Piecewise(Evaluated):
         if isinstance(value, Piecewise):
             return value
         return made(Piecewise(array(value.c), array(value.x), value.extrapolate, value.axis))
-
-
-def require(condition: Any, message: str) -> None:
-    """Raise an error of SciPy's where a condition does not hold: now, or when the program runs."""
-    if is_recorded(condition):
-        RULES.require(condition.recorder, condition, ValueError(message))
-    elif not condition:
-        raise ValueError(message)
 
 
 def made(value: Any) -> Any:
