@@ -19,6 +19,7 @@ import sdgrad.record.functions.python
 import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.scipy_stats
 import sdgrad.record.functions.sorting
+import sdgrad.record.functions.spectra
 import sdgrad.record.functions.special
 import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
