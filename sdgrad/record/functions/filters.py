@@ -61,7 +61,7 @@ def _moving(rows: Any, b: Any) -> Any:
     return recorder.array(recorder.reduction(np.shape(rows), (n,), term, "sum", rows.dtype))
 
 
-def _recursive(rows: Any, a: Any) -> Any:
+def recursive(rows: Any, a: Any) -> Any:
     """Return ``y[i, k] = rows[i, k] - sum of a[j] * y[i, k - j]`` for ``j`` from 1 on."""
     count, length = np.shape(rows)
     before = np.shape(a)[0] - 1
@@ -102,9 +102,9 @@ def filtered(b: Any, a: Any, rows: Any, start: Any) -> tuple[Any, Any]:
     n = max(np.shape(a)[0], np.shape(b)[0]) - 1
     moved, length = _moving(rows, b), np.shape(rows)[1]
     if start is None or n == 0:
-        return _recursive(moved, a), start
+        return recursive(moved, a), start
     own = start[:, :length]
-    y = _recursive(moved + np.pad(own, ((0, 0), (0, max(length - n, 0)))), a)
+    y = recursive(moved + np.pad(own, ((0, 0), (0, max(length - n, 0)))), a)
     rest = np.pad(start[:, length:], ((0, 0), (0, min(n, length))))
     return y, _tail(rows, b, n) - _tail(y, a, n) + rest
 
