@@ -12,8 +12,10 @@ import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
 import sdgrad.record.functions.convolutions
 import sdgrad.record.functions.filters
+import sdgrad.record.functions.distances
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.image_places
+import sdgrad.record.functions.integration
 import sdgrad.record.functions.interpolators
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.python

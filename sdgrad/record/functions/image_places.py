@@ -50,7 +50,7 @@ INSIDE: dict[str, Callable] = {
     "grid-mirror": _reflected,
     "wrap": _wrapped,
     "grid-wrap": lambda c, n: np.mod(c, n),
-    "nearest": lambda c, n: np.clip(c, 0, n - 1),
+    "nearest": lambda c, n: np.clip(c, -4.0, n + 3.0),
     "constant": lambda c, n: np.clip(c, 0, n - 1),
     "grid-constant": lambda c, n: np.clip(c, -4.0, n + 3.0),  # no further element counts
 }
@@ -77,7 +77,7 @@ def _taps(c: Any, n: int, order: int, mode: str) -> tuple[list[Any], list[Any], 
     for k in range(order + 1):
         index = first + k
         there.append((index >= 0) & (index < n))
-        taps.append(PLACES[KINDS[mode] if mode != "grid-constant" else "nearest"](index, n))
+        taps.append(PLACES["nearest" if mode in ("nearest", "grid-constant") else KINDS[mode]](index, n))
     return taps, weights, there
 
 
