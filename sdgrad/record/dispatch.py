@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 
 import sdgrad.record.functions.complex_numbers
+import sdgrad.record.functions.convolutions
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
-import sdgrad.record.functions.convolutions
-import sdgrad.record.functions.filters
 import sdgrad.record.functions.distances
+import sdgrad.record.functions.filters
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.image_places
 import sdgrad.record.functions.integration
 import sdgrad.record.functions.interpolators
 import sdgrad.record.functions.matrices
+import sdgrad.record.functions.multivariate
 import sdgrad.record.functions.python
+import sdgrad.record.functions.sample_statistics
 import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.scipy_stats
 import sdgrad.record.functions.sorting
-import sdgrad.record.functions.spectra
 import sdgrad.record.functions.special
+import sdgrad.record.functions.spectra
 import sdgrad.record.functions.statistics  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply

@@ -1,4 +1,4 @@
-"""Check many expressions in one program: values, derivatives in a direction and gradients, of first and second order."""
+"""Check many expressions in one program: values, and derivatives of first and second order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Apply convolutions and correlations of ``scipy.signal`` and ``scipy.ndimage``: sums by element, or Fourier transforms."""
+"""Apply convolutions and correlations of ``scipy.signal``: sums by element, or Fourier transforms."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _spans(m: Sequence[int], n: Sequence[int], mode: str, axes: Sequence[int]) -
     return spans
 
 
-def _pair(in1: Any, in2: Any, mode: str, axes: Sequence[int] | None = None) -> tuple[Array, Array, Any]:
+def _pair(in1: Any, in2: Any, mode: str, axes: Sequence[int] | None = None) -> tuple[Any, Any, Any]:
     """Return both operands in their common type.
 
     :raises ValueError: as SciPy: the ranks differ, or neither is inside of the other one for "valid".
@@ -119,7 +119,14 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     return _by_transforms(a, v, mode, kept, exact) if kept else a * v
 
 
-BORDERS = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap", "symm": "reflect", "symmetric": "reflect"}
+BORDERS = {
+    "fill": "constant",
+    "pad": "constant",
+    "wrap": "wrap",
+    "circular": "wrap",
+    "symm": "reflect",
+    "symmetric": "reflect",
+}
 
 
 def _in_two(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, shift: int) -> Any:

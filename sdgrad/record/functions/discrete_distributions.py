@@ -1,4 +1,4 @@
-"""Formulas of SciPy's discrete distributions at location 0, of a whole number ``k``; as densities are, in ``logpdf``."""
+"""Formulas of SciPy's discrete distributions at location 0, of a whole number ``k``: ``logpdf`` has the mass."""
 
 from __future__ import annotations
 

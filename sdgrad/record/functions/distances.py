@@ -96,7 +96,8 @@ def _mahalanobis(u: Any, v: Any, VI: Any = None) -> Any:  # noqa: N803 (SciPy's 
 def _seuclidean(u: Any, v: Any, V: Any = None) -> Any:  # noqa: N803 (SciPy's name)
     if V is None:
         raise ParseError("scipy.spatial.distance: pass V=, the variances, for 'seuclidean'")
-    return _euclidean(u, v, 1.0 / array(V))
+    variances: Any = array(V)
+    return _euclidean(u, v, 1.0 / variances)
 
 
 def _canberra(u: Any, v: Any, w: Any = None) -> Any:
@@ -141,9 +142,8 @@ def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
 
 def _metric(metric: Any) -> Metric:
     name = NAMES.get(metric, metric) if isinstance(metric, str) else getattr(metric, "__name__", "")
-    if isinstance(metric, str) or metric is getattr(distance, name, None):
-        if name in METRICS:
-            return METRICS[name]
+    if name in METRICS and (isinstance(metric, str) or metric is getattr(distance, name, None)):
+        return METRICS[name]
     raise ParseError(f"scipy.spatial.distance: metric={metric!r} is not recorded: these are {', '.join(METRICS)}")
 
 
@@ -175,7 +175,9 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:  # noqa: 
     n = static(a.shape[0])
     size = int(np.ceil(np.sqrt(2 * n))) if n else 1
     if size * (size - 1) != 2 * n:
-        raise ValueError("Incompatible vector size. It must be a binomial coefficient n choose 2 for some integer n >= 2.")
+        raise ValueError(
+            "Incompatible vector size. It must be a binomial coefficient n choose 2 for some integer n >= 2."
+        )
     places = np.full((size, size), n)
     places[np.triu_indices(size, 1)] = np.arange(n)
     return np.append(a, np.zeros_like(a, shape=1))[known(np.minimum(places, places.T))]

@@ -51,7 +51,8 @@ class Formulas:
     valid: Formula = positive
 
     def ends(self, shapes: tuple) -> tuple[Any, Any]:
-        return tuple(e(*shapes) if callable(e) else e for e in (self.low, self.high))  # type: ignore[return-value]
+        low, high = (e(*shapes) if callable(e) else e for e in (self.low, self.high))
+        return low, high
 
     def get(self, name: str) -> Formula | None:
         """Return a formula, from another one where it has none of its own."""
@@ -87,6 +88,14 @@ def _gamma_log(y: Any, a: Any) -> Any:
 
 def _chi2_log(y: Any, df: Any) -> Any:
     return sp.xlogy(0.5 * df - 1.0, y) - 0.5 * y - sp.gammaln(0.5 * df) - 0.5 * math.log(2) * df
+
+
+def _chi2_at_zero(y: Any, df: Any) -> Any:
+    return 0.5 * (0.5 * y) ** (0.5 * df - 1.0) * np.exp(-0.5 * y - sp.gammaln(0.5 * df))
+
+
+def _beta_at_end(y: Any, a: Any, b: Any) -> Any:
+    return y ** (a - 1.0) * (1.0 - y) ** (b - 1.0) * np.exp(-sp.betaln(a, b))
 
 
 def _beta_log(y: Any, a: Any, b: Any) -> Any:
@@ -181,13 +190,14 @@ CONTINUOUS: dict[str, Formulas] = {
     ),
     "chi2": Formulas(
         logpdf=_chi2_log,
-        pdf=_at_ends(_chi2_log, lambda y, df: (0.5 * y) ** (0.5 * df - 1.0) * np.exp(-0.5 * y - sp.gammaln(0.5 * df)) / 2),
+        pdf=_at_ends(_chi2_log, _chi2_at_zero),
         cdf=lambda y, df: sp.gammainc(0.5 * df, 0.5 * y), sf=lambda y, df: sp.gammaincc(0.5 * df, 0.5 * y),
-        ppf=lambda q, df: 2.0 * sp.gammaincinv(0.5 * df, q), isf=lambda q, df: 2.0 * sp.gammainccinv(0.5 * df, q), low=0.0,
+        ppf=lambda q, df: 2.0 * sp.gammaincinv(0.5 * df, q), isf=lambda q, df: 2.0 * sp.gammainccinv(0.5 * df, q),
+        low=0.0,
     ),
     "beta": Formulas(
         logpdf=_beta_log,
-        pdf=_at_ends(_beta_log, lambda y, a, b: y ** (a - 1.0) * (1.0 - y) ** (b - 1.0) * np.exp(-sp.betaln(a, b)), (0.0, 1.0)),
+        pdf=_at_ends(_beta_log, _beta_at_end, (0.0, 1.0)),
         cdf=lambda y, a, b: sp.betainc(a, b, y), sf=lambda y, a, b: sp.betaincc(a, b, y),
         ppf=lambda q, a, b: sp.betaincinv(a, b, q), isf=lambda q, a, b: sp.betainccinv(a, b, q), low=0.0, high=1.0,
     ),

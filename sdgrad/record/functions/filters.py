@@ -52,7 +52,7 @@ def _coefficients(b: Any, a: Any, dtype: Any) -> tuple[Any, Any]:
 def _moving(rows: Any, b: Any) -> Any:
     """Return ``sum of b[j] * rows[i, k - j]``: zeros before the first."""
     n = np.shape(b)[0]
-    wide = tensor_of(np.pad(rows, ((0, 0), (n - 1, 0))))
+    wide = tensor_of(array(np.pad(rows, ((0, 0), (n - 1, 0)))))
     factors, recorder = tensor_of(b), array(rows).recorder
 
     def term(out: tuple, j: tuple) -> Any:
@@ -87,8 +87,8 @@ def _tail(rows: Any, c: Any, n: int) -> Any:
     """Return what filters leave for the places after the last one: ``sum of c[j] * rows[i, end + m - j]``."""
     count, length = np.shape(rows)
     kept = min(n, length)
-    wide = np.pad(rows[:, length - kept :], ((0, 0), (n - kept, n)))
-    factors = np.pad(c, (0, n + 1 - np.shape(c)[0]))
+    wide: Any = np.pad(rows[:, length - kept :], ((0, 0), (n - kept, n)))
+    factors: Any = np.pad(c, (0, n + 1 - np.shape(c)[0]))
     t, f, recorder = tensor_of(wide), tensor_of(factors), array(rows).recorder
 
     def term(out: tuple, j: tuple) -> Any:
@@ -167,7 +167,9 @@ def sosfilt(sos: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
     starts = None if zi is None else _typed(zi, dtype)
     expected = (sections.shape[0], *others[:d], 2, *others[d:])
     if starts is not None and tuple(starts.shape) != expected:
-        raise ValueError(f"Invalid zi shape. With axis={axis}, an input with shape {data.shape}, zi must be {expected}.")
+        raise ValueError(
+            f"Invalid zi shape. With axis={axis}, an input with shape {data.shape}, zi must be {expected}."
+        )
     ends = []
     for k in range(sections.shape[0]):
         start = None if starts is None else _rows(starts[k], d)[0]
@@ -191,7 +193,9 @@ def sosfilt_zi(sos: Any) -> Any:
 def _padded(x: Any, padtype: Any, padlen: Any, axis: int, ntaps: int) -> tuple[int, Any]:
     """Return data continued at both ends, and by how much."""
     if padtype not in ("even", "odd", "constant", None):
-        raise ValueError(f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None.")
+        raise ValueError(
+            f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None."
+        )
     edge = 0 if padtype is None else ntaps * 3 if padlen is None else static(padlen)
     n = np.shape(x)[axis]
     if n <= edge:
@@ -221,7 +225,14 @@ def _ends(x: Any, axis: int, k: int) -> Any:
 
 @rule(signal.filtfilt)
 def filtfilt(
-    b: Any, a: Any, x: Any, axis: Any = -1, padtype: Any = "odd", padlen: Any = None, method: str = "pad", irlen: Any = None
+    b: Any,
+    a: Any,
+    x: Any,
+    axis: Any = -1,
+    padtype: Any = "odd",
+    padlen: Any = None,
+    method: str = "pad",
+    irlen: Any = None,
 ) -> Any:
     if method != "pad":
         raise ParseError(f"scipy.signal.filtfilt: method={method!r} is not recorded: use method='pad'")

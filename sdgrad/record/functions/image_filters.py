@@ -33,6 +33,11 @@ def image(value: Any, name: str, output: Any = None) -> Any:
     return a
 
 
+def static_number(value: Any) -> float:
+    found: Any = fixed(value)
+    return float(found)
+
+
 def checked_mode(mode: Any) -> str:
     if mode not in PLACES and mode not in CONSTANT:
         raise ValueError(f"boundary mode not supported: {mode}")
@@ -74,7 +79,13 @@ def _typed(found: Any, like: Any) -> Any:
 
 @rule(ndimage.correlate1d)
 def correlate1d(
-    input: Any, weights: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0
+    input: Any,
+    weights: Any,
+    axis: Any = -1,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
 ) -> Any:
     a = image(input, "correlate1d", output)
     return correlated(a, weights, static_axis(axis, a.ndim), mode, cval, origin)
@@ -86,7 +97,13 @@ def _turned_origin(size: int, origin: Any) -> int:
 
 @rule(ndimage.convolve1d)
 def convolve1d(
-    input: Any, weights: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0
+    input: Any,
+    weights: Any,
+    axis: Any = -1,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
 ) -> Any:
     w = turned(array(weights))
     return correlate1d(input, w, axis, output, mode, cval, _turned_origin(np.shape(w)[0], origin))
@@ -107,7 +124,14 @@ def _correlate(a: Any, w: Any, mode: Any, cval: Any, origins: list[Any], axes: l
 
 @rule(ndimage.correlate)
 def correlate(
-    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
 ) -> Any:
     a = image(input, "correlate", output)
     own = axes_of(axes, a.ndim)
@@ -116,7 +140,14 @@ def correlate(
 
 @rule(ndimage.convolve)
 def convolve(
-    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
 ) -> Any:
     a, w = image(input, "convolve", output), turned(array(weights))
     own = axes_of(axes, a.ndim)
@@ -141,10 +172,10 @@ def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
 
 def _gaussian(a: Any, sigma: Any, axis: int, order: Any, mode: Any, cval: Any, truncate: Any, radius: Any) -> Any:
     width = operand(sigma)
-    size = fixed(width) if radius is None else None
+    size: Any = fixed(width) if radius is None else None
     if radius is None and (size is None or hasattr(size, "recorder")):
         raise ParseError("scipy.ndimage.gaussian_filter: a recorded sigma needs radius=, the size of the kernel")
-    own = int(float(fixed(truncate)) * float(size) + 0.5) if radius is None else static(radius)
+    own = int(static_number(truncate) * float(size) + 0.5) if radius is None else static(radius)
     return correlated(a, turned(array(gaussian_kernel(width, static(order), own))), axis, mode, cval)
 
 
@@ -208,7 +239,14 @@ def uniform_filter1d(
 
 @rule(ndimage.uniform_filter)
 def uniform_filter(
-    input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None
+    input: Any,
+    size: Any = 3,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
 ) -> Any:
     found = image(input, "uniform_filter", output)
     own = axes_of(axes, found.ndim)
@@ -260,7 +298,13 @@ def _extremes(name: str, kind: str) -> None:
     along: Callable = getattr(ndimage, f"{name}_filter1d")
 
     def filter1d(
-        input: Any, size: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0
+        input: Any,
+        size: Any,
+        axis: Any = -1,
+        output: Any = None,
+        mode: Any = "reflect",
+        cval: Any = 0.0,
+        origin: Any = 0,
     ) -> Any:
         a = image(input, f"{name}_filter1d", output)
         return _extreme(a, static(size), static_axis(axis, a.ndim), kind, mode, cval, origin)
@@ -351,23 +395,24 @@ def prefiltered(a: Any, axis: int, order: int, mode: str) -> Any:
     return np.moveaxis(np.reshape(rows, np.shape(last)), -1, axis)
 
 
-def _double(a: Any) -> Any:
+def double(a: Any) -> Any:
+    """Return an array in double precision."""
     return array(astype(a, np.result_type(a.dtype, np.float64), copy=False))
 
 
-def _is_double(output: Any) -> bool:
+def _isdouble(output: Any) -> bool:
     return output is np.float64 or output is float or output is None
 
 
 @rule(ndimage.spline_filter1d)
 def spline_filter1d(input: Any, order: Any = 3, axis: Any = -1, output: Any = np.float64, mode: Any = "mirror") -> Any:
-    a = image(input, "spline_filter1d", None if _is_double(output) else output)
-    return prefiltered(_double(a), static_axis(axis, a.ndim), static(order), mode)
+    a = image(input, "spline_filter1d", None if _isdouble(output) else output)
+    return prefiltered(double(a), static_axis(axis, a.ndim), static(order), mode)
 
 
 @rule(ndimage.spline_filter)
 def spline_filter(input: Any, order: Any = 3, output: Any = np.float64, mode: Any = "mirror") -> Any:
-    found = _double(image(input, "spline_filter", None if _is_double(output) else output))
+    found = double(image(input, "spline_filter", None if _isdouble(output) else output))
     for d in range(found.ndim):
         found = prefiltered(found, d, static(order), mode)
     return found

@@ -14,7 +14,7 @@ from sdgrad.record.elements import Element, every, where
 from sdgrad.record.functions.arguments import several, static, static_axis
 from sdgrad.record.functions.borders import PLACES
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.image_filters import KINDS, checked_mode, image, prefiltered
+from sdgrad.record.functions.image_filters import KINDS, checked_mode, double, image, prefiltered
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.piecewise import over, wide
 from sdgrad.record.functions.table import array, content, fixed, known, rule
@@ -96,7 +96,7 @@ def sampled(data: Any, places: list[Any], order: int, mode: str, cval: Any) -> A
         at = [(k[d], *point) for d in range(rank)]
         value = given[(*(taps[d][at[d]] for d in range(rank)), *rest)]
         if outside is not None:
-            inside = every(*(there[d][at[d]] for d in range(rank)))
+            inside: Any = every(*(there[d][at[d]] for d in range(rank)))
             value = where(inside, value, outside)
         for d in range(rank):
             value = value * weights[d][at[d]] if order else value
@@ -112,7 +112,9 @@ def sampled(data: Any, places: list[Any], order: int, mode: str, cval: Any) -> A
 
 def _spread(values: list[Any], shape: tuple[int, ...]) -> Tensor:
     """Return what belongs to the elements around each of some places as a tensor, those elements in front."""
-    whole = array(np.stack([array(v) for v in values]) if np.ndim(values[0]) else np.reshape(known(np.array(values)), (-1,)))
+    whole = array(
+        np.stack([array(v) for v in values]) if np.ndim(values[0]) else np.reshape(known(np.array(values)), (-1,))
+    )
     missing = len(shape) + 1 - whole.ndim
     tensor = tensor_of(array(np.reshape(whole, (whole.shape[0], *[1] * missing, *whole.shape[1:]))))
     return tensor.broadcast((whole.shape[0], *shape))
@@ -136,7 +138,8 @@ def _order(order: Any) -> int:
 
 def _interpolated(a: Any, places: list[Any], order: Any, mode: Any, cval: Any, prefilter: bool) -> Any:
     """Return what an image is at places in its first axes."""
-    own, kind, data, shift = _order(order), checked_mode(mode), array(astype(a, np.result_type(a.dtype, float))), 0
+    data: Any
+    own, kind, data, shift = _order(order), checked_mode(mode), double(a), 0
     if prefilter and own > 1:
         if kind in ("nearest", "grid-constant"):
             shift = PAD
@@ -186,7 +189,9 @@ def shift(
     by = by * a.ndim if len(by) == 1 else by
     if len(by) != a.ndim:
         raise RuntimeError("sequence argument must have length equal to input rank")
-    places = [_axis_places(known(1.0 * np.arange(n)) - s, d, a.ndim) for d, (n, s) in enumerate(zip(a.shape, by, strict=True))]
+    places = [
+        _axis_places(known(1.0 * np.arange(n)) - s, d, a.ndim) for d, (n, s) in enumerate(zip(a.shape, by, strict=True))
+    ]
     return _interpolated(a, places, order, mode, cval, prefilter)
 
 
@@ -246,7 +251,9 @@ def affine_transform(
     if m.ndim == 1:
         places = [m[d] * grid[d] + moved[d] for d in range(rank)]
     else:
-        places = [sum((m[d, e] * grid[e] for e in range(1, len(shape))), m[d, 0] * grid[0]) + moved[d] for d in range(rank)]
+        places = [
+            sum((m[d, e] * grid[e] for e in range(1, len(shape))), m[d, 0] * grid[0]) + moved[d] for d in range(rank)
+        ]
     return _interpolated(a, places, order, mode, cval, prefilter)
 
 

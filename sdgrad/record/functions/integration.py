@@ -20,14 +20,14 @@ def _samples(y: Any, x: Any, dx: Any, axis: Any) -> tuple[Any, Any, int]:
 
     :raises ValueError: places do not fit the samples.
     """
-    a = array(y)
+    a: Any = array(y)
     a = a if a.dtype.kind in "fc" else array(astype(a, np.float64))
     d = static_axis(axis, a.ndim)
     rows = np.moveaxis(a, d, -1) if d != a.ndim - 1 else a
     n = rows.shape[-1]
     if x is None:
         return rows, np.full(n - 1, 1.0) * dx if n > 1 else None, d
-    places = array(x)
+    places: Any = array(x)
     if places.ndim == a.ndim and places.ndim > 1:
         places = np.moveaxis(places, d, -1)
     elif places.ndim != 1:
@@ -72,7 +72,7 @@ def _turned(values: Any) -> Any:
 
 
 def _intervals(rows: Any, steps: Any) -> Any:
-    """Return the integrals over all intervals: by the parabola with the next sample, every second one with that before."""
+    """Return the integrals over all intervals: by the parabola with the next sample, or the one before, in turn."""
     ahead, behind = _parabolas(rows, steps), _turned(_parabolas(_turned(rows), _turned(steps)))
     n = rows.shape[-1] - 1
     odd = np.arange(n) % 2 == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.piecewise import (
     Piecewise,
-    antiderivative,
-    derivative,
     first_axis,
     integrate,
     made,
@@ -108,8 +105,6 @@ def ppoly(c: Any, x: Any, extrapolate: Any = None, axis: Any = 0) -> Any:
     if factors.ndim < 2 or breaks.ndim != 1 or factors.shape[1] != breaks.shape[0] - 1:
         raise ValueError("c must be at least 2-dimensional, with an interval for each pair of breakpoints")
     return made(Piecewise(factors, breaks, True if extrapolate is None else extrapolate, 0))
-
-
 
 
 def lines(x: Any, y: Any) -> Any:

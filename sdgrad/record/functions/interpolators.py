@@ -17,7 +17,6 @@ from sdgrad.record.functions.piecewise import (
     Evaluated,
     Piecewise,
     first_axis,
-    interval_of,
     made,
     over,
     placed,
@@ -112,7 +111,10 @@ def _inside(f: Interp1d, flat: Any, trailing: int) -> Any:
         edges = fixed(array(f.x))
         if edges is None:
             raise ParseError(f"scipy.interpolate.interp1d: kind='{f.kind}' needs points that are known when recording")
-        k = np.searchsorted(known(np.nextafter(edges, bound)), flat, side="left" if f.kind == "previous" else "right") + shift
+        k = (
+            np.searchsorted(known(np.nextafter(edges, bound)), flat, side="left" if f.kind == "previous" else "right")
+            + shift
+        )
     else:
         middles = f.x[:-1] + 0.5 * np.diff(f.x)
         k = np.searchsorted(middles, flat, side="left" if f.kind == "nearest" else "right")
@@ -137,7 +139,11 @@ def call_known(f: Any, x: Any) -> Any:
 # -- polynomials through points
 def through_points(xi: Any, yi: Any, x: Any, axis: int = 0) -> Any:
     """Return the polynomial through points, by Lagrange's: its terms are smooth at the points as well."""
-    points, (data, d), places = wide(xi, "polynomials"), first_axis(wide(yi, "polynomials"), axis), wide(x, "polynomials")
+    points, (data, d), places = (
+        wide(xi, "polynomials"),
+        first_axis(wide(yi, "polynomials"), axis),
+        wide(x, "polynomials"),
+    )
     n = points.shape[0]
     apart = np.where(known(np.eye(n) > 0), 1.0, points[:, None] - points[None, :])
     to = np.reshape(places, -1)[:, None] - points
@@ -207,7 +213,9 @@ def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
     given = np.stack(np.broadcast_arrays(*xi), axis=-1) if isinstance(xi, tuple) else array(xi)
     places = wide(given, "RegularGridInterpolator")
     if places.shape[-1] != rank:
-        raise ValueError(f"The requested sample points xi have dimension {places.shape[-1]} but this is in {rank} dimensions")
+        raise ValueError(
+            f"The requested sample points xi have dimension {places.shape[-1]} but this is in {rank} dimensions"
+        )
     flat, trailing = np.reshape(places, (-1, rank)), data.ndim - rank
     columns = [flat[:, d] for d in range(rank)]
     cells = [np.clip(np.searchsorted(p, c) - 1, 0, p.shape[0] - 2) for p, c in zip(g.points, columns, strict=True)]
@@ -258,5 +266,3 @@ def interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
 ) -> Any:
     return grid_at(regular_grid(points, values, method, bounds_error, fill_value), xi)
-
-

@@ -15,10 +15,9 @@ from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.methods import BoundRule
-from sdgrad.record.values import Array
 
 
-def wide(value: Any, what: str) -> Array:
+def wide(value: Any, what: str) -> Any:
     """Return real data as an array in double precision."""
     a = array(value)
     if common([a]).kind == "c":
@@ -26,7 +25,7 @@ def wide(value: Any, what: str) -> Array:
     return a if a.dtype == np.float64 else array(astype(a, np.float64))
 
 
-def first_axis(y: Array, axis: Any) -> tuple[Array, int]:
+def first_axis(y: Any, axis: Any) -> tuple[Any, int]:
     """Return data with the axis of the points in front, and which that was."""
     d = static_axis(axis, y.ndim)
     return array(np.moveaxis(y, d, 0)) if d else y, d

@@ -1,4 +1,4 @@
-"""Apply the distributions of ``scipy.stats``: methods of SciPy's objects, and of frozen ones with recorded parameters."""
+"""Apply the distributions of ``scipy.stats``: methods of SciPy's objects, and of frozen ones."""
 
 from __future__ import annotations
 

@@ -187,7 +187,9 @@ def _chirp_phase(t: Any, f0: Any, t1: Any, f1: Any, method: str, vertex_zero: bo
     if method in ("logarithmic", "log", "lo"):
         rate = t1 / np.log(f1 / f0)
         return rate * f0 * ((f1 / f0) ** (t / t1) - 1.0)
-    raise ValueError(f"method must be 'linear', 'quadratic', 'logarithmic', or 'hyperbolic', but a value of {method!r} was given.")
+    raise ValueError(
+        f"method must be 'linear', 'quadratic', 'logarithmic', or 'hyperbolic', but a value of {method!r} was given."
+    )
 
 
 @rule(signal.chirp)
@@ -208,7 +210,7 @@ def chirp(
             raise ParseError(f"scipy.signal.chirp: method={method!r} needs two different known frequencies")
         if method[:1] != "h" and given[0] * given[1] <= 0:
             raise ValueError("For a logarithmic chirp, f0 and f1 must be nonzero and have the same sign.")
-    phase = 2 * math.pi * _chirp_phase(operand(t), *given[:1], operand(t1), given[1], method, vertex_zero)
+    phase = 2 * math.pi * _chirp_phase(operand(t), given[0], operand(t1), given[1], method, vertex_zero)
     whole = phase + operand(phi) * (math.pi / 180)
     return np.cos(whole) + 1j * np.sin(whole) if complex else np.cos(whole)
 

@@ -79,7 +79,7 @@ def _data(x: Any, axis: Any) -> tuple[Any, int]:
     """Return inexact data with the axis to transform as the last one, and which that was."""
     a = array(x)
     d = static_axis(axis, a.ndim)
-    own = a if a.dtype.kind in "fc" else array(astype(a, np.float64))
+    own: Any = a if a.dtype.kind in "fc" else array(astype(a, np.float64))
     return (np.moveaxis(own, d, -1) if d != a.ndim - 1 else own), d
 
 
@@ -279,7 +279,7 @@ def istft(
     scaling: str = "spectrum",
 ) -> Any:
     """Add up windowed segments, divided by the sum of the squares of their windows."""
-    z = array(Zxx)
+    z: Any = array(Zxx)
     d, e = static_axis(time_axis, z.ndim), static_axis(freq_axis, z.ndim)
     if d == e:
         raise ValueError("Must specify differing time and frequency axes!")

@@ -1,4 +1,4 @@
-"""Splines by their coefficients: ``BSpline``, ``make_interp_spline``, ``splev``, with recorded coefficients or knots."""
+"""Splines by their coefficients: ``BSpline``, ``make_interp_spline`` and ``splev``."""
 
 from __future__ import annotations
 
