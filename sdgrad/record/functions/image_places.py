@@ -14,9 +14,10 @@ from sdgrad.record.elements import Element, every, where
 from sdgrad.record.functions.arguments import several, static, static_axis
 from sdgrad.record.functions.borders import PLACES
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.image_filters import KINDS, checked_mode, double, image, prefiltered
+from sdgrad.record.functions.image_filters import checked_mode, image
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.piecewise import over, wide
+from sdgrad.record.functions.spline_prefilter import KINDS, double, prefiltered
 from sdgrad.record.functions.table import array, content, fixed, known, rule
 from sdgrad.record.tensors import Tensor
 

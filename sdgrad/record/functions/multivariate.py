@@ -52,7 +52,7 @@ def _normal_logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Any:
     others = np.shape(places)[:-1]
     apart = np.reshape(places - centre, (-1, size))
     factor = np.linalg.cholesky(matrix)
-    scaled = solve_triangular(factor, apart.T, lower=True)
+    scaled = solve_triangular(factor, apart.T, lower=True) if size > 1 else apart.T / factor
     half = np.sum(np.log(np.diagonal(factor))) + 0.5 * size * math.log(2 * math.pi)
     found = np.reshape(-0.5 * np.sum(scaled * scaled, axis=0) - half, others)
     kept = [n for n in others if n != 1]

@@ -29,7 +29,7 @@ def real(value: Any) -> Any:
     x = operand(value)
     dtype = common([x])
     if dtype.kind == "c":
-        raise ParseError("distributions of complex numbers are not recorded")
+        raise ParseError("a distribution of complex numbers is not recorded")
     if not is_recorded(x):
         return float(x)
     return x if dtype == np.float64 and not getattr(x, "weak", False) else astype(x, np.float64)
