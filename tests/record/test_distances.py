@@ -12,8 +12,10 @@ rng = np.random.default_rng(0)
 NAMED = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis")
 CALLS = [
     *(f"D.cdist(a, b, '{m}')" for m in NAMED), *(f"D.{m}(a[0], b[1], w)" for m in NAMED), "D.correlation(a[0], b[1])",
-    "D.cdist(a, b, 'minkowski', p=3)", "D.cdist(a, b, 'mahalanobis', VI=np.diag(w))", "D.cdist(a, b, 'seuclidean', V=w)",
-    "D.pdist(a)", "D.pdist(a, 'cosine')", "D.squareform(D.pdist(a))", "D.squareform(D.squareform(D.pdist(a)), checks=False)",
+    "D.cdist(a, b, 'minkowski', p=3)", "D.cdist(a, b, 'mahalanobis', VI=np.diag(w))",
+    "D.cdist(a, b, 'seuclidean', V=w)",
+    "D.pdist(a)", "D.pdist(a, 'cosine')", "D.squareform(D.pdist(a))",
+    "D.squareform(D.squareform(D.pdist(a)), checks=False)",
     "D.minkowski(a[0], b[1], 1.5, w)", "D.mahalanobis(a[0], b[0], np.diag(w))", "D.seuclidean(a[0], b[0], w)",
 ]  # fmt: skip
 GIVEN = {"a": rng.standard_normal((4, 3)), "b": rng.standard_normal((2, 3)), "w": np.array([0.4, 1.3, 0.8])}

@@ -23,7 +23,8 @@ FILTERS = [
     "N.uniform_filter1d(y, 4, origin=1)", "N.convolve(im, k)", "N.convolve(im, even, mode='constant', cval=0.4)",
     "N.correlate(im, even, mode='wrap', origin=(0, -1))", "N.convolve1d(im, y[:4], axis=0)",
     "N.correlate1d(im, y[:4], mode='mirror')", "N.sobel(im)", "N.prewitt(im, axis=0)", "N.laplace(im)",
-    "N.gaussian_laplace(im, 0.8)", "N.maximum_filter(im, 3)", "N.minimum_filter(im, (2, 3), mode='constant', cval=-3.0)",
+    "N.gaussian_laplace(im, 0.8)", "N.maximum_filter(im, 3)",
+    "N.minimum_filter(im, (2, 3), mode='constant', cval=-3.0)",
     "N.maximum_filter1d(y, 2)", *(f"N.spline_filter1d(y, 3, mode='{m}')" for m in MODES), "N.spline_filter(im)",
     "N.spline_filter1d(y, 2)",
 ]  # fmt: skip
@@ -34,7 +35,8 @@ MOVES = [
     "N.shift(im, (w, -1.3), mode='reflect')", "N.shift(y, w, order=1)", "N.zoom(im, 1.7)",
     "N.zoom(im, (2, 0.6), order=1, mode='nearest')", "N.zoom(im, 1.7, mode='grid-wrap', grid_mode=True)",
     "N.rotate(im, 30.0)", "N.rotate(im, 40 * w, reshape=False, order=1)",
-    "N.rotate(np.stack([im, im**2]), 20.0, axes=(2, 1))", "N.affine_transform(im, k[:2] * 0.3, order=1, mode='reflect')",
+    "N.rotate(np.stack([im, im**2]), 20.0, axes=(2, 1))",
+    "N.affine_transform(im, k[:2] * 0.3, order=1, mode='reflect')",
     "N.affine_transform(im, np.eye(2) * w + 0.1 * k[:2, :2], offset=w)",
     "N.affine_transform(im, y[:2] * 0.5, offset=0.2, mode='mirror')",
 ]  # fmt: skip

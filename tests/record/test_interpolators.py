@@ -72,7 +72,9 @@ def test_nan_stays_nan():
     assert [np.isnan(v).tolist() for v in found] == [[True, False]] * 2
 
 
+BERNSTEIN = interpolate.BPoly(np.ones((3, 2)), [0.0, 1.0, 2.0])
 REFUSED = {
+    "BPoly is not recorded": lambda x: BERNSTEIN(x)[0],
     "points and knots must be known": lambda x: interpolate.make_interp_spline(x, Y)(1.0),
     "kind='zero' is not recorded": lambda x: interpolate.interp1d(x, Y, "zero")(1.0),
     "complex numbers is not recorded": lambda x: interpolate.CubicSpline(X, x + 1j)(1.0).real,

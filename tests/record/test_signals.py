@@ -23,13 +23,15 @@ CONVOLUTIONS = [
     "S.fftconvolve(im, im[:2], axes=0)", "S.oaconvolve(y, v)", "S.convolve(y, v, method='fft')", "S.correlate(y, v)",
     "S.correlate(im, even, 'same')", "S.correlate(v, y, 'valid')", "S.convolve2d(im, even, 'same', 'wrap')",
     "S.convolve2d(im, even, 'full', 'fill', 0.7)", "S.convolve2d(im, ker, 'same', 'symm')",
-    "S.correlate2d(im, even, 'same', 'symm')", "S.correlate2d(im, ker, 'valid')", "S.correlate2d(im, ker, 'full', 'wrap')",
+    "S.correlate2d(im, even, 'same', 'symm')", "S.correlate2d(im, ker, 'valid')",
+    "S.correlate2d(im, ker, 'full', 'wrap')",
 ]  # fmt: skip
 FILTERS = [
     "S.lfilter(B, A, y)", "S.lfilter(b, a, y)", "S.lfilter(b, [1.0], im, axis=0)", "S.lfilter(b, a, im, zi=z)[0]",
     "S.lfilter(b, a, im, zi=z)[1]", "S.lfilter([0.3], a, im, axis=0)", "S.lfilter(B, A, y[:2], zi=y[:3])[1]",
     "S.lfilter_zi(b, a)", "S.lfilter_zi(b[:2], a)", "S.sosfilt(sos, im)", "S.sosfilt(sos, im, zi=zs)[1]",
-    "S.filtfilt(B, A, long)", "S.filtfilt(b, a, y, padtype='even')", "S.filtfilt(b, a, y, padlen=3, padtype='constant')",
+    "S.filtfilt(B, A, long)", "S.filtfilt(b, a, y, padtype='even')",
+    "S.filtfilt(b, a, y, padlen=3, padtype='constant')",
     "S.sosfiltfilt(sos, long)", "S.decimate(long, 2, n=3)",
     "S.sosfilt_zi(np.stack([np.concatenate([b, np.ones(1), a[1:]])] * 2))",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from sdgrad.record.functions.convolutions import slid, turned
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import array, fixed, known, operand, rule
+from sdgrad.record.values import is_recorded
 
 
 def image(value: Any, name: str, output: Any = None) -> Any:
@@ -174,7 +175,8 @@ def _gaussian(a: Any, sigma: Any, axis: int, order: Any, mode: Any, cval: Any, t
     if radius is None and (size is None or hasattr(size, "recorder")):
         raise ParseError("scipy.ndimage.gaussian_filter: a recorded sigma needs radius=, the size of the kernel")
     own = int(static_number(truncate) * float(size) + 0.5) if radius is None else static(radius)
-    return correlated(a, turned(array(gaussian_kernel(width, static(order), own))), axis, mode, cval)
+    kernel = gaussian_kernel(width, static(order), own)
+    return correlated(a, turned(kernel if is_recorded(kernel) else known(kernel)), axis, mode, cval)
 
 
 @rule(ndimage.gaussian_filter1d)
@@ -283,6 +285,8 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
 
 # -- extremes
 def _extreme(a: Any, size: int, axis: int, kind: str, mode: Any, cval: Any, origin: Any) -> Any:
+    if a.dtype.kind == "c":
+        raise TypeError("Complex type not supported")
     wide = array(_windowed(a, axis, size, mode, cval, origin))
     given, recorder = tensor_of(wide), wide.recorder
 

@@ -10,7 +10,7 @@ import scipy.integrate as integrate
 from sdgrad.record.functions.arguments import static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.scans import trapezoid
-from sdgrad.record.functions.table import array, rule
+from sdgrad.record.functions.table import array, known, rule
 
 rule(integrate.trapezoid)(trapezoid)
 
@@ -26,7 +26,7 @@ def _samples(y: Any, x: Any, dx: Any, axis: Any) -> tuple[Any, Any, int]:
     rows = np.moveaxis(a, d, -1) if d != a.ndim - 1 else a
     n = rows.shape[-1]
     if x is None:
-        return rows, np.full(n - 1, 1.0) * dx if n > 1 else None, d
+        return rows, known(np.full(n - 1, 1.0)) * dx if n > 1 else None, d
     places: Any = array(x)
     if places.ndim == a.ndim and places.ndim > 1:
         places = np.moveaxis(places, d, -1)

@@ -8,6 +8,7 @@ from math import factorial
 from typing import Any
 
 import numpy as np
+import scipy.interpolate as interpolate
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
@@ -78,6 +79,8 @@ class Piecewise(Evaluated):
         """Return one of SciPy's piecewise polynomials, or one of ours, as ours."""
         if isinstance(value, Piecewise):
             return value
+        if not isinstance(value, interpolate.PPoly):
+            raise ParseError(f"scipy.interpolate.{type(value).__name__} is not recorded: use PPoly")
         return made(Piecewise(array(value.c), array(value.x), value.extrapolate, value.axis))
 
 

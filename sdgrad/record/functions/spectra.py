@@ -252,8 +252,7 @@ def stft(
     if scaling not in ("spectrum", "psd"):
         raise ValueError(f"Parameter scaling={scaling!r} not in ['spectrum', 'psd']!")
     data, d = _data(x, axis)
-    own = nperseg if isinstance(window, (str, tuple)) or nperseg != 256 else None
-    s = segments(window, own, noverlap, nfft, fs, np.shape(data)[-1])
+    s = segments(window, nperseg, noverlap, nfft, fs, np.shape(data)[-1])
     wide = _continued(data, boundary, s.size // 2)
     more = (-(np.shape(wide)[-1] - s.size) % s.step) % s.size if padded else 0
     if more:
