@@ -47,7 +47,8 @@ OTHERS = [
 
 
 def test_piecewise_polynomials():
-    assert differences(PIECEWISE, NAMES, GIVEN, step=1e-3) == []
+    assert differences(PIECEWISE, NAMES, GIVEN, step=1e-3, second=False) == []
+    assert differences(PIECEWISE[:1] + PIECEWISE[13:16:2], NAMES, GIVEN, step=1e-3) == []
 
 
 def test_splines_and_interpolators():

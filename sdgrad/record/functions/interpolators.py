@@ -88,12 +88,12 @@ def interp1d(
 def interp1d_at(f: Interp1d, x: Any) -> Any:
     places = wide(x, "interp1d")
     flat, trailing = np.reshape(places, -1), np.ndim(f.y) - 1
-    found = _inside(f, flat, trailing)
     below, above = flat < f.x[0], flat > f.x[-1]
     if f.outside is None:
         require(~np.any(below), "A value in x_new is below the interpolation range.")
         require(~np.any(above), "A value in x_new is above the interpolation range.")
-    elif not isinstance(f.outside, str):
+    found = _inside(f, flat, trailing)
+    if isinstance(f.outside, tuple):
         low, high = f.outside
         found = np.where(over(below, trailing), low, np.where(over(above, trailing), high, found))
     return placed(found, places.shape, f.axis)

@@ -56,9 +56,7 @@ def _checked(found: Any, y: Any, valid: Any) -> Any:
 
 def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
     low, high = f.ends(shapes)
-    infinite = [not is_recorded(e) and math.isinf(e) for e in (low, high)]
-    above = y > low if f.open or infinite[0] else y >= low
-    below = y < high if f.open or infinite[1] else y <= high
+    above, below = y > low if f.open else y >= low, y <= high
     return (above & below) & (y == np.floor(y)) if whole else above & below
 
 

@@ -47,6 +47,16 @@ def flat(found: Any) -> np.ndarray:
     return np.concatenate([np.ravel(p) for p in parts])
 
 
+def value_differences(texts: Sequence[str], names: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Which expressions have other values than SciPy's."""
+    f, _ = programs(texts, names, list(given))
+    sizes = [np.size(eval(t, {"np": np, **names}, dict(given))) for t in texts]  # noqa: S307
+    values = [np.asarray(v, float) for v in given.values()]
+    parts = (np.split(x, np.cumsum(sizes)[:-1]) for x in (sdgrad.compile_forward(f)(*values), f(*values)))
+    triples = zip(texts, *parts, strict=True)
+    return [f"{t}: {a}, and not {b}" for t, a, b in triples if not np.allclose(a, b, 1e-12, 1e-14, equal_nan=True)]
+
+
 def differences(
     texts: Sequence[str],
     names: Mapping[str, Any],
