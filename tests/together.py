@@ -54,7 +54,12 @@ def value_differences(texts: Sequence[str], names: Mapping[str, Any], given: Map
     values = [np.asarray(v, float) for v in given.values()]
     parts = (np.split(x, np.cumsum(sizes)[:-1]) for x in (sdgrad.compile_forward(f)(*values), f(*values)))
     triples = zip(texts, *parts, strict=True)
-    return [f"{t}: {a}, and not {b}" for t, a, b in triples if not np.allclose(a, b, 1e-12, 1e-14, equal_nan=True)]
+    return [f"{t}: {a}, and not {b}" for t, a, b in triples if not _same(a, b)]
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    scale = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
+    return np.allclose(a, b, rtol=1e-12, atol=1e-12 * scale, equal_nan=True)
 
 
 def differences(

@@ -49,13 +49,12 @@ def test_all_methods_have_values():
 
 
 def test_first_derivatives():
-    kinds = (".logpdf", ".logpmf", ".cdf", ".ppf")
-    chosen = [t for t in (*CALLS, *MASSES) if any(k in t for k in kinds)]
+    chosen = [*(t for t in CALLS if ".logpdf" in t), *CALLS[1::6], *MASSES[::4]]
     assert differences(chosen, NAMES, GIVEN, step=1e-3, loose=1e-6, second=False) == []
 
 
 def test_second_derivatives():
-    chosen = [t for t in CALLS if ".logpdf" in t][::2]
+    chosen = [t for t in CALLS if ".logpdf" in t][::5]
     given = {**GIVEN, "x": np.array([0.2, 0.4, 0.73, 1.3])}
     assert differences(chosen, NAMES, given, step=1e-3, loose=1e-6) == []
 
@@ -92,8 +91,8 @@ SAMPLES = [
 def test_statistics_of_samples():
     rng = np.random.default_rng(0)
     given = {"a": rng.standard_normal((5, 3)), "p": rng.uniform(0.3, 1.4, (4, 3))}
-    assert differences(SAMPLES, {"stats": stats}, given, second=False) == []
-    assert differences(SAMPLES[7:13:2], {"stats": stats}, given) == []
+    assert value_differences(SAMPLES, {"stats": stats}, given) == []
+    assert differences(SAMPLES[::3], {"stats": stats}, given) == []
 
 
 # -- hard places
