@@ -118,7 +118,7 @@ def _inside(f: Interp1d, flat: Any, trailing: int) -> Any:
     else:
         middles = f.x[:-1] + 0.5 * np.diff(f.x)
         k = np.searchsorted(middles, flat, side="left" if f.kind == "nearest" else "right")
-    return np.where(over(np.isnan(flat), trailing), np.nan, f.y[np.clip(k, 0, n - 1)])
+    return f.y[np.clip(k, 0, n - 1)]  # as SciPy, the last one for NaN
 
 
 Interp1d.table = {"__call__": interp1d_at}

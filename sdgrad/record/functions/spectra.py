@@ -75,11 +75,15 @@ def _scale(s: Segments, scaling: str) -> float:
     return 1.0 / (s.fs * (s.window * s.window).sum()) if scaling == "density" else 1.0 / s.window.sum() ** 2
 
 
+def _working(dtype: Any) -> Any:
+    return np.float32 if dtype == np.float16 else np.float64
+
+
 def _data(x: Any, axis: Any) -> tuple[Any, int]:
     """Return inexact data with the axis to transform as the last one, and which that was."""
     a = array(x)
     d = static_axis(axis, a.ndim)
-    own: Any = a if a.dtype.kind in "fc" else array(astype(a, np.float64))
+    own: Any = a if a.dtype.kind in "fc" and a.dtype != np.float16 else array(astype(a, _working(a.dtype)))
     return (np.moveaxis(own, d, -1) if d != a.ndim - 1 else own), d
 
 
