@@ -21,7 +21,8 @@ NAMES = {
 }  # fmt: skip
 GIVEN = {
     "x": X, "y": Y, "z": Z, "p": np.array([0.2, 0.75, 1.9, 2.7, 3.45]), "q": np.array([[-0.4, 4.4], [1.3, 3.3]]),
-    "c": rng.standard_normal(7), "v": rng.standard_normal((4, 3)), "w": np.array([[0.1, -0.2], [0.45, 0.05], [0.3, -0.1], [0.62, 0.12], [0.2, 0.3]]),
+    "c": rng.standard_normal(7), "v": rng.standard_normal((4, 3)),
+    "w": np.array([[0.1, -0.2], [0.45, 0.05], [0.3, -0.1], [0.62, 0.12], [0.2, 0.3]]),
 }  # fmt: skip
 PIECEWISE = [
     "I.CubicSpline(x, y)(p)", "I.CubicSpline(x, y, bc_type=((1, y[0]), (2, 0.3)))(q, 1)",
