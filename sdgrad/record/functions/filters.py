@@ -252,7 +252,7 @@ def sosfiltfilt(sos: Any, x: Any, axis: Any = -1, padtype: Any = "odd", padlen: 
     data = _typed(x, _inexact(sos, x))
     d = static_axis(axis, data.ndim)
     sections = _sections(sos, data.dtype)
-    values = fixed(sections)
+    values = fixed(array(sos))
     if values is None and padlen is None and padtype is not None:
         raise ParseError("scipy.signal.sosfiltfilt: the length of the padding depends on zeros in sos: pass padlen=")
     zeros = 0 if values is None else min((values[:, 2] == 0).sum(), (values[:, 5] == 0).sum())

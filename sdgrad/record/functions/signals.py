@@ -10,6 +10,7 @@ import scipy.fft
 import scipy.signal as signal
 
 from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import common
 from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.borders import extended
 from sdgrad.record.functions.convolutions import slid
@@ -21,6 +22,14 @@ def inexact(x: Any) -> Any:
     """Return data in floating point; other types in double precision."""
     a = array(x)
     return a if a.dtype.kind in "fc" and a.dtype != np.float16 else array(astype(a, np.float64))
+
+
+def _place(t: Any, name: str) -> Any:
+    """Return places of a waveform; complex ones are refused."""
+    x = operand(t)
+    if common([x]).kind == "c":
+        raise ParseError(f"scipy.signal.{name} of complex numbers is not recorded")
+    return x
 
 
 def _last(a: Any, axis: int) -> Any:
@@ -75,7 +84,7 @@ def savgol_filter(
     """Fit polynomials to windows: sums with known factors, at the ends those of the first and the last window."""
     if mode not in ("mirror", "constant", "nearest", "interp", "wrap"):
         raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")
-    data = inexact(x)
+    data = inexact(_place(array(x), "savgol_filter"))
     d, size = static_axis(axis, data.ndim), static(window_length)
     spacing = fixed(delta)
     if spacing is None:
@@ -160,14 +169,14 @@ def resample(x: Any, num: Any, t: Any = None, axis: Any = 0, window: Any = None,
 # -- waveforms
 @rule(signal.square)
 def square(t: Any, duty: Any = 0.5) -> Any:
-    x, share = operand(t) * 1.0, operand(duty) * 1.0
+    x, share = _place(t, "square") * 1.0, _place(duty, "square") * 1.0
     found = np.where(np.mod(x, 2 * math.pi) < 2 * math.pi * share, 1.0, -1.0)
     return np.where((share > 1) | (share < 0), math.nan, found)
 
 
 @rule(signal.sawtooth)
 def sawtooth(t: Any, width: Any = 1) -> Any:
-    x, share = operand(t) * 1.0, operand(width) * 1.0
+    x, share = _place(t, "sawtooth") * 1.0, _place(width, "sawtooth") * 1.0
     at = np.mod(x, 2 * math.pi)
     rises = at < 2 * math.pi * share
     up = at / np.where(rises, math.pi * share, 1.0) - 1.0
@@ -204,13 +213,13 @@ def chirp(
     *,
     complex: bool = False,
 ) -> Any:
-    given = [operand(v) for v in (f0, f1)]
+    given = [_place(v, "chirp") for v in (f0, f1)]
     if method[:1] == "l" and method[:3] == "log" or method[:1] == "h":
         if fixed(given[0]) is None or fixed(given[1]) is None or given[0] == given[1]:
             raise ParseError(f"scipy.signal.chirp: method={method!r} needs two different known frequencies")
         if method[:1] != "h" and given[0] * given[1] <= 0:
             raise ValueError("For a logarithmic chirp, f0 and f1 must be nonzero and have the same sign.")
-    phase = 2 * math.pi * _chirp_phase(operand(t), given[0], operand(t1), given[1], method, vertex_zero)
+    phase = 2 * math.pi * _chirp_phase(_place(t, "chirp"), given[0], _place(t1, "chirp"), given[1], method, vertex_zero)
     whole = phase + operand(phi) * (math.pi / 180)
     return np.cos(whole) + 1j * np.sin(whole) if complex else np.cos(whole)
 
@@ -221,7 +230,7 @@ def gausspulse(
 ) -> Any:
     if isinstance(t, str):
         raise ParseError("scipy.signal.gausspulse: 'cutoff' is not recorded")
-    x, centre, width = operand(t), operand(fc), operand(bw)
+    x, centre, width = (_place(v, "gausspulse") for v in (t, fc, bw))
     reference = -math.log(10.0) * operand(bwr) / 20
     envelope = np.exp(-((math.pi * centre * width * x) ** 2) / (4.0 * reference))
     phase = 2 * math.pi * centre * x
