@@ -69,6 +69,12 @@ def is_library_function(function: Any) -> bool:
     return module.partition(".")[0] in LIBRARIES or isinstance(function, np.ufunc) or isinstance(owner, np.ufunc)
 
 
+def with_owner(function: Any, args: tuple) -> tuple[Any, tuple]:
+    """Return what calls an object of a class whose calls have a rule, and the object among its arguments."""
+    called = None if isinstance(function, type) else method_of(type(function), "__call__")
+    return (called, (function, *args)) if isinstance(called, FunctionType) and called in FUNCTIONS else (function, args)
+
+
 def refused(recorder: Any, function: Any, given: Sequence[Any]) -> ParseError:
     """Return the error for a function of a library without a rule.
 

@@ -52,6 +52,7 @@ from sdgrad.record.libraries import (
     is_users,
     method_of,
     refused,
+    with_owner,
 )
 from sdgrad.record.listed import part_of, replace_part
 from sdgrad.record.loops import RecordedFor
@@ -220,7 +221,7 @@ class RecordingOperators(Operators):
             called = method_of(own_kind, "__call__")
             if isinstance(called, FunctionType):
                 return self.call(called, function, *args, **kwargs)
-        return self.foreign(function, args, kwargs)
+        return self.foreign(*with_owner(function, args), kwargs)
 
     def call_of(self, f: Any, given: Mapping[str, Any]) -> Any:
         """Call the function that is recorded, with arguments by name."""

@@ -10,8 +10,14 @@ from typing import Any
 
 import numpy as np
 import scipy.fft
+import scipy.integrate
+import scipy.interpolate
 import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.spatial.distance
 import scipy.special
+import scipy.stats
 
 import sdgrad
 
@@ -25,7 +31,13 @@ import math
 import numpy as np
 import scipy.fft as fft
 import scipy.linalg as linalg
+import scipy.integrate as integrate
+import scipy.interpolate as interpolate
+import scipy.ndimage as ndimage
+import scipy.signal as signal
+import scipy.spatial.distance as distance
 import scipy.special as special
+import scipy.stats as stats
 
 import sdgrad
 
@@ -66,7 +78,8 @@ def written(function, a, *more, **named):
 
 NAMES: dict[str, Any] = {
     "np": np, "math": math, "cmath": cmath, "fft": scipy.fft, "linalg": scipy.linalg, "special": scipy.special,
-    "sdgrad": sdgrad,
+    "stats": scipy.stats, "interpolate": scipy.interpolate, "signal": scipy.signal, "ndimage": scipy.ndimage,
+    "distance": scipy.spatial.distance, "integrate": scipy.integrate, "sdgrad": sdgrad,
 }  # fmt: skip
 exec(HEAD, NAMES)  # noqa: S102 (the same helpers for NumPy)
 

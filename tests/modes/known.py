@@ -14,6 +14,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (r"special\.zeta\(a\).* special", r"NumPy: 1 of \d+: \(-2\)", "a zero is one up to rounding"),
     (r"np\.power\(a \* a.* special", r"\(0, nan\)", "nothing passes through a derivative of zero"),
     (r"(slogdet|interp).*\[bool", "nan, not", "singular matrices and repeated places have quotients of zeros"),
+    (r"ndimage\..*\[(u?int|bool)", "refused: ParseError: .*rounds its results", "SciPy rounds; refused by name"),
     (r"\[bool", "refused: TypeError: .*numpy boolean", "Python's operators on booleans are not NumPy's"),
     (r"\[complex", f"refused: ParseError: .*({REFUSED})", "refused by name: complex numbers have no order, or no rule"),
     (

@@ -7,14 +7,21 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from . import algebra, arrays, counting, elementwise
+from . import algebra, arrays, counting, elementwise, scipy_functions
 from . import special as special_functions
 from .cells import Cell, Pack, cell, evaluated
 from .lines import Line
 from .operands import LAYOUTS, Form, letters_of, moderate, special, special_few
 from .references import crossed
 
-LINES: tuple[Line, ...] = (*elementwise.LINES, *arrays.LINES, *algebra.LINES, *special_functions.LINES, *counting.LINES)
+LINES: tuple[Line, ...] = (
+    *elementwise.LINES,
+    *arrays.LINES,
+    *algebra.LINES,
+    *special_functions.LINES,
+    *counting.LINES,
+    *scipy_functions.LINES,
+)
 FORMS = (
     *(Form("float64", layout) for layout in LAYOUTS), Form("float32", "strided"), Form("float16", "reversed"),
     Form("complex128"), Form("complex64", "Fortran"), Form("int64"), Form("int32", "strided"), Form("uint8"),

@@ -10,8 +10,14 @@ from typing import Any
 
 import numpy as np
 import scipy.fft
+import scipy.integrate
+import scipy.interpolate
 import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.spatial.distance
 import scipy.special
+import scipy.stats
 
 import sdgrad
 from sdgrad.record.functions.matrix_calls import OF_RULES
@@ -24,6 +30,8 @@ PLACES: dict[str, Any] = {
     **{f"np.polynomial.{n}": getattr(np.polynomial, n) for n in POLYNOMIALS},
     "np.lib.stride_tricks": np.lib.stride_tricks,
     "special": scipy.special, "linalg": scipy.linalg, "fft": scipy.fft, "math": math, "cmath": cmath, "sdgrad": sdgrad,
+    "stats": scipy.stats, "interpolate": scipy.interpolate, "signal": scipy.signal, "ndimage": scipy.ndimage,
+    "distance": scipy.spatial.distance, "integrate": scipy.integrate,
 }  # fmt: skip
 """Modules, by the names that lines call them."""
 
@@ -31,6 +39,7 @@ ELSEWHERE = {
     "np.roots": "tests/record/test_counting.py", "np.frompyfunc": "tests/record/test_counting.py",
     "np.lib.stride_tricks.as_strided": "tests/record/test_counting.py",
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
+    ".__call__": "tests/record/test_interpolators.py", ".freeze": "tests/record/test_distributions.py",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
@@ -44,6 +53,9 @@ def names_of(function: Any) -> list[str]:
         for name in (*dir(module), "row_stack")
         if getattr(module, name, None) is function
     ]
+    owner, _, method = getattr(function, "__qualname__", "").rpartition(".")
+    if owner and getattr(function, "__module__", "").startswith("scipy."):  # of objects, whatever their class is
+        return [f".{method}"]
     return found or [full_name(function)]
 
 

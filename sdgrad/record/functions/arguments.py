@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.values import Array, Number, is_recorded
+from sdgrad.record.values import RULES, Array, Number, is_recorded
 
 
 def recorder_of(*values: Any) -> Recorder:
@@ -46,6 +46,14 @@ def axes_of(axis: Any, rank: int) -> list[int]:
     if len(set(found)) < len(found):
         raise ValueError("duplicate value in 'axis'")
     return found
+
+
+def require(condition: Any, message: str) -> None:
+    """Raise an error of SciPy's where a condition does not hold: now, or when the program runs."""
+    if is_recorded(condition):
+        RULES.require(condition.recorder, condition, ValueError(message))
+    elif not condition:
+        raise ValueError(message)
 
 
 def lines(rank: int, axis: int, part: Any) -> tuple[Any, ...]:

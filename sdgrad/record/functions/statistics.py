@@ -18,7 +18,7 @@ from sdgrad.record.functions.products import conjugate, matmul
 from sdgrad.record.functions.reductions import result
 from sdgrad.record.functions.shapes import atleast_1d, atleast_2d, flip
 from sdgrad.record.functions.sorting import searchsorted
-from sdgrad.record.functions.table import array, fixed, known, operand, rule
+from sdgrad.record.functions.table import array, known, operand, rule
 from sdgrad.record.values import Array
 
 

@@ -1,0 +1,118 @@
+"""Apply SciPy's integrals of samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.integrate as integrate
+
+from sdgrad.record.functions.arguments import static_axis
+from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.scans import trapezoid
+from sdgrad.record.functions.table import array, known, rule
+
+rule(integrate.trapezoid)(trapezoid)
+
+
+def _samples(y: Any, x: Any, dx: Any, axis: Any) -> tuple[Any, Any, int]:
+    """Return samples with their axis as the last one, the steps between them, and which axis that was.
+
+    :raises ValueError: places do not fit the samples.
+    """
+    a: Any = array(y)
+    a = a if a.dtype.kind in "fc" else array(astype(a, np.float64))
+    d = static_axis(axis, a.ndim)
+    rows = np.moveaxis(a, d, -1) if d != a.ndim - 1 else a
+    n = rows.shape[-1]
+    if x is None:
+        return rows, known(np.full(n - 1, 1.0)) * dx if n > 1 else None, d
+    places: Any = array(x)
+    if places.ndim == a.ndim and places.ndim > 1:
+        places = np.moveaxis(places, d, -1)
+    elif places.ndim != 1:
+        raise ValueError("If given, shape of `x` must be 1-D or the same as `y`.")
+    if places.shape[-1] != n:
+        raise ValueError("If given, length of `x` along `axis` must be the same as `y`.")
+    return rows, np.diff(places, axis=-1), d
+
+
+def _put_back(found: Any, d: int) -> Any:
+    return np.moveaxis(found, -1, d) if d != np.ndim(found) - 1 else found
+
+
+def _with_first(found: Any, initial: Any, d: int) -> Any:
+    if initial is not None:
+        first = np.zeros_like(found[..., :1]) + initial
+        found = np.concatenate([first, found], axis=-1)
+    return _put_back(found, d)
+
+
+@rule(integrate.cumulative_trapezoid)
+def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1, initial: Any = None) -> Any:
+    rows, steps, d = _samples(y, x, dx, axis)
+    if rows.shape[-1] == 0:
+        raise ValueError("At least one point is required along `axis`.")
+    if steps is None:
+        return _with_first(rows[..., :0], initial, d)
+    return _with_first(np.cumsum(steps * (rows[..., 1:] + rows[..., :-1]) / 2.0, axis=-1), initial, d)
+
+
+def _parabolas(rows: Any, h: Any) -> Any:
+    """Return the integrals over the first of each two neighbouring intervals, of the parabola through three samples."""
+    first, second = h[..., :-1], h[..., 1:]
+    whole = first + second
+    a, b, c = rows[..., :-2], rows[..., 1:-1], rows[..., 2:]
+    before = (2.0 * first + 3.0 * second) / whole * a + (first + 3.0 * second) / second * b
+    return first / 6.0 * (before - first * first / (whole * second) * c)
+
+
+def _turned(values: Any) -> Any:
+    return values[..., ::-1]
+
+
+def _intervals(rows: Any, steps: Any) -> Any:
+    """Return the integrals over all intervals: by the parabola with the next sample, or the one before, in turn."""
+    ahead, behind = _parabolas(rows, steps), _turned(_parabolas(_turned(rows), _turned(steps)))
+    n = rows.shape[-1] - 1
+    odd = np.arange(n) % 2 == 1
+    odd[-1] = True
+    wide_ahead = np.concatenate([ahead, ahead[..., :1]], axis=-1)
+    wide_behind = np.concatenate([behind[..., :1], behind], axis=-1)
+    return np.where(odd, wide_behind, wide_ahead)
+
+
+@rule(integrate.cumulative_simpson)
+def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: Any = -1, initial: Any = None) -> Any:
+    rows, steps, d = _samples(y, x, dx, axis)
+    if rows.shape[-1] < 3:
+        return cumulative_trapezoid(y, x, dx, axis, initial)
+    return _with_first(np.cumsum(_intervals(rows, steps), axis=-1), initial, d)
+
+
+@rule(integrate.simpson)
+def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
+    """Integrate pairs of intervals; the last one of an odd number by the parabola that ends there (Cartwright 2017)."""
+    rows, steps, d = _samples(y, x, dx, axis)
+    n = rows.shape[-1]
+    if n < 3:
+        return trapezoid(y, x, dx, axis)
+    return np.sum(_intervals(rows, steps), axis=-1)
+
+
+@rule(integrate.romb)
+def romb(y: Any, dx: Any = 1.0, axis: Any = -1, show: bool = False) -> Any:
+    rows, _, d = _samples(y, None, 1.0, axis)
+    intervals = rows.shape[-1] - 1
+    levels = intervals.bit_length() - 1
+    if intervals < 1 or 2**levels != intervals:
+        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
+    table = [0.5 * intervals * (rows[..., 0] + rows[..., -1])]
+    for k in range(1, levels + 1):
+        step = intervals >> k
+        added = np.sum(rows[..., step :: 2 * step], axis=-1)
+        new = [0.5 * table[0] + step * added]
+        for j in range(1, k + 1):
+            new.append(new[j - 1] + (new[j - 1] - table[j - 1]) / (4.0**j - 1.0))
+        table = new
+    return table[-1] * dx

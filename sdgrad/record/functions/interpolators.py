@@ -1,0 +1,268 @@
+"""Apply ``interp1d``, interpolation on regular grids, and polynomials through points."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.interpolate as interpolate
+
+from sdgrad.errors import ParseError
+from sdgrad.record.functions import splines
+from sdgrad.record.functions.arguments import require
+from sdgrad.record.functions.interpolation import lines
+from sdgrad.record.functions.piecewise import (
+    Evaluated,
+    Piecewise,
+    first_axis,
+    made,
+    over,
+    placed,
+    wide,
+)
+from sdgrad.record.functions.piecewise import values_at as piecewise_at
+from sdgrad.record.functions.table import array, content, fixed, known, rule
+
+LINEAR, SPLINES = ("linear", "slinear"), {"quadratic": 2, "cubic": 3}
+STEPS = ("nearest", "nearest-up", "previous", "next")
+BASE: Any = interpolate.interp1d.__call__
+
+
+# -- interp1d
+@dataclass(frozen=True, eq=False)
+class Interp1d(Evaluated):
+    """Hold points, data with their axis in front, and what is outside: None is an error, a pair are two values."""
+
+    x: Any
+    y: Any
+    kind: str
+    axis: int
+    outside: Any
+
+
+def _spread(x: Any, y: Any, assume_sorted: bool) -> tuple[Any, Any]:
+    """Return points and data in order."""
+    if assume_sorted:
+        return x, y
+    order = np.argsort(x, kind="stable")
+    return x[order], y[order]
+
+
+def _outside(kind: str, y: Any, bounds_error: Any, fill_value: Any) -> Any:
+    """Return what stands for places outside: None, "extrapolate", or two values."""
+    if isinstance(fill_value, str):
+        if fill_value != "extrapolate" or bounds_error:
+            raise ValueError("Cannot extrapolate and raise at the same time.")
+        ends = {"previous": (np.nan, y[-1]), "next": (y[0], np.nan)}
+        return ends.get(kind, "extrapolate")
+    no_fill = isinstance(fill_value, float) and np.isnan(fill_value)
+    if bounds_error or bounds_error is None and no_fill:
+        return None
+    return fill_value if isinstance(fill_value, tuple) and len(fill_value) == 2 else (fill_value, fill_value)
+
+
+@rule(interpolate.interp1d)
+def interp1d(
+    x: Any,
+    y: Any,
+    kind: Any = "linear",
+    axis: Any = -1,
+    copy: bool = True,
+    bounds_error: Any = None,
+    fill_value: Any = np.nan,
+    assume_sorted: bool = False,
+) -> Any:
+    if kind not in (*LINEAR, *STEPS, *SPLINES):
+        raise ParseError(f"scipy.interpolate.interp1d: kind={kind!r} is not recorded")
+    places, (data, d) = wide(x, "interp1d"), first_axis(wide(y, "interp1d"), axis)
+    if places.ndim != 1:
+        raise ValueError("the x array must have exactly one dimension.")
+    if places.shape[0] != data.shape[0]:
+        raise ValueError("x and y arrays must be equal in length along interpolation axis.")
+    own, values = _spread(places, data, assume_sorted)
+    return made(Interp1d(own, values, kind, d, _outside(kind, values, bounds_error, fill_value)))
+
+
+def interp1d_at(f: Interp1d, x: Any) -> Any:
+    places = wide(x, "interp1d")
+    flat, trailing = np.reshape(places, -1), np.ndim(f.y) - 1
+    below, above = flat < f.x[0], flat > f.x[-1]
+    if f.outside is None:
+        require(~np.any(below), "A value in x_new is below the interpolation range.")
+        require(~np.any(above), "A value in x_new is above the interpolation range.")
+    found = _inside(f, flat, trailing)
+    if isinstance(f.outside, tuple):
+        low, high = f.outside
+        found = np.where(over(below, trailing), low, np.where(over(above, trailing), high, found))
+    return placed(found, places.shape, f.axis)
+
+
+def _inside(f: Interp1d, flat: Any, trailing: int) -> Any:
+    """Return values at places in a row; those outside are extrapolated."""
+    if f.kind in LINEAR:
+        return piecewise_at(Piecewise(lines(f.x, f.y), f.x), flat)
+    if f.kind in SPLINES:
+        return splines.values_at(splines.make_interp_spline(f.x, f.y, SPLINES[f.kind]), flat)
+    n = np.shape(f.y)[0]
+    if f.kind in ("previous", "next"):
+        shift, bound = (-1, -np.inf) if f.kind == "previous" else (0, np.inf)
+        edges = fixed(array(f.x))
+        if edges is None:
+            raise ParseError(f"scipy.interpolate.interp1d: kind='{f.kind}' needs points that are known when recording")
+        k = (
+            np.searchsorted(known(np.nextafter(edges, bound)), flat, side="left" if f.kind == "previous" else "right")
+            + shift
+        )
+    else:
+        middles = f.x[:-1] + 0.5 * np.diff(f.x)
+        k = np.searchsorted(middles, flat, side="left" if f.kind == "nearest" else "right")
+    return f.y[np.clip(k, 0, n - 1)]  # as SciPy, the last one for NaN
+
+
+Interp1d.table = {"__call__": interp1d_at}
+
+
+@rule(BASE)
+def call_known(f: Any, x: Any) -> Any:
+    """Return what an interpolator made of known data gives at recorded places."""
+    if not isinstance(f, interpolate.interp1d):
+        raise ParseError(f"scipy.interpolate.{type(f).__name__} is not recorded")
+    kind = f._kind
+    fill = "extrapolate" if f._extrapolate else f.fill_value
+    if kind == "spline":
+        kind = {1: "slinear", 2: "quadratic", 3: "cubic"}.get(f._spline.k, "zero")
+    return interp1d_at(interp1d(f.x, f.y, kind, f.axis, True, f.bounds_error, fill, True), x)
+
+
+# -- polynomials through points
+def through_points(xi: Any, yi: Any, x: Any, axis: int = 0) -> Any:
+    """Return the polynomial through points, by Lagrange's: its terms are smooth at the points as well."""
+    points, (data, d), places = (
+        wide(xi, "polynomials"),
+        first_axis(wide(yi, "polynomials"), axis),
+        wide(x, "polynomials"),
+    )
+    n = points.shape[0]
+    apart = np.where(known(np.eye(n) > 0), 1.0, points[:, None] - points[None, :])
+    to = np.reshape(places, -1)[:, None] - points
+    ones = known(np.ones((np.shape(to)[0], 1)))
+    before = np.cumprod(np.concatenate([ones, to[:, :-1]], axis=1), axis=1)
+    after = np.cumprod(np.concatenate([ones, to[:, :0:-1]], axis=1), axis=1)[:, ::-1]
+    return placed(np.tensordot(before * after / np.prod(apart, axis=1), data, 1), places.shape, d)
+
+
+@rule(interpolate.barycentric_interpolate)
+def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: Any = 0, *, der: Any = 0, rng: Any = None) -> Any:
+    if der != 0:
+        raise ParseError("scipy.interpolate.barycentric_interpolate: der= is not recorded; differentiate the result")
+    return through_points(xi, yi, x, axis)
+
+
+@rule(interpolate.BarycentricInterpolator.__call__)
+def call_known_polynomial(f: Any, x: Any) -> Any:
+    if f.yi is None:
+        raise ValueError("No y-values have been set. Call `set_yi` first.")
+    return through_points(f.xi, f(f.xi), x, f._y_axis)
+
+
+# -- regular grids
+@dataclass(frozen=True, eq=False)
+class Grid(Evaluated):
+    """Hold the points along each axis, the values, and what is outside: None is an error."""
+
+    points: tuple
+    values: Any
+    method: str
+    bounds_error: bool
+    fill_value: Any
+
+
+@rule(interpolate.RegularGridInterpolator)
+def regular_grid(
+    points: Any,
+    values: Any,
+    method: str = "linear",
+    bounds_error: bool = True,
+    fill_value: Any = np.nan,
+    *,
+    solver: Any = None,
+    solver_args: Any = None,
+) -> Any:
+    if method not in ("linear", "nearest"):
+        raise ParseError(f"scipy.interpolate.RegularGridInterpolator: method={method!r} is not recorded")
+    axes, data = tuple(wide(p, "RegularGridInterpolator") for p in points), wide(values, "RegularGridInterpolator")
+    if len(axes) > data.ndim:
+        raise ValueError(f"There are {len(axes)} point arrays, but values has {data.ndim} dimensions")
+    for d, p in enumerate(axes):
+        if p.ndim != 1 or p.shape[0] != data.shape[d]:
+            raise ValueError(f"There are {p.shape[0]} points and {data.shape[d]} values in dimension {d}")
+        if (places := content(p)) is not None and np.any(np.diff(places) <= 0):
+            if np.all(np.diff(places) < 0):
+                raise ParseError("scipy.interpolate.RegularGridInterpolator: turn axes that descend around")
+            raise ValueError(f"The points in dimension {d} must be strictly ascending or descending")
+    return made(Grid(axes, data, method, bounds_error, fill_value))
+
+
+def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+    """Return the values at the corners around places, weighted by the distances from them."""
+    if nu is not None or method not in (None, "linear", "nearest"):
+        raise ParseError("scipy.interpolate.RegularGridInterpolator: nu= and other methods are not recorded")
+    rank, data = len(g.points), g.values
+    given = np.stack(np.broadcast_arrays(*xi), axis=-1) if isinstance(xi, tuple) else array(xi)
+    places = wide(given, "RegularGridInterpolator")
+    if places.shape[-1] != rank:
+        raise ValueError(
+            f"The requested sample points xi have dimension {places.shape[-1]} but this is in {rank} dimensions"
+        )
+    flat, trailing = np.reshape(places, (-1, rank)), data.ndim - rank
+    columns = [flat[:, d] for d in range(rank)]
+    cells = [np.clip(np.searchsorted(p, c) - 1, 0, p.shape[0] - 2) for p, c in zip(g.points, columns, strict=True)]
+    shares = [(c - p[k]) / (p[k + 1] - p[k]) for p, c, k in zip(g.points, columns, cells, strict=True)]
+    if (method or g.method) == "nearest":
+        found = data[tuple(np.where(s <= 0.5, k, k + 1) for s, k in zip(shares, cells, strict=True))]
+    else:
+        found = _corners(data, cells, shares, trailing)
+    return np.reshape(_bounded(g, found, columns, trailing), (*places.shape[:-1], *data.shape[rank:]))
+
+
+def _corners(data: Any, cells: list, shares: list, trailing: int) -> Any:
+    found: Any = 0.0
+    for corner in itertools.product((0, 1), repeat=len(cells)):
+        weight: Any = 1.0
+        for side, share in zip(corner, shares, strict=True):
+            weight = weight * (share if side else 1.0 - share)
+        found = found + over(weight, trailing) * data[tuple(k + s for k, s in zip(cells, corner, strict=True))]
+    return found
+
+
+def _bounded(g: Grid, found: Any, columns: list, trailing: int) -> Any:
+    """Return values with NaN at places that are none, and with what stands for those outside."""
+    inside: Any = True
+    missing: Any = False
+    for d, (p, c) in enumerate(zip(g.points, columns, strict=True)):
+        here = (c >= p[0]) & (c <= p[-1])
+        missing = np.isnan(c) | missing
+        if g.bounds_error:
+            require(np.all(here | np.isnan(c)), f"One of the requested xi is out of bounds in dimension {d}")
+        inside = here & inside
+    if not g.bounds_error and g.fill_value is not None:
+        found = np.where(over(inside, trailing), found, g.fill_value)
+    return np.where(over(missing, trailing), np.nan, found)
+
+
+Grid.table = {"__call__": grid_at}
+
+
+@rule(interpolate.RegularGridInterpolator.__call__)
+def call_known_grid(g: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+    own = regular_grid(g.grid, g.values, g.method, g.bounds_error, g.fill_value)
+    return grid_at(own, xi, method, nu=nu)
+
+
+@rule(interpolate.interpn)
+def interpn(
+    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
+) -> Any:
+    return grid_at(regular_grid(points, values, method, bounds_error, fill_value), xi)

@@ -1,0 +1,158 @@
+"""Apply the distributions of ``scipy.stats``: methods of SciPy's objects, and of frozen ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.stats as stats
+from scipy.stats import rv_continuous, rv_discrete
+
+from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import common
+from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.discrete_distributions import DISCRETE
+from sdgrad.record.functions.distributions import CONTINUOUS, Formulas
+from sdgrad.record.functions.table import active, operand, rule
+from sdgrad.record.methods import BoundRule
+from sdgrad.record.values import is_recorded
+
+FROZEN: tuple[type, ...] = (type(stats.norm()), type(stats.poisson(1.0)))
+GENERIC: Any = next(k for k in rv_continuous.__mro__ if k.__name__ == "rv_generic")
+
+
+def real(value: Any) -> Any:
+    """Return an operand in double precision, as SciPy computes."""
+    x = operand(value)
+    dtype = common([x])
+    if dtype.kind == "c":
+        raise ParseError("a distribution of complex numbers is not recorded")
+    if not is_recorded(x):
+        return float(x)
+    return x if dtype == np.float64 and not getattr(x, "weak", False) else astype(x, np.float64)
+
+
+def _formulas(dist: Any) -> Formulas:
+    """Return the formulas of one of SciPy's distributions.
+
+    :raises ParseError: there are none.
+    """
+    name = getattr(dist, "name", "")
+    found = {**CONTINUOUS, **DISCRETE}.get(name)
+    if found is None or type(getattr(stats, name, None)) is not type(dist):
+        known = ", ".join((*CONTINUOUS, *DISCRETE))
+        raise ParseError(f"the distribution '{name}' is not recorded: these are {known}. Write its formula")
+    return found
+
+
+def _checked(found: Any, y: Any, valid: Any) -> Any:
+    """Return values, NaN for parameters and for places that are none."""
+    wrong = np.isnan(y) if valid is True else np.isnan(y) | ~(valid & (y == y))
+    return np.where(wrong, math.nan, found)
+
+
+def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
+    low, high = f.ends(shapes)
+    above, below = y > low if f.open else y >= low, y <= high
+    return (above & below) & (y == np.floor(y)) if whole else above & below
+
+
+def _density(f: Formulas, name: str, y: Any, shapes: tuple, scale: Any, whole: bool) -> Any:
+    outside = -math.inf if name == "logpdf" else 0.0
+    formula: Any = f.get(name)
+    found = formula(y, *shapes)
+    if scale is not None:
+        found = found - np.log(scale) if name == "logpdf" else found / scale
+    return np.where(_inside(f, y, shapes, whole), found, outside)
+
+
+def _probability(f: Formulas, name: str, y: Any, shapes: tuple, whole: bool) -> Any:
+    before, after = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0)}[name.removeprefix("log")]
+    if name.startswith("log"):
+        before, after = (0.0 if p else -math.inf for p in (before, after))
+    low, high = f.ends(shapes)
+    formula: Any = f.get(name)
+    below = y < low if whole else y <= low
+    return np.where(below, before, np.where(y >= high, after, formula(y, *shapes)))
+
+
+def _quantile(f: Formulas, name: str, q: Any, shapes: tuple) -> Any:
+    formula: Any = f.get(name)
+    return np.where((q >= 0) & (q <= 1), formula(q, *shapes), math.nan)
+
+
+def evaluate(dist: Any, name: str, x: Any, args: tuple, kwds: dict[str, Any]) -> Any:
+    """Return a function of a distribution: ``name`` is that of a continuous one's method."""
+    f, whole = _formulas(dist), isinstance(dist, rv_discrete)
+    given, loc, scale = dist._parse_args(*args, **kwds)
+    if f.get(name) is None or whole and name in ("ppf", "isf"):
+        raise ParseError(f"scipy.stats.{dist.name}.{name} is not recorded: no formula with a derivative is known")
+    with np.errstate(all="ignore"):
+        return _with_place(f, name, real(x), tuple(map(real, given)), real(loc), real(scale), whole)
+
+
+def _with_place(f: Formulas, name: str, x: Any, shapes: tuple, loc: Any, scale: Any, whole: bool) -> Any:
+    """Return a function of a distribution with a location and a scale."""
+    valid = f.valid(*shapes) if shapes else True
+    scaled = is_recorded(scale) or scale != 1.0
+    valid = (scale > 0) & valid if scaled else valid
+    if name in ("ppf", "isf"):
+        found = _quantile(f, name, x, shapes)
+        return _checked(found * scale + loc if scaled else found + loc, x, valid)
+    moved = x - loc if is_recorded(loc) or loc != 0.0 else x
+    y = moved / scale if scaled else moved
+    if name in ("pdf", "logpdf"):
+        return _checked(_density(f, name, y, shapes, scale if scaled else None, whole), y, valid)
+    y = np.floor(y) if whole else y
+    return _checked(_probability(f, name, y, shapes, whole), y, valid)
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """Hold a distribution with parameters of which some are recorded."""
+
+    dist: Any
+    args: tuple
+    kwds: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        own = {"pmf": "pdf", "logpmf": "logpdf"}.get(name, name)
+        if own not in METHODS_OF_ALL or name not in dir(type(self.dist)):
+            if hasattr(type(self.dist), name):
+                raise ParseError(f"scipy.stats.{self.dist.name}.{name} is not recorded")
+            raise AttributeError(name)
+        return BoundRule(lambda value, x: evaluate(value.dist, own, x, value.args, value.kwds), self)
+
+
+METHODS_OF_ALL = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+
+
+@rule(GENERIC.__call__, GENERIC.freeze)
+def freeze(dist: Any, *args: Any, **kwds: Any) -> Any:
+    _formulas(dist)
+    return active().reads.made(Frozen(dist, args, kwds))
+
+
+def _register(owner: Any, name: str, own: str) -> None:
+    def of_distribution(dist: Any, x: Any, *args: Any, **kwds: Any) -> Any:
+        return evaluate(dist, own, x, args, kwds)
+
+    rule(getattr(owner, name))(of_distribution)
+
+
+def _register_frozen(method: Callable, own: str) -> None:
+    def of_frozen(frozen: Any, x: Any) -> Any:
+        return evaluate(frozen.dist, own, x, frozen.args, frozen.kwds)
+
+    rule(method)(of_frozen)
+
+
+for _own in METHODS_OF_ALL:
+    _register(rv_continuous, _own, _own)
+    _name = {"pdf": "pmf", "logpdf": "logpmf"}.get(_own, _own)
+    _register(rv_discrete, _name, _own)
+    for _method in {getattr(_kind, n) for _kind in FROZEN for n in (_own, _name) if hasattr(_kind, n)}:
+        _register_frozen(_method, _own)

@@ -1,0 +1,67 @@
+"""SciPy's functions of arrays: distributions, interpolation, signals, images, distances, integrals of samples."""
+
+from __future__ import annotations
+
+from .lines import Line
+
+STATISTICS = (
+    "stats.norm.logpdf(B, s, t)", "stats.gamma.pdf(B, 2.5 * s, scale=t)", "stats.beta.cdf(B, 2.0, 3.0)",
+    "stats.t.logcdf(A, 3.5, s)", "stats.lognorm.sf(B, s)", "stats.logistic.logsf(A, s, t)",
+    "stats.weibull_min.ppf(B, 1.5, 0.0, s)", "stats.gumbel_r.isf(B, s, t)", "stats.norm(s, t).logpdf(A)",
+    "stats.poisson.logpmf(np.arange(3), s)", "stats.poisson.pmf(np.arange(3), s)", "stats.binom.cdf(2, 5, p)",
+    "stats.nbinom.sf(2, 5, p)", "stats.geom.logcdf(2, p)", "stats.geom.logsf(2, p)", "stats.zscore(A)",
+    "stats.sem(A, axis=1)", "stats.variation(B, axis=1)", "stats.gmean(B)", "stats.hmean(B)", "stats.skew(A, axis=1)",
+    "stats.kurtosis(A, axis=1)", "stats.entropy(B)", "stats.pearsonr(Y, Y**2)",
+    "stats.multivariate_normal.logpdf(w, w * s, M @ np.transpose(M))", "stats.multivariate_normal.pdf(w, w * s, t)",
+    "stats.multivariate_normal(w * s, M @ np.transpose(M)).logpdf(w)", "stats.dirichlet(p).logpdf(p / np.sum(p))",
+    "stats.dirichlet.pdf(p / np.sum(p), p)",
+)  # fmt: skip
+
+GRID = "(np.arange(3.0), np.arange(2.0))"
+INTERPOLATION = (
+    "interpolate.CubicSpline(O, Y)(O[0] + B)", "interpolate.CubicSpline(O, Y).integrate(O[0], O[2])",
+    "interpolate.PchipInterpolator(O, Y)(O[0] + B)", "interpolate.pchip_interpolate(O, Y, O[0] + B)",
+    "interpolate.Akima1DInterpolator(O, Y)(O[0] + 0.1 * B)", "interpolate.interp1d(O, Y)(O[0] + 0.1 * B)",
+    "interpolate.PPoly(np.reshape(Y, (3, 2)), np.arange(3.0))(B)",
+    "interpolate.BSpline(np.arange(10.0), Y, 3)(3.0 + B)",
+    "interpolate.make_interp_spline(np.arange(6.0), Y)(B)", "interpolate.splev(3.0 + B, (np.arange(10.0), Y, 3))",
+    "interpolate.barycentric_interpolate(O, Y, O[0] + B)",
+    f"interpolate.RegularGridInterpolator({GRID}, np.reshape(Y, (3, 2)))((B, B))",
+    f"interpolate.interpn({GRID}, np.reshape(Y, (3, 2)), (B, B))",
+)  # fmt: skip
+
+SIGNALS = (
+    "signal.convolve(Y, v)", "signal.correlate(A, S)", "signal.fftconvolve(Y, v)", "signal.oaconvolve(A, S)",
+    "signal.convolve2d(A, S, 'same', 'symm')", "signal.correlate2d(A, S)", "signal.lfilter([1.0, 0.5], [1.5, 0.3], Y)",
+    "signal.lfilter(p, [2.0, s], Y)", "signal.lfilter_zi([1.0, s], [2.0, t])",
+    "signal.sosfilt([[1.0, 0.5, 0.2, 1.0, 0.3, 0.1]], Y)", "signal.filtfilt([1.0, s], [2.0, t], Y, padlen=2)",
+    "signal.sosfilt_zi(np.stack([np.append(Y[:3], np.array([1.0, 0.3, 0.1]))]))",
+    "signal.sosfiltfilt([[1.0, 0.5, 0.2, 1.0, 0.3, 0.1]], Y, padlen=2)", "signal.savgol_filter(Y, 5, 2)",
+    "signal.detrend(A)", "np.abs(signal.hilbert(Y))", "signal.resample(Y, 9)", "signal.square(A, s)",
+    "signal.decimate(np.tile(Y, 5), 2)",
+    "signal.sawtooth(A, s)", "signal.chirp(A, s, 2.0, t)", "signal.gausspulse(A, s)", "signal.welch(Y, nperseg=4)",
+    "signal.periodogram(A)", "signal.csd(Y, Y**2, nperseg=4)[1]", "signal.spectrogram(Y, nperseg=4)[2]",
+    "signal.stft(Y, nperseg=4)[2]", "signal.istft(signal.stft(Y, nperseg=4)[2], nperseg=4)[1]",
+)  # fmt: skip
+
+IMAGES = (
+    "ndimage.map_coordinates(A, [p, p + 1.0], order=1)", "ndimage.map_coordinates(A, [p, p + 1.0], mode='mirror')",
+    "ndimage.gaussian_filter(A, 0.8)", "ndimage.gaussian_filter1d(A, s, radius=2)", "ndimage.uniform_filter(A)",
+    "ndimage.uniform_filter1d(A, 2)", "ndimage.convolve(A, S)", "ndimage.convolve1d(A, u)", "ndimage.correlate(A, S)",
+    "ndimage.correlate1d(A, u)", "ndimage.sobel(A)", "ndimage.prewitt(A)", "ndimage.laplace(A)",
+    "ndimage.gaussian_laplace(A, 0.8)", "ndimage.zoom(A, 1.5)", "ndimage.shift(A, s, order=1)",
+    "ndimage.rotate(A, 30.0)", "ndimage.affine_transform(A, np.eye(2) * s)", "ndimage.spline_filter(A)",
+    "ndimage.spline_filter1d(A)", "ndimage.maximum_filter(A, 2)", "ndimage.minimum_filter(A, 2)",
+    "ndimage.maximum_filter1d(A, 2)", "ndimage.minimum_filter1d(A, 2)",
+)  # fmt: skip
+
+_NO_WEIGHTS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis")
+OTHERS = (
+    "distance.cdist(A, B)", "distance.pdist(A)", "distance.squareform(u)", "distance.minkowski(u, x, 3)",
+    *(f"distance.{name}(u, x)" for name in _NO_WEIGHTS), "distance.mahalanobis(w, u, S)",
+    "distance.seuclidean(v, p, p)",
+    "integrate.trapezoid(A)", "integrate.simpson(Y, O)", "integrate.cumulative_trapezoid(A, initial=0)",
+    "integrate.cumulative_simpson(Y, x=O)", "integrate.romb(u)",
+)  # fmt: skip
+
+LINES = tuple(map(Line, (*STATISTICS, *INTERPOLATION, *SIGNALS, *IMAGES, *OTHERS)))

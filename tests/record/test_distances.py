@@ -1,0 +1,54 @@
+"""Distances of ``scipy.spatial`` beside SciPy's and their differences, and where they are zero."""
+
+import numpy as np
+import pytest
+import scipy.spatial.distance as distance
+from together import differences, value_differences
+
+import sdgrad
+from sdgrad.errors import ParseError
+
+rng = np.random.default_rng(0)
+NAMED = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis")
+CALLS = [
+    *(f"D.cdist(a, b, '{m}')" for m in NAMED), *(f"D.{m}(a[0], b[1], w)" for m in NAMED), "D.correlation(a[0], b[1])",
+    "D.cdist(a, b, 'minkowski', p=3)", "D.cdist(a, b, 'mahalanobis', VI=np.diag(w))",
+    "D.cdist(a, b, 'seuclidean', V=w)",
+    "D.pdist(a)", "D.pdist(a, 'cosine')", "D.squareform(D.pdist(a))",
+    "D.squareform(D.squareform(D.pdist(a)), checks=False)",
+    "D.minkowski(a[0], b[1], 1.5, w)", "D.mahalanobis(a[0], b[0], np.diag(w))", "D.seuclidean(a[0], b[0], w)",
+]  # fmt: skip
+GIVEN = {"a": rng.standard_normal((4, 3)), "b": rng.standard_normal((2, 3)), "w": np.array([0.4, 1.3, 0.8])}
+
+
+def test_values_and_derivatives():
+    assert value_differences(CALLS, {"D": distance}, GIVEN) == []
+    assert differences(CALLS[::2], {"D": distance}, GIVEN, step=1e-3) == []
+
+
+def test_gradient_at_zero_distance_is_zero():
+    def total(a):
+        return np.sum(distance.cdist(a, a)) + np.sum(distance.cdist(a, a, "minkowski", p=3))
+
+    a = GIVEN["a"]
+    found, second = sdgrad.grad(total)(a), sdgrad.hvp(total, (a,), (np.ones_like(a),))
+    d = a[:, None] - a[None]
+    norms = np.linalg.norm(d, axis=-1, keepdims=True) + np.eye(4)[:, :, None]
+    cubes = np.linalg.norm(d, 3, axis=-1, keepdims=True) + np.eye(4)[:, :, None]
+    wanted = 2 * np.sum(d / norms + d * np.abs(d) / cubes**2, axis=1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(second, 0.0, atol=1e-12)  # all points moved alike
+    assert np.all(sdgrad.grad(lambda u: distance.euclidean(u, np.zeros(3)))(np.zeros(3)) == 0)
+
+
+REFUSED = {
+    "metric='jaccard' is not recorded": lambda a: distance.cdist(a, a, "jaccard"),
+    "pass VI=": lambda a: distance.cdist(a, a, "mahalanobis"),
+    "p= must be known": lambda a: distance.minkowski(a[0], a[1], a[0, 0]),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refused(message):
+    with pytest.raises(ParseError, match=message):
+        sdgrad.grad(lambda a: np.sum(REFUSED[message](a)))(GIVEN["a"])
