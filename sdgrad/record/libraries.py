@@ -75,6 +75,12 @@ def with_owner(function: Any, args: tuple) -> tuple[Any, tuple]:
     return (called, (function, *args)) if isinstance(called, FunctionType) and called in FUNCTIONS else (function, args)
 
 
+def is_plain_library_function(function: Any) -> bool:
+    """True of a library's functions in Python that have no rule and do not record themselves."""
+    records = not isinstance(function, FunctionType) or function in FUNCTIONS or hasattr(function, "record_call")
+    return not records and is_library_function(function)
+
+
 def refused(recorder: Any, function: Any, given: Sequence[Any]) -> ParseError:
     """Return the error for a function of a library without a rule.
 

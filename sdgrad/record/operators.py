@@ -49,6 +49,7 @@ from sdgrad.record.libraries import (
     is_known,
     is_library_function,
     is_of_library,
+    is_plain_library_function,
     is_users,
     method_of,
     refused,
@@ -187,8 +188,7 @@ class RecordingOperators(Operators):
         args, kwargs = tuple(map(read, args)), {k: read(v) for k, v in kwargs.items()}
         if isinstance(function, Choice):
             return each(self.choose, function, lambda option: self.call(option, *args, **kwargs), not_callable)
-        own = BUILTINS.get(function) if is_hashable(function) else None
-        if own is not None:
+        if is_hashable(function) and (own := BUILTINS.get(function)) is not None:
             shown(*args)
             self.recorder.outside_places.drawn(*args)
             return own(*args, **kwargs)
@@ -230,8 +230,7 @@ class RecordingOperators(Operators):
             made_again((args, kwargs), self.recorder.reads.made)
             return self.call(f.function, *args, **kwargs)
         args, kwargs = positional(f, given)
-        records = f in FUNCTIONS or hasattr(f, "record_call") if isinstance(f, FunctionType) else True
-        if not records and is_library_function(f):
+        if is_plain_library_function(f):
             return self.converted(f)(*args, **kwargs)  # of a library, and asked for
         return self.call(f, *args, **kwargs)
 

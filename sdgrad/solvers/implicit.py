@@ -25,6 +25,7 @@ from sdgrad.program.custom_rule import COTANGENT, CustomRule
 from sdgrad.program.tree import Node
 from sdgrad.record.calls import works_inside
 from sdgrad.record.custom import Variables
+from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.operators import RecordingOperators
@@ -162,7 +163,7 @@ def implicit(name: str, equation: Equation, first: Any, find: Find, symmetric: b
     :param symmetric: the matrix ``dF/dx`` is.
     """
     recorder: Any = active()
-    start = array(first)
+    start = array(detached(first))  # no derivative goes through it
     start = start if start.dtype.kind == "f" else start.astype(float)
     shape = tuple(start.shape)
     variables = Variables(recorder)

@@ -32,39 +32,49 @@ def linear_solve(
 ) -> Any:
     """Return ``x`` with ``matvec(x, *args) = b``, where ``matvec`` is linear in ``x``.
 
-    The derivative is that of the solution: one more system, with the transpose, which is made of ``matvec``. It is by
-    ``b``, by ``args`` and by all that ``matvec`` reads outside, in both modes and to any order.
+    The derivative takes one more system, with the transpose of ``matvec``. It is by ``b``, by ``args`` and by all that
+    ``matvec`` reads outside, in both modes and to any order.
 
-    :param matvec: a function that can be recorded, from an array of the shape of ``b`` to one of the same shape.
+    :param matvec: a function that can be recorded, from an array of the shape of ``b`` to one of the same shape;
+        ``args`` are more arguments of it.
     :param b: the right side: float64 or float32.
-    :param args: more arguments of ``matvec``.
     :param method: ``"cg"`` (symmetric positive definite), ``"minres"`` (symmetric), ``"gmres"``, ``"bicgstab"``, or
         ``"direct"``, which makes the matrix.
     :param x0: where the iterations begin; zero if nothing is said.
     :param tol: the residual to reach, relative to ``b``.
-    :param maxiter: the most products; ten times as many as there are unknowns if nothing is said.
-    :param restart: products that GMRES keeps.
+    :param maxiter: the most products: ten for each unknown if nothing is said; ``restart`` are those that GMRES keeps.
     :raises ConvergenceError: the residual is not reached.
     """
-    if method not in METHODS:
-        raise ArgumentError(f"sdgrad.linear_solve: method is one of {', '.join(METHODS)}, not {method!r}")
-    right = array(b)
-    check_real(right, "sdgrad.linear_solve")
-    right = right if right.dtype.kind == "f" else right.astype(float)
+    right = _checked(method, array(b))
     first = known(np.zeros(right.shape, right.dtype)) if x0 is None else x0
     product = Closed.of(matvec, first, args)
     if product.shapes != [tuple(right.shape)]:
         raise ArgumentError(f"sdgrad.linear_solve: matvec returns shape {product.shapes[0]}, and b has {right.shape}")
-    n = int(np.prod(right.shape))
-    most = 10 * n if maxiter is None else maxiter
+    most = 10 * int(np.prod(right.shape)) if maxiter is None else maxiter
     equation = Equation(product, tuple(product.operands.values()), right, linear=True)
+    return solution(
+        "linear_solve",
+        equation,
+        first,
+        lambda multiply, y: _search(method, multiply, np.reshape(right, -1), y, tol, most, restart),
+        symmetric=method in SYMMETRIC,
+    )
 
-    def find(multiply: Callable, y: Any) -> tuple[Any, Any]:
-        constants = np.reshape(right, -1)
-        if method == "direct":
-            return np.linalg.solve(derivatives(multiply, y, ()), constants), True
-        more = (min(n, restart),) if method == "gmres" else ()
-        x, size = recorded(getattr(krylov, method), multiply, constants, y, tol, most, *more)
-        return x, size <= 10 * tol
 
-    return solution("linear_solve", equation, first, find, symmetric=method in SYMMETRIC)
+def _checked(method: str, right: Any) -> Any:
+    """Return a right side as real numbers."""
+    if method not in METHODS:
+        raise ArgumentError(f"sdgrad.linear_solve: method is one of {', '.join(METHODS)}, not {method!r}")
+    check_real(right, "sdgrad.linear_solve")
+    return right if right.dtype.kind == "f" else right.astype(float)
+
+
+def _search(
+    method: str, multiply: Callable, right: Any, y: Any, tol: float, most: int, restart: int
+) -> tuple[Any, Any]:
+    """Record the iterations of a method, or what makes the matrix."""
+    if method == "direct":
+        return np.linalg.solve(derivatives(multiply, y, ()), right), True
+    more = (min(right.shape[0], restart),) if method == "gmres" else ()
+    x, size = recorded(getattr(krylov, method), multiply, right, y, tol, most, *more)
+    return x, size <= 10 * tol

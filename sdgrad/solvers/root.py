@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ArgumentError
+from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array
 from sdgrad.solvers.algorithms import krylov
 from sdgrad.solvers.algorithms.fixed_point import iterate
@@ -48,19 +49,11 @@ def root(
     closed = _closed(f, x0, args, "root")
     equation = Equation(closed, tuple(closed.operands.values()))
     if bracket is None:
-        return solution("root", equation, x0, lambda flat, y: _newton(flat, y, tol, maxiter))
+        return solution("root", equation, x0, lambda left, y: _newton(left, y, tol, maxiter))
     if np.ndim(x0):
         raise ArgumentError("sdgrad.root: a bracket is for a function of one number")
-    low, high = bracket
-
-    def find(flat: Callable, y: Any) -> tuple[Any, Any]:
-        def of_number(x: Any) -> Any:
-            return flat(np.reshape(array(x), 1))[0]
-
-        found, done = recorded(between, of_number, low * y[0] ** 0, high * y[0] ** 0, tol, maxiter)
-        return np.reshape(array(found), 1), done
-
-    return solution("root", equation, x0, find)
+    ends = [detached(end) for end in bracket]
+    return solution("root", equation, x0, lambda left, y: _between(left, y, ends, tol, maxiter))
 
 
 @solver
@@ -81,6 +74,13 @@ def fixed_point(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float = 
     return solution(
         "fixed_point", equation, x0, lambda flat, y: recorded(iterate, lambda x: flat(x) + x, y, tol, maxiter)
     )
+
+
+def _between(left: Callable, y: Any, bracket: Sequence[Any], tol: float, maxiter: int) -> tuple[Any, Any]:
+    """Record the search between two numbers, which take the type of ``y``."""
+    low, high = (np.where(True, end, y[0]) for end in bracket)
+    found, done = recorded(between, lambda x: left(np.reshape(array(x), 1))[0], low, high, tol, maxiter)
+    return np.reshape(array(found), 1), done
 
 
 def _newton(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any, Any]:

@@ -48,43 +48,18 @@ def lbfgs(value, gradient, x, tol, most, memory):
     """
     n = x.shape[0]
     moves, changes, scales = np.zeros((memory, n)), np.zeros((memory, n)), np.zeros(memory)
-    weights = np.zeros(memory)
     f, g = value(x), gradient(x)
-    limit = tol * np.maximum(1.0, np.max(np.abs(g)))
     size = np.max(np.abs(g))
+    limit = tol * np.maximum(1.0, size)
     kept, count = 0, 0
     factor = 1.0 / np.maximum(1.0, np.sqrt(g @ g))
     going = np.isfinite(f)
     while size > limit and going and count < most:
-        d = -g
-        for j in range(memory):
-            at = (kept - 1 - j) % memory
-            weights[at] = scales[at] * (moves[at] @ d)
-            d = d - weights[at] * changes[at]
-        d = d * factor
-        for j in range(memory):
-            at = (kept + j) % memory
-            d = d + (weights[at] - scales[at] * (changes[at] @ d)) * moves[at]
-        slope = d @ g
-        if ~(slope < 0.0):
-            d, slope = -g, -(g @ g)
+        d = downhill(g, moves, changes, scales, kept, factor, memory)
+        if ~(d @ g < 0.0):
+            d = -g
             scales[:] = 0.0
-        least, greatest, step = 0.0, np.inf, 1.0
-        new = x + d
-        after, there = value(new), gradient(new)
-        tried = 0
-        low, flat = after <= f + 1e-4 * slope, there @ d >= 0.9 * slope
-        while ~(low & flat) and tried < 60:
-            if ~low:
-                greatest = step
-                step = 0.5 * (least + greatest)
-            else:
-                least = step
-                step = np.where(np.isfinite(greatest), 0.5 * (least + greatest), 2.0 * step)
-            new = x + step * d
-            after, there = value(new), gradient(new)
-            low, flat = after <= f + 1e-4 * step * slope, there @ d >= 0.9 * slope
-            tried += 1
+        new, after, there = along(value, gradient, x, f, g, d)
         move, change = new - x, there - g
         curved = move @ change
         going = after <= f
@@ -98,3 +73,40 @@ def lbfgs(value, gradient, x, tol, most, memory):
             kept += 1
         count += 1
     return x, size <= limit
+
+
+def downhill(g, moves, changes, scales, kept, factor, memory):
+    """Return minus the product of the approximate inverse Hessian and the gradient: the two loops over what is kept."""
+    d = -g
+    weights = np.zeros(memory)
+    for j in range(memory):
+        at = (kept - 1 - j) % memory
+        weights[at] = scales[at] * (moves[at] @ d)
+        d = d - weights[at] * changes[at]
+    d = d * factor
+    for j in range(memory):
+        at = (kept + j) % memory
+        d = d + (weights[at] - scales[at] * (changes[at] @ d)) * moves[at]
+    return d
+
+
+def along(value, gradient, x, f, g, d):
+    """Return a point in a direction that is low and flat enough, its value and its gradient."""
+    slope = d @ g
+    least, greatest, step = 0.0, np.inf, 1.0
+    new = x + d
+    after, there = value(new), gradient(new)
+    tried = 0
+    low, flat = after <= f + 1e-4 * slope, there @ d >= 0.9 * slope
+    while ~(low & flat) and tried < 60:
+        if ~low:
+            greatest = step
+            step = 0.5 * (least + greatest)
+        else:
+            least = step
+            step = np.where(np.isfinite(greatest), 0.5 * (least + greatest), 2.0 * step)
+        new = x + step * d
+        after, there = value(new), gradient(new)
+        low, flat = after <= f + 1e-4 * step * slope, there @ d >= 0.9 * slope
+        tried += 1
+    return new, after, there

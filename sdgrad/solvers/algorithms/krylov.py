@@ -85,43 +85,12 @@ def minres(matvec, b, x, tol, most):
 
 def gmres(matvec, b, x, tol, most, restart):
     """Solve with any matrix: least residuals over spaces of up to ``restart`` products (Saad and Schultz 1986)."""
-    n = b.shape[0]
     limit = np.sqrt(b @ b) * tol
     r = b - matvec(x)
     size = np.sqrt(r @ r)
     count = 0
     while size > limit and count < most:
-        basis = np.zeros((restart + 1, n), b.dtype)
-        upper = np.zeros((restart, restart), b.dtype)
-        cosines, sines = np.zeros(restart, b.dtype), np.zeros(restart, b.dtype)
-        rest = np.zeros(restart + 1, b.dtype)
-        basis[0] = r / size
-        rest[0] = size
-        for k in range(restart):
-            w = matvec(basis[k])
-            column = basis @ w
-            w = w - column @ basis
-            again = basis @ w  # the second time for what rounding leaves
-            w = w - again @ basis
-            column = column + again
-            length = np.sqrt(w @ w)
-            basis[k + 1] = w / np.where(length > 0.0, length, 1.0)
-            for i in range(k):
-                first = cosines[i] * column[i] + sines[i] * column[i + 1]
-                column[i + 1] = cosines[i] * column[i + 1] - sines[i] * column[i]
-                column[i] = first
-            diagonal = np.sqrt(column[k] * column[k] + length * length)
-            diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-            cosines[k] = column[k] / diagonal
-            sines[k] = length / diagonal
-            column[k] = diagonal
-            upper[:, k] = column[:restart]
-            rest[k + 1] = -sines[k] * rest[k]
-            rest[k] = cosines[k] * rest[k]
-            size = np.abs(rest[k + 1])
-            count += 1
-            if size <= limit:
-                break
+        basis, upper, rest, made = cycle(matvec, r, size, limit, restart)
         y = np.zeros(restart, b.dtype)
         for j in range(restart):
             i = restart - 1 - j
@@ -130,7 +99,47 @@ def gmres(matvec, b, x, tol, most, restart):
         x = x + y @ basis[:restart]
         r = b - matvec(x)
         size = np.sqrt(r @ r)
+        count += made
     return x, reached(r, b)
+
+
+def cycle(matvec, r, size, limit, restart):
+    """Make an orthogonal basis of products, and eliminate what is below the diagonal of the projected matrix.
+
+    :returns: the basis, the triangular matrix, its right side, and how many products were made.
+    """
+    basis = np.zeros((restart + 1, r.shape[0]), r.dtype)
+    upper = np.zeros((restart, restart), r.dtype)
+    cosines, sines = np.zeros(restart, r.dtype), np.zeros(restart, r.dtype)
+    rest = np.zeros(restart + 1, r.dtype)
+    basis[0] = r / size
+    rest[0] = size
+    made = 0
+    for k in range(restart):
+        w = matvec(basis[k])
+        column = basis @ w
+        w = w - column @ basis
+        again = basis @ w  # the second time for what rounding leaves
+        w = w - again @ basis
+        column = column + again
+        length = np.sqrt(w @ w)
+        basis[k + 1] = w / np.where(length > 0.0, length, 1.0)
+        for i in range(k):
+            first = cosines[i] * column[i] + sines[i] * column[i + 1]
+            column[i + 1] = cosines[i] * column[i + 1] - sines[i] * column[i]
+            column[i] = first
+        diagonal = np.sqrt(column[k] * column[k] + length * length)
+        diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
+        cosines[k] = column[k] / diagonal
+        sines[k] = length / diagonal
+        column[k] = diagonal
+        upper[:, k] = column[:restart]
+        rest[k + 1] = -sines[k] * rest[k]
+        rest[k] = cosines[k] * rest[k]
+        made += 1
+        if np.abs(rest[k + 1]) <= limit:
+            break
+    return basis, upper, rest, made
 
 
 def reached(r, b):
