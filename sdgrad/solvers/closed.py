@@ -17,7 +17,8 @@ from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.program.tree import Program
 from sdgrad.record.calls import closed, example, splice
-from sdgrad.record.functions.table import active, array, own
+from sdgrad.record.functions.detached import detached
+from sdgrad.record.functions.table import active, array, known, own
 from sdgrad.record.index_arrays import checked_operands
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import Recorder
@@ -57,8 +58,8 @@ class Closed:
         arguments = checked_operands(recorder, signature.limits, arguments)
         leaves = {n: v for n, v in arguments.items() if n != call.order[0]}
         taken = {**leaves, **{n: v for n, v in signature.closure.items() if not isinstance(v, Checks)}}
-        known = {*signature.program.arguments, *signature.program.symbols}
-        operands = {n: closed(recorder, v) for n, v in taken.items() if n in known}
+        used = {*signature.program.arguments, *signature.program.symbols}
+        operands = {n: closed(recorder, v) for n, v in taken.items() if n in used}
         checks = {n: v for n, v in signature.closure.items() if isinstance(v, Checks)}
         return Closed(signature.program, (call.order[0],), operands, signature.result_shapes(), checks)
 
@@ -66,9 +67,15 @@ class Closed:
         """Record the function of its argument and its operands, in order."""
         recorder: Recorder = active()
         given = dict(zip((*self.first, *self.operands), map(own, values), strict=True))
-        unchecked = {n: np.zeros(1, np.int64) for n in self.checks}
+        unchecked = {n: known(np.zeros(1, np.int64)) for n in self.checks}
         (found,) = splice(recorder, self.program, {}, {**given, **unchecked}, self.shapes)
         return found
+
+    def check(self, x: Any) -> None:
+        """Record the function's own checks (``assert``, ``raise``, indices) at a solution; the search makes none."""
+        if self.checks:
+            given = dict(zip((*self.first, *self.operands), map(own, (x, *self.operands.values())), strict=True))
+            splice(active(), self.program, dict(self.checks), given, self.shapes)
 
     def record_call(self, recorder: Recorder, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Record a call in a function that is recorded."""
@@ -124,9 +131,21 @@ class Equation:
     operands: tuple[Any, ...]
     right: Any = None
     linear: bool = False
+    check: Callable[[Any], None] | None = None  # records what has to hold at the solution
 
 
-def check_real(value: Any, what: str) -> None:
-    """Raise an error for values of a kind that no solver here takes."""
-    if np.dtype(getattr(value, "dtype", type(value))).kind not in "fiu":
-        raise ParseError(f"{what} takes real numbers, not {getattr(value, 'dtype', type(value).__name__)}")
+def start_of(x0: Any, what: str) -> Any:
+    """Return where a search begins as real numbers, of which no derivative is taken.
+
+    :raises ParseError: they are none.
+    """
+    first: Any = array(x0) if isinstance(x0, (list, tuple)) else x0
+    kind = np.dtype(getattr(first, "dtype", type(first)))
+    if kind.kind not in "fiu":
+        raise ParseError(f"{what} takes real numbers, not {kind}")
+    return detached(first if kind.kind == "f" else first * 1.0)
+
+
+def tolerance(tol: float, x: Any) -> float:
+    """Return a relative tolerance that the type of a value can hold."""
+    return max(tol, 8 * float(np.finfo(np.dtype(getattr(x, "dtype", float))).eps))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from sdgrad.api.forward import ForwardFunction
 from sdgrad.config import config
@@ -39,6 +42,13 @@ class Solved:
         return self(*args)
 
 
+def _key(value: Any) -> Hashable:
+    """Return what stands for an option: its content."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return (np.shape(value), np.asarray(value).tobytes())
+    return hashable(value)
+
+
 def solver(f: F) -> F:
     """Decorate a function ``f(function, first, args, **options)`` that records: it works outside of recordings too."""
 
@@ -46,7 +56,8 @@ def solver(f: F) -> F:
     def call(function: Callable, first: Any, args: Sequence[Any] = (), **options: Any) -> Any:
         if active() is not None:
             return f(function, first, args, **options)
-        key = (f, hashable(function), tuple(sorted((n, hashable(v)) for n, v in options.items())))
+        options = {n: copy.copy(v) for n, v in options.items()}
+        key = (f, hashable(function), tuple(sorted((n, _key(v)) for n, v in options.items())))
         if key not in _compiled:
             _compiled[key] = ForwardFunction(Solved(call, function, options), False)
             while len(_compiled) > MOST:

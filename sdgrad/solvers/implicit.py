@@ -25,7 +25,6 @@ from sdgrad.program.custom_rule import COTANGENT, CustomRule
 from sdgrad.program.tree import Node
 from sdgrad.record.calls import works_inside
 from sdgrad.record.custom import Variables
-from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.operators import RecordingOperators
@@ -33,12 +32,11 @@ from sdgrad.record.outside import shown_line
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import RULES
 from sdgrad.solvers.algorithms import krylov
-from sdgrad.solvers.closed import Equation
+from sdgrad.solvers.closed import Equation, tolerance
 
 RESULT, REACHED, RIGHT = "solution", "reached", "right"
 DIRECT = 64  # unknowns up to which a matrix of all derivatives is made
 RESTART = 40  # products that GMRES keeps
-ACCEPTED = 1e-6  # relative residual of a linear system that a derivative may have
 
 Find = Callable[[Callable, Any], tuple[Any, Any]]
 
@@ -120,8 +118,8 @@ def adjoint_solution(flat: Flat, x: Any, operands: Sequence[Any], seed: Any, sym
 
     def find(multiply: Callable, u: Any) -> tuple[Any, Any]:
         method, more = (krylov.minres, ()) if symmetric else (krylov.gmres, (min(n, RESTART),))
-        found, size = recorded(method, multiply, seed, u, 1e-12, 4 * n, *more)
-        return np.where(size <= ACCEPTED, found, np.nan), True
+        found, size = recorded(method, multiply, seed, u, tolerance(1e-12, seed), 4 * n, *more)
+        return np.where(size <= tolerance(1e-12, seed) ** 0.5, found, np.nan), True
 
     equation = Equation(product, (x, *operands), seed, linear=True)
     return implicit("adjoint", equation, zeros(n, x.dtype), find, symmetric)[0]
@@ -152,6 +150,8 @@ def solution(name: str, equation: Equation, first: Any, find: Find, symmetric: b
     where = shown_line(recorder.where())
     told = f"{where}sdgrad.{name} did not converge: begin nearer to a solution, or allow more steps"
     RULES.require(recorder, reached == 1, ConvergenceError(told))
+    if equation.check is not None:
+        equation.check(found)
     return found
 
 
@@ -163,8 +163,7 @@ def implicit(name: str, equation: Equation, first: Any, find: Find, symmetric: b
     :param symmetric: the matrix ``dF/dx`` is.
     """
     recorder: Any = active()
-    start = array(detached(first))  # no derivative goes through it
-    start = start if start.dtype.kind == "f" else start.astype(float)
+    start = array(first)
     shape = tuple(start.shape)
     variables = Variables(recorder)
     operands = equation.operands

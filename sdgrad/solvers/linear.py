@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.errors import ArgumentError
+from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.record.functions.table import array, known
 from sdgrad.solvers.algorithms import krylov
-from sdgrad.solvers.closed import Closed, Equation, check_real
+from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
 from sdgrad.solvers.eager import solver
 from sdgrad.solvers.implicit import RESTART, derivatives, recorded, solution
 
@@ -46,12 +46,12 @@ def linear_solve(
     :raises ConvergenceError: the residual is not reached.
     """
     right = _checked(method, array(b))
-    first = known(np.zeros(right.shape, right.dtype)) if x0 is None else x0
+    first = known(np.zeros(right.shape, right.dtype)) if x0 is None else start_of(x0, "sdgrad.linear_solve")
     product = Closed.of(matvec, first, args)
     if product.shapes != [tuple(right.shape)]:
         raise ArgumentError(f"sdgrad.linear_solve: matvec returns shape {product.shapes[0]}, and b has {right.shape}")
     most = 10 * int(np.prod(right.shape)) if maxiter is None else maxiter
-    equation = Equation(product, tuple(product.operands.values()), right, linear=True)
+    equation = Equation(product, tuple(product.operands.values()), right, linear=True, check=product.check)
     return solution(
         "linear_solve",
         equation,
@@ -65,7 +65,8 @@ def _checked(method: str, right: Any) -> Any:
     """Return a right side as real numbers."""
     if method not in METHODS:
         raise ArgumentError(f"sdgrad.linear_solve: method is one of {', '.join(METHODS)}, not {method!r}")
-    check_real(right, "sdgrad.linear_solve")
+    if right.dtype.kind not in "fiu":
+        raise ParseError(f"sdgrad.linear_solve takes real numbers, not {right.dtype}")
     return right if right.dtype.kind == "f" else right.astype(float)
 
 
@@ -73,6 +74,7 @@ def _search(
     method: str, multiply: Callable, right: Any, y: Any, tol: float, most: int, restart: int
 ) -> tuple[Any, Any]:
     """Record the iterations of a method, or what makes the matrix."""
+    tol = tolerance(tol, right)
     if method == "direct":
         return np.linalg.solve(derivatives(multiply, y, ()), right), True
     more = (min(right.shape[0], restart),) if method == "gmres" else ()

@@ -12,7 +12,7 @@ from sdgrad.api.gradient import grad
 from sdgrad.errors import ArgumentError
 from sdgrad.record.calls import works_inside
 from sdgrad.solvers.algorithms.descent import lbfgs, newton_descent
-from sdgrad.solvers.closed import Closed, Equation, check_real
+from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
 from sdgrad.solvers.eager import solver
 from sdgrad.solvers.implicit import DIRECT, derivatives, recorded, solution
 
@@ -37,14 +37,14 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
 
     Up to 64 unknowns by Newton's method with the Hessian, beyond by L-BFGS. A saddle point is where neither begins.
     """
-    check_real(x0, "sdgrad.minimize")
+    x0 = start_of(x0, "sdgrad.minimize")
     value = Closed.of(f, x0, args)
     if value.shapes != [()]:
         raise ArgumentError(
             f"sdgrad.minimize: the function returns shape {value.shapes[0]}, and has to return a number"
         )
     small = int(np.prod(np.shape(x0))) <= DIRECT
-    limit = (1e-12 if small else 1e-9) if tol is None else tol
+    limit = tolerance((1e-12 if small else 1e-9) if tol is None else tol, x0)
     operands = tuple(value.operands.values())
     shape = tuple(np.shape(x0))
 
@@ -59,4 +59,4 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
     def gradient(x: Any, *values: Any) -> Any:
         return in_place(grad(works_inside(lambda y: value(y, *values))), (x,), {})
 
-    return solution("minimize", Equation(gradient, operands), x0, find, symmetric=True)
+    return solution("minimize", Equation(gradient, operands, check=value.check), x0, find, symmetric=True)

@@ -13,7 +13,7 @@ from sdgrad.record.functions.table import array
 from sdgrad.solvers.algorithms import krylov
 from sdgrad.solvers.algorithms.fixed_point import iterate
 from sdgrad.solvers.algorithms.newton import between, newton
-from sdgrad.solvers.closed import Closed, Equation, check_real
+from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
 from sdgrad.solvers.eager import solver
 from sdgrad.solvers.implicit import DIRECT, RESTART, derivatives, products, recorded, solution, zeros
 
@@ -46,8 +46,10 @@ def root(
     Newton's method, with steps that are halved until the residual decreases: by a matrix of derivatives up to 64
     unknowns, by GMRES with products beyond (Knoll and Keyes 2004). In a bracket, Chandrupatla's method (1997).
     """
+    x0 = start_of(x0, "sdgrad.root")
+    tol = tolerance(tol, x0)
     closed = _closed(f, x0, args, "root")
-    equation = Equation(closed, tuple(closed.operands.values()))
+    equation = Equation(closed, tuple(closed.operands.values()), check=closed.check)
     if bracket is None:
         return solution("root", equation, x0, lambda left, y: _newton(left, y, tol, maxiter))
     if np.ndim(x0):
@@ -69,8 +71,11 @@ def fixed_point(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float = 
     :param maxiter: the most iterations.
     :raises ConvergenceError: they are not enough.
     """
+    x0 = start_of(x0, "sdgrad.fixed_point")
+    tol = tolerance(tol, x0)
     closed = _closed(f, x0, args, "fixed_point")
-    equation = Equation(lambda x, *operands: closed(x, *operands) - x, tuple(closed.operands.values()))
+    operands = tuple(closed.operands.values())
+    equation = Equation(lambda x, *values: closed(x, *values) - x, operands, check=closed.check)
     return solution(
         "fixed_point", equation, x0, lambda flat, y: recorded(iterate, lambda x: flat(x) + x, y, tol, maxiter)
     )
@@ -99,7 +104,6 @@ def _newton(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any, Any]
 
 def _closed(f: Callable, x0: Any, args: Sequence[Any], name: str) -> Closed:
     """Return a function of the program that returns what it takes."""
-    check_real(x0, f"sdgrad.{name}")
     closed = Closed.of(f, x0, args)
     if closed.shapes != [tuple(np.shape(x0))]:
         raise ArgumentError(

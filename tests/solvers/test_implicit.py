@@ -116,8 +116,40 @@ def test_outside_of_functions():
 
 
 def test_single_precision():
-    found = sdgrad.root(lambda x: x * x - np.float32(2), np.float32(1), tol=1e-6)
+    found = sdgrad.root(lambda x: x * x - np.float32(2), np.float32(1))
     assert found.dtype == np.float32 and abs(found - np.sqrt(2)) < 1e-6
+    band, b = BAND.astype(np.float32), np.ones(80, np.float32)
+    of_b = sdgrad.grad(lambda b: np.sum(sdgrad.linear_solve(lambda x: band @ x, b)))(b)
+    assert of_b.dtype == np.float32
+    np.testing.assert_allclose(of_b, np.linalg.solve(BAND.T, np.ones(80)), rtol=1e-4)
+
+
+def test_where_a_search_begins_is_real():
+    """An integer, or a list: ``f`` takes real numbers all the same."""
+    assert abs(sdgrad.root(lambda x: x * x - 2, 1) - np.sqrt(2.0)) < 1e-14
+    np.testing.assert_allclose(sdgrad.root(lambda x: x * x - 2, [1, -1]), [np.sqrt(2.0), -np.sqrt(2.0)])
+    np.testing.assert_allclose(sdgrad.root(lambda x: x * x - 2, np.array([1, -1])), [np.sqrt(2.0), -np.sqrt(2.0)])
+    ends = [0.0, 2.0]
+
+    def f(x):
+        return x * x - 2
+
+    assert abs(sdgrad.root(f, 1, bracket=ends) - np.sqrt(2.0)) < 1e-11
+    ends[:] = [-2.0, 0.0]
+    assert abs(sdgrad.root(f, 1, bracket=ends) + np.sqrt(2.0)) < 1e-11
+
+
+def test_checks_of_the_function_hold_at_the_solution():
+    def f(x, c):
+        assert x > 0.0, "negative"
+        return x * x - c
+
+    def solved(c, first):
+        return sdgrad.root(f, first, (c,))
+
+    assert abs(sdgrad.grad(solved)(4.0, 1.0) - 0.25) < 1e-14
+    with pytest.raises(AssertionError, match="negative"):
+        sdgrad.grad(solved)(4.0, -1.0)
 
 
 def test_what_does_not_converge():

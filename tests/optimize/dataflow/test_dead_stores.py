@@ -6,7 +6,7 @@ from treetext import block, program, text
 
 from sdgrad.optimize.dataflow.dead_stores import drop_unread
 from sdgrad.program.tree import NodeCall, whole_region
-from sdgrad.runtime.libraries.decompositions import Decomposition
+from sdgrad.runtime.libraries.lapack import LapackCall
 
 DECLARATIONS = """
     argument x: float64[8]
@@ -105,7 +105,7 @@ def test_calls_that_nobody_reads_are_removed():
 
     def decompose(kind, source, *results):
         made = {f"_{n}": whole_region(n, before.containers[n].shape) for n in results}
-        return NodeCall(Decomposition(kind), {"_a": whole_region(source, (4, 4))}, made)
+        return NodeCall(LapackCall(kind), {"_a": whole_region(source, (4, 4))}, made)
 
     unread = replace(copy, body=(*copy.body, decompose("qr", "a", "q", "r")))
     kept = decompose("eigh", "x", "w", "v")
