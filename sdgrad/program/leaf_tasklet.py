@@ -41,6 +41,7 @@ class LeafWriter:
     leaf: Leaf
     inputs: dict[str, tuple[str, dace.Memlet]] = field(default_factory=dict)
     outputs: dict[str, tuple[str, dace.Memlet]] = field(default_factory=dict)
+    pointers: dict[str, dace.typeclass] = field(default_factory=dict)
     text: list[str] = field(default_factory=list)
     local: set[str] = field(default_factory=set)
     in_place: frozenset[str] = frozenset()  # containers whose accesses stay where they are in the body
@@ -71,7 +72,7 @@ class LeafWriter:
         label = identifier(self.leaf.source.label) or "compute"
         return self.state.add_tasklet(
             label + APART if self.leaf.params and not self.leaf.sequential else label,
-            {k: None for k in self.inputs},
+            {k: self.pointers.get(k) for k in self.inputs},
             {k: None for k in self.outputs},
             "\n".join(self.text),
             debuginfo=self.flow.info,
@@ -108,6 +109,9 @@ class LeafWriter:
             return
         connector = self.free(f"all_{instr.container}")
         self.inputs[connector] = (instr.container, self.flow.whole(instr.container))
+        container = self.flow.program.containers[instr.container]
+        if container.shape == (1,):  # DaCe would pass the element, which has no subscript, and which a store may change
+            self.pointers[connector] = dace.pointer(container.dtype)
         read = f"{connector}[{_subscript(index)}]"
         self.text.append(
             f"{instr.name} = ({read} if {instr.guard} else 0)" if instr.guard else f"{instr.name} = {read}"

@@ -74,3 +74,25 @@ def test_static_ones_are_pythons():
     with pytest.raises(KeyError, match="c"):
         sdgrad.grad(f)(GOOD, "c")
     np.testing.assert_allclose(sdgrad.grad(f)(GOOD, "a"), np.ones(3))
+
+
+def between(x, p):
+    q = x[0] + 0.1 * p
+    k = np.clip(np.searchsorted(x, q, side="right") - 1, 0, 1)
+    s = (x[1:] - x[:-1])[k] * (q - x[k])
+    assert not np.any(q > x[-1]), "beyond the last"
+    assert not np.any(q < x[0])
+    return s
+
+
+def test_several_checks_of_a_derivative_inside():
+    """They share one number, which a nest reads after it has written it."""
+
+    def pulled(x, p, g):
+        return sdgrad.vjp(between, x, p)[1](g)[0]
+
+    x, p = np.array([0.0, 1.0, 3.0]), np.linspace(0.1, 20.0, 12)
+    compiled = sdgrad.compile_forward(pulled)
+    np.testing.assert_allclose(compiled(x, p, p), sdgrad.vjp(between, x, p)[1](p)[0])
+    with pytest.raises(AssertionError, match="beyond the last"):
+        compiled(x, 10 * p, p)

@@ -155,3 +155,8 @@ def test_single_precision_is_kept():
         assert got.dtype == np.float32
         assert_close(got, wanted, 1e-3, "value")
     assert pull(found)[0].dtype == np.float32
+
+
+def test_triangle_of_one_element():
+    both_modes(lambda a, b: scipy.linalg.solve_triangular(a, b, trans=1), np.array([[2.0]]), np.array([3.0]))
+    both_modes(lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True), np.array([[2.0]]), np.ones((1, 3)))

@@ -192,6 +192,8 @@ def solve_triangular(
         matrix, lower = matrix_transpose(matrix), not lower
     elif trans in (2, "C"):
         matrix, lower = adjoint(matrix), not lower
+    if matrix.tensor.shape[-1] == 1:
+        return apply(np.true_divide, [right, matrix])
     node = TriangularSolve("solve_triangular", adjoint=not lower)
     return _systems(matrix if lower else adjoint(matrix), right, node, ("_a", "_b", "_x"))
 
