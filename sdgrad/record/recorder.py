@@ -349,13 +349,13 @@ class Recorder(Builder):
             found: Any = self._adopted_number(value)
         elif value.known is not None:
             found = self.known(value.known.copy())
+            found.storage.readonly = WRITTEN
         else:
             if any(not isinstance(n, int) for n in value.tensor.shape):
                 raise ParseError("a function that is differentiated inside uses an array whose size a loop changes")
-            name = self.names.fresh("outer")
-            tensor = self.declare(name, value.tensor.shape, value.dtype, argument=True)
-            self.inputs[name] = value
-            found = Array(self, Storage(name, None, self.blocks[0], None, readonly=WRITTEN), tensor)
+            tensor = self.declare(self.names.fresh("outer"), value.tensor.shape, value.dtype, argument=True)
+            self.inputs[tensor.container] = value
+            found = Array(self, Storage(tensor.container, None, self.blocks[0], None, readonly=WRITTEN), tensor)
         self.outer[id(value)] = (value, found)
         return found
 

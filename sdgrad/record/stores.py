@@ -25,6 +25,7 @@ from sdgrad.record.indexing import (
     readable,
     view,
 )
+from sdgrad.record.outside import WRITTEN
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number, Storage, is_recorded
@@ -35,8 +36,7 @@ def store(array: Any, index: Any, value: Any) -> None:
     if isinstance(array, Number):
         raise TypeError("a number does not support item assignment")
     parts = expanded(array, index)
-    if array.storage.readonly:
-        raise ParseError(array.storage.readonly)
+    check_own(array)
     if _stays_known(array, parts, value):
         array.known[tuple(content_of(p) if isinstance(p, Array) else p for p in parts)] = (
             value.read_known() if isinstance(value, Array) else value
@@ -46,6 +46,12 @@ def store(array: Any, index: Any, value: Any) -> None:
     writing(array)
     with _as_it_was(value):
         _put(array, parts, value)
+
+
+def check_own(array: Array) -> None:
+    """Raise an error for an array that must not be written: one of an outer recording would never be."""
+    if array.storage.readonly or array.recorder is not RULES.active():
+        raise ParseError(array.storage.readonly or WRITTEN)
 
 
 @contextlib.contextmanager
@@ -101,6 +107,7 @@ def _stays_known(array: Array, parts: Sequence[Any], value: Any) -> bool:
 
 def writing(array: Array) -> None:
     """Prepare a write: memory for known content, and no more reads of what Python would have changed as well."""
+    check_own(array)
     if array.known is not None:
         array.recorder.materialize(array.storage)
     array.storage.version += 1

@@ -86,6 +86,7 @@ class Storage:
 class Rules:
     """What values need of the modules above: set when these are imported."""
 
+    active: Callable[[], Any]
     ufunc: Callable[..., Any]
     function: Callable[..., Any]
     method: Callable[..., Any]

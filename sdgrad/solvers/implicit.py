@@ -105,6 +105,8 @@ class ImplicitRule:
 def adjoint_solution(flat: Flat, x: Any, operands: Sequence[Any], seed: Any, symmetric: bool) -> Any:
     """Record the solution of ``(dF/dx)^T u = seed``; where it is not found, it is no number.
 
+    The product is that of the transpose also where the matrix is said to be symmetric: if it is not, MINRES fails.
+
     Iterations are not linear in the seed. Their solution is: it is an implicit function as well.
     """
     n = x.shape[0]
@@ -112,8 +114,6 @@ def adjoint_solution(flat: Flat, x: Any, operands: Sequence[Any], seed: Any, sym
         return np.linalg.solve(derivatives(flat, x, operands).T, seed)
 
     def product(u: Any, x: Any, *operands: Any) -> Any:
-        if symmetric:
-            return products(flat, x, operands)(u)
         return vjp(works_inside(lambda y: flat(y, *operands)), x)[1](u)[0]
 
     def find(multiply: Callable, u: Any) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sdgrad
+from sdgrad.errors import ParseError
 
 X = np.array([0.5, 1.5, -0.7])
 
@@ -65,3 +66,20 @@ def test_value_and_gradient(f):
     wanted, wanted_gradient = jax.value_and_grad(lambda x: f(x, jax, jnp))(jnp.array(X))
     assert value == pytest.approx(float(wanted), rel=1e-10)
     np.testing.assert_allclose(gradient, wanted_gradient, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("way", [lambda f, p: sdgrad.grad(f)(p[1]), lambda f, p: sdgrad.root(f, 1.0)])
+def test_array_of_the_caller_is_not_written(way):
+    """An array of known content, too: the write would be one of the recording inside, and lost."""
+
+    def caller(p):
+        log = np.zeros(3)
+
+        def f(x):
+            log[0] = x
+            return x * x - p[0]
+
+        return way(f, p) + log[0]
+
+    with pytest.raises(ParseError, match="did not make is written"):
+        sdgrad.grad(caller)(np.array([2.0, 3.0]))

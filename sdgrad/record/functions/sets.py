@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.carried import leaves
+from sdgrad.record.elementwise import origin
 from sdgrad.record.functions.arguments import static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.reductions import any_
@@ -15,6 +17,7 @@ from sdgrad.record.functions.shapes import ravel
 from sdgrad.record.functions.table import active, array, rule
 from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.settling import settle
+from sdgrad.record.values import is_known, is_recorded
 
 
 @rule(np.isin)
@@ -52,7 +55,9 @@ def _refused(function: Any) -> None:
     """Register a function whose results have a size that data decide: of content that is known it has a value."""
 
     def of_known(*args: Any, **kwargs: Any) -> Any:
-        settle(active(), ONLY_DATA)
+        recorded = [x for x in leaves([args, kwargs]) if is_recorded(x) and not is_known(x)]
+        of_integers = all(x.dtype.kind in "biu" for x in recorded)  # which may be made known
+        settle(active(), origin(*recorded) if of_integers else ONLY_DATA)
         raise ParseError(
             f"numpy.{function.__name__}: only a run knows how many elements the result has. Compare with np.isin and "
             "count, or take the content from integers that are known"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.errors import ParseError
+from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply, common
 from sdgrad.record.functions.arguments import axes_of, static_axis
 from sdgrad.record.functions.creation import astype
@@ -31,8 +31,10 @@ def _along(a: Any, axis: Any) -> tuple[Array, int]:
 @rule(np.argsort, method="argsort")
 def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     x, d = _along(a, axis)
+    if not isinstance(x.shape[d], int):
+        raise UnknownContent("numpy.sort: how many elements there are")
     found = x.recorder.array(order_along(tensor_of(x), d))
-    found.storage.indexes = x.shape[d] if isinstance(x.shape[d], int) else 0
+    found.storage.indexes = x.shape[d]
     return found
 
 

@@ -15,7 +15,7 @@ from sdgrad.record.elementwise import kind
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.stores import store
 from sdgrad.record.unusable import Unusable
-from sdgrad.record.values import Array, Number, holds_recorded, is_known, is_recorded
+from sdgrad.record.values import RULES, Array, Number, holds_recorded, is_known, is_recorded
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -33,6 +33,9 @@ def active() -> Any:
     """Return the recorder of the function that this thread records; None if there is none."""
     stack = getattr(_active, "stack", ())
     return stack[-1] if stack else None
+
+
+RULES.active = active
 
 
 def activate(recorder: Any) -> list[Any]:
