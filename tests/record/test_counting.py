@@ -183,9 +183,19 @@ def test_cosine_transforms_are_linear():
     np.testing.assert_allclose(pullback(A)[0], A @ matrix, rtol=1e-12)
 
 
+def test_roots():
+    """Sums of their powers are Newton's: ``(b/a)^2 - 2c/a`` of squares. A factor at an end that is zero leaves none."""
+    p = np.array([2.0, -6.0, 11.0, -6.0])
+    squares = sdgrad.value_and_grad(lambda p: np.sum(np.real(np.roots(p) ** 2)))
+    value, gradient = squares(p)
+    np.testing.assert_allclose(value, 9.0 - 11.0, rtol=1e-12)
+    np.testing.assert_allclose(gradient, [-9.0 + 5.5, -3.0, -1.0, 0.0], atol=1e-12)
+    with pytest.raises(ValueError, match="must not be zero"):
+        squares(np.array([0.0, 1.0, 2.0, 3.0]))
+
+
 # -- refusals
 REFUSED = {
-    "roots": (lambda x: np.sum(np.real(np.roots(x))), "numpy.roots is not recorded: .*Newton"),
     "unique": (lambda x: np.sum(np.unique(x)), "only a run knows how many"),
     "as_strided": (lambda x: np.sum(np.lib.stride_tricks.as_strided(x, (2,), (8,))), "sliding_window_view"),
     "frompyfunc": (lambda x: np.sum(np.frompyfunc(abs, 1, 1)(x)) * x[0], "object"),
