@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import sdgrad.record.functions.complex_numbers
-import sdgrad.record.functions.convolutions
 import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
@@ -16,29 +15,22 @@ import sdgrad.record.functions.determinants
 import sdgrad.record.functions.distances
 import sdgrad.record.functions.eigenvalues
 import sdgrad.record.functions.factors
-import sdgrad.record.functions.filters
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.histograms
-import sdgrad.record.functions.image_places
 import sdgrad.record.functions.integration
-import sdgrad.record.functions.interpolators
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.matrix_equations
 import sdgrad.record.functions.matrix_functions
-import sdgrad.record.functions.multivariate
 import sdgrad.record.functions.periodic
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
 import sdgrad.record.functions.polynomials
 import sdgrad.record.functions.python
 import sdgrad.record.functions.quantile_methods
-import sdgrad.record.functions.sample_statistics
 import sdgrad.record.functions.scipy_special
-import sdgrad.record.functions.scipy_stats
 import sdgrad.record.functions.sets
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
-import sdgrad.record.functions.spectra
 import sdgrad.record.functions.statistics
 import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems

@@ -19,6 +19,7 @@ from sdgrad.program.tree import Container, Program, writes
 from sdgrad.record.carried import is_number, is_value
 from sdgrad.record.elements import typeclass
 from sdgrad.record.escaped import over
+from sdgrad.record.functions.on_demand import load_imported
 from sdgrad.record.functions.table import activate
 from sdgrad.record.guards import Refused
 from sdgrad.record.index_limits import IndexLimit, kept_limits
@@ -70,6 +71,7 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False) -> 
 
     :param of_rule: it is a rule of the user's: factorizations in it are not checked.
     """
+    load_imported()
     hints = Hints(of_rule=of_rule)
     for _ in range(MOST_RECORDINGS):
         try:

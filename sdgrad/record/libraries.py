@@ -12,6 +12,7 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import origin
+from sdgrad.record.functions.on_demand import load_imported
 from sdgrad.record.functions.table import FUNCTIONS
 from sdgrad.record.reads import PLAIN
 from sdgrad.record.settling import settle
@@ -71,6 +72,7 @@ def is_library_function(function: Any) -> bool:
 
 def with_owner(function: Any, args: tuple) -> tuple[Any, tuple]:
     """Return what calls an object of a class whose calls have a rule, and the object among its arguments."""
+    load_imported()  # the function that is recorded may have imported what it belongs to
     called = None if isinstance(function, type) else method_of(type(function), "__call__")
     return (called, (function, *args)) if isinstance(called, FunctionType) and called in FUNCTIONS else (function, args)
 

@@ -20,10 +20,12 @@ import scipy.special
 import scipy.stats
 
 import sdgrad
+from sdgrad.record.functions import on_demand
 from sdgrad.record.functions.matrix_calls import OF_RULES
 from sdgrad.record.functions.table import FUNCTIONS, METHODS, full_name
 from sdgrad.record.templates import PAIR_UFUNCS, UFUNCS
 
+on_demand.load()
 POLYNOMIALS = ("chebyshev", "legendre", "hermite", "hermite_e", "laguerre")
 PLACES: dict[str, Any] = {
     "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.polynomial.polynomial": np.polynomial.polynomial,
