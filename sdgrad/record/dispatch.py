@@ -21,12 +21,11 @@ import sdgrad.record.functions.integration
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.matrix_equations
 import sdgrad.record.functions.matrix_functions
-import sdgrad.record.functions.periodic
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
 import sdgrad.record.functions.polynomials
 import sdgrad.record.functions.python
-import sdgrad.record.functions.quantile_methods
+import sdgrad.record.functions.quantiles
 import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.sets
 import sdgrad.record.functions.sorting

@@ -1,4 +1,4 @@
-"""Sort, take quantiles, and search in sorted arrays."""
+"""Sort, and search in sorted arrays."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError, UnknownContent
-from sdgrad.record.elementwise import apply, common
-from sdgrad.record.functions.arguments import axes_of, static_axis
+from sdgrad.record.elementwise import common
+from sdgrad.record.functions.arguments import static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.parts import choose_where, take_along_axis, tensor_of
-from sdgrad.record.functions.reductions import mean, total
-from sdgrad.record.functions.shapes import along, expand_dims, moveaxis, ravel, reshape
-from sdgrad.record.functions.table import array, fixed, known, operand, rule
+from sdgrad.record.functions.parts import take_along_axis, tensor_of
+from sdgrad.record.functions.reductions import total
+from sdgrad.record.functions.shapes import ravel
+from sdgrad.record.functions.table import array, fixed, known, rule
 from sdgrad.record.orders import order_along
 from sdgrad.record.stores import store
 from sdgrad.record.values import Array
@@ -57,70 +57,6 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> An
 @rule(np.argpartition, method="argpartition")
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
     return argsort(a, axis)
-
-
-# -- quantiles
-METHODS_OF_QUANTILES = {"linear": None, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
-
-
-def _merged(a: Any, axis: Any) -> tuple[Array, list[int]]:
-    """Return an array with the axes to reduce merged into the last one, and which these were."""
-    x = array(a)
-    gone = axes_of(axis, x.ndim)
-    kept = [d for d in range(x.ndim) if d not in gone]
-    turned = moveaxis(x, [*kept, *gone], list(range(x.ndim)))
-    return reshape(turned, (*(x.shape[d] for d in kept), -1)), gone
-
-
-def _unless_nan(last: Any, found: Any) -> Any:
-    """Return a quantile; NaN where the last element in order is."""
-    return choose_where(apply(np.isnan, [last]), last, found) if last.dtype.kind == "f" else found
-
-
-@rule(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Any:
-    if method not in METHODS_OF_QUANTILES:
-        raise ParseError(
-            f"numpy.quantile: method={method!r} is not recorded; use one of {', '.join(METHODS_OF_QUANTILES)}"
-        )
-    x, gone = _merged(a, axis)
-    x = x if x.dtype.kind == "f" else astype(x, float)
-    parts = operand(fixed(q))
-    place = parts * (x.shape[-1] - 1)
-    rounded = METHODS_OF_QUANTILES[method]
-    place = place if rounded is None else rounded(place)
-    low = astype(np.floor(place), np.int64)
-    ordered = moveaxis(sort(x), -1, 0)
-    below, above = ordered[low], ordered[np.minimum(low + 1, x.shape[-1] - 1)]
-    weight = place - low
-    weight = reshape(weight, (*np.shape(weight), *[1] * (x.ndim - 1))) if np.ndim(weight) else weight
-    found = _unless_nan(ordered[-1], astype(below + (above - below) * weight, x.dtype))
-    if not keepdims:
-        return found
-    return expand_dims(found, [d + np.ndim(parts) for d in gone])
-
-
-@rule(np.percentile)
-def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
-    return quantile(a, operand(fixed(q)) / 100, *args, **kwargs)
-
-
-@rule(np.median)
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    x, gone = _merged(a, axis)
-    n = x.shape[-1]
-    ordered = sort(x)
-    middle = along(ordered, x.ndim - 1, slice((n - 1) // 2, n // 2 + 1))
-    found = _unless_nan(along(ordered, x.ndim - 1, n - 1), mean(middle, -1))
-    return expand_dims(found, gone) if keepdims else found
 
 
 # -- searches

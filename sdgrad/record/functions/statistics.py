@@ -19,7 +19,7 @@ from sdgrad.record.functions.reductions import result
 from sdgrad.record.functions.shapes import atleast_1d, atleast_2d, flip
 from sdgrad.record.functions.sorting import searchsorted
 from sdgrad.record.functions.table import array, known, operand, rule
-from sdgrad.record.values import Array
+from sdgrad.record.values import Array, is_recorded
 
 
 # -- covariances
@@ -204,11 +204,28 @@ def _between(at: Array, places: Array, values: Array) -> Array:
     return recorder.array(recorder.compute(at.tensor.shape, values.dtype, value))
 
 
+def _of_one_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Return places in a period, the samples of one, and the neighbours of its ends."""
+    whole = np.abs(operand(period))
+    if not is_recorded(whole) and whole == 0:  # a recorded one that is zero gives NaN
+        raise ValueError("period must be a non-zero value")
+    places, values = np.multiply(array(xp), 1.0) % whole, array(fp)
+    if places.ndim != 1 or values.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if places.shape != values.shape:
+        raise ValueError("fp and xp are not of the same length.")
+    order = np.argsort(places)
+    places, values = places[order], values[order]
+    places = concatenate([places[-1:] - whole, places, places[:1] + whole])
+    return operand(x) % whole, places, concatenate([values[-1:], values, values[:1]])
+
+
 @rule(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """At a point, the derivative is the slope of the line after it."""
     if period is not None:
-        raise ParseError("numpy.interp: period= is not recorded; pass x modulo the period, and one period more of xp")
+        x, xp, fp = _of_one_period(x, xp, fp, period)
+        left = right = None
     at, places, values = (_wide(v) for v in (x, xp, fp))
     if places.ndim != 1 or values.ndim != 1 or places.shape != values.shape:
         raise ValueError("fp and xp are not of the same length.")

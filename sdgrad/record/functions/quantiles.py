@@ -1,4 +1,4 @@
-"""Quantiles by all of NumPy's methods, with weights, and of what is left when NaN is left out.
+"""Medians and quantiles by all of NumPy's methods, with weights, and of what is left when NaN is left out.
 
 Sources: Hyndman and Fan 1996, for the places of a quantile among the elements in order.
 """
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-import sdgrad.record.functions.sorting  # noqa: F401  (registers the quantiles that this module adds methods to)
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import kind
 from sdgrad.record.functions.arguments import axes_of
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, take_along_axis
-from sdgrad.record.functions.reductions import wide_weights
+from sdgrad.record.functions.reductions import mean, wide_weights
 from sdgrad.record.functions.shapes import expand_dims, reshape, transpose
-from sdgrad.record.functions.table import FUNCTIONS, array, fixed, operand, rule
+from sdgrad.record.functions.sorting import sort
+from sdgrad.record.functions.table import array, fixed, operand, rule
 from sdgrad.record.values import RULES, Array
 
 Place = Callable[[Any, Any], Any]
@@ -148,7 +148,9 @@ def _unless(nan: Any, found: Any) -> Any:
     return choose_where(nan, np.nan, found)
 
 
-_with_few_methods = FUNCTIONS[np.quantile]
+def _unless_nan(last: Any, found: Any) -> Any:
+    """Return a quantile; NaN where the last element in order is."""
+    return _unless(np.isnan(last), found) if last.dtype.kind == "f" else found
 
 
 @rule(np.quantile)
@@ -167,18 +169,10 @@ def quantile(
     parts = _parts(q)
     if weights is not None:
         return _weighted(a, parts, axis, method, keepdims, weights)
-    if (
-        method == "linear"
-        and not isinstance(parts, Array)
-        and _result(array(a), parts) == np.result_type(array(a), 1.0)
-    ):
-        return _with_few_methods(a, parts, axis, keepdims=keepdims)
     x, gone = _merged(_real(a), axis)
     x = x if x.dtype.kind == "f" or method in DISCRETE else astype(x, float)
-    ordered = FUNCTIONS[np.sort](x, axis=0)
-    found = _in_order(ordered, x.shape[0], parts, method)
-    if x.dtype.kind == "f":
-        found = _unless(np.isnan(ordered[-1]), found)
+    ordered = sort(x, axis=0)
+    found = _unless_nan(ordered[-1], _in_order(ordered, x.shape[0], parts, method))
     return _kept(found, gone, parts, keepdims)
 
 
@@ -202,10 +196,7 @@ def _weighted(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
     part = choose_where(np.equal(part, 0), -1.0, part)
     wide = np.reshape(q, (*np.shape(q), *[1] * x.ndim)) if np.ndim(q) else q
     places = np.minimum(np.sum(np.less(part, wide), axis=np.ndim(q)), x.shape[0] - 1)
-    found = _at(ordered, array(places), True)
-    if x.dtype.kind == "f":
-        found = _unless(np.isnan(ordered[-1]), found)
-    return _kept(found, gone, q, keepdims)
+    return _kept(_unless_nan(ordered[-1], _at(ordered, array(places), True)), gone, q, keepdims)
 
 
 @rule(np.percentile)
@@ -220,10 +211,19 @@ def _of_percent(q: Any) -> Any:
     return given / 100.0
 
 
+@rule(np.median)
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    x, gone = _merged(a, axis)
+    n = x.shape[0]
+    ordered = sort(x, axis=0)
+    found = _unless_nan(ordered[n - 1], mean(ordered[(n - 1) // 2 : n // 2 + 1], 0))
+    return expand_dims(found, gone) if keepdims else found
+
+
 # -- without what is not a number
 def _present(x: Array) -> tuple[Array, Any]:
     """Return elements in order, NaN last, and how many of them are numbers."""
-    ordered = FUNCTIONS[np.sort](x, axis=0)
+    ordered = sort(x, axis=0)
     return ordered, np.sum(np.logical_not(np.isnan(x)), axis=0) if x.dtype.kind == "f" else x.shape[0]
 
 
