@@ -28,7 +28,7 @@ from sdgrad.program.naming import returned
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, children, reads, walk, writes
 from sdgrad.program.window import Window, whole_window
-from sdgrad.rewrite.dead_code import only_results
+from sdgrad.rewrite.fusion import drop_dead
 from sdgrad.symbolic.expr import same
 
 
@@ -72,8 +72,14 @@ def _for_some(rule: Linear, call: CustomCall, moved: Collection[str]) -> Linear:
         return rule
     if key not in parsed:
         unwanted = [p for n, p in rule.results.items() if n not in wanted]
-        parsed[key] = rule.program, only_results(rule.program, unwanted)  # the first one keeps its identity
+        parsed[key] = rule.program, _without_results(rule.program, unwanted)  # the first one keeps its identity
     return replace(rule, program=parsed[key][1], results=wanted)
+
+
+def _without_results(program: Program, unwanted: Iterable[str]) -> Program:
+    """Return a program without some of its results, and without what only they need."""
+    made = {n: replace(program.containers[n], desc=program.containers[n].local(n).desc) for n in unwanted}
+    return drop_dead(replace(program, containers={**program.containers, **made}))
 
 
 def _read(call: CustomCall, program: Program) -> frozenset[str]:

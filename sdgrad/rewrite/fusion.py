@@ -18,8 +18,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import dace
+from dace import nodes as nd
 
 from sdgrad.config import config
+from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.leaves import dedupe, live, mentioned, rename_instr, rename_params
 from sdgrad.program.symbols import used_symbols
@@ -31,6 +33,7 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Node,
+    NodeCall,
     Program,
     Scope,
     Store,
@@ -354,7 +357,7 @@ def drop_stores(leaf: Leaf, dead) -> Leaf:
 
 
 def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
-    """Eliminate dead stores, and nodes without stores, to a fixpoint."""
+    """Eliminate dead stores, nodes without stores, and library calls whose results nobody reads, to a fixpoint."""
     while True:
         alive = {program.root(n) for n in set(program.arguments) | keep}
         alive |= {program.root(r) for n in walk(program.body) for r in _own_reads(n)}
@@ -362,6 +365,11 @@ def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
         if body == program.body:
             return program
         program = replace(program, body=body)
+
+
+def _is_pure(node: NodeCall) -> bool:
+    """True of calls that do nothing but write their results."""
+    return bool(node.outputs) and (isinstance(node, CustomCall) or isinstance(node.node, nd.LibraryNode))
 
 
 def _own_reads(node: Node) -> set[str]:
@@ -377,7 +385,9 @@ def _without_dead(node: Node, alive: set[str], program: Program) -> Node | None:
             return node
         kept = drop_stores(node, lambda s: program.root(s.container) not in alive)
         return kept if kept.stores else None
+    if isinstance(node, NodeCall):
+        return None if _is_pure(node) and not {program.root(c) for c in writes(node)} & alive else node
     blocks = tuple(tuple(x for n in b if (x := _without_dead(n, alive, program)) is not None) for b in children(node))
-    if isinstance(node, Scope) and not blocks[0]:
+    if not any(blocks) and (isinstance(node, Scope) or any(children(node))):
         return None
     return with_children(node, blocks) if blocks and blocks != children(node) else node

@@ -1,9 +1,12 @@
 """Fusion of leaves, coalescing of maps, and dead store elimination, as text before and after."""
 
+from dataclasses import replace
+
 from treetext import block, program, text
 
-from sdgrad.program.tree import Leaf, Program, Store
+from sdgrad.program.tree import Leaf, NodeCall, Program, Store, whole_region
 from sdgrad.rewrite.fusion import collapse, depends, drop_dead, fuse, injective_by_position, same_domain
+from sdgrad.runtime.libraries.lapack import LapackCall
 
 DECLARATIONS = """
     argument x: float64[8]
@@ -189,6 +192,40 @@ def test_stores_that_nothing_reads_are_dead():
           y[i] = u
     """)
     assert drop_dead(before, keep=frozenset({"t"})) == before
+
+
+def test_calls_that_nobody_reads_are_removed():
+    """What only they read goes with them, and the loop around them."""
+    before = program(
+        """
+        argument x: float64[4, 4]
+        argument y: float64[4]
+        local a: float64[4, 4]
+        local q: float64[4, 4]
+        local r: float64[4, 4]
+        local w: float64[4]
+        local v: float64[4, 4]
+        body
+          for k=0:3:
+            map i=0:4, j=0:4:
+              u = x[i, j]
+              a[i, j] = u
+          map i=0:4:
+            u = w[i]
+            y[i] = u
+        """
+    )
+    copy, read = before.body
+
+    def decompose(kind, source, *results):
+        made = {f"_{n}": whole_region(n, before.containers[n].shape) for n in results}
+        return NodeCall(LapackCall(kind), {"_a": whole_region(source, (4, 4))}, made)
+
+    unread = replace(copy, body=(*copy.body, decompose("qr", "a", "q", "r")))
+    kept = decompose("eigh", "x", "w", "v")
+    assert drop_dead(replace(before, body=(unread, kept, read))).body == (kept, read)
+    unread = replace(unread, body=(*unread.body, decompose("eigh", "q", "w", "v")))
+    assert drop_dead(replace(before, body=(unread, read))).body == (unread, read)
 
 
 def both(source: str) -> tuple[Leaf, Leaf, Program]:

@@ -8,8 +8,7 @@ value in a register, the store is dead::
       t[i] = v                      y[i] = v
       y[i] = v
 
-Only temporaries qualify that leaves use, and that each block sets before it reads them. Library calls go whose results
-nobody reads anywhere, and with them what only they read.
+Only temporaries qualify that leaves use, and that each block sets before it reads them.
 """
 
 from __future__ import annotations
@@ -18,13 +17,11 @@ from dataclasses import replace
 
 from sdgrad.analysis.loop_private import within_blocks
 from sdgrad.program.tree import Block, Leaf, Node, Program, map_blocks, reads
-from sdgrad.rewrite.dead_code import has_calls, without_unread
 from sdgrad.rewrite.fusion import drop_stores
 
 
 def drop_unread(program: Program) -> Program:
-    """Remove stores to temporaries that their block does not read afterwards, and calls whose results nobody reads."""
-    program = without_unread(program) if has_calls(program) else program
+    """Remove stores to temporaries that their block does not read afterwards."""
     temporary = frozenset(within_blocks(program))
     return replace(program, body=_block(program.body, temporary)) if temporary else program
 

@@ -116,6 +116,9 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     return eigh(a, UPLO)[0]
 
 
+DIVERGED = "SVD did not converge"
+
+
 def _thin(a: Any, vectors: bool = False) -> tuple[Any, Any, Any]:
     """Return the thin decomposition.
 
@@ -124,13 +127,18 @@ def _thin(a: Any, vectors: bool = False) -> tuple[Any, Any, Any]:
     (matrix,) = inexact(a)
     if matrix.ndim < 2:
         raise np.linalg.LinAlgError(f"{matrix.ndim}-dimensional array given. Array must be at least two-dimensional")
+    u, s, v = _unchecked(matrix)
+    is_there = np.isfinite if vectors else lambda x: ~np.isnan(x)
+    require(s, DIVERGED, lambda: is_there(s).all() | is_there(matrix).all())
+    return u, s, v
+
+
+def _unchecked(matrix: Array) -> list[Array]:
+    """Return the thin decomposition; of what cannot be decomposed it has no numbers."""
     m, n = matrix.tensor.shape[-2:]
     k, dtype = min(m, n), matrix.dtype
     parts = {"u": ((m, k), dtype), "s": ((k,), real_type(dtype)), "v": ((k, n), dtype)}
-    u, s, v = of_each("svd", {"a": matrix}, parts, _svd_vjp, OF_SOME["svd"])
-    is_there = np.isfinite if vectors else lambda x: ~np.isnan(x)
-    require(s, "SVD did not converge", lambda: is_there(s).all() | is_there(matrix).all())
-    return u, s, v
+    return of_each("svd", {"a": matrix}, parts, _svd_vjp, OF_SOME["svd"])
 
 
 @rule(np.linalg.svd)
@@ -252,7 +260,8 @@ def least_squares(matrix: Array, right: Array, least: float) -> tuple[Any, Any, 
     found = inverse @ right
     rest = right - matrix @ found
     squares = np.sum(np.real(rest * np.conj(rest)), axis=0)
-    return found, squares, _thin(matrix)[1]
+    require(inverse, DIVERGED, lambda: ~np.isnan(inverse).any() | ~np.isnan(matrix).any())
+    return found, squares, _unchecked(matrix)[1]  # which goes if nobody reads it
 
 
 # -- SciPy's
