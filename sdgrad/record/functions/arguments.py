@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.errors import ParseError
+from sdgrad.record.functions.table import fixed
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import RULES, Array, Number, is_recorded
 
@@ -54,6 +56,17 @@ def require(condition: Any, message: str) -> None:
         RULES.require(condition.recorder, condition, ValueError(message))
     elif not condition:
         raise ValueError(message)
+
+
+def constant(value: Any, told: str) -> Any:
+    """Return the content of an argument.
+
+    :raises ParseError: only a run knows it.
+    """
+    found = fixed(value)
+    if found is None or is_recorded(found):
+        raise ParseError(told)
+    return found
 
 
 def lines(rank: int, axis: int, part: Any) -> tuple[Any, ...]:

@@ -13,9 +13,9 @@ import scipy.spatial.distance as distance
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
-from sdgrad.record.functions.arguments import static
+from sdgrad.record.functions.arguments import constant, static
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.table import array, fixed, known, rule
+from sdgrad.record.functions.table import array, known, rule
 
 Metric = Callable[..., Any]
 
@@ -57,9 +57,7 @@ def _chebyshev(u: Any, v: Any, w: Any = None) -> Any:
 
 
 def _minkowski(u: Any, v: Any, w: Any = None, p: Any = 2) -> Any:
-    power = fixed(p)
-    if power is None or hasattr(power, "recorder"):
-        raise ParseError("scipy.spatial.distance.minkowski: p= must be known when recording")
+    power = constant(p, "scipy.spatial.distance.minkowski: p= must be known when recording")
     if power <= 0:
         raise ValueError("p must be greater than 0")
     if power in (1, 2, np.inf):

@@ -28,14 +28,13 @@ def _typed(value: Any, dtype: Any) -> Array:
 
 def _rows(x: Any, axis: int) -> tuple[Any, tuple[int, ...]]:
     """Return an array as rows along an axis, and the shape of what is not that axis."""
-    last = np.moveaxis(x, axis, -1) if axis != np.ndim(x) - 1 else x
+    last = np.moveaxis(x, axis, -1)
     others = np.shape(last)[:-1]
     return np.reshape(last, (math.prod(others), np.shape(last)[-1])), others
 
 
 def _back(rows: Any, others: tuple[int, ...], axis: int) -> Any:
-    found = np.reshape(rows, (*others, np.shape(rows)[-1]))
-    return np.moveaxis(found, -1, axis) if axis != len(others) else found
+    return np.moveaxis(np.reshape(rows, (*others, np.shape(rows)[-1])), -1, axis)
 
 
 def _coefficients(b: Any, a: Any, dtype: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import scipy.ndimage as ndimage
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
-from sdgrad.record.functions.arguments import axes_of, several, static, static_axis
+from sdgrad.record.functions.arguments import axes_of, constant, several, static, static_axis
 from sdgrad.record.functions.borders import CONSTANT, PLACES, extended
 from sdgrad.record.functions.convolutions import slid, turned
 from sdgrad.record.functions.creation import astype
@@ -32,18 +32,13 @@ def image(value: Any, name: str, output: Any = None) -> Any:
     return a
 
 
-def static_number(value: Any) -> float:
-    found: Any = fixed(value)
-    return float(found)
-
-
 def checked_mode(mode: Any) -> str:
     if mode not in PLACES and mode not in CONSTANT:
         raise ValueError(f"boundary mode not supported: {mode}")
     return mode
 
 
-def _per_axis(value: Any, count: int) -> list[Any]:
+def per_axis(value: Any, count: int) -> list[Any]:
     """Return an argument for each axis."""
     found = several(value) if not isinstance(value, str) else [value]
     if len(found) not in (1, count):
@@ -116,7 +111,7 @@ def _correlate(a: Any, w: Any, mode: Any, cval: Any, origins: list[Any], axes: l
         return a
     wide = a
     for k, d in enumerate(axes):
-        wide = _windowed(wide, d, kernel.shape[k], _per_axis(mode, len(axes))[k], cval, origins[k])
+        wide = _windowed(wide, d, kernel.shape[k], per_axis(mode, len(axes))[k], cval, origins[k])
     shape = [kernel.shape[axes.index(d)] if d in axes else 1 for d in range(a.ndim)]
     return _typed(slid(wide, np.reshape(kernel, shape), common([array(wide), kernel])), a)
 
@@ -134,7 +129,7 @@ def correlate(
 ) -> Any:
     a = image(input, "correlate", output)
     own = axes_of(axes, a.ndim)
-    return _correlate(a, weights, mode, cval, _per_axis(origin, len(own)), own)
+    return _correlate(a, weights, mode, cval, per_axis(origin, len(own)), own)
 
 
 @rule(ndimage.convolve)
@@ -150,7 +145,7 @@ def convolve(
 ) -> Any:
     a, w = image(input, "convolve", output), turned(array(weights))
     own = axes_of(axes, a.ndim)
-    origins = [_turned_origin(n, o) for n, o in zip(np.shape(w), _per_axis(origin, len(own)), strict=True)]
+    origins = [_turned_origin(n, o) for n, o in zip(np.shape(w), per_axis(origin, len(own)), strict=True)]
     return _correlate(a, w, mode, cval, origins, own)
 
 
@@ -158,8 +153,9 @@ def convolve(
 def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
     """Return a Gaussian, or a derivative of one: its values times a polynomial."""
     x = np.arange(-radius, radius + 1)
-    squared = sigma * sigma
-    values = np.exp(-0.5 / squared * known(x * x) if hasattr(squared, "recorder") else -0.5 / squared * x * x)
+    squared: Any = sigma * sigma
+    of_run = bool(is_recorded(squared))
+    values = np.exp(-0.5 / squared * known(x * x) if of_run else -0.5 / squared * x * x)
     values = values / np.sum(values)
     factors: list[Any] = [1.0]
     for _ in range(order):
@@ -171,10 +167,11 @@ def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
 
 def _gaussian(a: Any, sigma: Any, axis: int, order: Any, mode: Any, cval: Any, truncate: Any, radius: Any) -> Any:
     width = operand(sigma)
-    size: Any = fixed(width) if radius is None else None
-    if radius is None and (size is None or hasattr(size, "recorder")):
-        raise ParseError("scipy.ndimage.gaussian_filter: a recorded sigma needs radius=, the size of the kernel")
-    own = int(static_number(truncate) * float(size) + 0.5) if radius is None else static(radius)
+    if radius is None:
+        told = "scipy.ndimage.gaussian_filter: a recorded sigma needs radius=, the size of the kernel"
+        own = int(float(fixed(truncate)) * float(constant(width, told)) + 0.5)
+    else:
+        own = static(radius)
     kernel = gaussian_kernel(width, static(order), own)
     return correlated(a, turned(kernel if is_recorded(kernel) else known(kernel)), axis, mode, cval)
 
@@ -211,9 +208,9 @@ def gaussian_filter(
 ) -> Any:
     found = image(input, "gaussian_filter", output)
     own = axes_of(axes, found.ndim)
-    parts = [_per_axis(v, len(own)) for v in (sigma, order, mode, radius)]
+    parts = [per_axis(v, len(own)) for v in (sigma, order, mode, radius)]
     for d, s, o, m, r in zip(own, *parts, strict=True):
-        if hasattr(s, "recorder") or s > 1e-15:
+        if is_recorded(s) or s > 1e-15:
             found = _gaussian(found, s, d, o, m, cval, truncate, r)
     return found
 
@@ -250,7 +247,7 @@ def uniform_filter(
 ) -> Any:
     found = image(input, "uniform_filter", output)
     own = axes_of(axes, found.ndim)
-    parts = [_per_axis(v, len(own)) for v in (size, mode, origin)]
+    parts = [per_axis(v, len(own)) for v in (size, mode, origin)]
     for d, n, m, o in zip(own, *parts, strict=True):
         found = uniform_filter1d(found, n, d, None, m, cval, o) if n > 1 else found
     return found
@@ -261,7 +258,7 @@ def _edges(name: str, across: list[float]) -> None:
 
     def edges(input: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
         found = image(input, name, output)
-        d, modes = static_axis(axis, found.ndim), _per_axis(mode, found.ndim)
+        d, modes = static_axis(axis, found.ndim), per_axis(mode, found.ndim)
         found = correlated(found, known(np.array([-1.0, 0.0, 1.0])), d, modes[d], cval)
         for e in range(found.ndim):
             if e != d:
@@ -280,7 +277,7 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
     a = image(input, "laplace", output)
     own = axes_of(axes, a.ndim)
     weights = known(np.array([1.0, -2.0, 1.0]))
-    return sum(correlated(a, weights, d, m, cval) for d, m in zip(own, _per_axis(mode, len(own)), strict=True))
+    return sum(correlated(a, weights, d, m, cval) for d, m in zip(own, per_axis(mode, len(own)), strict=True))
 
 
 # -- extremes
@@ -326,7 +323,7 @@ def _extremes(name: str, kind: str) -> None:
             raise ParseError(f"scipy.ndimage.{name}_filter: footprint= is not recorded; pass size=")
         found = image(input, f"{name}_filter", output)
         own = axes_of(axes, found.ndim)
-        parts = [_per_axis(v, len(own)) for v in (size, mode, origin)]
+        parts = [per_axis(v, len(own)) for v in (size, mode, origin)]
         for d, n, m, o in zip(own, *parts, strict=True):
             found = filter1d(found, n, d, None, m, cval, o) if n > 1 else found
         return found

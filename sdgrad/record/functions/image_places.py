@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +12,14 @@ import scipy.special
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element, every, where
-from sdgrad.record.functions.arguments import several, static, static_axis
+from sdgrad.record.functions.arguments import constant, several, static, static_axis
 from sdgrad.record.functions.borders import PLACES
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.image_filters import checked_mode, image
+from sdgrad.record.functions.image_filters import checked_mode, image, per_axis
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.piecewise import over, wide
 from sdgrad.record.functions.spline_prefilter import KINDS, double, prefiltered
-from sdgrad.record.functions.table import array, content, fixed, known, rule
+from sdgrad.record.functions.table import array, content, known, rule
 from sdgrad.record.tensors import Tensor
 
 PAD = 12
@@ -106,7 +107,9 @@ def sampled(data: Any, places: list[Any], order: int, mode: str, cval: Any) -> A
     wide_shape = (*shape, *np.shape(data)[rank:])
     found: Any = recorder.array(recorder.reduction(wide_shape, (count,) * rank, term, "sum", data.dtype))
     if mode == "constant":
-        inside = _all([(c >= 0) & (c <= n - 1) for c, n in zip(places, np.shape(data), strict=False)])
+        inside = functools.reduce(
+            np.logical_and, [(c >= 0) & (c <= n - 1) for c, n in zip(places, np.shape(data), strict=False)]
+        )
         found = np.where(over(inside, data.ndim - rank), found, cval)
     return found
 
@@ -119,13 +122,6 @@ def _spread(values: list[Any], shape: tuple[int, ...]) -> Tensor:
     missing = len(shape) + 1 - whole.ndim
     tensor = tensor_of(array(np.reshape(whole, (whole.shape[0], *[1] * missing, *whole.shape[1:]))))
     return tensor.broadcast((whole.shape[0], *shape))
-
-
-def _all(conditions: Any) -> Any:
-    found = conditions[0]
-    for c in conditions[1:]:
-        found = found & c
-    return found
 
 
 def _order(order: Any) -> int:
@@ -186,13 +182,8 @@ def shift(
     prefilter: bool = True,
 ) -> Any:
     a = image(input, "shift", output)
-    by = several(shift)
-    by = by * a.ndim if len(by) == 1 else by
-    if len(by) != a.ndim:
-        raise RuntimeError("sequence argument must have length equal to input rank")
-    places = [
-        _axis_places(known(1.0 * np.arange(n)) - s, d, a.ndim) for d, (n, s) in enumerate(zip(a.shape, by, strict=True))
-    ]
+    steps = enumerate(zip(a.shape, per_axis(shift, a.ndim), strict=True))
+    places = [_axis_places(known(1.0 * np.arange(n)) - s, d, a.ndim) for d, (n, s) in steps]
     return _interpolated(a, places, order, mode, cval, prefilter)
 
 
@@ -208,9 +199,8 @@ def zoom(
     *,
     grid_mode: bool = False,
 ) -> Any:
-    a, factors = image(input, "zoom", output), fixed(zoom)
-    if factors is None or hasattr(factors, "recorder"):
-        raise ParseError("scipy.ndimage.zoom: the factors decide the shape, and must be known when recording")
+    a = image(input, "zoom", output)
+    factors = constant(zoom, "scipy.ndimage.zoom: the factors decide the shape, and must be known when recording")
     own = np.broadcast_to(np.asarray(factors, float), a.ndim)
     if np.all(own == 1) and prefilter:
         return a
@@ -277,9 +267,8 @@ def rotate(
     sizes = np.array([a.shape[d] for d in plane])
     out = sizes
     if reshape:
-        turn = fixed(angle)
-        if turn is None or hasattr(turn, "recorder"):
-            raise ParseError("scipy.ndimage.rotate: a recorded angle needs reshape=False, for it decides the shape")
+        told = "scipy.ndimage.rotate: a recorded angle needs reshape=False, for it decides the shape"
+        turn = constant(angle, told)
         c, s = float(scipy.special.cosdg(turn)), float(scipy.special.sindg(turn))
         (iy, ix), matrix = sizes, np.array([[c, s], [-s, c]])
         out = (np.ptp(matrix @ [[0, 0, iy, iy], [0, ix, 0, ix]], axis=1) + 0.5).astype(int)

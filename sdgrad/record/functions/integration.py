@@ -23,7 +23,7 @@ def _samples(y: Any, x: Any, dx: Any, axis: Any) -> tuple[Any, Any, int]:
     a: Any = array(y)
     a = a if a.dtype.kind in "fc" else array(astype(a, np.float64))
     d = static_axis(axis, a.ndim)
-    rows = np.moveaxis(a, d, -1) if d != a.ndim - 1 else a
+    rows = np.moveaxis(a, d, -1)
     n = rows.shape[-1]
     if x is None:
         return rows, known(np.full(n - 1, 1.0)) * dx if n > 1 else None, d

@@ -22,14 +22,14 @@ class Correlation(NamedTuple):
     pvalue: Any
 
 
-def _sample(a: Any, name: str, nan_policy: str) -> Any:
-    """Return data in floating point.
+def _sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
+    """Return data in floating point, or in a type.
 
     :raises ParseError: NaN is left out, or numbers are complex.
     """
     if nan_policy != "propagate":
         raise ParseError(f"scipy.stats.{name}: nan_policy={nan_policy!r} is not recorded")
-    x = array(a)
+    x = array(a) if dtype is None else array(astype(array(a), np.dtype(dtype)))
     if common([x]).kind == "c":
         raise ParseError(f"scipy.stats.{name} of complex numbers is not recorded")
     return x if x.dtype.kind == "f" else array(astype(x, np.float64))
@@ -83,7 +83,7 @@ def gmean(
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:
-    x = _sample(a if dtype is None else astype(array(a), np.dtype(dtype)), "gmean", nan_policy)
+    x = _sample(a, "gmean", nan_policy, dtype)
     return np.exp(_average(np.log(x), axis, weights, keepdims))
 
 
@@ -97,7 +97,7 @@ def hmean(
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:
-    x = _sample(a if dtype is None else astype(array(a), np.dtype(dtype)), "hmean", nan_policy)
+    x = _sample(a, "hmean", nan_policy, dtype)
     found = 1.0 / _average(1.0 / x, axis, weights, keepdims)
     return np.where(np.any(x < 0, axis=axis, keepdims=keepdims), math.nan, found)
 

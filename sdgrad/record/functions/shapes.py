@@ -68,6 +68,8 @@ def transpose(a: Any, *axes: Any, **named: Any) -> Any:
     order = [static_axis(d, a.ndim) for d in given] if given else list(range(a.ndim))[::-1]
     if sorted(order) != list(range(a.ndim)):
         raise ValueError(f"axes don't match array: {given} for {a.ndim} dimensions")
+    if order == sorted(order):
+        return a
     return moved(a, a.tensor.transpose(order), None if a.known is None else a.known.transpose(order))
 
 

@@ -32,14 +32,6 @@ def _place(t: Any, name: str) -> Any:
     return x
 
 
-def _last(a: Any, axis: int) -> Any:
-    return np.moveaxis(a, axis, -1) if axis != np.ndim(a) - 1 else a
-
-
-def _put_back(a: Any, axis: int) -> Any:
-    return np.moveaxis(a, -1, axis) if axis != np.ndim(a) - 1 else a
-
-
 def _constants(values: np.ndarray, like: Any) -> Any:
     """Return known factors in the precision of some data."""
     return known(values.astype(np.empty(0, like.dtype).real.dtype))
@@ -55,7 +47,7 @@ def detrend(data: Any, axis: Any = -1, type: str = "linear", bp: Any = 0, overwr
     d = static_axis(axis, x.ndim)
     if type in ("constant", "c"):
         return x - np.mean(x, axis=d, keepdims=True)
-    n, rows = x.shape[d], _last(x, d)
+    n, rows = x.shape[d], np.moveaxis(x, d, -1)
     breaks = sorted({0, n, *np.atleast_1d(np.asarray(fixed(bp))).tolist()})
     if breaks[-1] > n:
         raise ValueError("Breakpoints must be less than length of data along given axis.")
@@ -66,7 +58,7 @@ def detrend(data: Any, axis: Any = -1, type: str = "linear", bp: Any = 0, overwr
         q = _constants(np.linalg.qr(basis)[0] if size > 1 else np.ones((1, 1)), x)
         own = rows[..., first:end]
         parts.append(own - (own @ q) @ q.T)
-    return _put_back(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1), d)
+    return np.moveaxis(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1), -1, d)
 
 
 # -- smoothing
@@ -91,10 +83,10 @@ def savgol_filter(
         raise ParseError("scipy.signal.savgol_filter: delta= must be known; divide the result by it")
     options = (size, static(polyorder), static(deriv), float(spacing))
     factors = signal.savgol_coeffs(*options, use="dot")
-    rows, before = _last(data, d), (size - 1) // 2
+    rows, before = np.moveaxis(data, d, -1), (size - 1) // 2
     if mode != "interp":
         wide = extended(rows, rows.ndim - 1, before, size - 1 - before, mode, cval)
-        return _put_back(_correlated(wide, factors), d)
+        return np.moveaxis(_correlated(wide, factors), -1, d)
     if size > data.shape[d]:
         raise ValueError("If mode is 'interp', window_length must be less than or equal to the size of x.")
     ends = signal.savgol_filter(np.eye(size), *options, axis=0, mode="interp")
@@ -103,7 +95,7 @@ def savgol_filter(
     right = rows[..., -size:] @ _constants(ends[size - half :].T, data)
     first = half - before
     middle = _correlated(rows, factors)[..., first : first + rows.shape[-1] - 2 * half]
-    return _put_back(np.concatenate([left, middle, right], axis=-1), d)
+    return np.moveaxis(np.concatenate([left, middle, right], axis=-1), -1, d)
 
 
 def _correlated(rows: Any, factors: np.ndarray) -> Any:
@@ -126,8 +118,8 @@ def hilbert(x: Any, N: Any = None, axis: Any = -1) -> Any:  # noqa: N803 (SciPy'
     factors[1 : (n + 1) // 2] = 2.0
     if n % 2 and n > 1:
         factors[n // 2] = 2.0
-    spectrum = np.fft.fft(_last(data, d), n)
-    return _put_back(np.fft.ifft(spectrum * _constants(factors, data)), d)
+    spectrum = np.fft.fft(np.moveaxis(data, d, -1), n)
+    return np.moveaxis(np.fft.ifft(spectrum * _constants(factors, data)), -1, d)
 
 
 def _spectral_window(window: Any, n: int) -> np.ndarray:
@@ -158,8 +150,8 @@ def resample(x: Any, num: Any, t: Any = None, axis: Any = 0, window: Any = None,
     factors = factors[: kept // 2 + 1].copy()
     if kept % 2 == 0 and count != n:
         factors[kept // 2] *= 2.0 if count < n else 0.5
-    spectrum = np.fft.rfft(_last(data, d))[..., : kept // 2 + 1] * _constants(factors * count / n, data)
-    found = _put_back(np.fft.irfft(spectrum, count), d)
+    spectrum = np.fft.rfft(np.moveaxis(data, d, -1))[..., : kept // 2 + 1] * _constants(factors * count / n, data)
+    found = np.moveaxis(np.fft.irfft(spectrum, count), -1, d)
     if t is None:
         return found
     places = array(t)

@@ -84,7 +84,7 @@ def _data(x: Any, axis: Any) -> tuple[Any, int]:
     a = array(x)
     d = static_axis(axis, a.ndim)
     own: Any = a if a.dtype.kind in "fc" and a.dtype != np.float16 else array(astype(a, _working(a.dtype)))
-    return (np.moveaxis(own, d, -1) if d != a.ndim - 1 else own), d
+    return np.moveaxis(own, d, -1), d
 
 
 def transforms(x: Any, s: Segments, detrend: Any, onesided: bool) -> Any:
@@ -111,8 +111,7 @@ def _times(s: Segments, n: int, extended: bool) -> Any:
 
 def _turned(found: Any, axis: int) -> Any:
     """Return segments by frequencies with frequencies where the data had their axis, and segments last."""
-    swapped = np.swapaxes(found, -1, -2)
-    return np.moveaxis(swapped, -2, axis) if axis != np.ndim(swapped) - 2 else swapped
+    return np.moveaxis(np.swapaxes(found, -1, -2), -2, axis)
 
 
 def _doubled(s: Segments, onesided: bool) -> np.ndarray:
@@ -162,7 +161,7 @@ def csd(
     onesided = _is_onesided(return_onesided, *([first] if second is None else [first, second]))
     s = segments(window, nperseg, noverlap, nfft, fs, np.shape(first)[-1])
     found = np.mean(_powers(first, second, s, detrend, onesided, scaling), axis=-2)
-    return _frequencies(s, onesided), np.moveaxis(found, -1, d) if d != np.ndim(found) - 1 else found
+    return _frequencies(s, onesided), np.moveaxis(found, -1, d)
 
 
 @rule(signal.welch)
@@ -302,7 +301,7 @@ def istft(
     whole = whole / known(np.where(norm > 1e-10, norm, 1.0))
     times = known(np.arange(whole.shape[0]) / s.fs)  # as SciPy: of the first axis
     place = d - (1 if e < d else 0)
-    return times, np.moveaxis(whole, -1, place) if place != np.ndim(whole) - 1 else whole
+    return times, np.moveaxis(whole, -1, place)
 
 
 def _overlapping(parts: Any, s: Segments) -> tuple[Any, np.ndarray]:
