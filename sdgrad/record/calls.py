@@ -53,6 +53,16 @@ def works_inside(f: F) -> F:
     return f
 
 
+class WorksInside:
+    """Base of objects that recorded functions may call as they are."""
+
+    __call__: Callable[..., Any]
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        return self(*args, **kwargs)
+
+
 def splice(
     recorder: Recorder,
     program: Program,

@@ -16,28 +16,28 @@ import numpy as np
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.program.tree import Program
-from sdgrad.record.calls import closed, example, splice
+from sdgrad.record.calls import WorksInside, closed, splice
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, known, own
 from sdgrad.record.index_arrays import checked_operands
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.checks import Checks
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.signature import Signature, fixed_arguments
+from sdgrad.specialize.nested_calls import with_fixed
+from sdgrad.specialize.signature import Signature
 
 
 @dataclass(eq=False)
-class Closed:
+class Closed(WorksInside):
     """A function as a program: ``f(x, *operands)``.
 
-    :param first: the names of the arguments that come first.
+    :param first: the name of its first argument.
     :param operands: the values of the others where the function was closed, by name.
     """
 
     program: Program
-    first: tuple[str, ...]
+    first: str
     operands: Mapping[str, Any]
     shapes: Sequence[tuple[int, ...]]
     checks: Mapping[str, Checks]
@@ -52,7 +52,7 @@ class Closed:
         if call.order[0] in call.nests:
             raise ArgumentError(f"{name_of(f)} is solved for one array, or one number: concatenate what it takes")
         recorder = active()
-        signature, arguments = _signature(call)
+        signature, arguments = with_fixed(call.f, call.arguments, lambda examples: Signature.of(call.f, examples))
         if len(signature.outputs) != 1:
             raise ArgumentError(f"{name_of(f)} returns {len(signature.outputs)} results: one array is solved for")
         arguments = checked_operands(recorder, signature.limits, arguments)
@@ -61,25 +61,21 @@ class Closed:
         used = {*signature.program.arguments, *signature.program.symbols}
         operands = {n: closed(recorder, v) for n, v in taken.items() if n in used}
         checks = {n: v for n, v in signature.closure.items() if isinstance(v, Checks)}
-        return Closed(signature.program, (call.order[0],), operands, signature.result_shapes(), checks)
+        return Closed(signature.program, call.order[0], operands, signature.result_shapes(), checks)
 
     def __call__(self, *values: Any) -> Any:
         """Record the function of its argument and its operands, in order."""
-        recorder: Recorder = active()
-        given = dict(zip((*self.first, *self.operands), map(own, values), strict=True))
-        unchecked = {n: known(np.zeros(1, np.int64)) for n in self.checks}
-        (found,) = splice(recorder, self.program, {}, {**given, **unchecked}, self.shapes)
-        return found
+        return self._of(values, {}, {n: known(np.zeros(1, np.int64)) for n in self.checks})
 
     def check(self, x: Any) -> None:
         """Record the function's own checks (``assert``, ``raise``, indices) at a solution; the search makes none."""
         if self.checks:
-            given = dict(zip((*self.first, *self.operands), map(own, (x, *self.operands.values())), strict=True))
-            splice(active(), self.program, dict(self.checks), given, self.shapes)
+            self._of((x, *self.operands.values()), self.checks, {})
 
-    def record_call(self, recorder: Recorder, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Record a call in a function that is recorded."""
-        return self(*args)
+    def _of(self, values: Sequence[Any], checks: Mapping[str, Checks], unchecked: Mapping[str, Any]) -> Any:
+        given = dict(zip((self.first, *self.operands), map(own, values), strict=True))
+        (found,) = splice(active(), self.program, checks, {**given, **unchecked}, self.shapes)
+        return found
 
 
 @dataclass(frozen=True)
@@ -104,18 +100,6 @@ class AsArray:
         """Record a call in a function that is recorded."""
         found = RecordingOperators().call(self.f, *args, **kwargs)
         return array(found) if isinstance(found, (list, tuple)) else found
-
-
-def _signature(call: Call) -> tuple[Signature, dict[str, Any]]:
-    """Return the signature of a call, and its arguments: those that decide shapes are known."""
-    arguments = dict(call.arguments)
-    while True:
-        examples = {n: example(v) for n, v in arguments.items()}
-        signature = Signature.of(call.f, examples)
-        open_ones = [n for n in fixed_arguments(call.f, examples) if is_recorded(arguments[n])]
-        if not open_ones:
-            return signature, arguments
-        arguments |= {n: arguments[n].__index__() for n in open_ones}
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import numpy as np
 from sdgrad.api.forward import ForwardFunction
 from sdgrad.config import config
 from sdgrad.convert.callables import hashable
+from sdgrad.record.calls import WorksInside, works_inside
 from sdgrad.record.functions.table import active
 
 F = TypeVar("F", bound=Callable)
@@ -22,7 +23,7 @@ _compiled: OrderedDict[Hashable, ForwardFunction] = OrderedDict()
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class Solved(WorksInside):
     """A solver of a function, with options: a function of where it begins, and of the function's arguments."""
 
     call: Callable
@@ -36,10 +37,6 @@ class Solved:
     def __call__(self, first: Any, *args: Any) -> Any:
         """Solve."""
         return self.call(self.function, first, args, **self.options)
-
-    def record_call(self, recorder: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
-        """Record a call in a function that is recorded."""
-        return self(*args)
 
 
 def _key(value: Any) -> Hashable:
@@ -66,5 +63,4 @@ def solver(f: F) -> F:
         with config.override(verify="never"):  # there is nothing in Python to compare with
             return _compiled[key](first, *args)
 
-    call.record_call = lambda recorder, args, kwargs: call(*args, **kwargs)  # type: ignore[attr-defined]
-    return cast(F, call)
+    return cast(F, works_inside(call))

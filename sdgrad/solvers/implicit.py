@@ -23,13 +23,12 @@ from sdgrad.api.vjp import vjp
 from sdgrad.errors import ConvergenceError
 from sdgrad.program.custom_rule import COTANGENT, CustomRule
 from sdgrad.program.tree import Node
-from sdgrad.record.calls import works_inside
+from sdgrad.record.calls import WorksInside, works_inside
 from sdgrad.record.custom import Variables
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.outside import shown_line
-from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import RULES
 from sdgrad.solvers.algorithms import krylov
 from sdgrad.solvers.closed import Equation, tolerance
@@ -47,8 +46,13 @@ def recorded(algorithm: Callable, *args: Any) -> Any:
     return RecordingOperators().converted(algorithm)(*own)  # type: ignore[arg-type]
 
 
+def shaped(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return the elements of a vector as an array, or the only one as a number."""
+    return np.reshape(x, shape) if shape else x[0]
+
+
 @dataclass(frozen=True)
-class Flat:
+class Flat(WorksInside):
     """The left side of an equation as a function of a vector of unknowns and of operands: a vector."""
 
     left: Callable
@@ -56,16 +60,11 @@ class Flat:
 
     def __call__(self, x: Any, *operands: Any) -> Any:
         """Record the left side."""
-        found = self.left(np.reshape(x, self.shape) if self.shape else x[0], *operands)
-        return np.reshape(array(found), -1)
-
-    def record_call(self, recorder: Recorder, args: Sequence[Any], kwargs: Any) -> Any:
-        """Record a call in a function that is recorded."""
-        return self(*args)
+        return np.reshape(array(self.left(shaped(x, self.shape), *operands)), -1)
 
 
 @dataclass(frozen=True)
-class ImplicitRule:
+class ImplicitRule(WorksInside):
     """The adjoint of a solution: a function of the operands, the solution and its cotangent.
 
     :param names: the operands, and the right side if there is one; ``asked`` are those that are variables.
@@ -94,12 +93,8 @@ class ImplicitRule:
         at = zeros(x.shape[0], x.dtype) if self.linear else x  # a solution that is read would be computed again
         u = adjoint_solution(self.flat, at, operands, seed, self.symmetric)
         found = vjp(works_inside(lambda *p: self.flat(x, *p)), *operands)[1](u) if operands else ()
-        right = [np.reshape(u, self.flat.shape) if self.flat.shape else u[0]] if RIGHT in self.names else []
-        return tuple(-c for c in found if c is not None) + tuple(right)
-
-    def record_call(self, recorder: Recorder, args: Sequence[Any], kwargs: Any) -> tuple:
-        """Record a call in a function that is recorded."""
-        return self(*args)
+        right = (shaped(u, self.flat.shape),) if RIGHT in self.names else ()
+        return (*(-c for c in found if c is not None), *right)
 
 
 def adjoint_solution(flat: Flat, x: Any, operands: Sequence[Any], seed: Any, symmetric: bool) -> Any:

@@ -14,7 +14,7 @@ from sdgrad.record.calls import works_inside
 from sdgrad.solvers.algorithms.descent import lbfgs, newton_descent
 from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
 from sdgrad.solvers.eager import solver
-from sdgrad.solvers.implicit import DIRECT, derivatives, recorded, solution
+from sdgrad.solvers.implicit import DIRECT, derivatives, recorded, shaped, solution
 
 MEMORY = 10  # past gradients of L-BFGS
 
@@ -50,7 +50,7 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
 
     def find(flat: Callable, y: Any) -> tuple[Any, Any]:
         def of_vector(x: Any) -> Any:
-            return value(np.reshape(x, shape) if shape else x[0], *operands)
+            return value(shaped(x, shape), *operands)
 
         if small:
             return recorded(newton_descent, of_vector, flat, lambda x: derivatives(flat, x, ()), y, limit, maxiter)

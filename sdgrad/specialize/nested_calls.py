@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import dace
 import numpy as np
@@ -37,6 +37,8 @@ from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import is_recorded
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.signature import Signature, collecting, fixed_arguments, noted
+
+M = TypeVar("M")
 
 
 @library.expansion
@@ -159,23 +161,28 @@ custom_rule.HOOKS.graph = graph_with_rule
 
 def spliced(recorder: Recorder, derived: Any, given: Mapping[str, Any]) -> list[Any]:
     """Record a call of a derived function, whose arguments are no nests, and return its results."""
+    (program, closure, limits, shapes), arguments = with_fixed(derived.f, given, lambda e: _derived(derived, e))
+    return splice(recorder, program, closure, checked_operands(recorder, limits, arguments), shapes)
+
+
+def with_fixed(f: Any, given: Mapping[str, Any], make: Callable[[dict[str, Any]], M]) -> tuple[M, dict[str, Any]]:
+    """Return what is made for arguments like these, and the arguments: those that decide shapes are known."""
     arguments = dict(given)
     while True:
         examples = {n: recorded_example(v) for n, v in arguments.items()}
-        program, closure, limits = _derived(derived, examples)
-        open_ones = [n for n in fixed_arguments(derived.f, examples) if is_recorded(arguments[n])]
+        made = make(examples)
+        open_ones = [n for n in fixed_arguments(f, examples) if is_recorded(arguments[n])]
         if not open_ones:
-            taken = checked_operands(recorder, limits, arguments)
-            return splice(recorder, program, closure, taken, derived.shapes(examples))
+            return made, arguments
         arguments |= {n: arguments[n].__index__() for n in open_ones}
 
 
-def _derived(derived: Any, examples: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any], list[IndexLimit]]:
-    """Return the program of a derived function, its closure, and what its index arrays may hold."""
+def _derived(derived: Any, examples: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any], list[IndexLimit], Any]:
+    """Return the program of a derived function, its closure, what its index arrays may hold, and results' shapes."""
     with collecting() as made:
         program, closure = derived.derive(examples)
     noted(*made)
-    return program, closure, [limit for s in made for limit in s.limits]
+    return program, closure, [limit for s in made for limit in s.limits], derived.shapes(examples)
 
 
 def example(argument: Any, name: str, function: str) -> Any:
