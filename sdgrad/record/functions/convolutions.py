@@ -67,13 +67,18 @@ def _pair(in1: Any, in2: Any, mode: str, axes: Sequence[int] | None = None) -> t
     return a, v, common([a, v])
 
 
-def _direct(a: Any, v: Any, mode: str, dtype: Any) -> Array:
+def _direct(a: Any, v: Any, mode: str, dtype: Any, border: str = "constant", fill: Any = 0.0, shift: int = 0) -> Array:
+    """Return a convolution, added up one by one.
+
+    :param shift: moves "same" for kernels of even sizes.
+    """
     if mode == "valid" and any(m < n for m, n in zip(np.shape(a), np.shape(v), strict=True)):
         a, v = v, a
     for d, (start, count) in enumerate(_spans(np.shape(a), np.shape(v), mode, range(np.ndim(a)))):
         m, n = np.shape(a)[d], np.shape(v)[d]
-        before = n - 1 - start
-        a = extended(a, d, max(before, 0), max(start + count - m, 0), "constant")
+        first = start + (shift if mode == "same" and n % 2 == 0 else 0)
+        before = n - 1 - first
+        a = extended(a, d, max(before, 0), max(first + count - m, 0), border, fill)
         a = a[(slice(None),) * d + (slice(max(-before, 0), max(-before, 0) + count + n - 1),)]
     return slid(a, turned(v), dtype)
 
@@ -136,16 +141,7 @@ def _in_two(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, shift:
         raise ValueError("convolve2d inputs must both be 2-D arrays")
     if boundary not in BORDERS:
         raise ValueError("Acceptable boundary flags are 'fill', 'circular' (or 'wrap'), and 'symmetric' (or 'symm').")
-    if mode == "valid" and any(m < n for m, n in zip(a.shape, v.shape, strict=True)):
-        a, v = v, a
-    shapes = a.shape, v.shape
-    for d, (start, count) in enumerate(_spans(*shapes, mode, (0, 1))):
-        m, n = shapes[0][d], shapes[1][d]
-        first = start + (shift if mode == "same" and n % 2 == 0 else 0)
-        before, after = n - 1 - first, first + count - m
-        a = extended(a, d, max(before, 0), max(after, 0), BORDERS[boundary], fillvalue)
-        a = a[(slice(None),) * d + (slice(max(-before, 0), max(-before, 0) + count + n - 1),)]
-    return slid(a, turned(v), dtype)
+    return _direct(a, v, mode, dtype, BORDERS[boundary], fillvalue, shift)
 
 
 @rule(signal.convolve2d)

@@ -74,10 +74,6 @@ def _bins_of(x: Any, edges: Any) -> Any:
     return choose_where(np.equal(x, edges[-1]), places - 1, places)
 
 
-def _width(edges: Any) -> Any:
-    return np.diff(edges)
-
-
 @rule(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     found = _edges(ravel(a), bins, range)
@@ -99,7 +95,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     np.add.at(found, _bins_of(x, edges), 1 if w is None else ravel(w))
     found = found[1:-1].copy()
     if density:
-        return found / astype(_width(array(edges)), float, copy=False) / np.sum(found), edges
+        return found / astype(np.diff(array(edges)), float, copy=False) / np.sum(found), edges
     return found, edges
 
 
@@ -124,7 +120,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     if density:
         total = np.sum(found)
         for d, e in enumerate(edges):
-            found = found / reshape(_width(array(e)), [-1 if k == d else 1 for k in np.arange(rank)])
+            found = found / reshape(np.diff(array(e)), [-1 if k == d else 1 for k in np.arange(rank)])
         found = found / total
     return found, tuple(edges)
 

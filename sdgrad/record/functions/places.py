@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
-from sdgrad.record.functions.arguments import axes_of, several, shape_of, static
+from sdgrad.record.functions.arguments import axes_of, require, several, shape_of, static
 from sdgrad.record.functions.shapes import expand_dims
-from sdgrad.record.functions.table import active, array, operand, rule
-from sdgrad.record.values import RULES, is_recorded
+from sdgrad.record.functions.table import array, operand, rule
 
 
 def _order(order: str) -> str:
@@ -22,11 +21,7 @@ def _order(order: str) -> str:
 
 
 def _require_inside(place: Any, size: Any, told: str) -> None:
-    inside = np.all(np.greater_equal(place, 0) & np.less(place, size))
-    if is_recorded(inside):
-        RULES.require(active(), inside, ValueError(told))
-    elif not inside:
-        raise ValueError(told)
+    require(np.all(np.greater_equal(place, 0) & np.less(place, size)), told)
 
 
 @rule(np.unravel_index)
