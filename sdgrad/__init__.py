@@ -34,7 +34,7 @@ from sdgrad.record.callbacks import pure_callback
 from sdgrad.record.functions.detached import detach, stop_gradient
 from sdgrad.runtime.call.result_pool import free_memory
 from sdgrad.runtime.compile.precompiled_header import prepare
-from sdgrad.solvers import fixed_point, linear_solve, minimize, root
+from sdgrad.solvers import fixed_point, linear_solve, minimize, root, solve_ivp
 from sdgrad.specialize.forward_backward import Tape, zero_grad
 from sdgrad.symbolic.rows import ScalarRule
 from sdgrad.symbolic.scalar_rules import register as register_scalar_rule
@@ -91,6 +91,7 @@ __all__ = [
     "register_scalar_rule",
     "root",
     "select_backward",
+    "solve_ivp",
     "sparse_hessian",
     "sparse_jacobian",
     "stop_gradient",

@@ -192,7 +192,8 @@ def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str
     adjoint = rule_of(call).adjoint
     covered = adjoint.gradients if adjoint is not None else _arguments(call, program)
     arguments = {call.variables[n].window.container for n in covered}
-    if hidden := [n for n in active if n not in arguments]:
+    made = {call.variables[n].window.container for n in rule_of(call).results}  # and read where they are made
+    if hidden := [n for n in active if n not in arguments | made]:
         raise problem(call, f"reads {', '.join(hidden)}, which is no argument", "pass it as one")
     if both := sorted(arguments & call.outputs.keys()):
         raise problem(call, f"writes its argument {', '.join(both)}", "return a new array, or use custom_region")

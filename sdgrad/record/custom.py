@@ -42,19 +42,27 @@ class Variables:
     operands: dict[str, Operand] = field(default_factory=dict)
     symbols: dict[str, Expr] = field(default_factory=dict)
 
-    def add(self, name: str, value: Any) -> None:
-        """Add a variable; what is neither an array nor a number is none."""
+    def add(self, name: str, value: Any) -> Any:
+        """Add a variable, and return its value as it is in the memory of the variable; what is neither an array nor a
+        number is none.
+        """
         if isinstance(value, (np.ndarray, Array)):
-            self.operands[name] = self.operand(_whole(value), False)
-        elif isinstance(value, Number) and value.expr is not None:
+            return self.recorder.array(self._memory(name, _whole(value), False))
+        if isinstance(value, Number) and value.expr is not None:
             self.symbols[name] = value.expr
-        elif isinstance(value, Number):
-            self.operands[name] = self.operand(self.recorder.stored(value, value.dtype), True)
         elif isinstance(value, int) and not isinstance(value, bool):
             self.symbols[name] = sympy.Integer(value)
-        elif isinstance(value, (float, complex, np.inexact)):
-            self.operands[name] = self.operand(self.recorder.stored(value, np.asarray(value).dtype), True)
+        elif isinstance(value, (Number, float, complex, np.inexact)):
+            stored = self.recorder.stored(value, value.dtype if isinstance(value, Number) else np.asarray(value).dtype)
+            found = value if isinstance(value, Number) else self.recorder.read(stored, ())
             self.recorder.flush()
+            self._memory(name, self.recorder.stored(found, found.dtype), True)
+            return found
+        return value
+
+    def _memory(self, name: str, tensor: Tensor, scalar: bool) -> Tensor:
+        self.operands[name] = self.operand(tensor, scalar)
+        return tensor
 
     def operand(self, tensor: Tensor, scalar: bool) -> Operand:
         desc = self.recorder.containers[tensor.container].desc

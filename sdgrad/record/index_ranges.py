@@ -24,12 +24,14 @@ class IndexRanges:
     :param named: expressions that have a symbol of their own, with the block where it is assigned.
     :param means: these symbols.
     :param by_data: symbols of the ends of slices that data decide.
+    :param trusted: an algorithm of ours is recorded: what it indexes by counts from 0, and lies inside.
     """
 
     known: dict[str, tuple[Bound, Bound]] = field(default_factory=dict)
     named: dict[sympy.Expr, tuple[str, list]] = field(default_factory=dict)
     means: dict[sympy.Symbol, sympy.Expr] = field(default_factory=dict)
     by_data: set[str] = field(default_factory=set)
+    trusted: bool = False
 
     def add(self, symbol: str, least: Any, most: Any = None) -> None:
         """Remember the range of a new index: integers, or recorded ones."""

@@ -134,7 +134,7 @@ def _from_the_start(array: Any, position: Any, extent: Dim, axis: int) -> Any:
     Loop indices in whole arrays are counted later, with what is known of the loops by then.
     """
     recorder: Recorder = array.recorder
-    if not isinstance(position, Number):
+    if not isinstance(position, Number) or recorder.ranges.trusted:
         return position
     is_checked = not checks_indices(recorder)
     check_position(recorder, position, extent)

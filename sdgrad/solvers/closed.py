@@ -1,4 +1,4 @@
-"""Close a recorded function over what it reads: a program of its argument and of everything else, as arguments too.
+"""Close a recorded function over what it reads: a program of its variables and of everything else, as arguments too.
 
 The rule of an implicit function is recorded apart from the function that calls it. What the equation reads from there,
 by closure, reaches the rule as operands, and has its derivative.
@@ -30,50 +30,51 @@ from sdgrad.specialize.signature import Signature
 
 @dataclass(eq=False)
 class Closed(WorksInside):
-    """A function as a program: ``f(x, *operands)``.
+    """A function as a program: ``f(*variables, *operands)``.
 
-    :param first: the name of its first argument.
+    :param variables: the names of its first arguments.
     :param operands: the values of the others where the function was closed, by name.
     """
 
     program: Program
-    first: str
+    variables: tuple[str, ...]
     operands: Mapping[str, Any]
     shapes: Sequence[tuple[int, ...]]
     checks: Mapping[str, Checks]
 
     @staticmethod
-    def of(f: Callable, x: Any, args: Sequence[Any]) -> Closed:
-        """Close ``f(x, *args)`` in the recording that goes on.
+    def of(f: Callable, variables: Sequence[Any], args: Sequence[Any]) -> Closed:
+        """Close ``f(*variables, *args)`` in the recording that goes on.
 
         :raises ArgumentError: it does not return one array.
         """
-        call = Call.of(AsArray(f), (x, *args), {})
-        if call.order[0] in call.nests:
+        call = Call.of(AsArray(f), (*variables, *args), {})
+        names = tuple(call.order[: len(variables)])
+        if not call.nests.keys().isdisjoint(names):
             raise ArgumentError(f"{name_of(f)} is solved for one array, or one number: concatenate what it takes")
         recorder = active()
         signature, arguments = with_fixed(call.f, call.arguments, lambda examples: Signature.of(call.f, examples))
         if len(signature.outputs) != 1:
             raise ArgumentError(f"{name_of(f)} returns {len(signature.outputs)} results: one array is solved for")
         arguments = checked_operands(recorder, signature.limits, arguments)
-        leaves = {n: v for n, v in arguments.items() if n != call.order[0]}
+        leaves = {n: v for n, v in arguments.items() if n not in names}
         taken = {**leaves, **{n: v for n, v in signature.closure.items() if not isinstance(v, Checks)}}
         used = {*signature.program.arguments, *signature.program.symbols}
         operands = {n: closed(recorder, v) for n, v in taken.items() if n in used}
         checks = {n: v for n, v in signature.closure.items() if isinstance(v, Checks)}
-        return Closed(signature.program, call.order[0], operands, signature.result_shapes(), checks)
+        return Closed(signature.program, names, operands, signature.result_shapes(), checks)
 
     def __call__(self, *values: Any) -> Any:
         """Record the function of its argument and its operands, in order."""
         return self._of(values, {}, {n: known(np.zeros(1, np.int64)) for n in self.checks})
 
-    def check(self, x: Any) -> None:
+    def check(self, *variables: Any) -> None:
         """Record the function's own checks (``assert``, ``raise``, indices) at a solution; the search makes none."""
         if self.checks:
-            self._of((x, *self.operands.values()), self.checks, {})
+            self._of((*variables, *self.operands.values()), self.checks, {})
 
     def _of(self, values: Sequence[Any], checks: Mapping[str, Checks], unchecked: Mapping[str, Any]) -> Any:
-        given = dict(zip((self.first, *self.operands), map(own, values), strict=True))
+        given = dict(zip((*self.variables, *self.operands), map(own, values), strict=True))
         (found,) = splice(active(), self.program, checks, {**given, **unchecked}, self.shapes)
         return found
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FunctionType
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,14 @@ Find = Callable[[Callable, Any], tuple[Any, Any]]
 
 
 def recorded(algorithm: Callable, *args: Any) -> Any:
-    """Call an algorithm so that its loops and branches are recorded."""
-    own = [works_inside(a) if isinstance(a, FunctionType) else a for a in args]
-    return RecordingOperators().converted(algorithm)(*own)  # type: ignore[arg-type]
+    """Call an algorithm so that its loops and branches are recorded; functions that it takes are run as they are."""
+    own = [works_inside(partial(a)) if isinstance(a, (FunctionType, MethodType)) else a for a in args]
+    ranges = active().ranges
+    before, ranges.trusted = ranges.trusted, True
+    try:
+        return RecordingOperators().converted(algorithm)(*own)  # type: ignore[arg-type]
+    finally:
+        ranges.trusted = before
 
 
 def shaped(x: Any, shape: tuple[int, ...]) -> Any:
@@ -161,10 +167,8 @@ def implicit(name: str, equation: Equation, first: Any, find: Find, symmetric: b
     start = array(first)
     shape = tuple(start.shape)
     variables = Variables(recorder)
-    operands = equation.operands
-    names = tuple(f"operand_{k}" for k in range(len(operands)))  # not called as the solution is
-    for n, value in zip(names, operands, strict=True):
-        variables.add(n, value)
+    names = tuple(f"operand_{k}" for k in range(len(equation.operands)))  # not called as the solution is
+    operands = [variables.add(n, value) for n, value in zip(names, equation.operands, strict=True)]
     if equation.right is not None:
         names = (*names, RIGHT)
         variables.add(RIGHT, equation.right)

@@ -47,7 +47,7 @@ def linear_solve(
     """
     right = _checked(method, array(b))
     first = known(np.zeros(right.shape, right.dtype)) if x0 is None else start_of(x0, "sdgrad.linear_solve")
-    product = Closed.of(matvec, first, args)
+    product = Closed.of(matvec, (first,), args)
     if product.shapes != [tuple(right.shape)]:
         raise ArgumentError(f"sdgrad.linear_solve: matvec returns shape {product.shapes[0]}, and b has {right.shape}")
     most = 10 * int(np.prod(right.shape)) if maxiter is None else maxiter

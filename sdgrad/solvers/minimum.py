@@ -38,7 +38,7 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
     Up to 64 unknowns by Newton's method with the Hessian, beyond by L-BFGS. A saddle point is where neither begins.
     """
     x0 = start_of(x0, "sdgrad.minimize")
-    value = Closed.of(f, x0, args)
+    value = Closed.of(f, (x0,), args)
     if value.shapes != [()]:
         raise ArgumentError(
             f"sdgrad.minimize: the function returns shape {value.shapes[0]}, and has to return a number"

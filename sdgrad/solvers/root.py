@@ -104,7 +104,7 @@ def _newton(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any, Any]
 
 def _closed(f: Callable, x0: Any, args: Sequence[Any], name: str) -> Closed:
     """Return a function of the program that returns what it takes."""
-    closed = Closed.of(f, x0, args)
+    closed = Closed.of(f, (x0,), args)
     if closed.shapes != [tuple(np.shape(x0))]:
         raise ArgumentError(
             f"sdgrad.{name}: the function returns shape {closed.shapes[0]}, and takes {tuple(np.shape(x0))}"

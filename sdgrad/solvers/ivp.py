@@ -1,0 +1,192 @@
+"""Solve initial value problems inside of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from sdgrad.errors import ArgumentError, ConvergenceError
+from sdgrad.record.calls import works_inside
+from sdgrad.record.functions.table import active, array, known
+from sdgrad.record.outside import shown_line
+from sdgrad.record.values import RULES, is_recorded
+from sdgrad.solvers.algorithms.runge_kutta import EXPLICIT
+from sdgrad.solvers.closed import Closed
+from sdgrad.solvers.initial_value.integration import Integration
+from sdgrad.solvers.initial_value.problem import (
+    AT,
+    BEGIN,
+    END,
+    REACHED,
+    RESULT,
+    START,
+    Options,
+    Problem,
+)
+
+METHODS = {**EXPLICIT}
+STEPS = 16384
+ORDER = "sdgrad.solve_ivp: the times of t_eval are in order, and within t_span"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Hold the solution of an initial value problem.
+
+    :param t: ``t_eval``, or else the two ends.
+    :param y: the states at these times, along the last axis.
+    """
+
+    t: Any
+    y: Any
+
+
+def solve_ivp(
+    f: Callable,
+    t_span: Sequence[Any],
+    y0: Any,
+    method: str = "RK45",
+    t_eval: Any = None,
+    args: Sequence[Any] = (),
+    *,
+    rtol: float = 1e-3,
+    atol: Any = 1e-6,
+    first_step: float | None = None,
+    max_step: float = np.inf,
+    max_steps: int = STEPS,
+) -> Solution:
+    """Solve ``dy/dt = f(t, y, *args)`` from ``y(t_span[0]) = y0``.
+
+    Steps, errors and results between steps are those of ``scipy.integrate.solve_ivp``. The derivative is that of the
+    steps, as long as they were found: by ``y0``, ``args``, both ends, ``t_eval`` and all that ``f`` reads outside, in
+    both modes and to any order. States before steps are kept, at most 32 MB or the square root of ``max_steps``
+    of them; the way back takes single steps again.
+
+    :param f: a function that can be recorded, from a time and an array to an array (or a list) of the same shape.
+    :param t_span: where the integration begins and ends.
+    :param y0: float64, float32 or complex, of any shape.
+    :param method: ``"RK45"``, ``"RK23"``, ``"DOP853"``.
+    :param t_eval: times in order for which states are returned; if nothing is said, these are the two ends.
+    :param args: more arguments of ``f``.
+    :param rtol: errors of a step are at most ``atol + rtol * abs(y)``; ``atol`` may be an array.
+    :param first_step: the length of the first step; found if nothing is said.
+    :param max_step: the length of the longest step.
+    :param max_steps: the most steps.
+    :returns: ``t`` and ``y`` (times along the last axis).
+    :raises ConvergenceError: the end is not reached in as many steps, or steps become too short.
+    :raises ArgumentError: an argument is none of these.
+    """
+    _check(method, t_span)
+    if active() is None:
+        return _by_scipy(f, t_span, y0, method, t_eval, args, rtol, atol, first_step, max_step)
+    start = array(y0)
+    start = start if start.dtype.kind in "fc" else start.astype(float)
+    closed = Closed.of(f, (np.float64(0), start), args)
+    if closed.shapes != [tuple(start.shape)]:
+        raise ArgumentError(f"sdgrad.solve_ivp: f returns shape {closed.shapes[0]}, and y has {tuple(start.shape)}")
+    t0, t1 = (_time(t) for t in t_span)
+    given = {START: start, BEGIN: t0, END: t1}
+    at = None if t_eval is None else _times(t_eval, t_span)
+    given |= {} if at is None else {AT: at}
+    given |= {f"operand_{k}": v for k, v in enumerate(closed.operands.values())}
+    problem = Problem(closed, METHODS[method], tuple(start.shape), start.dtype)
+    options = Options(*_tolerances(rtol, atol, start), first_step, max_step, max_steps)
+    found = Integration(problem, options).node(given)
+    _require_end(found)
+    if at is None:
+        ends = [array(start), array(found[RESULT])]
+        y, t = np.stack(ends, -1), np.stack([t0, t1])
+    else:
+        t, y = at, np.moveaxis(np.reshape(found[RESULT], (at.shape[0], *start.shape)), 0, -1)
+    closed.check(t[-1], y[..., -1])
+    return Solution(t, y)
+
+
+works_inside(solve_ivp)
+
+
+def _check(method: Any, t_span: Any) -> None:
+    """Refuse methods that are unknown, and spans that have no two ends."""
+    if method not in METHODS:
+        raise ArgumentError(f"sdgrad.solve_ivp: method is one of {', '.join(METHODS)}, not {method!r}")
+    if len(t_span) != 2:
+        raise ArgumentError(f"sdgrad.solve_ivp: t_span has two ends, not {len(t_span)}")
+
+
+def _time(t: Any) -> Any:
+    """Return a time as a number of the recording."""
+    return known(np.full(1, t, float))[0] if isinstance(t, (int, float, np.number)) else t * 1.0
+
+
+def _times(t_eval: Any, t_span: Sequence[Any]) -> Any:
+    """Return the times that are asked for.
+
+    :raises ArgumentError: they are known, and not in order within the span.
+    """
+    at = array(t_eval)
+    if at.ndim != 1:
+        raise ArgumentError(f"sdgrad.solve_ivp: t_eval has one axis, not shape {tuple(at.shape)}")
+    t0, t1 = t_span
+    way = np.where(t1 < t0, -1.0, 1.0)
+    in_order = np.all(np.diff(at) * way >= 0.0) & np.all((at - t0) * way >= 0.0) & np.all((at - t1) * way <= 0.0)
+    if not is_recorded(in_order) and not in_order:
+        raise ArgumentError(ORDER)
+    if is_recorded(in_order):
+        RULES.require(active(), in_order, ArgumentError(ORDER))
+    return at.astype(float)
+
+
+def _tolerances(rtol: Any, atol: Any, start: Any) -> tuple[Any, Any]:
+    """Return the tolerances; that of arrays by element."""
+    least = 100 * np.finfo(start.dtype).eps
+    relative, absolute = np.maximum(np.asarray(rtol, float), least), np.asarray(atol, float)
+    if np.any(absolute < 0) or absolute.ndim and absolute.shape != tuple(start.shape):
+        raise ArgumentError("sdgrad.solve_ivp: atol is positive: a number, or an array of the shape of y0")
+    return _by_element(relative), _by_element(absolute)
+
+
+def _by_element(tolerance: np.ndarray) -> Any:
+    return float(tolerance) if tolerance.ndim == 0 else known(tolerance.reshape(-1))
+
+
+def _require_end(found: dict[str, Any]) -> None:
+    """Record that the integration reaches its end."""
+    recorder: Any = active()
+    told = (
+        f"{shown_line(recorder.where())}sdgrad.solve_ivp did not reach the end of t_span: a step became too short, or "
+    )
+    more = "max_steps are too few"
+    RULES.require(recorder, found[REACHED] == 1, ConvergenceError(told + more))
+
+
+def _by_scipy(
+    f: Callable,
+    t_span: Any,
+    y0: Any,
+    method: str,
+    t_eval: Any,
+    args: Any,
+    rtol: Any,
+    atol: Any,
+    first: Any,
+    most: float,
+) -> Solution:
+    """Solve outside of programs."""
+    start = np.asarray(y0)
+    start = start if start.dtype.kind in "fc" else start.astype(float)
+
+    def slope(t: float, y: np.ndarray) -> np.ndarray:
+        return np.reshape(np.asarray(f(t, y.reshape(start.shape) if start.shape else y[0], *args)), -1)
+
+    at = [t_span[0], t_span[1]] if t_eval is None else t_eval
+    tolerances = {"rtol": rtol, "atol": np.reshape(atol, -1) if np.ndim(atol) else atol}
+    found = scipy.integrate.solve_ivp(
+        slope, t_span, start.reshape(-1), method, at, first_step=first, max_step=most, **tolerances
+    )
+    if not found.success:
+        raise ConvergenceError(f"sdgrad.solve_ivp did not reach the end of t_span: {found.message}")
+    return Solution(found.t, np.moveaxis(found.y.T.reshape(-1, *start.shape), 0, -1).astype(start.dtype))
