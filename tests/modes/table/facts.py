@@ -148,8 +148,10 @@ def of_function(name: str, function: Any) -> Facts:
         return of_distribution(name, function)
     own = isinstance(function, type) and has_rule(vars(function).get("__call__"))
     template = isinstance(function, np.ufunc) and function in OF_TEMPLATES
-    if not (has_rule(function) or template or own or name in CALLED_OTHERWISE) or always_raises(function):
-        return Facts(name, notes=notes_of(function) if has_rule(function) else ())
+    if not (has_rule(function) or template or own or name in CALLED_OTHERWISE):
+        return Facts(name)
+    if always_raises(function):
+        return Facts(name, CONSTANTS if lines_of(names_of(function)) else "", notes=notes_of(function))
     if own and not has_rule(function):
         return Facts(name, YES, "any", ("made of known data",))
     names = names_of(function) if has_rule(function) or template else [f"np.{name}"]
