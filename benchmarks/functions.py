@@ -112,7 +112,7 @@ def versions(f: Function, n: int) -> Iterator[tuple[str, Callable[[], Any]]]:
     import sdgrad
 
     x, own = arguments(f.make, n), module(f, n, "numpy")
-    w = np.random.default_rng(1).uniform(0.5, 1.5, np.shape(own["result"](x)))
+    w = np.random.default_rng(1).uniform(0.5, 1.5, np.shape(own["result"](x)))[()]
     compiled, gradient = sdgrad.compile_forward(own["result"]), sdgrad.value_and_grad(own["total"], wrt="x")
     compiled(x), gradient(x, w)
     yield "NumPy's value", lambda: own["result"](x)

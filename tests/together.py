@@ -47,6 +47,11 @@ def flat(found: Any) -> np.ndarray:
     return np.concatenate([np.ravel(p) for p in parts])
 
 
+def others(texts: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """The expressions whose values no comparison of derivatives has compared."""
+    return [text for text in texts if text not in set(chosen)]
+
+
 def value_differences(texts: Sequence[str], names: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
     """Which expressions have other values than SciPy's."""
     f, _ = programs(texts, names, list(given))
