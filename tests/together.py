@@ -47,6 +47,11 @@ def flat(found: Any) -> np.ndarray:
     return np.concatenate([np.ravel(p) for p in parts])
 
 
+def others(texts: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """The expressions whose values no comparison of derivatives has compared."""
+    return [text for text in texts if text not in set(chosen)]
+
+
 def value_differences(texts: Sequence[str], names: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
     """Which expressions have other values than SciPy's."""
     f, _ = programs(texts, names, list(given))
@@ -72,7 +77,10 @@ def differences(
     second: bool = True,
     step: float = 2e-3,
 ) -> list[str]:
-    """What differs from SciPy and from its differences, in words."""
+    """What differs from SciPy and from its differences, in words.
+
+    With ``second``, the program of the second derivatives gives the gradients as well.
+    """
     f, total = programs(texts, names, list(given))
     values = [np.asarray(v, float) for v in given.values()]
     sizes = [np.size(eval(t, {"np": np, **names}, dict(given))) for t in texts]  # noqa: S307
@@ -93,13 +101,21 @@ def differences(
     compare("derivative", slope, np.where(np.isfinite(f(*values)), apart, 0.0), loose)  # no number: a constant
     weights = rng.uniform(0.5, 1.0, np.size(slope))
     gradient = sdgrad.grad(total, wrt=tuple(range(1, len(values) + 1)))
-    reverse = flat(gradient(weights, *values)) @ flat(tuple(way))
-    if not np.isclose(reverse, weights @ slope, rtol=1e-9, atol=1e-9):
-        found.append(f"derivative by the gradient: {reverse}, and forward {weights @ slope}")
     if second:
-        own = flat(sdgrad.jvp(gradient, (weights, *values), (None, *way))[1])
-        wanted = along(lambda *v: flat(gradient(weights, *v)), values, way, step)
+        still = [np.zeros_like(v) for v in values]
+
+        def pushed(*at: Any, ways: Arrays = still) -> tuple[np.ndarray, np.ndarray]:
+            pair = sdgrad.jvp(gradient, (weights, *at), (None, *ways))
+            return flat(pair[0]), flat(pair[1])
+
+        slopes, own = pushed(*values, ways=way)
+        wanted = along(lambda *v: pushed(*v)[0], values, way, step)
         if not np.allclose(own, wanted, rtol=10 * loose, atol=10 * loose * np.max(np.abs(wanted))):
             k = np.argsort(-np.abs(own - wanted))[:5]
             found.append(f"second derivative at {k}: {own[k]}, and not {wanted[k]}")
+    else:
+        slopes = flat(gradient(weights, *values))
+    reverse = slopes @ flat(tuple(way))
+    if not np.isclose(reverse, weights @ slope, rtol=1e-9, atol=1e-9):
+        found.append(f"derivative by the gradient: {reverse}, and forward {weights @ slope}")
     return found

@@ -90,7 +90,7 @@ def is_fixed(part: Any) -> bool:
 def expanded(array: Any, index: Any) -> list[Any]:
     """Return an index as a list with a part for each axis, and None for each new one."""
     parts = RULES.masks(list(index) if isinstance(index, tuple) else [index])
-    parts = [list(p) if isinstance(p, range) else p for p in parts]
+    parts = [list(p) if isinstance(p, (range, tuple)) else p for p in parts]
     parts = [_as_indices(p) if isinstance(p, list) else p for p in parts]
     used = sum(_axes(p) for p in parts if p is not None and p is not Ellipsis)
     rest = [slice(None)] * (array.ndim - used)

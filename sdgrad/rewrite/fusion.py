@@ -149,7 +149,10 @@ def fusable(first: Leaf, second: Leaf, program: Program) -> bool:
     """True if two leaves run over one domain, and depend on each other within an instance only."""
     if first.sequential or second.sequential or len(first.body) + len(second.body) > config.machine.fused_instructions:
         return False
-    return same_domain(first, second) and _keeps_dependences(first, rename_params(second, first.params), program)
+    if not same_domain(first, second):
+        return False
+    apart = not depends(first, second, program)  # found without names of the first one in the second one
+    return apart or _keeps_dependences(first, rename_params(second, first.params), program)
 
 
 def _keeps_dependences(first: Leaf, second: Sequence[Instr], program: Program) -> bool:
@@ -239,6 +242,7 @@ class Merging:
     :param names: the names of the leaf being added, renamed.
     :param defined: every name with its definition.
     :param kinds: of numbers, by name.
+    :param stored: containers that the body stores to.
     """
 
     program: Program
@@ -247,6 +251,7 @@ class Merging:
     names: dict[str, str] = field(default_factory=dict)
     defined: dict[str, Instr] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
+    stored: set[str] = field(default_factory=set)
 
     def add(self, instr: Instr) -> None:
         """Append an instruction; a load of a held element becomes its register."""
@@ -287,11 +292,13 @@ class Merging:
             instr = self.choice(instr, earlier)
         self.forget(instr)
         if instr.mode == "set" and instr.guard is None:
-            self.body = [i for i in self.body if not (isinstance(i, Store) and _same_element(i, instr))]
+            if instr.container in self.stored:
+                self.body = [i for i in self.body if not (isinstance(i, Store) and _same_element(i, instr))]
             self.body.append(instr)
             self.held[instr.container, instr.index] = self.converted(instr)
         else:
             self.body.append(instr)
+        self.stored.add(instr.container)
 
     def assignment_of(self, store: Store) -> Store | None:
         """Return the unconditional assignment to the element of a store. None if there is none."""

@@ -23,7 +23,7 @@ import sdgrad
 from sdgrad.record.functions import on_demand
 from sdgrad.record.functions.matrix_calls import OF_RULES
 from sdgrad.record.functions.table import FUNCTIONS, METHODS, full_name
-from sdgrad.record.templates import PAIR_UFUNCS, UFUNCS
+from sdgrad.record.templates import INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 
 on_demand.load()
 POLYNOMIALS = ("chebyshev", "legendre", "hermite", "hermite_e", "laguerre")
@@ -36,6 +36,9 @@ PLACES: dict[str, Any] = {
     "distance": scipy.spatial.distance, "integrate": scipy.integrate,
 }  # fmt: skip
 """Modules, by the names that lines call them."""
+
+OF_TEMPLATES = {getattr(np, n) for n in (*UFUNCS, *REAL_UFUNCS, *INTEGER_UFUNCS, *PAIR_UFUNCS, "divmod")}
+"""Universal functions with an expression in C++."""
 
 ELSEWHERE = {
     "np.roots": "tests/record/test_counting.py", "np.frompyfunc": "tests/record/test_counting.py",
@@ -63,8 +66,7 @@ def names_of(function: Any) -> list[str]:
 
 def registered() -> dict[str, list[str]]:
     """All registered functions and methods, by their first name: the ways to call them."""
-    ufuncs = {getattr(np, n) for n in (*UFUNCS, *PAIR_UFUNCS, "divmod", "invert")}
-    found = {names[0]: names for names in map(names_of, {*FUNCTIONS, *ufuncs} - OF_RULES)}
+    found = {names[0]: names for names in map(names_of, {*FUNCTIONS, *OF_TEMPLATES} - OF_RULES)}
     return found | {f".{name}": [f".{name}"] for name in METHODS}
 
 

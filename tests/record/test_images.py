@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.ndimage as ndimage
-from together import differences, value_differences
+from together import differences, others, value_differences
 
 import sdgrad
 from sdgrad.errors import ParseError
@@ -45,7 +45,7 @@ MOVES = [
 @pytest.mark.parametrize("calls", [FILTERS, LINEAR + MOVES, CUBIC], ids=["filters", "moves", "cubic"])
 def test_values_and_derivatives(calls):
     used = {n: v for n, v in GIVEN.items() if any(n in c for c in calls)}
-    assert value_differences(calls, {"N": ndimage}, used) == []
+    assert value_differences(others(calls, calls[1::4]), {"N": ndimage}, used) == []
     assert differences(calls[1::4], {"N": ndimage}, used, step=1e-3) == []
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.integrate as integrate
 import scipy.signal as signal
-from together import differences, value_differences
+from together import differences, others, value_differences
 
 import sdgrad
 from sdgrad.errors import ParseError
@@ -71,7 +71,7 @@ INTEGRALS = [
 @pytest.mark.filterwarnings("ignore:.*NOLA")
 def test_values_and_derivatives(calls):
     used = {n: v for n, v in GIVEN.items() if any(n in c for c in calls)}
-    assert value_differences(calls, NAMES, used) == []
+    assert value_differences(others(calls, calls[::4]), NAMES, used) == []
     assert differences(calls[::4], NAMES, used, step=1e-3) == []
 
 

@@ -250,8 +250,9 @@ class Matcher:
         return [NodeCall(node, given, {"_y": out}, c.leaf.source)]
 
     def unit_rows(self, region: Region) -> bool:
-        """True if the last dimension of an operand has unit stride."""
-        return bool(self.container(region).desc.strides[-1] == 1)
+        """True if the last dimension of an operand has unit stride, and rows are not known to overlap."""
+        desc = self.container(region).desc
+        return bool(desc.strides[-1] == 1) and (desc.strides[-2] < desc.shape[-1]) != True  # noqa: E712 (symbolic)
 
     def looped(self, c: Contraction, outer: list[Param], summed: bool) -> list[Node] | None:
         """Return calls in loops over the outer parameters; None if there is no call for the other ones.

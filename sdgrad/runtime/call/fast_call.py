@@ -22,7 +22,7 @@ from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.native_call import COPIED, FIXED, GIVEN, MADE, Form, Kind, Node, Plan, Source
 from sdgrad.runtime.call.result_pool import LEAST, MOST, fresh
 
-NUMBERS = (float, int, complex, bool)
+NUMBERS = (float, int, complex, bool, np.float64)
 ALWAYS_FIXED = (bool, str)
 """Types of arguments whose values are part of what a call is prepared for."""
 Maker = Callable[[], np.ndarray]

@@ -103,13 +103,16 @@ SDGRAD_FUNCTION double sdgrad_polygamma_double(int n, double x) {
         return (n % 2 ? -1 : 1) * sdgrad_polygamma_double(n, 1 - x) - sdgrad_cotangent_derivative(n, x);
     }
     if (n == 0 && x > 1.26 && x < 1.66) return sdgrad_digamma_at_zero(x);
-    double sum = 0, factorial = std::tgamma(n + 1.0), sign = n % 2 ? 1 : -1;
-    for (; x < 12 + n; x += 1) sum += n == 0 ? -1 / x : sign * factorial / std::pow(x, n + 1);
+    double sum = 0;
     if (n == 0) {
-        double result = std::log(x) - 0.5 / x;
-        for (int k = 1; k <= 10; ++k) result -= bernoulli[k - 1] / (2 * k * std::pow(x, 2 * k));
-        return sum + result;
+        for (; x < 12; x += 1) sum -= 1 / x;
+        const double inverse = 1 / (x * x);
+        double series = 0;
+        for (int k = 10; k >= 1; --k) series = inverse * (series + bernoulli[k - 1] / (2 * k));
+        return sum + (std::log(x) - 0.5 / x - series);
     }
+    const double factorial = std::tgamma(n + 1.0), sign = n % 2 ? 1 : -1;
+    for (; x < 12 + n; x += 1) sum += sign * factorial / std::pow(x, n + 1);
     double result = std::tgamma(double(n)) / std::pow(x, n) + factorial / (2 * std::pow(x, n + 1));
     for (int k = 1; k <= 10; ++k)
         result += bernoulli[k - 1] * std::tgamma(2.0 * k + n) / (std::tgamma(2.0 * k + 1) * std::pow(x, 2 * k + n));

@@ -31,6 +31,7 @@ from sdgrad.runtime.libraries.blas_environment import ScipyOpenBLAS
 from sdgrad.runtime.libraries.blas_operands import (
     BLAS_TYPES,
     gemm_operands,
+    gemv_operands,
     lapack_operands,
     operand_edges,
     plain_operands,
@@ -108,7 +109,7 @@ def _delegated(
 
 
 ExpandGemm = _delegated(gemm.Gemm, gemm.ExpandGemmOpenBLAS, gemm.ExpandGemmPure, gemm_operands, Product)
-ExpandGemv = _delegated(gemv.Gemv, gemv.ExpandGemvOpenBLAS, gemv.ExpandGemvPure, base=Product)
+ExpandGemv = _delegated(gemv.Gemv, gemv.ExpandGemvOpenBLAS, gemv.ExpandGemvPure, gemv_operands, Product)
 ExpandDot = _delegated(dot.Dot, dot.ExpandDotOpenBLAS, dot.ExpandDotPure)
 ExpandGetrf = _delegated(getrf.Getrf, getrf.ExpandGetrfOpenBLAS, None, lapack_operands)
 ExpandGetri = _delegated(getri.Getri, getri.ExpandGetriOpenBLAS, None, lapack_operands)

@@ -49,6 +49,15 @@ def gemm_operands(node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG) 
     return bool(names.get("_cin", names["_c"]) == names["_c"])
 
 
+def gemv_operands(node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG) -> bool:
+    """True if the operands are a matrix and vectors for ``gemv``."""
+    if not plain_operands(node, state, sdfg):
+        return False
+    (edge,) = (e for e in state.in_edges(node) if e.dst_conn == "_A")
+    matrix = _matrix(edge, sdfg.arrays[edge.data.data])
+    return matrix is None or _leading_dimension_fits(*matrix)
+
+
 def lapack_operands(node: nd.LibraryNode, state: dace.SDFGState, sdfg: dace.SDFG) -> bool:
     """True if the matrices have one BLAS type and no steps; pivots and status are 32-bit integers."""
     edges = operand_edges(node, state)

@@ -1,7 +1,8 @@
-"""Operands whose rows overlap, and whose sizes only a run knows, are no operands of BLAS."""
+"""Operands whose rows overlap, or may do so with sizes that only a run knows, are no operands of BLAS."""
 
 import dace
 import numpy as np
+import scipy.ndimage
 from references import assert_close
 
 import sdgrad
@@ -33,3 +34,19 @@ def test_no_call_and_the_right_gradient():
         expected[i : i + 20] += w @ seed[i]
     assert_close(dw, windows.T @ seed, 1e-12, "by w")
     assert_close(dx, expected, 1e-12, "by x")
+
+
+def test_rows_that_are_known_to_overlap():
+    """All elements of an image are one line, which moves by one row for each weight."""
+
+    def smoothed(x, w):
+        return scipy.ndimage.correlate1d(x, w, axis=0, mode="wrap")
+
+    rng = np.random.default_rng(0)
+    x, w, seed = rng.random((30, 24)), rng.random(17), rng.random((30, 24))
+    with sdgrad.config.override(verify="never"):
+        value, pullback = sdgrad.vjp(smoothed, x, w)
+        dx, dw = pullback(seed)
+    assert_close(value, smoothed(x, w), 1e-13, "value")
+    assert_close(dx, smoothed(seed, w[::-1]), 1e-12, "by x")
+    assert_close(dw, [np.sum(seed * np.roll(x, 8 - k, axis=0)) for k in range(17)], 1e-12, "by w")

@@ -108,6 +108,16 @@ def test_what_is_not_an_argument_is_looked_up(generals):
     np.testing.assert_array_equal(g(x, 3), [2.0, 2.0, 2.0])
 
 
+def test_numbers_of_numpy_are_direct(generals):
+    f = sdgrad.value_and_grad(lambda x, s: np.sum(x * x) * s, wrt=("x", "s"))
+    x = np.array([1.0, 2.0, 3.0])
+    for s in (np.float64(0.5), np.float64(-2.0), np.float64(3.0)):
+        value, (dx, ds) = f(x, s)
+        assert value == 14.0 * s and ds == 14.0
+        np.testing.assert_array_equal(dx, 2.0 * s * x)
+    assert len(generals) == 1
+
+
 def test_the_function_itself():
     f, x = sdgrad.compile_forward(two), np.arange(3.0)
     first, again = f(x), f(x)

@@ -1,0 +1,1 @@
+"""The page ``docs/functions.md``: which functions of NumPy and SciPy have a rule, and what is known of each."""
