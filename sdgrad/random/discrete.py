@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special
 
-from sdgrad.random.draws import REAL, WHOLE, WORD, drawn, extents, numbers, real, taken, whole
+from sdgrad.random.draws import REAL, WHOLE, WORD, drawn, extents, numbers, real, softmax, taken, whole
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.arguments import require, static_axis
 from sdgrad.record.values import is_recorded
@@ -34,7 +33,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = np.int64) -> Any:
 
 @works_inside
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = np.int64) -> Any:
-    """Draw integers from ``minval`` up to but not including ``maxval``, each with the same probability (Lemire 2019)."""
+    """Draw integers from ``minval`` on and below ``maxval``, each with the same probability (Lemire 2019)."""
     own = whole(dtype, "randint")
     low, high = _integers(minval), _integers(maxval)
     size = extents(shape, low, high)
@@ -53,7 +52,7 @@ def _integers(value: Any) -> Any:
 
 @works_inside
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = np.int64) -> Any:
-    """Draw from the Poisson distribution of rate ``lam``: by products, for rates from 10 on by Hoermann's method (1993)."""
+    """Draw from the Poisson distribution: by products, for rates from 10 on by Hoermann's method (1993)."""
     own, rate = whole(dtype, "poisson"), taken(lam, REAL)
     require(np.all((rate >= 0) & (rate <= 9e18)), "lam < 0 or lam is NaN, or too large")
     return drawn(Kind.POISSON, key, extents(shape, lam), WHOLE, rate).astype(own)
@@ -70,7 +69,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = np.int64)
 
 @works_inside
 def categorical(key: Any, logits: Any, axis: Any = -1, shape: Any = None) -> Any:
-    """Draw places along an axis, by logarithms of probabilities up to a constant: of the largest after Gumbel's numbers.
+    """Draw places along an axis by logarithms of weights: the largest after Gumbel's numbers are added.
 
     :param shape: of the results: the shape of ``logits`` without the axis, or one that it fits into.
     """
@@ -87,13 +86,13 @@ def gumbel_softmax(key: Any, logits: Any, temperature: Any = 1.0, axis: Any = -1
     """
     scores = _turned(logits, axis)
     noise = drawn(Kind.GUMBEL, key, scores.shape, scores.dtype)
-    found = scipy.special.softmax((scores + noise) / temperature, axis=-1)
+    found = softmax((scores + noise) / temperature)
     return np.moveaxis(found, -1, static_axis(axis, np.ndim(found)))
 
 
 def _turned(logits: Any, axis: Any) -> Any:
     """Return real numbers with an axis as the last one."""
-    given = logits if is_recorded(logits) else np.asarray(logits)
+    given: Any = logits if is_recorded(logits) else np.asarray(logits)
     if not np.ndim(given):
         raise ValueError("logits have an axis to choose along")
     given = given if given.dtype in (np.float64, np.float32) else given.astype(np.float64)

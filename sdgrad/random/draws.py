@@ -34,7 +34,7 @@ def drawn(kind: Kind, key: Any, shape: Sequence[int], dtype: Any, *parameters: A
     """
     extents = tuple(shape)
     if active() is None:
-        return _drawn_now(kind, _key_now(key), extents, np.dtype(dtype), parameters)
+        return _drawn_now(kind, _key_now(key), extents, np.dtype(dtype), [np.asarray(p) for p in parameters])
     words = _recorded_key(key)
     if math.prod(extents) == 0:
         return known(np.zeros(extents, dtype))
@@ -47,10 +47,11 @@ def drawn(kind: Kind, key: Any, shape: Sequence[int], dtype: Any, *parameters: A
 
 def _line(parameter: Any, shape: tuple[int, ...]) -> Any:
     """Return a parameter as a line of numbers: one, or one for each element."""
-    whole = detached(array(parameter))
+    whole: Any = detached(array(parameter))
     if whole.size != 1:
         whole = np.broadcast_to(whole, shape)
-    return tensor_of(np.reshape(whole, -1))
+    line: Any = np.reshape(whole, -1)
+    return tensor_of(line)
 
 
 def _drawn_now(
@@ -131,6 +132,17 @@ def taken(value: Any, dtype: np.dtype) -> Any:
         found = array(value)
         return found if found.dtype == dtype else found.astype(dtype)
     return np.asarray(value, dtype)
+
+
+def constant(value: Any) -> Any:
+    """Return a value through which no derivative passes."""
+    return value if active() is None else detached(value)
+
+
+def softmax(x: Any) -> Any:
+    """Return shares along the last axis, from their logarithms up to a constant."""
+    parts = np.exp(x - constant(np.max(x, axis=-1, keepdims=True)))
+    return parts / np.sum(parts, axis=-1, keepdims=True)
 
 
 def extents(shape: Any, *parameters: Any) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from sdgrad.random.draws import REAL, drawn, extents, numbers, real, taken
+from sdgrad.random.draws import REAL, drawn, extents, numbers, real, softmax, taken
 from sdgrad.random.keys import pair
 from sdgrad.record.calls import works_inside
 from sdgrad.record.elementwise import compute
@@ -66,7 +66,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = np.float64) 
         raise ValueError("sdgrad.random.dirichlet takes an array of parameters, at least a vector")
     size = extents(shape, every[..., 0])
     logs = _drawn(Kind.LOG_GAMMA, key, every, (*size, int(every.shape[-1])), own)
-    return scipy.special.softmax(logs, axis=-1)
+    return softmax(logs)
 
 
 @works_inside
@@ -77,7 +77,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = np.float64) -> 
 
 
 @works_inside
-def t(key: Any, df: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = np.float64) -> Any:
     """Draw from Student's t distribution with ``df`` degrees of freedom."""
     own, size = real(dtype, "t"), extents(shape, df)
     first, second = pair(key)

@@ -9,7 +9,7 @@ import numpy as np
 from sdgrad.errors import ParseError
 from sdgrad.random.draws import KEY, WHOLE, WORD, drawn
 from sdgrad.record.calls import works_inside
-from sdgrad.record.functions.arguments import shape_of, static
+from sdgrad.record.functions.arguments import shape_of
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.values import Number, is_recorded
 from sdgrad.runtime.libraries.random_numbers import Kind
@@ -26,7 +26,8 @@ def key(seed: Any) -> Any:
     if is_recorded(seed):
         if not isinstance(seed, Number) or seed.dtype.kind not in "iu":
             raise TypeError(f"a seed is one integer, not an array, nor of type {seed.dtype}")
-        return np.array([seed, np.where(seed < 0, -1, 0)]).astype(WORD)
+        number: Any = seed
+        return np.array([number, np.where(number < 0, -1, 0)]).astype(WORD)
     own = seed.__index__()
     if not LEAST <= own < MOST:
         raise ValueError("a seed has up to 128 bits")
@@ -70,8 +71,3 @@ def pair(key: Any) -> tuple[Any, Any]:
     """Return two keys of a key."""
     both = split(key)
     return both[0], both[1]
-
-
-def count(value: Any) -> int:
-    """Return how many there are as Python's integer."""
-    return static(value)

@@ -1,4 +1,4 @@
-"""Choose among the elements of arrays, and order them by chance. Values have derivatives, which of them are taken has none."""
+"""Choose among the elements of arrays, and order them by chance: derivatives are those of the elements."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from sdgrad.random.discrete import randint
-from sdgrad.random.draws import REAL, WORD, drawn, numbers
+from sdgrad.random.draws import REAL, WORD, constant, drawn, numbers
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.arguments import require, shape_of, static, static_axis
-from sdgrad.record.functions.detached import stop_gradient
 from sdgrad.record.functions.table import active, array
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.libraries.random_numbers import Kind
@@ -72,7 +71,7 @@ def _weights(p: Any, n: int) -> Any:
     if tuple(given.shape) != (n,):
         raise ValueError(f"sdgrad.random.choice: p has the shape {tuple(given.shape)}, and there are {n} elements")
     require(np.all(given >= 0) & (np.sum(given) > 0), "probabilities are not non-negative")
-    return stop_gradient(given)
+    return constant(given)
 
 
 def _weighted(key: Any, p: Any, size: tuple[int, ...], replace: bool) -> Any:

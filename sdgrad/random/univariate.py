@@ -73,7 +73,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = np.flo
 
 
 @works_inside
-def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
+def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = np.float64) -> Any:
     """Draw from the Weibull distribution of minima."""
     own = real(dtype, "weibull_min")
     found = drawn(Kind.EXPONENTIAL, key, extents(shape, scale, concentration), own)
@@ -122,6 +122,8 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     low, high = (numbers(bound, np.dtype(np.float64)) for bound in (lower, upper))
     turned = low + high > 0  # so that most of what is between them is below 0, where logarithms have all digits
     first, last = np.where(turned, -high, low), np.where(turned, -low, high)
-    above, below = scipy.special.log_ndtr(last) + np.log(u), scipy.special.log_ndtr(first) + np.log1p(-u)
+    is_open = np.isinf(first)
+    above = scipy.special.log_ndtr(last) + np.log(u)
+    below = np.where(is_open, -np.inf, scipy.special.log_ndtr(np.where(is_open, 0.0, first)) + np.log1p(-u))
     found = scipy.special.ndtri_exp(np.logaddexp(above, below))
     return np.clip(np.where(turned, -found, found), low, high).astype(own)

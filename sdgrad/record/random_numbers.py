@@ -18,8 +18,8 @@ SEEDED = (
 )
 HINT = (
     "draws other numbers at each call, and a program is made once: draw them before, and pass them as an argument; "
-    "make a generator with a seed in the function, np.random.default_rng(0), for the same numbers at each call; or draw "
-    "with sdgrad.random, of whose numbers a key is the argument"
+    "make a generator with a seed in the function, np.random.default_rng(0), for the same numbers at each call; or use "
+    "sdgrad.random, whose keys are arguments"
 )
 
 

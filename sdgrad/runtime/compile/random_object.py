@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from sdgrad.config import config
@@ -51,7 +52,7 @@ class RandomObject(NativeObject):
 
 
 @functools.cache
-def draw_function() -> ctypes._CFuncPtr:
+def draw_function() -> Callable[..., None]:
     """Return the function that fills memory with random numbers, for calls from Python."""
     found = load_library(str(RandomObject.of().library())).sdgrad_draw
     found.argtypes = [ctypes.c_int, POINTER, COUNT, POINTER, COUNT, POINTER, COUNT, POINTER, COUNT, ctypes.c_bool]
