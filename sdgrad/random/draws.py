@@ -154,7 +154,8 @@ def extents(shape: Any, *parameters: Any) -> tuple[int, ...]:
     if shape is None:
         return common
     own = shape_of(shape)
-    if np.broadcast_shapes(own, common) != own:
+    pairs = zip(common[::-1], own[::-1], strict=False)
+    if len(common) > len(own) or any(n not in (1, m) for n, m in pairs):
         raise ValueError(f"parameters of shape {common} do not fit into the shape {own} that is asked for")
     return own
 
