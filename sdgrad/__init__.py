@@ -8,7 +8,7 @@ import sdgrad.backward_impls.custom
 import sdgrad.backward_impls.fft
 import sdgrad.backward_impls.linalg
 import sdgrad.record.replacements  # noqa: F401
-from sdgrad import errors, testing
+from sdgrad import errors, random, testing
 from sdgrad.api.backward_implementation import (
     BackwardContext,
     BackwardImplementation,
@@ -87,6 +87,7 @@ __all__ = [
     "minimize",
     "prepare",
     "pure_callback",
+    "random",
     "register_backward",
     "register_scalar_rule",
     "root",

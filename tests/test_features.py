@@ -598,6 +598,20 @@ def test_functions_of_tensors():
     assert np.allclose(t.grad, 5 * X**4)
 
 
+def test_random_numbers_with_keys():
+    """``sdgrad.random`` draws the same numbers in programs as outside, with derivatives by parameters."""
+
+    def mean(a, key):
+        key, sub = sdgrad.random.split(key)
+        return np.mean(sdgrad.random.gamma(key, a, (20_000,)) * np.exp(a * sdgrad.random.normal(sub)))
+
+    key = sdgrad.random.key(5)
+    value, slope = sdgrad.value_and_grad(mean)(2.0, key)
+    z = sdgrad.random.normal(sdgrad.random.split(key)[1])
+    assert np.isclose(value, mean(2.0, key))
+    assert np.isclose(slope, np.exp(2.0 * z) * (1 + 2.0 * z), rtol=0.03)
+
+
 def test_threads():
     """Several threads may call a compiled gradient at the same time."""
     from concurrent.futures import ThreadPoolExecutor

@@ -31,6 +31,7 @@ LAYERS = (
     ("tape",),
     ("autodiff",),
     ("record",),
+    ("random",),
     ("backward_impls",),
     ("optimize.scalars", "optimize.locality"),
     ("optimize.dataflow", "optimize.reductions", "optimize.gpu"),

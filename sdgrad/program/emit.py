@@ -236,8 +236,7 @@ class Emitter(Dataflow):
         def subset(index: tuple) -> subsets.Range:
             return subsets.Range([ranges.get(str(i), (i, i, 1)) for i in index])
 
-        source = state.add_access(self.spelled(load.container), debuginfo=self.info)
-        target = state.add_access(self.spelled(store.container), debuginfo=self.info)
+        source, target = (self.access(state, n, w, {}) for n, w in ((load.container, False), (store.container, True)))
         memlet = dace.Memlet(
             data=source.data, subset=subset(load.index), other_subset=subset(store.index), debuginfo=self.info
         )

@@ -77,7 +77,8 @@ class Container:
 
     def local(self, name: str) -> Container:
         """Return local memory of the same type and shape: no argument, and no view."""
-        return Container(name, lasting(self.desc, True))
+        own = self.desc.as_array() if isinstance(self.desc, dt.ArrayView) else self.desc
+        return Container(name, lasting(own, True))
 
     def __str__(self) -> str:
         kind = "local" if self.transient else "argument"

@@ -17,8 +17,9 @@ SEEDED = (
     *(np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64),
 )
 HINT = (
-    "draws other numbers at each call, and a program is made once: draw them before, and pass them as an argument; or "
-    "make a generator with a seed in the function, np.random.default_rng(0), for the same numbers at each call"
+    "draws other numbers at each call, and a program is made once: draw them before, and pass them as an argument; "
+    "make a generator with a seed in the function, np.random.default_rng(0), for the same numbers at each call; or use "
+    "sdgrad.random, whose keys are arguments"
 )
 
 

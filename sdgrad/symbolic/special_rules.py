@@ -160,6 +160,30 @@ GAMMA = (  # DLMF 5, 8, 25.11
     binary(
         "scipy_gammainccinv", f"-{_GAMMA_INVERSE}", "-1 / special_gamma_density(0, a, y)", LARGER, SMALL, singular=True
     ),
+    several(  # implicit reparameterisation (Figurnov, Mohamed and Mnih 2018)
+        "special_gamma_path",
+        "y * special_gamma_slope(0, a, log(y)) if y > 0 else 0",
+        "special_gammainc(1, b, c) / special_gamma_density(0, a, y)",
+        "special_gamma_density(0, b, c) / special_gamma_density(0, a, y)",
+        domain=(LARGER, LARGER, LARGER),
+        singular=True,
+    ),
+    several(
+        "special_log_gamma_path",
+        "special_gamma_slope(0, a, y)",
+        "special_gammainc(1, b, exp(c)) / (exp(y) * special_gamma_density(0, a, exp(y)))",
+        "exp(c - y) * special_gamma_density(0, b, exp(c)) / special_gamma_density(0, a, exp(y))",
+        domain=(LARGER, LARGER, ANY),
+        singular=True,
+    ),
+    several(
+        "special_gamma_slope",
+        None,
+        "special_gamma_slope(a + 1, b, c)",
+        "sdgrad_polygamma(a, b) - (c if a == 0 else 0) - (b - exp(c)) * special_gamma_slope(a, b, c)"
+        " - a * special_gamma_slope(a - 1, b, c)",
+        domain=(NONE, LARGER, ANY),
+    ),
     several(
         "special_betainc",
         None,

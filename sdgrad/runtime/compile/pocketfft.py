@@ -10,14 +10,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
-from dataclasses import dataclass
 from pathlib import Path
 
 from sdgrad.config import config
 from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.compile.compiler import compiler_name, flags, run
-from sdgrad.runtime.compile.file_lock import make_once
-from sdgrad.runtime.compile.progress import working
+from sdgrad.runtime.compile.compiler import compiler_name, flags
+from sdgrad.runtime.compile.native_object import NativeObject
 
 WHEEL = "pythran"
 SOURCE = Path(__file__).parent.parent / "native" / "fourier_transform.cpp"
@@ -40,12 +38,8 @@ def header_path() -> Path:
     return found
 
 
-@dataclass(frozen=True)
-class FourierObject:
+class FourierObject(NativeObject):
     """The compiled transforms of ``fourier_transform.cpp`` for one type of numbers."""
-
-    command: tuple[str, ...]
-    target: Path
 
     @staticmethod
     def of(real: str, with_real: bool) -> FourierObject:
@@ -61,17 +55,4 @@ class FourierObject:
         command = (compiler_name(), *given, *macros)
         texts = [p.read_text() for p in (SOURCE, HEADER, MEMORY, header)]
         key = hashlib.sha256(" ".join([*texts, *command]).encode()).hexdigest()[:16]
-        return FourierObject(command, config.cache_folder / f"fourier_{key}.o")
-
-    def make(self) -> Path:
-        """Compile it, unless it exists, and return its path.
-
-        :raises CompilationFailed: the compiler fails.
-        """
-        if not self.target.exists():
-            with working("compiling Fourier transforms"):
-                make_once(self.target, self.target, self._compile)
-        return self.target
-
-    def _compile(self, part: Path) -> None:
-        run([*self.command, "-c", str(SOURCE), "-o", str(part)], SOURCE.name)
+        return FourierObject(command, SOURCE, config.cache_folder / f"fourier_{key}.o", "Fourier transforms")

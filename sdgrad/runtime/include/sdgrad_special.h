@@ -463,3 +463,4 @@ inline double special_lambertw(int branch, double x) {
     return w;
 }
 #endif
+#include "sdgrad_gamma_paths.h"

@@ -114,6 +114,22 @@ def test_functions_that_only_the_host_has(gpu):
     assert np.allclose(found, value, rtol=1e-14) and np.allclose(slope, gradient, rtol=1e-13)
 
 
+def drawn(x, key):
+    for _ in range(3):
+        key, sub = sdgrad.random.split(key)
+        x = x + 0.1 * sdgrad.random.normal(sub, x.shape) * x
+    return np.sum(sdgrad.random.gamma(key, x) ** 2)
+
+
+def test_random_numbers(gpu):
+    """Those of the CPU: the host draws them."""
+    x, key = np.linspace(0.5, 2.0, 7), sdgrad.random.key(1)
+    value, gradient = sdgrad.value_and_grad(drawn)(x, key)
+    with sdgrad.config.override(device="gpu"):
+        found, slope = sdgrad.value_and_grad(drawn)(x, key)
+    assert np.allclose(found, value, rtol=1e-14) and np.allclose(slope, gradient, rtol=1e-13)
+
+
 def test_all_were_found():
     assert {p.name for p in (*PROGRAMS, *CORPUS)} >= set(CHOSEN)
 

@@ -3,7 +3,7 @@
 import pytest
 
 import sdgrad
-from sdgrad.runtime.compile import pocketfft
+from sdgrad.runtime.compile import native_object, pocketfft
 from sdgrad.runtime.compile.pocketfft import FourierObject
 
 
@@ -14,7 +14,7 @@ def test_objects_are_compiled_once(tmp_path, monkeypatch):
         seen.append(command)
         open(command[-1], "w").close()
 
-    monkeypatch.setattr(pocketfft, "run", run)
+    monkeypatch.setattr(native_object, "run", run)
     with sdgrad.config.override(cache_dir=str(tmp_path)):
         paths = [FourierObject.of("double", with_real=True).make() for _ in range(2)]
     assert paths[0] == paths[1] and paths[0].is_file() and paths[0].parent.is_relative_to(tmp_path)

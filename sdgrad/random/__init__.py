@@ -1,0 +1,71 @@
+"""Random numbers with keys, inside of programs and outside: the same numbers, with derivatives by the parameters."""
+
+from sdgrad.random.discrete import (
+    bernoulli,
+    binomial,
+    categorical,
+    gumbel_softmax,
+    poisson,
+    rademacher,
+    randint,
+)
+from sdgrad.random.gamma import beta, chisquare, dirichlet, f, gamma, loggamma, t
+from sdgrad.random.keys import bits, fold_in, key, split
+from sdgrad.random.multivariate import ball, multivariate_normal, orthogonal
+from sdgrad.random.samples import choice, permutation
+from sdgrad.random.univariate import (
+    cauchy,
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    lognormal,
+    maxwell,
+    normal,
+    pareto,
+    rayleigh,
+    triangular,
+    truncated_normal,
+    uniform,
+    weibull_min,
+)
+
+__all__ = [
+    "ball",
+    "bernoulli",
+    "beta",
+    "binomial",
+    "bits",
+    "categorical",
+    "cauchy",
+    "chisquare",
+    "choice",
+    "dirichlet",
+    "exponential",
+    "f",
+    "fold_in",
+    "gamma",
+    "gumbel",
+    "gumbel_softmax",
+    "key",
+    "laplace",
+    "loggamma",
+    "logistic",
+    "lognormal",
+    "maxwell",
+    "multivariate_normal",
+    "normal",
+    "orthogonal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "rademacher",
+    "randint",
+    "rayleigh",
+    "split",
+    "t",
+    "triangular",
+    "truncated_normal",
+    "uniform",
+    "weibull_min",
+]

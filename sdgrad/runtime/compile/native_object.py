@@ -1,0 +1,33 @@
+"""Compile C++ of our own to an object file, once on a machine. Programs that need it are linked with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sdgrad.runtime.compile.compiler import run
+from sdgrad.runtime.compile.file_lock import make_once
+from sdgrad.runtime.compile.progress import working
+
+
+@dataclass(frozen=True)
+class NativeObject:
+    """An object file: the command that compiles it, without its files, and what it is for."""
+
+    command: tuple[str, ...]
+    source: Path
+    target: Path
+    what: str
+
+    def make(self) -> Path:
+        """Compile it, unless it exists, and return its path.
+
+        :raises CompilationFailed: the compiler fails.
+        """
+        if not self.target.exists():
+            with working(f"compiling {self.what}"):
+                make_once(self.target, self.target, self._compile)
+        return self.target
+
+    def _compile(self, part: Path) -> None:
+        run([*self.command, "-c", str(self.source), "-o", str(part)], self.source.name)
