@@ -34,6 +34,7 @@ import sdgrad.record.functions.statistics
 import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems
 import sdgrad.record.functions.windows
+import sdgrad.record.sparse.constructors
 import sdgrad.record.selected_functions  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply
@@ -52,7 +53,9 @@ from sdgrad.record.functions.table import (
 )
 from sdgrad.record.selected import Selected, Turned, applied, called, unknown
 from sdgrad.record.settling import settle
-from sdgrad.record.values import RULES, Array, Number, can_be_fixed
+from sdgrad.record.sparse.matrix import OPERATIONS
+from sdgrad.record.sparse.taking import rule_of_compound
+from sdgrad.record.values import RULES, Array, Compound, Number, can_be_fixed
 
 METHODS: dict[str, Callable] = {
     "reduce": ufunc_methods.reduce,
@@ -66,6 +69,8 @@ WITHOUT_EFFECT = {"order", "subok", "casting"}
 def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Return a universal function, or one of its methods, of recorded values."""
     inputs = tuple(map(own, inputs))
+    if any(isinstance(x, Compound) for x in inputs):
+        return OPERATIONS.ufunc(function, method, inputs, kwargs)
     if any(isinstance(x, (Selected, Turned)) for x in inputs):
         return applied(function, method, inputs, kwargs)
     if method == "at":
@@ -119,6 +124,8 @@ def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     rule = FUNCTIONS.get(of)
     if all_known([args, kwargs]) and of not in ALIASING and "out" not in kwargs:
         return wrapped(of(*content(args), **content(kwargs)))
+    if (own_rule := rule_of_compound(of, args, kwargs)) is not None:
+        return own_rule(*args, **kwargs)
     if rule is None:
         raise ParseError(f"{full_name(of)} has no derivative here: no rule is known")
     try:

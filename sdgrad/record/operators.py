@@ -65,11 +65,12 @@ from sdgrad.record.random_numbers import check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
+from sdgrad.record.sparse.known import is_scipy_sparse, outside_sparse
 from sdgrad.record.stores import check_in_place, store
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
 from sdgrad.record.unusable import Unusable
-from sdgrad.record.values import RULES, Array, Number, is_recorded
+from sdgrad.record.values import RULES, Array, Compound, Number, is_recorded
 from sdgrad.record.vectorized import vectorized
 from sdgrad.record.while_loops import RecordedWhile
 from sdgrad.record.written_out import WrittenOutFor, WrittenOutWhile
@@ -163,7 +164,7 @@ class RecordingOperators(Operators):
         if name in CHANGING:
             refuse_change(self.recorder.reads, owner)
         value = getattr(owner, name)
-        if is_recorded(owner) or is_of_library(owner):
+        if is_recorded(owner) or isinstance(owner, Compound) or is_of_library(owner):
             return value
         if id(owner) in self.recorder.reads.own or isinstance(owner, tuple):
             return self.inner(value)
@@ -174,11 +175,13 @@ class RecordingOperators(Operators):
         """Return what the recording has in place of an array, or of a value of the recording around this one."""
         if is_recorded(value):
             return self.recorder.adopt(value)
+        if is_scipy_sparse(value):
+            return outside_sparse(self.recorder, value) if id(value) not in self.recorder.reads.own else wrapped(value)
         return self.recorder.outside(value) if is_numeric(value) else value
 
     def met(self, value: Any) -> Any:
         """Return what the recording has in place of a value that may come from outside."""
-        if is_recorded(value) or is_numeric(value):
+        if is_recorded(value) or is_numeric(value) or is_scipy_sparse(value):
             return self.inner(value)
         if type(value) in (list, dict) or isinstance(value, tuple) and type(value).__module__ != "sys":
             return self.recorder.reads.copy(value, self.met)
@@ -365,6 +368,8 @@ class RecordingOperators(Operators):
             replace_part(owner, index, value)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        if isinstance(owner, Compound):
+            raise ParseError(f"assigning .{name} of a sparse matrix is not recorded: make another one of its parts")
         if is_recorded(owner):
             raise ParseError(f"assigning .{name} of an array is not recorded: write a new array instead")
         if id(owner) not in self.recorder.reads.own:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -284,6 +284,31 @@ class Array(Recorded):
         RULES.store(self, index, value)
 
 
+class Compound:
+    """An object of a library's that is made of recorded arrays; its operators and methods mean what that one's do."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Return the arrays that it is made of."""
+        raise NotImplementedError
+
+    def with_parts(self, parts: Iterable[Any]) -> Any:
+        """Return one like it that is made of other arrays."""
+        raise NotImplementedError
+
+    def plain(self, parts: Iterable[Any]) -> Any:
+        """Return the library's object that is made of arrays of NumPy's."""
+        raise NotImplementedError
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
+        return RULES.function(function, args, kwargs)
+
+
 def is_recorded(value: Any) -> TypeGuard[Number | Array]:
     """True of recorded arrays and numbers."""
     return isinstance(value, Recorded)
@@ -295,6 +320,8 @@ def holds_recorded(value: Any) -> bool:
         return True
     if isinstance(value, (list, tuple)):
         return any(map(holds_recorded, value))
+    if isinstance(value, Compound):
+        return any(map(holds_recorded, value.parts))
     return isinstance(value, dict) and any(map(holds_recorded, value.values()))
 
 
@@ -305,6 +332,8 @@ def can_be_fixed(origin: Origin) -> bool:
 
 def is_known(value: Any) -> bool:
     """True if a value's content is at hand: everything but recorded numbers, and arrays that were written."""
+    if isinstance(value, Compound):
+        return all(map(is_known, value.parts))
     return not isinstance(value, Number) and (not isinstance(value, Array) or value.known is not None)
 
 
