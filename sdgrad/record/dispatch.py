@@ -35,6 +35,7 @@ import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems
 import sdgrad.record.functions.windows
 import sdgrad.record.sparse.constructors
+import sdgrad.record.sparse.solves
 import sdgrad.record.selected_functions  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import apply

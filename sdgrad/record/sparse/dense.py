@@ -31,10 +31,6 @@ class NumpyMatrix(Compound):
         return np.asmatrix(*parts)
 
     @property
-    def __class__(self) -> Any:
-        return np.matrix
-
-    @property
     def A(self) -> Any:  # noqa: N802 (NumPy's name)
         return self.array
 
