@@ -7,7 +7,7 @@ SciPy solves them at run time. Of ``x = A^-1 b`` the cotangent of b is ``u = A^-
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from sdgrad.record.sparse.matrix import Kind, Sparse, is_sparse
 from sdgrad.record.sparse.places import each_place
 from sdgrad.record.sparse.products import sampled, sampled_listed
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Array, Number
+from sdgrad.record.values import Array, Compound, Number
 from sdgrad.runtime.libraries.sparse_solve import CONNECTORS, SparseSolve
 
 How = dict[str, Any]
@@ -162,11 +162,21 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Factors:
+class Factors(Compound):
     """A matrix that is factorized: solutions keep the factorization."""
 
     matrix: Sparse
     order: Any
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return self.matrix.parts
+
+    def with_parts(self, parts: Iterable[Any]) -> Factors:
+        return Factors(self.matrix.with_parts(parts), self.order)
+
+    def plain(self, parts: Iterable[Any]) -> Any:
+        return solvers.splu(self.matrix.plain(parts), permc_spec=self.order)
 
     def __getattr__(self, name: str) -> Any:
         if name == "shape":
