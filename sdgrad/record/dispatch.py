@@ -34,10 +34,11 @@ import sdgrad.record.functions.statistics
 import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems
 import sdgrad.record.functions.windows
+import sdgrad.record.selected_functions
 import sdgrad.record.sparse.constructors
-import sdgrad.record.sparse.solves
-import sdgrad.record.selected_functions  # noqa: F401  (these register rules, as do those that they import)
+import sdgrad.record.sparse.solves  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
+from sdgrad.record.compound import Compound
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions import ufunc_methods
 from sdgrad.record.functions.table import (
@@ -56,7 +57,7 @@ from sdgrad.record.selected import Selected, Turned, applied, called, unknown
 from sdgrad.record.settling import settle
 from sdgrad.record.sparse.matrix import OPERATIONS
 from sdgrad.record.sparse.taking import rule_of_compound
-from sdgrad.record.values import RULES, Array, Compound, Number, can_be_fixed
+from sdgrad.record.values import RULES, Array, Number, can_be_fixed
 
 METHODS: dict[str, Callable] = {
     "reduce": ufunc_methods.reduce,
@@ -219,3 +220,4 @@ def in_short(value: Any) -> str:
 
 RULES.ufunc, RULES.function, RULES.truth, RULES.text, RULES.shown = ufunc, function, truth, text, in_short
 RULES.content, RULES.unreadable = _content, unreadable
+Compound.answer = staticmethod(function)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 import numpy as np
 import sympy
 
+from sdgrad.record.compound import Compound
 from sdgrad.record.elements import Dim
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.unusable import Unusable
@@ -282,31 +283,6 @@ class Array(Recorded):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         RULES.store(self, index, value)
-
-
-class Compound:
-    """An object of a library's that is made of recorded arrays; its operators and methods mean what that one's do."""
-
-    __slots__ = ()
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """Return the arrays that it is made of."""
-        raise NotImplementedError
-
-    def with_parts(self, parts: Iterable[Any]) -> Any:
-        """Return one like it that is made of other arrays."""
-        raise NotImplementedError
-
-    def plain(self, parts: Iterable[Any]) -> Any:
-        """Return the library's object that is made of arrays of NumPy's."""
-        raise NotImplementedError
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
-
-    def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
-        return RULES.function(function, args, kwargs)
 
 
 def is_recorded(value: Any) -> TypeGuard[Number | Array]:

@@ -94,9 +94,9 @@ class Call:
                 continue
             try:
                 own = dict(zip(self.nests[name].names, matched(self.nests[name].form, value), strict=True))
-                found |= self._without_places(name, own)
             except (ValueError, TypeError) as error:
                 raise ArgumentError(f"what is given for '{name}' is no nest like it: {error}") from None
+            found |= self._without_places(name, own)
         return found
 
     def _without_places(self, name: str, values: Mapping[str, Any]) -> dict[str, Any]:

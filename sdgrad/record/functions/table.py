@@ -12,13 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from sdgrad.errors import ParseError
+from sdgrad.record.compound import Compound
 from sdgrad.record.elementwise import kind
 from sdgrad.record.reads import is_numeric
-from sdgrad.record.stores import store
-from sdgrad.record.unusable import Unusable
 from sdgrad.record.sparse.dense import NumpyMatrix
 from sdgrad.record.sparse.known import wrapped_sparse
-from sdgrad.record.values import RULES, Array, Compound, Number, holds_recorded, is_known, is_recorded
+from sdgrad.record.stores import store
+from sdgrad.record.unusable import Unusable
+from sdgrad.record.values import RULES, Array, Number, holds_recorded, is_known, is_recorded
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}

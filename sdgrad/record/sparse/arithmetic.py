@@ -58,7 +58,9 @@ def matmul(a: Any, b: Any) -> Any:
     if is_sparse(a):
         return times_dense(a, dense)
     turned = transposed(b)
-    return times_dense(turned, dense) if dense.ndim == 1 else np.transpose(times_dense(turned, np.transpose(dense)))
+    return (
+        times_dense(turned, dense) if dense.ndim == 1 else np.transpose(times_dense(turned, array(np.transpose(dense))))
+    )
 
 
 def times_dense(a: Sparse, x: Array) -> Any:
@@ -145,9 +147,10 @@ def _of_both(a: Sparse, b: Sparse) -> Sparse:
     _same_shape(a, b)
     what = "a product of elements of two sparse matrices"
     a, b = without_repeats(a, what), without_repeats(b, what)
-    keys = [r * a.shape[1] + c for r, c in (coordinates(a, what), coordinates(b, what))]
-    both, left, right = np.intersect1d(*keys, assume_unique=True, return_indices=True)
-    return summed(picked(a.data, left) * picked(b.data, right), *np.divmod(both, max(a.shape[1], 1)), _compressed(a))
+    first, second = (r * a.shape[1] + c for r, c in (coordinates(a, what), coordinates(b, what)))
+    both, left, right = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    rows, columns = np.divmod(both, max(a.shape[1], 1))
+    return summed(picked(a.data, left) * picked(b.data, right), rows, columns, _compressed(a))
 
 
 def _compressed(a: Sparse) -> Any:
@@ -181,7 +184,7 @@ def add(a: Any, b: Any, sign: int = 1) -> Any:
         if content(operand(other)) is None or isinstance(other, Number) or _number(content(operand(other))) != 0:
             raise NotImplementedError("adding a nonzero scalar to a sparse array is not supported")
         return matrix if sign == 1 or matrix is a else matrix.with_data(-matrix.data)
-    dense = array(other)
+    dense: Any = array(other)
     if dense.shape != matrix.shape:
         raise ParseError(f"a sparse matrix of shape {matrix.shape} and an array of another shape: write .toarray()")
     whole = toarray(matrix)
@@ -194,8 +197,8 @@ def _sum_of_two(a: Sparse, b: Sparse, sign: int) -> Sparse:
         return a.with_data(a.data + other)
     _same_shape(a, b)
     what = "a sum of two sparse matrices with different places"
-    at = [np.concatenate(pair) for pair in zip(coordinates(a, what), coordinates(b, what), strict=True)]
-    return summed(np.concatenate([array(a.data), array(other)]), *at, _compressed(a))
+    rows, columns = map(np.concatenate, zip(coordinates(a, what), coordinates(b, what), strict=True))
+    return summed(np.concatenate([array(a.data), array(other)]), rows, columns, _compressed(a))
 
 
 def power(a: Any, n: Any) -> Any:
@@ -263,7 +266,9 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]
     """Return a universal function, or an operator, of operands with sparse matrices among them."""
     inputs = tuple(map(own, inputs))
     if method not in ("operator", "__call__") or kwargs:
-        raise ParseError(f"numpy.{function.__name__} of a sparse matrix, with arguments or as a method, is not recorded")
+        raise ParseError(
+            f"numpy.{function.__name__} of a sparse matrix, with arguments or as a method, is not recorded"
+        )
     strange = next((x for x in inputs if not (is_sparse(x) or _is_operand(x))), None)
     if strange is not None:
         if method == "operator":

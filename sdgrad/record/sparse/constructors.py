@@ -17,9 +17,12 @@ from sdgrad.record.sparse.matrix import FORMATS, Kind, Sparse, is_sparse
 from sdgrad.record.sparse.methods import converted
 from sdgrad.record.sparse.patterns import coordinates, from_numbers, joined, picked, rearranged, summed
 from sdgrad.record.sparse.places import limits_of, note_places
+from sdgrad.record.sparse.taking import KINDS
 from sdgrad.record.values import Array, holds_recorded
 
-DENSE = "a sparse matrix of an array has places that its content decides: write {0}((values, (rows, columns)), shape=..)"
+DENSE = (
+    "a sparse matrix of an array has places that its content decides: write {0}((values, (rows, columns)), shape=..)"
+)
 
 
 # -- of data and places
@@ -67,24 +70,26 @@ def _shape(shape: Any, first: Array, second: Array, format: str) -> tuple[int, i
 
 
 def _checked(a: Sparse, name: str) -> Sparse:
-    """Return the matrix with places that lie inside for certain: known ones are looked at, others when they are there."""
+    """Return the matrix with places that lie inside for certain."""
     (count,) = a.data.shape
-    if a.first.shape != (count,) or a.kind.format == "coo" and a.second.shape != (count,):
-        raise ValueError("row, column, and data arrays must have the same length" if a.kind.format == "coo" else
-                         "indices and data should have the same size")  # fmt: skip
-    if a.kind.format != "coo" and a.second.shape != ((a.shape[0] if a.kind.format == "csr" else a.shape[1]) + 1,):
+    is_list = a.kind.format == "coo"
+    if a.first.shape != (count,) or is_list and a.second.shape != (count,):
+        raise ValueError("row, column, and data arrays must have the same length")
+    if not is_list and a.second.shape != (a.shape[a.kind.format == "csc"] + 1,):
         raise ValueError(f"index pointer size {a.second.shape[0]} should be {a.shape[a.kind.format == 'csc'] + 1}")
     if all(content(p) is not None for p in (a.first, a.second)):
-        a.kind.plain(np.zeros(count), content(a.first), content(a.second)).check_format(full_check=True) if (
-            a.kind.format != "coo"
-        ) else a.kind.plain(np.zeros(count), content(a.first), content(a.second))
+        made = a.kind.plain(np.zeros(count), content(a.first), content(a.second))  # which looks at lists
+        if not is_list:
+            made.check_format(full_check=True)
         return a
     limits = zip((a.first, a.second), limits_of(a), (False, a.kind.format != "coo"), strict=True)
-    return Sparse(a.data, *(_inside(p, n, ascending, name) for p, n, ascending in limits), a.kind)
+    first, second = (_inside(p, n, ascending, name) for p, n, ascending in limits)
+    return Sparse(a.data, first, second, a.kind)
 
 
-def _inside(places: Array, extent: int, ascending: bool, name: str) -> Any:
+def _inside(part: Array, extent: int, ascending: bool, name: str) -> Any:
     """Return places that are checked: before a call where they are its arguments, else by the program."""
+    places: Any = part
     recorder: Any = places.recorder
     if content(places) is not None:
         return places
@@ -105,9 +110,7 @@ def _inside(places: Array, extent: int, ascending: bool, name: str) -> Any:
 
 def _compressed(a: Sparse, format: str) -> Sparse:
     """Return a list of places with compressed rows or columns: elements of the same place are added."""
-    what = f"{format}_matrix((data, (rows, columns)))"
-    found = rearranged(lambda m: m.asformat(format), what, a)
-    return found
+    return rearranged(lambda m: m.asformat(format), f"{format}_matrix((data, (rows, columns)))", a)
 
 
 for _format in FORMATS:
@@ -123,9 +126,8 @@ def _filled(values: Sequence[Any], build: Callable[[list], Any]) -> Any:
                            *(v.dtype for v in arrays))  # fmt: skip
     flat = [np.reshape(of_type(v, dtype), (-1,)) for v in arrays]
     begins = np.cumsum([1, *(v.shape[0] for v in flat)])
-    numbers = [
-        np.arange(n, n + f.shape[0], dtype=float).reshape(v.shape) for n, f, v in zip(begins, flat, arrays, strict=False)
-    ]
+    counted = zip(begins, flat, arrays, strict=False)
+    numbers = [np.arange(n, n + f.shape[0], dtype=float).reshape(v.shape) for n, f, v in counted]
     return from_numbers(build(numbers), joined(flat))
 
 
@@ -242,9 +244,7 @@ for _function in (sp.triu, sp.tril):
     _part(_function)
 
 
-# -- what kind a matrix is
-rule(sp.issparse)(lambda x: is_sparse(x))
-rule(sp.isspmatrix)(lambda x: is_sparse(x) and not x.kind.is_array)
+rule(*KINDS)(lambda x: False)  # of what is not sparse
 
 
 @rule(sp.find)

@@ -1,4 +1,4 @@
-"""Hold what SciPy returns as a ``np.matrix``: its operators mean something else, and only few things are done with it."""
+"""Hold what SciPy returns as a ``np.matrix``: its operators mean something else, and few of them are recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
-from sdgrad.record.values import Compound
+from sdgrad.record.compound import Compound
 
 INSTEAD = "write np.asarray(..) around it first, or use scipy.sparse's arrays, as csr_array, in place of matrices"
 

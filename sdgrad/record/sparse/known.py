@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from sdgrad.errors import ParseError
 from sdgrad.record.sparse.matrix import CLASSES, Kind, Sparse, parts_of
 
-BUILT = ("lil", "dok")
 REPLACED = ("dia", "bsr")
 """Formats for which functions have compressed rows while they are recorded."""
 
@@ -22,16 +21,13 @@ def wrapped_sparse(value: Any, known: Callable[[Any], Any]) -> Any:
     if type(value) not in CLASSES:
         return value
     if value.ndim != 2:
-        raise ParseError(f"a {type(value).__name__} of {value.ndim} dimension is not recorded: use slices, as in A[i : i + 1]")
+        raise ParseError(
+            f"a {type(value).__name__} of {value.ndim} dimension is not recorded: use slices, as in A[i : i + 1]"
+        )
     data, first, second = parts_of(value)
     if value.format != "coo":
         data, first = data[: value.nnz], first[: value.nnz]
-    return Sparse(*(known(part.copy()) for part in (data, first, second)), Kind.of(value))
-
-
-def is_scipy_sparse(value: Any) -> bool:
-    """True of SciPy's own matrices, but those that are built element by element."""
-    return isinstance(value, sp.spmatrix | sp.sparray) and type(value) is not Sparse and value.format not in BUILT
+    return Sparse(known(data.copy()), known(first.copy()), known(second.copy()), Kind.of(value))
 
 
 def special_format(value: Any) -> str:
@@ -46,6 +42,13 @@ def special_format(value: Any) -> str:
     return ""
 
 
+def met_sparse(recorder: Any, value: Any, wrapped: Callable[[Any], Any]) -> Any:
+    """Return what stands for one of SciPy's matrices, which a function reads or has made; all else as it is."""
+    if not isinstance(value, sp.spmatrix | sp.sparray) or type(value) is Sparse:
+        return value
+    return wrapped(value) if id(value) in recorder.reads.own else outside_sparse(recorder, value)
+
+
 def outside_sparse(recorder: Any, value: Any) -> Sparse:
     """Return a matrix that the function did not make: its arrays are read again at each call."""
     if id(value) in recorder.outer:
@@ -58,6 +61,6 @@ def outside_sparse(recorder: Any, value: Any) -> Sparse:
     for name, part in zip(("data", *kind.places), parts_of(value), strict=True):
         recorder.reads.add(value, name, "attribute", part)
         parts.append(recorder.outside(part))
-    found = Sparse(*parts, kind)
+    found = Sparse(parts[0], parts[1], parts[2], kind)
     recorder.outer[id(value)] = (value, found)
     return found

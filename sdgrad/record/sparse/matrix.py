@@ -15,9 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from sdgrad.errors import ParseError
-from sdgrad.record.values import Compound
+from sdgrad.record.compound import Compound
 
-FORMATS = {"csr": (sp.csr_matrix, sp.csr_array), "csc": (sp.csc_matrix, sp.csc_array), "coo": (sp.coo_matrix, sp.coo_array)}
+FORMATS = {
+    "csr": (sp.csr_matrix, sp.csr_array),
+    "csc": (sp.csc_matrix, sp.csc_array),
+    "coo": (sp.coo_matrix, sp.coo_array),
+}
 CLASSES = tuple(c for pair in FORMATS.values() for c in pair)
 NAMES = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
 """What SciPy calls the two arrays of places."""
@@ -113,7 +117,8 @@ class Sparse(Compound):
         return (self.data, self.first, self.second)
 
     def with_parts(self, parts: Iterable[Any]) -> Sparse:
-        return Sparse(*parts, self.kind)
+        data, first, second = parts
+        return Sparse(data, first, second, self.kind)
 
     def plain(self, parts: Iterable[Any]) -> Any:
         return self.kind.plain(*parts)
@@ -130,7 +135,7 @@ class Sparse(Compound):
     def nnz(self) -> int:
         return int(self.data.shape[0])
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:  # what ``isinstance`` and ``issparse`` ask
         return self.kind.cls
 

@@ -21,7 +21,9 @@ from sdgrad.record.values import RULES
 METHODS, PROPERTIES = OPERATIONS.methods, OPERATIONS.properties
 INSTEAD = {
     **dict.fromkeys(("setdiag", "resize"), "it writes the matrix: make another one of values and places"),
-    **dict.fromkeys(("sum_duplicates", "eliminate_zeros", "prune", "sort_indices"), "it writes the matrix: do so before"),
+    **dict.fromkeys(
+        ("sum_duplicates", "eliminate_zeros", "prune", "sort_indices"), "it writes the matrix: do so before"
+    ),
     **dict.fromkeys(("max", "min", "argmax", "argmin"), "write .toarray() first, or use .data, which lacks the zeros"),
 }
 
@@ -43,7 +45,7 @@ def converted(a: Sparse, format: str, is_array: bool | None = None) -> Sparse:
         a = _listed(a) if format == "coo" else rearranged(lambda m: m.asformat(format), f".to{format}()", a)
     if is_array is None or is_array == a.kind.is_array:
         return a
-    return Sparse(*a.parts, type(a.kind)(format, is_array, a.shape))
+    return Sparse(a.data, a.first, a.second, type(a.kind)(format, is_array, a.shape))
 
 
 def _listed(a: Sparse) -> Sparse:
@@ -63,11 +65,8 @@ def _fresh(found: Sparse, a: Sparse, copy: bool) -> Sparse:
 def asformat(a: Sparse, format: Any, copy: bool = False) -> Sparse:
     if format is not None and format not in (*FORMATS, "dia", "bsr"):
         raise ParseError(f"a sparse matrix of format {format!r} is not recorded: use csr, csc or coo")
-    return _fresh(converted(a, a.kind.format if format is None else FORMATS and _compressed(format)), a, copy)
-
-
-def _compressed(format: str) -> str:
-    return format if format in FORMATS else "csr"
+    own = a.kind.format if format is None else format if format in FORMATS else "csr"
+    return _fresh(converted(a, own), a, copy)
 
 
 @method("copy")
@@ -83,7 +82,7 @@ def astype(a: Sparse, dtype: Any, casting: str = "unsafe", copy: bool = True) ->
 @method("transpose")
 def transpose(a: Sparse, axes: Any = None, copy: bool = False) -> Sparse:
     if axes not in (None, (1, 0)):
-        raise ValueError("Sparse matrices do not support an 'axes' parameter because swapping dimensions is all there is")
+        raise ValueError("Sparse matrices do not support an 'axes' parameter: swapping dimensions is all there is")
     return _fresh(transposed(a), a, copy)
 
 

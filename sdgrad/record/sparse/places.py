@@ -28,7 +28,9 @@ def limits_of(a: Sparse) -> tuple[int, int]:
 def entered(a: Sparse) -> Sparse:
     """Return a matrix that comes from a call, whose places are looked at before each call."""
     if isinstance(a.first, Array) and isinstance(a.second, Array):
-        for part, extent, ascending in zip((a.first, a.second), limits_of(a), (False, a.kind.format != "coo"), strict=True):
+        for part, extent, ascending in zip(
+            (a.first, a.second), limits_of(a), (False, a.kind.format != "coo"), strict=True
+        ):
             note_places(part.recorder, part, extent, ascending)
             if not part.storage.readonly and part.recorder is active():
                 part.storage.readonly = WRITTEN

@@ -1,7 +1,7 @@
 """Multiply sparse matrices by dense ones: calls of a library node, whose derivatives are calls of it again.
 
-``y = A x`` has the cotangents ``A^H g`` of ``x``, and, of the data of A, the elements of ``g x^H`` at its places. Each of
-these three is linear in both operands, and has the other two for derivatives. In the formulas, A has compressed rows
+``y = A x`` has the cotangents ``A^H g`` of ``x``, and, of the data of A, the elements of ``g x^H`` at its places. Each
+of these three is linear in both operands, and has the other two for derivatives. In the formulas, A has compressed rows
 (``start``, ``at``), or lists of rows and columns.
 """
 

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse.linalg as solvers
 
 from sdgrad.errors import ParseError
+from sdgrad.record.compound import Compound
 from sdgrad.record.functions.matrix_calls import as_rule, with_rule
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import array, content, operand, rule
@@ -24,7 +25,7 @@ from sdgrad.record.sparse.matrix import Kind, Sparse, is_sparse
 from sdgrad.record.sparse.places import each_place
 from sdgrad.record.sparse.products import sampled, sampled_listed
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Array, Compound, Number
+from sdgrad.record.values import Array, Number
 from sdgrad.runtime.libraries.sparse_solve import CONNECTORS, SparseSolve
 
 How = dict[str, Any]
@@ -253,7 +254,7 @@ def _iterative(method: str, A: Any, b: Any, x0: Any, M: Any, callback: Any, **op
     own = {n: _number(v, n) for n, v in options.items()}
     how: How = {"method": method, "options": {n: v for n, v in own.items() if v is not None or n == "maxiter"}}
     more: dict[str, Any] = {}
-    vector = np.reshape(right, (-1,))
+    vector = array(np.reshape(right, (-1,)))
     if x0 is not None:
         more["x0"] = of_type(np.reshape(array(x0), (-1,)), _in_one_type(A, vector)[1].dtype)
     if M is not None:
@@ -303,4 +304,3 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
         sums = total(abs(a), 0 if abs(ord) == 1 else 1)
         return np.max(sums) if ord > 0 else np.min(sums)
     raise ParseError(f"scipy.sparse.linalg.norm(ord={ord!r}) is not recorded: use 'fro', 1 or np.inf")
-

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from sdgrad.errors import ParseError
+from sdgrad.record.compound import Compound
 from sdgrad.record.sparse.dense import INSTEAD, NumpyMatrix
-from sdgrad.record.values import Compound
+from sdgrad.record.sparse.matrix import FORMATS
 
 TAKES: dict[Callable, Callable] = {}
 """Rules for sparse matrices of functions that have others for arrays."""
@@ -42,4 +44,8 @@ def method_of(name: str) -> Callable:
 
 
 TAKES |= {np.sum: method_of("sum"), np.mean: method_of("mean"), np.transpose: method_of("transpose")}
+KINDS: dict[Callable, Callable] = {sp.issparse: lambda a: True, sp.isspmatrix: lambda a: not a.kind.is_array}
+for _format in FORMATS:
+    KINDS[getattr(sp, f"isspmatrix_{_format}")] = lambda a, own=_format: not a.kind.is_array and a.kind.format == own
+TAKES |= KINDS
 TAKES |= {np.shape: lambda a: a.shape, np.ndim: lambda a: 2}

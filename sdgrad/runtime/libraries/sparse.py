@@ -29,7 +29,7 @@ class Kind:
     result: str
 
 
-X, Y, G = ("_{0}, {{{0}_s0}}, {{{0}_s1}}".format(n) for n in "xyg")
+X, Y, G = (f"_{n}, {{{n}_s0}}, {{{n}_s1}}" for n in "xyg")
 COMPRESSED, LISTED = ("data", "start", "at", "x"), ("data", "row", "column", "x")
 KINDS = {
     "gather": Kind(f"sparse_gather({{y_n0}}, {{y_n1}}, _data, _start, _at, {X}, {Y});", COMPRESSED, "y"),
@@ -63,8 +63,8 @@ class ExpandSparseProduct(ExpandTransformation):
         sizes: dict[str, str] = {}
         for connector, desc in {**given, **found}.items():
             sizes |= _sizes(connector, desc)
-        types = ({c: dace.pointer(d.dtype) for c, d in own.items()} for own in (given, found))
-        return cpp_tasklet(node, *types, "sdgrad::" + KINDS[node.kind].code.format(**sizes), HEADER)
+        takes, gives = ({c: dace.pointer(d.dtype) for c, d in own.items()} for own in (given, found))
+        return cpp_tasklet(node, takes, gives, "sdgrad::" + KINDS[node.kind].code.format(**sizes), HEADER)
 
 
 @dace.library.node

@@ -27,9 +27,7 @@ from sdgrad.runtime.compile.python_call import array_at, calling, failed
 CONNECTORS = ("data", "first", "second", "b", "x0", "m_data", "m_first", "m_second")
 CLASSES = {"csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}
 MOST_NUMBERS = 1 << 24  # in the factors that are kept
-ITERATIVE: dict[str, Callable] = {
-    n: getattr(solvers, n) for n in ("cg", "gmres", "bicgstab", "minres")
-}
+ITERATIVE: dict[str, Callable] = {n: getattr(solvers, n) for n in ("cg", "gmres", "bicgstab", "minres")}
 
 
 class Factorizations:
@@ -44,7 +42,7 @@ class Factorizations:
 
         :raises RuntimeError: it is singular.
         """
-        sums = tuple(zlib.crc32(np.ascontiguousarray(p).view(np.uint8)) for p in parts)
+        sums = tuple(zlib.crc32(np.ascontiguousarray(p).tobytes()) for p in parts)
         key = (matrix.format, matrix.shape, order, *((p.dtype.str, p.shape) for p in parts), *sums)
         with self.lock:
             found = self.kept.get(key)
