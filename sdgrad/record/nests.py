@@ -39,6 +39,11 @@ def returned(value: Any) -> tuple[list[Any], Form]:
     return flatten(nesting.returned(value, NAMESPACE))
 
 
+def compared(value: Any) -> list[Any]:
+    """Return the leaves of a nest for comparisons: of sparse matrices what does not depend on how they are stored."""
+    return nesting.probed(value, NAMESPACE) if holds_places(value) else flatten(value)[0]
+
+
 def unflatten(form: Form, leaves: Sequence[Any]) -> Any:
     """Return the nest of a form with these leaves."""
     return optree.tree_unflatten(form, leaves)

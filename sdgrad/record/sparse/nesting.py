@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import optree
+from scipy.sparse import issparse
 
 from sdgrad.errors import ArgumentError
 from sdgrad.record.sparse.matrix import CLASSES, Kind, Sparse, parts_of
@@ -80,6 +81,21 @@ def same_places(a: Any, b: Any) -> bool:
 def is_place(path: tuple) -> bool:
     """True of the way to a leaf that holds places of a sparse matrix."""
     return bool(path) and isinstance(path[-1], Places)
+
+
+def probed(value: Any, namespace: str) -> list[Any]:
+    """Return the leaves of a nest for comparisons, with products in place of sparse matrices.
+
+    Matrices that are equal may have their elements in another order, and more zeros among these.
+    """
+    found: list[Any] = []
+    for leaf in optree.tree_leaves(value, is_leaf=issparse, namespace=namespace):
+        if not issparse(leaf) or leaf.ndim != 2:
+            found.append(leaf)
+            continue
+        rows, columns = (np.cos(1.0 + np.arange(n)).astype(leaf.real.dtype) for n in leaf.shape)
+        found += [np.array(leaf.shape), leaf @ columns, leaf.T @ rows]
+    return found
 
 
 def returned(value: Any, namespace: str) -> Any:

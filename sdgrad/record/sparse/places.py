@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from sdgrad.record.index_limits import note_places
 from sdgrad.record.restart import Restart
 from sdgrad.record.sparse.matrix import Sparse
 from sdgrad.record.sparse.nesting import ENTERED
-from sdgrad.record.values import Array
+from sdgrad.record.values import Array, Storage
 
+MADE_OF: weakref.WeakKeyDictionary[Storage, Array] = weakref.WeakKeyDictionary()
+"""The beginnings of rows that rows of elements were computed of, by the memory of these."""
 WRITTEN = "places of a sparse matrix are written: make another matrix of the parts of this one"
 
 
@@ -54,6 +57,8 @@ def _known(part: Any, what: str) -> np.ndarray:
     if (found := content(part)) is not None:
         return np.asarray(found)
     fixed(part)  # of an array from outside: starts again
+    if (source := MADE_OF.get(part.storage)) is not None:
+        _known(source, what)
     recorder: Any = part.recorder
     name = part.storage.name
     if name in recorder.hints.countable and not part.storage.version:
@@ -81,4 +86,5 @@ def _spread_out(a: Sparse) -> Any:
     places = np.searchsorted(start, known(np.arange(a.nnz, dtype=start.dtype)), side="right") - 1
     made = array(places.astype(a.first.dtype))
     made.storage.indexes = start.shape[0] - 1
+    MADE_OF[made.storage] = start
     return made
