@@ -41,7 +41,9 @@ def returned(value: Any) -> tuple[list[Any], Form]:
 
 def compared(value: Any) -> list[Any]:
     """Return the leaves of a nest for comparisons: of sparse matrices what does not depend on how they are stored."""
-    return nesting.probed(value, NAMESPACE) if holds_places(value) else flatten(value)[0]
+    found = flatten(value)[0]
+    is_sparse = holds_places(value) or any(map(nesting.issparse, found))
+    return nesting.probed(value, NAMESPACE) if is_sparse else found
 
 
 def unflatten(form: Form, leaves: Sequence[Any]) -> Any:
