@@ -149,7 +149,7 @@ def _scaled_in_place(A, x):
 
 
 REFUSED = [
-    (lambda A, x: np.sum(sp.csr_matrix(np.outer(x, x)) @ x), ParseError, "decides which places"),
+    (lambda A, x: np.sum(sp.csr_matrix(np.outer(x, x)) @ x), ParseError, "content decides"),
     (lambda A, x: np.sum(np.dot(A, x)), ParseError, "dot of a sparse matrix"),
     (lambda A, x: np.sum(np.asarray(A)), ParseError, "toarray"),
     (lambda A, x: np.sum(A.sum(axis=1) * 2), ParseError, "numpy.matrix"),
