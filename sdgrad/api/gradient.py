@@ -218,7 +218,7 @@ class GradFunction(CalledInPrograms):
         if call.is_of_another:
             own = self.of_leaves(call)
             found, build = own(*call.arguments.values()), self._nesting(call, own)
-            if not call.symbols:  # their values are no part of what calls are looked up by
+            if not call.symbols and not call.has_places:  # these are no part of what calls are looked up by
                 self.prepared.nest(self.f, args, kwargs, own.prepared, call, build)
             return build(found)
         arguments = call.arguments

@@ -59,14 +59,22 @@ def jvp(
         return _in_directions(f, signature, arguments, given)
     moved = {n: _tangent(t, arguments[n], n, memory) for n, t in given.items()}
     present = {n: t for n, t in moved.items() if n in signature.program.containers}
-    request = Request(tuple(present), outputs, accumulate=False)
+    request = Request(tuple(present), signature.moving, accumulate=False)
     program = signature.tangent(request)
     named = {tangent_name(n, signature.program): t for n, t in present.items()}
     taken = {**signature.arguments(arguments), **named}
     found = verified(signature, arguments, lambda: run(program, taken, memory))
     values = tuple(signature.output_value(o, found, arguments) for o in outputs)
-    dots = tuple(signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in outputs)
-    return signature.nested(values), signature.nested(dots)
+    dots = tuple(
+        signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in signature.moving
+    )
+    return signature.nested(values), signature.nested(_with_places(signature, values, dots))
+
+
+def _with_places(signature: Signature, values: Sequence[Any], dots: Sequence[Any]) -> list[Any]:
+    """Return tangents of outputs; those of sparse matrices have the places of these."""
+    left = iter(dots)
+    return [v if o in signature.places else next(left) for o, v in zip(signature.outputs, values, strict=True)]
 
 
 def _given(call: Call, tangents: Sequence[Any]) -> dict[str, Any]:
@@ -79,8 +87,9 @@ def _recorded(call: Call, given: Mapping[str, Any]) -> tuple[Any, Any]:
     pushed = Pushed(call.f, tuple(call.arguments), tuple(given))
     named = {pushed.tangent(n): t for n, t in given.items()}
     found = spliced(active(), pushed, {**call.arguments, **named})
-    half, signature = len(found) // 2, Signature.of(call.f, call.examples())
-    return signature.nested(found[:half]), signature.nested(found[half:])
+    signature = Signature.of(call.f, call.examples())
+    values, dots = found[: len(signature.outputs)], found[len(signature.outputs) :]
+    return signature.nested(values), signature.nested(_with_places(signature, values, dots))
 
 
 def _check_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
@@ -141,7 +150,8 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
             return jvp(call.f, [arguments[n] for n in leaves], moved_ones, **constants)[1]
         checked = {n: _tangent(t, arguments[n], n) for n, t in named.items()}
         dots = pushed({n: t for n, t in checked.items() if n in signature.program.containers})
-        shaped = [d.reshape(np.shape(as_array(v))) for d, v in zip(dots, values, strict=True)]
+        whole = _with_places(signature, values, dots)
+        shaped = [np.reshape(d, np.shape(as_array(v))) for d, v in zip(whole, values, strict=True)]
         results = [like(d if d.ndim else d[()], next(iter(given.values()))) for d in shaped]
         return signature.nested(results)
 

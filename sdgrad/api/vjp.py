@@ -11,13 +11,14 @@ from sdgrad.api.forward import in_place
 from sdgrad.errors import ArgumentError
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, rule
-from sdgrad.record.nests import cotangents_of
+from sdgrad.record.nests import cotangents_of, holds_places, places_of
 from sdgrad.record.shown import short
+from sdgrad.record.sparse.nesting import same_places
 from sdgrad.record.values import holds_recorded
 from sdgrad.runtime.call.device_arrays import dtype_of, is_resident, saved
 from sdgrad.runtime.call.marshalling import is_tensor, like
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.forward_backward import Backward, Forward
+from sdgrad.specialize.forward_backward import Backward, Forward, Tape
 from sdgrad.specialize.nested_calls import spliced
 from sdgrad.specialize.pullback import Pullback
 
@@ -39,7 +40,7 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
     outputs = list(tape.outputs)
 
     def pullback(*cotangents: Any) -> tuple:
-        given = _flat(cotangents, len(outputs))
+        given = _without_places(_flat(cotangents, len(outputs)), tape)
         named = {n: c for n, c in zip(outputs, given, strict=True) if c is not None}
         found = Backward(call.f, wanted)(tape, **named)
         return call.gradients(len(args), {n: _in_kind_of(found[n], call.arguments[n]) for n in wanted})
@@ -52,10 +53,20 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
 def _flat(cotangents: Sequence[Any], count: int) -> list[Any]:
     """Return one cotangent for each output, from as many, or from one nest of them."""
     given = list(cotangents)
-    if len(given) != count:
+    if len(given) != count or any(map(holds_places, given)):
         given = cotangents_of(given)
     if len(given) != count:
         raise ArgumentError(f"expected {count} cotangents, one for each output, found {len(given)}")
+    return given
+
+
+def _without_places(given: list[Any], tape: Tape) -> list[Any]:
+    """Return cotangents without the places of sparse matrices, which must be those of the results."""
+    for k, is_place in enumerate(places_of(tape.signature.form)):
+        if is_place and given[k] is not None:
+            if not same_places(given[k], list(tape.outputs.values())[k]):
+                raise ArgumentError("the cotangent of a sparse matrix has other places than the result")
+            given[k] = None
     return given
 
 

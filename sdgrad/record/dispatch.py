@@ -34,8 +34,11 @@ import sdgrad.record.functions.statistics
 import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems
 import sdgrad.record.functions.windows
-import sdgrad.record.selected_functions  # noqa: F401  (these register rules, as do those that they import)
+import sdgrad.record.selected_functions
+import sdgrad.record.sparse.constructors
+import sdgrad.record.sparse.solves  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
+from sdgrad.record.compound import Compound
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions import ufunc_methods
 from sdgrad.record.functions.table import (
@@ -52,6 +55,8 @@ from sdgrad.record.functions.table import (
 )
 from sdgrad.record.selected import Selected, Turned, applied, called, unknown
 from sdgrad.record.settling import settle
+from sdgrad.record.sparse.matrix import OPERATIONS
+from sdgrad.record.sparse.taking import rule_of_compound
 from sdgrad.record.values import RULES, Array, Number, can_be_fixed
 
 METHODS: dict[str, Callable] = {
@@ -66,6 +71,8 @@ WITHOUT_EFFECT = {"order", "subok", "casting"}
 def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Return a universal function, or one of its methods, of recorded values."""
     inputs = tuple(map(own, inputs))
+    if any(isinstance(x, Compound) for x in inputs):
+        return OPERATIONS.ufunc(function, method, inputs, kwargs)
     if any(isinstance(x, (Selected, Turned)) for x in inputs):
         return applied(function, method, inputs, kwargs)
     if method == "at":
@@ -119,6 +126,8 @@ def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     rule = FUNCTIONS.get(of)
     if all_known([args, kwargs]) and of not in ALIASING and "out" not in kwargs:
         return wrapped(of(*content(args), **content(kwargs)))
+    if (own_rule := rule_of_compound(of, args, kwargs)) is not None:
+        return own_rule(*args, **kwargs)
     if rule is None:
         raise ParseError(f"{full_name(of)} has no derivative here: no rule is known")
     try:
@@ -211,3 +220,4 @@ def in_short(value: Any) -> str:
 
 RULES.ufunc, RULES.function, RULES.truth, RULES.text, RULES.shown = ufunc, function, truth, text, in_short
 RULES.content, RULES.unreadable = _content, unreadable
+Compound.answer = staticmethod(function)

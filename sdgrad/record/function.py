@@ -25,7 +25,7 @@ from sdgrad.record.guards import Refused
 from sdgrad.record.index_limits import IndexLimit, kept_limits
 from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
-from sdgrad.record.nests import Form, flatten
+from sdgrad.record.nests import Form, returned
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.outside import Place
 from sdgrad.record.reads import is_numeric
@@ -192,7 +192,7 @@ def _results(recorder: Recorder, found: Any, given: Mapping[str, Any]) -> tuple[
     """
     if found is None:
         return {}, None
-    leaves, form = flatten(found)
+    leaves, form = returned(found)
     values = [v.as_number() if isinstance(v, Unusable) else v for v in leaves]
     names = result_names(values)
     for name, value in zip(names, values, strict=True):

@@ -73,6 +73,37 @@ class IndexLimit:
         raise (IndexError if self.certain else PerhapsOutside)(f"{shown_line(self.where)}{told}")
 
 
+@dataclass(frozen=True)
+class PlacesLimit(IndexLimit):
+    """What an array of places of a sparse matrix has to be.
+
+    :param ascending: it says where rows begin: from zero, in order, to ``extent - 1``.
+    """
+
+    ascending: bool = False
+
+    def check(self, indices: Any) -> None:
+        """Raise an error if a place lies outside of the matrix.
+
+        :raises ValueError: one does.
+        """
+        if not isinstance(indices, np.ndarray) or not indices.size:
+            return
+        is_inside = indices.view(f"u{indices.dtype.itemsize}").max() < self.extent
+        if is_inside and self.ascending:
+            is_inside = indices[0] == 0 and indices[-1] == self.extent - 1 and bool(np.all(indices[1:] >= indices[:-1]))
+        if not is_inside:
+            raise ValueError(f"'{self.name}' of a sparse matrix has places outside of it: see its method check_format")
+
+
+def note_places(recorder: Any, places: Array, extent: int, ascending: bool = False) -> None:
+    """Remember that an array holds places of a sparse matrix, if it is an input: it is looked at before each call."""
+    name = places.storage.name
+    if places.dtype.kind in "iu" and (name in recorder.hints.countable or name in recorder.inputs):
+        limit = PlacesLimit(name, extent, 0, recorder.where(), least=0, ascending=ascending)
+        recorder.limits[(name, extent, ascending, "places")] = limit
+
+
 def checks_indices(recorder: Any) -> bool:
     """True if indices are checked (``config.check_indices``); a change of that makes another program."""
     recorder.reads.add(config, "check_indices", "attribute", config.check_indices)

@@ -16,8 +16,10 @@ import optree
 
 from sdgrad.convert.callables import hashable, name_of, python_function
 from sdgrad.program.names import Names
+from sdgrad.record.sparse import nesting
 
 NAMESPACE = "sdgrad"
+nesting.register(NAMESPACE)
 Form = optree.PyTreeSpec
 
 
@@ -30,6 +32,18 @@ def flatten(value: Any) -> tuple[list[Any], Form]:
     for kind in unknown:
         _register(kind)
     return flatten(value)
+
+
+def returned(value: Any) -> tuple[list[Any], Form]:
+    """Return the leaves of a nest of results, and the form in which a call returns them."""
+    return flatten(nesting.returned(value, NAMESPACE))
+
+
+def compared(value: Any) -> list[Any]:
+    """Return the leaves of a nest for comparisons: of sparse matrices what does not depend on how they are stored."""
+    found = flatten(value)[0]
+    is_sparse = holds_places(value) or any(map(nesting.issparse, found))
+    return nesting.probed(value, NAMESPACE) if is_sparse else found
 
 
 def unflatten(form: Form, leaves: Sequence[Any]) -> Any:
@@ -48,6 +62,16 @@ def matched(form: Form, value: Any) -> list[Any]:
     :raises ValueError: it has another form.
     """
     return form.flatten_up_to(value)
+
+
+def places_of(form: Form | None) -> list[bool]:
+    """Return for each leaf whether it holds places of a sparse matrix."""
+    return [] if form is None else [nesting.is_place(p) for p in form.paths()]
+
+
+def holds_places(value: Any) -> bool:
+    """True if a nest has sparse matrices."""
+    return is_nest(value) and any(places_of(flatten(value)[1]))
 
 
 def is_nest(value: Any) -> bool:
@@ -94,10 +118,14 @@ def made_again(nest: Any, note: Callable[[Any], Any]) -> None:
 
 @dataclass(frozen=True)
 class Nest:
-    """Hold the form of an argument, and the names of its leaves."""
+    """Hold the form of an argument, and the names of its leaves.
+
+    :param places: those of them that are places of sparse matrices.
+    """
 
     form: Form
     names: tuple[str, ...]
+    places: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -173,8 +201,10 @@ def by_leaves(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, N
             leaves[name] = value
             continue
         parts, form = flatten(value)
-        nests[name] = Nest(form, tuple(names.fresh(f"{name}_{_spelled(p)}") for p in form.paths()))
-        leaves |= zip(nests[name].names, parts, strict=True)
+        paths = form.paths()
+        own = tuple(names.fresh(f"{name}_{_spelled(p)}") for p in paths)
+        nests[name] = Nest(form, own, frozenset(n for n, p in zip(own, paths, strict=True) if nesting.is_place(p)))
+        leaves |= zip(own, parts, strict=True)
     return leaves, nests
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -26,10 +25,11 @@ from sdgrad.record.carried import leaves
 from sdgrad.record.checks import fail, require
 from sdgrad.record.choices import Choice, compared, each, no_attribute, not_callable, plain, read
 from sdgrad.record.chosen import CHANGING, refuse_change
+from sdgrad.record.compound import Compound
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.joining import by_subscript
-from sdgrad.record.functions.python import BUILTINS, Paired, Range, Reversed
+from sdgrad.record.functions.python import BUILTINS
 from sdgrad.record.functions.table import (
     FUNCTIONS,
     active,
@@ -65,6 +65,7 @@ from sdgrad.record.random_numbers import check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
+from sdgrad.record.sparse.known import met_sparse
 from sdgrad.record.stores import check_in_place, store
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
@@ -75,8 +76,6 @@ from sdgrad.record.while_loops import RecordedWhile
 from sdgrad.record.written_out import WrittenOutFor, WrittenOutWhile
 
 MEMOIZED = type(functools.cache(len))
-STANDARD = sysconfig.get_path("stdlib")
-ITERABLES = (Array, range, Range, Paired, Reversed)
 
 
 class RecordingOperators(Operators):
@@ -163,7 +162,7 @@ class RecordingOperators(Operators):
         if name in CHANGING:
             refuse_change(self.recorder.reads, owner)
         value = getattr(owner, name)
-        if is_recorded(owner) or is_of_library(owner):
+        if is_recorded(owner) or isinstance(owner, Compound) or is_of_library(owner):
             return value
         if id(owner) in self.recorder.reads.own or isinstance(owner, tuple):
             return self.inner(value)
@@ -174,15 +173,13 @@ class RecordingOperators(Operators):
         """Return what the recording has in place of an array, or of a value of the recording around this one."""
         if is_recorded(value):
             return self.recorder.adopt(value)
-        return self.recorder.outside(value) if is_numeric(value) else value
+        return self.recorder.outside(value) if is_numeric(value) else met_sparse(self.recorder, value, wrapped)
 
     def met(self, value: Any) -> Any:
         """Return what the recording has in place of a value that may come from outside."""
-        if is_recorded(value) or is_numeric(value):
-            return self.inner(value)
         if type(value) in (list, dict) or isinstance(value, tuple) and type(value).__module__ != "sys":
             return self.recorder.reads.copy(value, self.met)
-        return value
+        return self.inner(value)
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = tuple(map(read, args)), {k: read(v) for k, v in kwargs.items()}
@@ -365,7 +362,7 @@ class RecordingOperators(Operators):
             replace_part(owner, index, value)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        if is_recorded(owner):
+        if is_recorded(owner) or isinstance(owner, Compound):
             raise ParseError(f"assigning .{name} of an array is not recorded: write a new array instead")
         if id(owner) not in self.recorder.reads.own:
             self.recorder.outside_places.attribute(self.recorder, owner, name)

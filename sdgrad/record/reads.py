@@ -12,10 +12,12 @@ from types import BuiltinMethodType, MethodType, MethodWrapperType
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 
 from sdgrad.convert.callables import is_filled
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import STAMP
+from sdgrad.record.sparse.known import special_format
 from sdgrad.record.values import is_recorded
 
 How = Literal["item", "attribute", "cell", "length", "entries"]
@@ -100,6 +102,8 @@ def is_numeric(value: Any) -> bool:
 def special_kind(value: Any) -> str:
     """Say what is wrong with an array of a subclass, whose operators may mean something else; empty for others."""
     kind = type(value)
+    if issparse(value):
+        return special_format(value)
     if not isinstance(value, np.ndarray) or kind in (np.ndarray, np.memmap):
         return ""
     return f"is a {kind.__module__}.{kind.__name__}, not an ndarray: its operators mean something else. Use np.asarray"

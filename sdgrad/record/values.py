@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import sympy
 
+from sdgrad.record.compound import Compound
 from sdgrad.record.elements import Dim
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.unusable import Unusable
@@ -295,6 +296,8 @@ def holds_recorded(value: Any) -> bool:
         return True
     if isinstance(value, (list, tuple)):
         return any(map(holds_recorded, value))
+    if isinstance(value, Compound):
+        return any(map(holds_recorded, value.parts))
     return isinstance(value, dict) and any(map(holds_recorded, value.values()))
 
 
@@ -305,6 +308,8 @@ def can_be_fixed(origin: Origin) -> bool:
 
 def is_known(value: Any) -> bool:
     """True if a value's content is at hand: everything but recorded numbers, and arrays that were written."""
+    if isinstance(value, Compound):
+        return all(map(is_known, value.parts))
     return not isinstance(value, Number) and (not isinstance(value, Array) or value.known is not None)
 
 

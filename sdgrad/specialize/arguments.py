@@ -12,6 +12,7 @@ from sdgrad.errors import ArgumentError
 from sdgrad.lift.symbol_values import check_sizes, symbols_given, with_symbols
 from sdgrad.record.calls import example
 from sdgrad.record.nests import Form, Nest, OfLeaves, by_leaves, matched, unflatten
+from sdgrad.record.sparse.nesting import same_places
 from sdgrad.runtime.call.device_arrays import dtype_of
 from sdgrad.specialize.argnums import Wrt, arguments_of, names_of, several
 
@@ -92,14 +93,39 @@ class Call:
                 found |= dict.fromkeys(self.nests[name].names) if name in self.nests else {name: value}
                 continue
             try:
-                found |= zip(self.nests[name].names, matched(self.nests[name].form, value), strict=True)
+                own = dict(zip(self.nests[name].names, matched(self.nests[name].form, value), strict=True))
             except (ValueError, TypeError) as error:
                 raise ArgumentError(f"what is given for '{name}' is no nest like it: {error}") from None
+            found |= self._without_places(name, own)
         return found
+
+    def _without_places(self, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is given for the leaves of a nest without the places of sparse matrices.
+
+        :raises ArgumentError: these are others than those of the argument.
+        """
+        places = self.nests[name].places
+        for leaf in places:
+            if values[leaf] is not None and not same_places(values[leaf], self.arguments[leaf]):
+                raise ArgumentError(
+                    f"what is given for '{name}' has a sparse matrix with other places than the argument's: give one "
+                    "with the same pattern, zeros among its data"
+                )
+        return {n: None if n in places else v for n, v in values.items()}
+
+    def with_places(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what belongs to leaves, with the places of sparse matrices: those of the arguments."""
+        places = {n: self.arguments[n] for nest in self.nests.values() for n in nest.places}
+        return {**values, **places}
 
     def examples(self) -> dict[str, Any]:
         """Return arguments of NumPy's like these, where they are recorded."""
         return {n: example(v) for n, v in self.arguments.items()}
+
+    @property
+    def has_places(self) -> bool:
+        """True if an argument has sparse matrices: gradients have the places of the call's."""
+        return any(nest.places for nest in self.nests.values())
 
     @property
     def variadic(self) -> str | None:
@@ -110,8 +136,9 @@ class Call:
 
     def builder(self, wrt: Wrt, leaves: Sequence[str]) -> Callable[[Sequence[Any]], Any]:
         """Return the function that puts what belongs to some leaves in the nests of their arguments."""
-        places = {n: k for k, n in enumerate(leaves)}
-        missing = len(leaves)
+        kept = self.with_places({})
+        places = {n: k for k, n in enumerate((*leaves, *kept))}
+        missing, constant = len(places), tuple(kept.values())
         names = arguments_of(wrt, self.f, self.order)
         nests = [self.nests.get(n) for n in names]
         leaves_of = [(n,) if nest is None else nest.names for n, nest in zip(names, nests, strict=True)]
@@ -124,8 +151,8 @@ class Call:
             return given[row[0]] if form is None else unflatten(form, [given[k] for k in row])
 
         if several(wrt):
-            return lambda values: tuple(one((*values, None), *part) for part in parts)
-        return lambda values: one((*values, None), *parts[0])
+            return lambda values: tuple(one((*values, *constant, None), *part) for part in parts)
+        return lambda values: one((*values, *constant, None), *parts[0])
 
     def nested(self, wrt: Wrt, values: Mapping[str, Any]) -> Any:
         """Return what belongs to leaves in the nests of their arguments; None where there is nothing."""
@@ -135,4 +162,5 @@ class Call:
         """Return what belongs to the leaves of one argument."""
         if name not in self.nests:
             return values.get(name)
+        values = self.with_places(values)
         return unflatten(self.nests[name].form, [values.get(n) for n in self.nests[name].names])

@@ -17,7 +17,7 @@ from dace.frontend.python.parser import DaceProgram
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.lift.dace_functions import needs_dace, sized, sizes_of
 from sdgrad.lift.symbol_values import symbols_passed
-from sdgrad.record.nests import flatten, positional
+from sdgrad.record.nests import compared, positional
 from sdgrad.record.reads import Read
 from sdgrad.runtime.call.marshalling import as_array
 
@@ -49,7 +49,7 @@ def plain_results(f: Callable, arguments: Mapping[str, Any], written: Iterable[s
     """
     given = {n: copied(v) for n, v in arguments.items()}
     found = plain_call(f, given, reads)
-    return [given[n] for n in written] if found is None else flatten(found)[0]
+    return [given[n] for n in written] if found is None else compared(found)
 
 
 def plain_call(f: Callable, given: Mapping[str, Any], reads: Iterable[Any] = ()) -> Any:

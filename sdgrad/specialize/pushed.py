@@ -38,13 +38,15 @@ class Pushed(OfArguments):
         signature = self.inner(arguments)
         program = signature.program
         present = tuple(n for n in self.moved if n in program.containers)
-        pushed = push_tangents(program, Request(present, signature.outputs, accumulate=False))
+        pushed = push_tangents(program, Request(present, signature.moving, accumulate=False))
         places = {tangent_name(n, program): self.tangent(n) for n in present}
         renamed = renamed_program(pushed, places)
-        dots = [tangent_name(o, program) for o in signature.outputs]
+        dots = [tangent_name(o, program) for o in signature.moving]
         taken = [*own_arguments(program), *places.values()]
         return returning(renamed, taken, [*signature.outputs, *dots], [], {}), signature.closure
 
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
         """Return the shapes of the outputs and of their tangents."""
-        return 2 * self.inner(arguments).result_shapes()
+        signature = self.inner(arguments)
+        shapes = dict(zip(signature.outputs, signature.result_shapes(), strict=True))
+        return [*shapes.values(), *(shapes[o] for o in signature.moving)]

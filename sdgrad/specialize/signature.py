@@ -26,7 +26,7 @@ from sdgrad.program.passes import Target
 from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
 from sdgrad.record.index_limits import IndexLimit, PerhapsOutside, check_limits
-from sdgrad.record.nests import Form, identity, unflatten
+from sdgrad.record.nests import Form, identity, places_of, unflatten
 from sdgrad.record.outside import Place, as_before
 from sdgrad.record.reads import Read, Stamped
 from sdgrad.record.restart import Fits
@@ -191,6 +191,16 @@ class Signature:
             return found
         written = {self.program.root(w) for node in self.program.body for w in writes(node)}
         return tuple(n for n in self.program.arguments if n in written and self.is_float(n))
+
+    @property
+    def places(self) -> frozenset[str]:
+        """Return the outputs that are places of sparse matrices, which have no derivative."""
+        return frozenset(o for o, is_place in zip(self.outputs, places_of(self.form), strict=False) if is_place)
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """Return the outputs that have tangents."""
+        return tuple(o for o in self.outputs if o not in self.places)
 
     def result_shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of the outputs as Python has them: () for numbers."""

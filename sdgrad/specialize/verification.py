@@ -12,6 +12,7 @@ import numpy as np
 from sdgrad.config import config
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import VerificationError
+from sdgrad.record.nests import compared
 from sdgrad.record.outside import Place, as_before
 from sdgrad.runtime.call.device_arrays import is_resident
 from sdgrad.runtime.call.marshalling import as_array
@@ -78,6 +79,8 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
             raise VerificationError(f"{name_of(function)} cannot be run as it stands: {error}") from error
         return
     given = [as_array(v) for v in found.values()]
+    if signature.places:
+        given = compared(signature.nested(given))
     if len(given) != len(wanted):
         raise VerificationError(f"{name_of(function)} has {len(given)} results, and {len(wanted)} in Python")
     wrong = [k for k, pair in enumerate(zip(given, wanted, strict=True)) if difference(*pair)]

@@ -15,6 +15,8 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
 import scipy.signal
+import scipy.sparse
+import scipy.sparse.linalg
 import scipy.spatial.distance
 import scipy.special
 import scipy.stats
@@ -33,7 +35,8 @@ PLACES: dict[str, Any] = {
     "np.lib.stride_tricks": np.lib.stride_tricks,
     "special": scipy.special, "linalg": scipy.linalg, "fft": scipy.fft, "math": math, "cmath": cmath, "sdgrad": sdgrad,
     "stats": scipy.stats, "interpolate": scipy.interpolate, "signal": scipy.signal, "ndimage": scipy.ndimage,
-    "distance": scipy.spatial.distance, "integrate": scipy.integrate,
+    "distance": scipy.spatial.distance, "integrate": scipy.integrate, "sparse": scipy.sparse,
+    "sparse.linalg": scipy.sparse.linalg,
 }  # fmt: skip
 """Modules, by the names that lines call them."""
 
@@ -46,6 +49,13 @@ ELSEWHERE = {
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
     ".__call__": "tests/record/test_interpolators.py", ".freeze": "tests/record/test_distributions.py",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
+    **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo")
+       for kind in ("matrix", "array")},
+    **{f"sparse.{name}": "tests/record/test_sparse_values.py" for name in (
+        "diags", "diags_array", "spdiags", "hstack", "vstack", "bmat", "block_array", "block_diag", "kron", "triu",
+        "tril", "find", "issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "isspmatrix_coo")},
+    **{f"sparse.linalg.{name}": "tests/record/test_sparse_solves.py" for name in (
+        "spsolve", "splu", "factorized", "spsolve_triangular", "cg", "gmres", "bicgstab", "minres", "norm")},
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
 

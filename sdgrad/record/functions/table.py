@@ -9,10 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from sdgrad.errors import ParseError
+from sdgrad.record.compound import Compound
 from sdgrad.record.elementwise import kind
 from sdgrad.record.reads import is_numeric
+from sdgrad.record.sparse.dense import NumpyMatrix
+from sdgrad.record.sparse.known import wrapped_sparse
 from sdgrad.record.stores import store
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import RULES, Array, Number, holds_recorded, is_known, is_recorded
@@ -121,6 +125,8 @@ def own(value: Any) -> Any:
     """Return a recorded value, or a nest of such, as one of the recording that goes on."""
     if is_recorded(value):
         return value if value.recorder is active() else active().adopt(value)
+    if isinstance(value, Compound):
+        return value.with_parts(map(own, value.parts))
     if isinstance(value, (list, tuple)) and holds_recorded(value):
         parts = list(map(own, value))
         if all(a is b for a, b in zip(parts, value, strict=True)):
@@ -137,6 +143,8 @@ def array(value: Any) -> Array:
         return value
     if is_recorded(value) and not isinstance(value, Number):
         raise ParseError("the elements that a mask selects are as many as only a run knows: use np.where instead")
+    if isinstance(value, Compound):
+        raise ParseError(f"{value!r} is used as an array: write .toarray(), or use its methods and operators")
     if holds_recorded(value):
         return FUNCTIONS[np.array](value)
     if is_numeric(value):
@@ -162,6 +170,8 @@ def content(value: Any) -> Any:
     """Return a nest of values with known content as NumPy has it."""
     if isinstance(value, Array):
         return _content_now(value)
+    if isinstance(value, Compound):
+        return value.plain(map(content, value.parts))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(content, value))
     if isinstance(value, (list, tuple)):
@@ -205,8 +215,12 @@ def all_known(value: Any) -> bool:
 
 def wrapped(value: Any) -> Any:
     """Return what NumPy computed as known arrays."""
+    if isinstance(value, np.matrix):
+        return NumpyMatrix(known(value))
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         return active().known(value if value.flags.owndata and value.flags.writeable else value.copy())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(wrapped, value))
+    if sp.issparse(value) and not isinstance(value, Compound):
+        return wrapped_sparse(value, known)
     return type(value)(map(wrapped, value)) if type(value) in (list, tuple) else value
