@@ -14,6 +14,7 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
+import scipy.optimize
 import scipy.signal
 import scipy.spatial.distance
 import scipy.special
@@ -34,6 +35,7 @@ PLACES: dict[str, Any] = {
     "special": scipy.special, "linalg": scipy.linalg, "fft": scipy.fft, "math": math, "cmath": cmath, "sdgrad": sdgrad,
     "stats": scipy.stats, "interpolate": scipy.interpolate, "signal": scipy.signal, "ndimage": scipy.ndimage,
     "distance": scipy.spatial.distance, "integrate": scipy.integrate,
+    "optimize": scipy.optimize,
 }  # fmt: skip
 """Modules, by the names that lines call them."""
 
@@ -42,6 +44,10 @@ ELSEWHERE = {
     "np.lib.stride_tricks.as_strided": "tests/record/test_counting.py",
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
     ".__call__": "tests/record/test_interpolators.py", ".freeze": "tests/record/test_distributions.py",
+    **dict.fromkeys(
+        (f"optimize.{n}" for n in dir(scipy.optimize) if n not in ("nnls", "lsq_linear")),
+        "tests/solvers/test_scipy_optimize.py",
+    ),
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
