@@ -139,7 +139,8 @@ class Signature:
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((n, kind_of_argument(n, v, n in fixed, open_ones.get(n))) for n, v in arguments.items())
         fits = tuple(p.holds(arguments) for own in _identities(f) for p in _fits.get(own, {}).values())
-        return (config.blas, config.without, config.machine, device(), resident, own, fits, *kinds)
+        settings = (config.blas, config.without, config.machine, config.eigenvalue_broadening)
+        return (*settings, device(), resident, own, fits, *kinds)
 
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
