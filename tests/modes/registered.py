@@ -21,7 +21,7 @@ import scipy.special
 import scipy.stats
 
 import sdgrad
-from sdgrad.record.functions import on_demand
+from sdgrad.record.functions import on_demand, orthogonal_functions
 from sdgrad.record.functions.matrix_calls import OF_RULES
 from sdgrad.record.functions.table import FUNCTIONS, METHODS, full_name
 from sdgrad.record.templates import PAIR_UFUNCS, UFUNCS
@@ -39,14 +39,28 @@ PLACES: dict[str, Any] = {
 }  # fmt: skip
 """Modules, by the names that lines call them."""
 
+OPTIMIZERS = (
+    *("root", "fsolve", "root_scalar", "brentq", "brenth", "bisect", "ridder", "toms748", "newton", "fixed_point"),
+    *("minimize", "minimize_scalar", "least_squares", "leastsq", "curve_fit", "Bounds"),
+)
 ELSEWHERE = {
     "np.roots": "tests/record/test_counting.py", "np.frompyfunc": "tests/record/test_counting.py",
     "np.lib.stride_tricks.as_strided": "tests/record/test_counting.py",
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
     ".__call__": "tests/record/test_interpolators.py", ".freeze": "tests/record/test_distributions.py",
     **dict.fromkeys(
-        (f"optimize.{n}" for n in dir(scipy.optimize) if n not in ("nnls", "lsq_linear")),
+        (f"optimize.{n}" for n in OPTIMIZERS),
         "tests/solvers/test_scipy_optimize.py",
+    ),
+    **dict.fromkeys(
+        (
+            *(f"special.{n}" for n in (*orthogonal_functions.POLYNOMIALS, *orthogonal_functions.SPHERICAL)),
+            *(f"special.{n}" for n in ("lpmv", "sph_harm_y", "ellipkinc", "ellipeinc", "airy", "ellipj", "elliprf")),
+            *(f"special.{n}" for n in ("elliprd", "elliprc", "agm", "pdtr", "pdtrc", "pdtri", "voigt_profile", "kn")),
+            *(f"special.{n}" for n in ("yn", "jve", "yve", "powm1", "radian", "cotdg", "jvp", "yvp", "ivp", "kvp")),
+            *(f"special.{n}" for n in ("stdtrit", "fdtri", "bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc")),
+        ),
+        "tests/record/test_orthogonal_functions.py",
     ),
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
 }  # fmt: skip
