@@ -70,6 +70,11 @@ class Config:
     """Look before each call whether what index arrays among the inputs hold lies inside of the arrays that they index,
     and raise ``IndexError`` as NumPy does. Otherwise memory outside is read, or written."""
 
+    eigenvalue_broadening: float = 0.0
+    """What is added to the square of the difference ``d`` of two eigenvalues, or of two squares of singular values, in
+    derivatives of their vectors: ``d / (d**2 + eigenvalue_broadening)`` in place of ``1 / d``. With 0 derivatives are
+    exact, and none where values are equal; with 1e-12 they are finite there."""
+
     checked: bool = False
     """Find changes of arrays between a forward call and the backward calls that use its tape."""
 
@@ -199,6 +204,16 @@ def _check_flag(value: Any) -> bool:
     raise ConfigError(f"a flag is one of {', '.join(_TRUE + _FALSE)}, not {value!r}")
 
 
+def _check_broadening(value: Any) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = -1.0
+    if isinstance(value, bool) or not 0.0 <= found < float("inf"):
+        raise ConfigError(f"eigenvalue_broadening is a number that is not negative, not {value!r}")
+    return found
+
+
 def _check_passes(value: Any) -> tuple[str, ...]:
     names = [n.strip() for n in value.split(",") if n.strip()] if isinstance(value, str) else list(value)
     for name in names if _switches else ():  # the environment is read before there is a pass
@@ -223,6 +238,7 @@ _CHECKS = {
     "device": _choice("device", get_args(DeviceKind)),
     "verify": _choice("verify", get_args(VerifyKind)),
     "check_indices": _check_flag,
+    "eigenvalue_broadening": _check_broadening,
     "checked": _check_flag,
     "without": _check_passes,
     "machine": _check_machine,

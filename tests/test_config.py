@@ -25,6 +25,8 @@ from sdgrad.runtime.libraries import blas
         ("cache_dir", 3, "a path or None"),
         ("cache_dir", __file__, "is a file"),
         ("without", "blas-calls,row-fuse", "no pass 'row-fuse'; did you mean 'row-fusion'"),
+        ("eigenvalue_broadening", -1.0, "not negative, not -1.0"),
+        ("eigenvalue_broadening", "much", "not negative, not 'much'"),
         ("machine", 3, "a sdgrad.machine.Machine, not 3"),
         ("optimisation_level", 1, "did you mean 'optimization_level'"),
     ],

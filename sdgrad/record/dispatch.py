@@ -21,6 +21,7 @@ import sdgrad.record.functions.integration
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.matrix_equations
 import sdgrad.record.functions.matrix_functions
+import sdgrad.record.functions.orthogonal_functions
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
 import sdgrad.record.functions.polynomials

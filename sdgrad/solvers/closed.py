@@ -117,6 +117,7 @@ class Equation:
     right: Any = None
     linear: bool = False
     check: Callable[[Any], None] | None = None  # records what has to hold at the solution
+    rough: bool = False  # SciPy's solution, with which ours is compared, may have a loose tolerance
 
 
 def start_of(x0: Any, what: str) -> Any:

@@ -149,7 +149,8 @@ def solution(name: str, equation: Equation, first: Any, find: Find, symmetric: b
     found, reached = implicit(name, equation, first, find, symmetric)
     recorder: Any = active()
     where = shown_line(recorder.where())
-    told = f"{where}sdgrad.{name} did not converge: begin nearer to a solution, or allow more steps"
+    full = name if "." in name else f"sdgrad.{name}"
+    told = f"{where}{full} did not converge: begin nearer to a solution, or allow more steps"
     RULES.require(recorder, reached == 1, ConvergenceError(told))
     if equation.check is not None:
         equation.check(found)
@@ -184,7 +185,7 @@ def implicit(name: str, equation: Equation, first: Any, find: Find, symmetric: b
     variables.operands[REACHED] = variables.operand(reached, True)
     asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
     rule = ImplicitRule(flat, names, asked, symmetric, equation.linear)
-    custom = CustomRule(name, names, vjp=rule, results=(RESULT, REACHED))
+    custom = CustomRule(name.rpartition(".")[2], names, vjp=rule, results=(RESULT, REACHED), rough=equation.rough)
     recorder.append(variables.call(custom, block))
     found = recorder.array(made) if shape else recorder.read(made, ())
     return found, recorder.read(reached, ())

@@ -48,14 +48,14 @@ def root(
     """
     x0 = start_of(x0, "sdgrad.root")
     tol = tolerance(tol, x0)
-    closed = _closed(f, x0, args, "root")
+    closed = same_shape(f, x0, args, "root")
     equation = Equation(closed, tuple(closed.operands.values()), check=closed.check)
     if bracket is None:
-        return solution("root", equation, x0, lambda left, y: _newton(left, y, tol, maxiter))
+        return solution("root", equation, x0, lambda left, y: newton_steps(left, y, tol, maxiter))
     if np.ndim(x0):
         raise ArgumentError("sdgrad.root: a bracket is for a function of one number")
     ends = [detached(end) for end in bracket]
-    return solution("root", equation, x0, lambda left, y: _between(left, y, ends, tol, maxiter))
+    return solution("root", equation, x0, lambda left, y: bracketed(left, y, ends, tol, maxiter))
 
 
 @solver
@@ -73,7 +73,7 @@ def fixed_point(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float = 
     """
     x0 = start_of(x0, "sdgrad.fixed_point")
     tol = tolerance(tol, x0)
-    closed = _closed(f, x0, args, "fixed_point")
+    closed = same_shape(f, x0, args, "fixed_point")
     operands = tuple(closed.operands.values())
     equation = Equation(lambda x, *values: closed(x, *values) - x, operands, check=closed.check)
     return solution(
@@ -81,14 +81,14 @@ def fixed_point(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float = 
     )
 
 
-def _between(left: Callable, y: Any, bracket: Sequence[Any], tol: float, maxiter: int) -> tuple[Any, Any]:
+def bracketed(left: Callable, y: Any, bracket: Sequence[Any], tol: float, maxiter: int) -> tuple[Any, Any]:
     """Record the search between two numbers, which take the type of ``y``."""
     low, high = (np.where(True, end, y[0]) for end in bracket)
     found, done = recorded(between, lambda x: left(np.reshape(array(x), 1))[0], low, high, tol, maxiter)
     return np.reshape(array(found), 1), done
 
 
-def _newton(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any, Any]:
+def newton_steps(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any, Any]:
     """Record Newton's method."""
     n = y.shape[0]
 
@@ -102,7 +102,7 @@ def _newton(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any, Any]
     return recorded(newton, flat, direct if n <= DIRECT else by_products, y, tol, maxiter)
 
 
-def _closed(f: Callable, x0: Any, args: Sequence[Any], name: str) -> Closed:
+def same_shape(f: Callable, x0: Any, args: Sequence[Any], name: str) -> Closed:
     """Return a function of the program that returns what it takes."""
     closed = Closed.of(f, (x0,), args)
     if closed.shapes != [tuple(np.shape(x0))]:

@@ -20,6 +20,7 @@ from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import check_arguments, needs_dace
 from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
 from sdgrad.pipeline import Ready, compiled
+from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import is_returned, own_arguments, returned
 from sdgrad.program.passes import Target
@@ -91,6 +92,7 @@ class Signature:
     resident: bool = False  # arguments are in the memory of a GPU
     recorded: bool = False  # a function of Python's that can be run as it stands
     stepwise: bool = False  # with loops
+    rough: bool = False  # Python's own results are those of a search with a loose tolerance
     limits: tuple[IndexLimit, ...] = ()  # of index arrays among the inputs
     changed: Sequence[Place] = ()  # what the recording has bound outside of the function
     verified: bool = False  # results have been compared with those of the function
@@ -137,7 +139,8 @@ class Signature:
         open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
         kinds = ((n, kind_of_argument(n, v, n in fixed, open_ones.get(n))) for n, v in arguments.items())
         fits = tuple(p.holds(arguments) for own in _identities(f) for p in _fits.get(own, {}).values())
-        return (config.blas, config.without, config.machine, device(), resident, own, fits, *kinds)
+        settings = (config.blas, config.without, config.machine, config.eigenvalue_broadening)
+        return (*settings, device(), resident, own, fits, *kinds)
 
     @staticmethod
     def parse(f: Callable | Derived, arguments: Mapping[str, Any]) -> Signature:
@@ -181,8 +184,10 @@ class Signature:
         _fits.setdefault(identity(f), {}).update({str(p): p for p in found.fits})
         tree = in_normal_form(found.program, Target(python=True))
         own = Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
-        stepwise = any(isinstance(n, Loop) for n in walk(found.program.body))
-        return replace(own, recorded=True, stepwise=stepwise, changed=found.changed, limits=found.limits)
+        nodes = [*walk(found.program.body)]
+        stepwise = any(isinstance(n, Loop) for n in nodes)
+        rough = any(isinstance(n, CustomCall) and n.rule is not None and n.rule.rough for n in nodes)
+        return replace(own, recorded=True, stepwise=stepwise, rough=rough, changed=found.changed, limits=found.limits)
 
     @property
     def outputs(self) -> tuple[str, ...]:

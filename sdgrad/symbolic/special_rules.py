@@ -251,7 +251,9 @@ GAMMA = (  # DLMF 5, 8, 25.11
     ),
 )
 
-ELLIPTIC = (  # DLMF 15.5.1, 19.4, 19.5.1
+_SN, _CN, _DN = (f"scipy_ellipj_{n}(a, b)" for n in ("sn", "cn", "dn"))
+_BY_M = "special_elliptic_by_m(1, 0, scipy_ellipj_ph(a, b), b)"
+ELLIPTIC = (  # DLMF 15.5.1, 19.4, 19.5.1, 19.18, 22.13
     unary("scipy_ellipk", "0.39269908169872414 * scipy_hyp2f1(1.5, 1.5, 2.0, x)", (-3.0, 0.9), singular=True),
     unary(
         "scipy_ellipe",
@@ -265,6 +267,50 @@ ELLIPTIC = (  # DLMF 15.5.1, 19.4, 19.5.1
         "(x * y - scipy_ellipe(1 - x)) / (2 * (1 - x) * x) if x < 0.1"
         " else -0.39269908169872414 * scipy_hyp2f1(1.5, 1.5, 2.0, 1 - x)",
         POSITIVE,
+        singular=True,
+    ),
+    binary("scipy_ellipkinc", "1 / sqrt(1 - b * sin(a) ** 2)", "special_elliptic_by_m(1, 0, a, b)", ANY, (-2.0, 0.8)),
+    binary("scipy_ellipeinc", "sqrt(1 - b * sin(a) ** 2)", "special_elliptic_by_m(1, 1, a, b)", ANY, (-2.0, 0.8)),
+    several(
+        "special_elliptic_by_m",
+        None,
+        None,
+        "(1 if b == 0 else -0.5) * tgamma(a - b + 0.5) * 0.5641895835477563 * (sin(c) * sin(c)) ** a"
+        " * (1 - d * sin(c) * sin(c)) ** (b - a - 0.5)",
+        "special_elliptic_by_m(a + 1, b, c, d)",
+        domain=((1, 1), (0, 1), ANY, (-2.0, 0.8)),
+    ),
+    binary("scipy_ellipj_ph", _DN, f"-{_DN} * {_BY_M}", ANY, SMALL),
+    binary("scipy_ellipj_sn", f"{_CN} * {_DN}", f"-{_CN} * {_DN} * {_BY_M}", ANY, SMALL),
+    binary("scipy_ellipj_cn", f"-{_SN} * {_DN}", f"{_SN} * {_DN} * {_BY_M}", ANY, SMALL),
+    binary(
+        "scipy_ellipj_dn", f"-b * {_SN} * {_CN}", f"-0.5 * {_SN} ** 2 / y + b * {_SN} * {_CN} * {_BY_M}", ANY, SMALL
+    ),
+    several(
+        "scipy_elliprf",
+        *(f"special_carlson({n}, a, b, c)" for n in ("1, 0, 0", "0, 1, 0", "0, 0, 1")),
+        domain=(POSITIVE,) * 3,
+        singular=True,
+    ),
+    several(
+        "scipy_elliprd",
+        *(f"-6 * special_carlson({n}, a, b, c)" for n in ("1, 0, 1", "0, 1, 1", "0, 0, 2")),
+        domain=(POSITIVE,) * 3,
+        singular=True,
+    ),
+    binary(
+        "scipy_elliprc",
+        "special_carlson(1, 0, 0, a, b, b)",
+        "2 * special_carlson(0, 1, 0, a, b, b)",
+        POSITIVE,
+        POSITIVE,
+        singular=True,
+    ),
+    several(
+        "special_carlson",
+        *(None,) * 3,
+        *(f"special_carlson({n}, d, e, f)" for n in ("a + 1, b, c", "a, b + 1, c", "a, b, c + 1")),
+        domain=(NONE, NONE, NONE, POSITIVE, POSITIVE, POSITIVE),
         singular=True,
     ),
 )

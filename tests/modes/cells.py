@@ -14,6 +14,7 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
+import scipy.optimize
 import scipy.signal
 import scipy.spatial.distance
 import scipy.special
@@ -34,6 +35,7 @@ import scipy.linalg as linalg
 import scipy.integrate as integrate
 import scipy.interpolate as interpolate
 import scipy.ndimage as ndimage
+import scipy.optimize as optimize
 import scipy.signal as signal
 import scipy.spatial.distance as distance
 import scipy.special as special
@@ -79,7 +81,8 @@ def written(function, a, *more, **named):
 NAMES: dict[str, Any] = {
     "np": np, "math": math, "cmath": cmath, "fft": scipy.fft, "linalg": scipy.linalg, "special": scipy.special,
     "stats": scipy.stats, "interpolate": scipy.interpolate, "signal": scipy.signal, "ndimage": scipy.ndimage,
-    "distance": scipy.spatial.distance, "integrate": scipy.integrate, "sdgrad": sdgrad,
+    "distance": scipy.spatial.distance, "integrate": scipy.integrate,
+    "optimize": scipy.optimize, "sdgrad": sdgrad,
 }  # fmt: skip
 exec(HEAD, NAMES)  # noqa: S102 (the same helpers for NumPy)
 

@@ -14,6 +14,7 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
+import scipy.optimize
 import scipy.signal
 import scipy.sparse
 import scipy.sparse.linalg
@@ -22,7 +23,7 @@ import scipy.special
 import scipy.stats
 
 import sdgrad
-from sdgrad.record.functions import on_demand
+from sdgrad.record.functions import on_demand, orthogonal_functions
 from sdgrad.record.functions.matrix_calls import OF_RULES
 from sdgrad.record.functions.table import FUNCTIONS, METHODS, full_name
 from sdgrad.record.templates import INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
@@ -36,18 +37,36 @@ PLACES: dict[str, Any] = {
     "special": scipy.special, "linalg": scipy.linalg, "fft": scipy.fft, "math": math, "cmath": cmath, "sdgrad": sdgrad,
     "stats": scipy.stats, "interpolate": scipy.interpolate, "signal": scipy.signal, "ndimage": scipy.ndimage,
     "distance": scipy.spatial.distance, "integrate": scipy.integrate, "sparse": scipy.sparse,
-    "sparse.linalg": scipy.sparse.linalg,
+    "sparse.linalg": scipy.sparse.linalg, "optimize": scipy.optimize,
 }  # fmt: skip
 """Modules, by the names that lines call them."""
 
 OF_TEMPLATES = {getattr(np, n) for n in (*UFUNCS, *REAL_UFUNCS, *INTEGER_UFUNCS, *PAIR_UFUNCS, "divmod")}
 """Universal functions with an expression in C++."""
 
+OPTIMIZERS = (
+    *("root", "fsolve", "root_scalar", "brentq", "brenth", "bisect", "ridder", "toms748", "newton", "fixed_point"),
+    *("minimize", "minimize_scalar", "least_squares", "leastsq", "curve_fit", "Bounds"),
+)
 ELSEWHERE = {
     "np.roots": "tests/record/test_counting.py", "np.frompyfunc": "tests/record/test_counting.py",
     "np.lib.stride_tricks.as_strided": "tests/record/test_counting.py",
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
     ".__call__": "tests/record/test_interpolators.py", ".freeze": "tests/record/test_distributions.py",
+    **dict.fromkeys(
+        (f"optimize.{n}" for n in OPTIMIZERS),
+        "tests/solvers/test_scipy_optimize.py",
+    ),
+    **dict.fromkeys(
+        (
+            *(f"special.{n}" for n in (*orthogonal_functions.POLYNOMIALS, *orthogonal_functions.SPHERICAL)),
+            *(f"special.{n}" for n in ("lpmv", "sph_harm_y", "ellipkinc", "ellipeinc", "airy", "ellipj", "elliprf")),
+            *(f"special.{n}" for n in ("elliprd", "elliprc", "agm", "pdtr", "pdtrc", "pdtri", "voigt_profile", "kn")),
+            *(f"special.{n}" for n in ("yn", "jve", "yve", "powm1", "radian", "cotdg", "jvp", "yvp", "ivp", "kvp")),
+            *(f"special.{n}" for n in ("stdtrit", "fdtri", "bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc")),
+        ),
+        "tests/record/test_orthogonal_functions.py",
+    ),
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
     **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo")
        for kind in ("matrix", "array")},

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.config import config
 from sdgrad.program.custom_rule import CustomRule
 from sdgrad.record.custom import Variables
 from sdgrad.record.elements import Element, call, element, where
@@ -27,6 +28,7 @@ Parts = Mapping[str, tuple[Sequence[Any], Any]]  # results by name: shape and ty
 Some = Mapping[frozenset[str], Callable]  # rules by the results that a program reads
 
 
+OVER_DIFFERENCES = ("eigh", "svd", "eig")  # kinds whose rules divide by differences of values
 OF_RULES: set[Callable] = set()
 """Functions that only rules call."""
 
@@ -82,6 +84,8 @@ def of_each(
     :param make: records what computes the results, in place of a call of LAPACK.
     """
     recorder: Any = next(iter(operands.values())).recorder
+    if kind in OVER_DIFFERENCES:  # a program is another one where the setting is
+        recorder.reads.add(config, "eigenvalue_broadening", "attribute", config.eigenvalue_broadening)
 
     def compute(given: Mapping[str, Tensor], made: Mapping[str, Tensor]) -> None:
         node = LapackCall(kind, numbers)
@@ -130,6 +134,14 @@ def _real(x: Element) -> Element:
     return call("real", x, dtype=real_type(x.dtype)).astype(x.dtype) if x.dtype.kind == "c" else x
 
 
+def _over(x: Element, d: Element, here: Element) -> Element:
+    """Return a quotient off the diagonal; ``config.eigenvalue_broadening`` keeps it finite (Liao et al. 2019)."""
+    if config.eigenvalue_broadening == 0.0:
+        return x / where(here, 1, d)
+    square = d * d if d.dtype.kind == "f" else call("abs", d, dtype=real_type(d.dtype)) ** 2
+    return x * _conj(d) / (square + config.eigenvalue_broadening)
+
+
 @as_rule
 def over_differences(w: Any, inner: Any) -> Any:
     """Return ``(inner - inner^H)[i, j] / (w[j] - w[i])``, zero on the diagonal; where values are equal, no number."""
@@ -137,7 +149,7 @@ def over_differences(w: Any, inner: Any) -> Any:
     return _by_element(
         inner,
         lambda here, above, own, mirrored, i, j: where(
-            here, 0, (own - _conj(mirrored())) / where(here, 1, values[j] - values[i])
+            here, 0, _over(own - _conj(mirrored()), values[j] - values[i], here)
         ),
     )
 
@@ -149,7 +161,7 @@ def over_values(w: Any, inner: Any, diagonal: Any) -> Any:
     return _by_element(
         inner,
         lambda here, above, own, mirrored, i, j: where(
-            here, d[i], own / where(here, 1, _conj(values[j]) - _conj(values[i]))
+            here, d[i], _over(own, _conj(values[j]) - _conj(values[i]), here)
         ),
     )
 

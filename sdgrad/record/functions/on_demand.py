@@ -13,7 +13,12 @@ RULES_OF = {
     "scipy.stats": ("distributions", "multivariate", "sample_statistics", "scipy_stats"),
 }
 """Modules of this folder that register rules, by what they import of SciPy."""
-_left = dict(RULES_OF)
+_left: dict[str, tuple[str, ...]] = {p: tuple(f"{__package__}.{m}" for m in own) for p, own in RULES_OF.items()}
+
+
+def offer(part: str, *modules: str) -> None:
+    """Have modules of higher folders register rules of a part of SciPy."""
+    _left[part] = modules
 
 
 def load_imported() -> None:
@@ -22,8 +27,8 @@ def load_imported() -> None:
         load(name for name in [*_left] if name in sys.modules)
 
 
-def load(parts: Iterable[str] = tuple(RULES_OF)) -> None:
-    """Register the rules of parts of SciPy."""
-    for part in parts:
+def load(parts: Iterable[str] | None = None) -> None:
+    """Register the rules of parts of SciPy; of all, if nothing is said."""
+    for part in [*_left] if parts is None else parts:
         for module in _left.pop(part, ()):
-            importlib.import_module(f"{__package__}.{module}")
+            importlib.import_module(module)

@@ -28,9 +28,12 @@ OF_ONE = (
 )
 OF_TWO = (
     *("owens_t", "jv", "yv", "iv", "kv", "struve", "modstruve", "binom", "poch", "gammaincc", "gammaincinv"),
-    *("gammainccinv", "hyp0f1"),
+    *("gammainccinv", "hyp0f1", "ellipkinc", "ellipeinc", "elliprc", "pdtr", "pdtrc", "pdtri", "stdtrit"),
 )
-OF_THREE = ("betaincc", "betaincinv", "betainccinv", "hyp1f1")
+OF_THREE = (
+    *("betaincc", "betaincinv", "betainccinv", "hyp1f1", "elliprf", "elliprd", "bdtr", "bdtrc", "bdtri", "nbdtr"),
+    *("nbdtrc", "fdtri", "voigt_profile"),
+)
 
 TEMPLATES = {
     **SCIPY,
@@ -78,6 +81,15 @@ TEMPLATES = {
     "boxcox1p": "log1p({0}) if {1} == 0 else expm1({1} * log1p({0})) / {1}",
     "inv_boxcox": "exp({0}) if {1} == 0 else exp(log1p({1} * {0}) / {1})",
     "inv_boxcox1p": "expm1({0}) if {1} == 0 else expm1(log1p({1} * {0}) / {1})",
+    "agm": "1.5707963267948966 * {0} / scipy_elliprf(0.0, 1.0, {1} / {0} * ({1} / {0})) if {0} * {1} > 0"
+    " else (0 if {0} == 0 or {1} == 0 else 0.0 / 0.0)",
+    "kn": "scipy_kv({0}, {1})",
+    "yn": "scipy_yv({0}, {1})",
+    "jve": "scipy_jv({0}, {1})",
+    "yve": "scipy_yv({0}, {1})",
+    "powm1": "expm1({1} * log({0})) if {0} > 0 else {0} ** {1} - 1",
+    "radian": "({0} + {1} / 60 + {2} / 3600) * 0.017453292519943295",
+    "cotdg": "1 / tan({0} * 0.017453292519943295)",
     "sindg": "sin({0} * 0.017453292519943295)",
     "cosdg": "cos({0} * 0.017453292519943295)",
     "tandg": "tan({0} * 0.017453292519943295)",
@@ -156,20 +168,24 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 
 # -- functions of which SciPy has a form of its own in Python
 def _of_several(function: Any, *texts: str) -> None:
-    """Register a function of one number with several results."""
+    """Register a function with several results."""
 
-    def results(x: Any) -> tuple[Any, ...]:
-        given = operand(x)
-        dtype = loop_types(function, [kind(given)])[1]
+    def results(*values: Any) -> tuple[Any, ...]:
+        given = list(map(operand, values))
+        if len(given) != function.nin:
+            raise TypeError(f"{function.__name__}() takes {function.nin} arguments but {len(given)} were given")
+        dtype = loop_types(function, list(map(kind, given)))[-1]
         if dtype.kind == "c":
             raise ParseError(f"scipy.special.{function.__name__} of complex numbers is not recorded")
-        return tuple(compute(t, [given], [dtype], dtype, is_weak(given)) for t in texts)
+        return tuple(compute(t, given, [dtype] * len(given), dtype, is_weak(*given)) for t in texts)
 
     rule(function)(results)
 
 
 _of_several(special.sici, "scipy_si({0})", "scipy_ci({0})")
 _of_several(special.shichi, "scipy_shi({0})", "scipy_chi({0})")
+_of_several(special.airy, *(f"scipy_airy_{n}({{0}})" for n in ("ai", "aip", "bi", "bip")))
+_of_several(special.ellipj, *(f"scipy_ellipj_{n}({{0}}, {{1}})" for n in ("sn", "cn", "dn", "ph")))
 _of_several(special.fresnel, "scipy_fresnel_sine({0})", "scipy_fresnel_cosine({0})")
 
 

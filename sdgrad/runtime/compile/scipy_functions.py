@@ -17,18 +17,23 @@ from sdgrad.runtime import INCLUDE
 MARK = "sdgrad_calls_scipy"
 """A symbol of libraries with such calls."""
 HEADER = INCLUDE / "sdgrad_scipy.h"
-_DECLARED = re.compile(r"^SDGRAD_SCIPY_(OUT_)?(\d)\((\w+)", re.MULTILINE)
+_DECLARED = re.compile(r"^SDGRAD_SCIPY_(\d|OUT_2|OUT_4|OF_2_OUT_4|COMPLEX)\((\w+)", re.MULTILINE)
+_LAST = "int __pyx_skip_dispatch"
+SIGNATURES = {
+    **{str(n): f"double ({'double, ' * n}{_LAST})" for n in range(1, 5)},
+    "OUT_2": "void (double, double *, double *)",
+    "OUT_4": "void (double, double *, double *, double *, double *)",
+    "OF_2_OUT_4": "void (double, double, double *, double *, double *, double *)",
+    "COMPLEX": f"__pyx_t_double_complex (__pyx_t_double_complex, {_LAST})",
+}
+"""C signatures in ``cython_special``, by the macros that declare functions."""
 _FUSED = re.compile(r"__pyx_fuse_\d+(_\d+)?")
 
 
 @functools.cache
 def declared() -> dict[str, str]:
     """Return the functions that programs may call, each with its C signature in ``cython_special``."""
-    found = {}
-    for out, count, name in _DECLARED.findall(HEADER.read_text()):
-        arguments = "double, double *, double *" if out else "double, " * int(count) + "int __pyx_skip_dispatch"
-        found[name] = f"{'void' if out else 'double'} ({arguments})"
-    return found
+    return {name: SIGNATURES[form] for form, name in _DECLARED.findall(HEADER.read_text())}
 
 
 @functools.cache

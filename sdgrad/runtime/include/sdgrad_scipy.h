@@ -27,8 +27,24 @@ inline __attribute__((visibility("default"))) int sdgrad_calls_scipy = 1;  // a 
     } \
     inline double scipy_##first(double x) { double a, b; sdgrad_scipy_##name(x, &a, &b); return a; } \
     inline double scipy_##second(double x) { double a, b; sdgrad_scipy_##name(x, &a, &b); return b; }
+#define SDGRAD_SCIPY_VOID(name, Types) \
+    extern "C" { \
+    inline __attribute__((visibility("default"))) void (*sdgrad_scipy_##name) Types = \
+        reinterpret_cast<void (*) Types>(&sdgrad_calls_scipy); \
+    }
+#define SDGRAD_SCIPY_PART(name, parameters, own, k) \
+    inline double scipy_##own parameters { double r[4]; SDGRAD_CALL_##name; return r[k]; }
+#define SDGRAD_SCIPY_OUT_4(name) SDGRAD_SCIPY_VOID(name, (double, double *, double *, double *, double *))
+#define SDGRAD_SCIPY_OF_2_OUT_4(name) SDGRAD_SCIPY_VOID(name, (double, double, double *, double *, double *, double *))
+#define SDGRAD_SCIPY_COMPLEX(name) \
+    extern "C" { \
+    inline __attribute__((visibility("default"))) std::complex<double> (*sdgrad_scipy_##name)(std::complex<double>, int) = \
+        reinterpret_cast<std::complex<double> (*)(std::complex<double>, int)>(&sdgrad_calls_scipy); \
+    } \
+    inline std::complex<double> scipy_##name(std::complex<double> z) { return sdgrad_scipy_##name(z, 0); }
 
 // error functions
+SDGRAD_SCIPY_COMPLEX(wofz)
 SDGRAD_SCIPY_1(dawsn)
 SDGRAD_SCIPY_1(erfcinv)
 SDGRAD_SCIPY_1(erfcx)
@@ -40,6 +56,12 @@ SDGRAD_SCIPY_1(ndtri_exp)
 SDGRAD_SCIPY_2(owens_t)
 SDGRAD_SCIPY_OUT_2(fresnel, fresnel_sine, fresnel_cosine)
 // Bessel functions
+SDGRAD_SCIPY_OUT_4(airy)
+#define SDGRAD_CALL_airy sdgrad_scipy_airy(x, r, r + 1, r + 2, r + 3)
+SDGRAD_SCIPY_PART(airy, (double x), airy_ai, 0)
+SDGRAD_SCIPY_PART(airy, (double x), airy_aip, 1)
+SDGRAD_SCIPY_PART(airy, (double x), airy_bi, 2)
+SDGRAD_SCIPY_PART(airy, (double x), airy_bip, 3)
 SDGRAD_SCIPY_1(i0)
 SDGRAD_SCIPY_1(i0e)
 SDGRAD_SCIPY_1(i1)
@@ -90,6 +112,25 @@ SDGRAD_SCIPY_1(ellipkm1)
 SDGRAD_SCIPY_2(elliprc)
 SDGRAD_SCIPY_3(elliprd)
 SDGRAD_SCIPY_3(elliprf)
+SDGRAD_SCIPY_3(elliprg)
+SDGRAD_SCIPY_OF_2_OUT_4(ellipj)
+#define SDGRAD_CALL_ellipj sdgrad_scipy_ellipj(u, m, r, r + 1, r + 2, r + 3)
+SDGRAD_SCIPY_PART(ellipj, (double u, double m), ellipj_sn, 0)
+SDGRAD_SCIPY_PART(ellipj, (double u, double m), ellipj_cn, 1)
+SDGRAD_SCIPY_PART(ellipj, (double u, double m), ellipj_dn, 2)
+SDGRAD_SCIPY_PART(ellipj, (double u, double m), ellipj_ph, 3)
+// distributions
+SDGRAD_SCIPY_3(bdtr)
+SDGRAD_SCIPY_3(bdtrc)
+SDGRAD_SCIPY_3(bdtri)
+SDGRAD_SCIPY_3(fdtri)
+SDGRAD_SCIPY_3(nbdtr)
+SDGRAD_SCIPY_3(nbdtrc)
+SDGRAD_SCIPY_2(pdtr)
+SDGRAD_SCIPY_2(pdtrc)
+SDGRAD_SCIPY_2(pdtri)
+SDGRAD_SCIPY_2(stdtrit)
+SDGRAD_SCIPY_3(voigt_profile)
 // hypergeometric functions
 SDGRAD_SCIPY_2(hyp0f1)
 SDGRAD_SCIPY_3(hyp1f1)

@@ -2,6 +2,8 @@
 #pragma once
 #include "sdgrad_math.h"
 #include "sdgrad_scipy.h"
+#include "sdgrad_elliptic.h"
+#include "sdgrad_polynomials.h"
 
 #ifndef __CUDACC__
 namespace sdgrad_special {

@@ -22,7 +22,8 @@ def newton_descent(value, gradient, hessian, x, tol, most):
         s = v @ ((v.T @ g) / sizes)
         slope = s @ g
         step = 1.0
-        new = x - s
+        full = x - s
+        new = full
         after = value(new)
         while ~(after <= f - 1e-4 * step * slope) and step > 1e-9:
             step = step * 0.5
@@ -36,6 +37,7 @@ def newton_descent(value, gradient, hessian, x, tol, most):
         going = ~done & falls
         if falls:
             x, f = new, after
+        x = np.where(done, full, x)  # values are too rounded to tell which is lower
         count += 1
     return x, done
 

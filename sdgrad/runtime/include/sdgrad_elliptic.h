@@ -1,0 +1,93 @@
+// Derivatives of elliptic integrals, of Voigt's profile, and of others that are integrals themselves.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#ifndef __CUDACC__
+// The derivative of Carlson's R_F(x, y, z), i times by x, j times by y and k times by z (DLMF 19.16.1): the integral of
+// (t + x)^(-1/2 - i) (t + y)^(-1/2 - j) (t + z)^(-1/2 - k) by the trapezoidal rule in log(t), whose error is e^-39.
+inline double special_carlson(int i, int j, int k, double x, double y, double z) {
+    if (!(x >= 0 && y >= 0 && z >= 0) || (x == 0) + (y == 0) + (z == 0) > 1) return NAN;
+    if ((x == 0 && i > 0) || (y == 0 && j > 0) || (z == 0 && k > 0)) return (i + j + k) % 2 ? -INFINITY : INFINITY;
+    if (std::isinf(x) || std::isinf(y) || std::isinf(z)) return 0;
+    double least = INFINITY, most = 0;
+    for (double v : {x, y, z}) {
+        if (v > 0) least = std::min(least, v);
+        most = std::max(most, v);
+    }
+    const bool zero = x == 0 || y == 0 || z == 0;
+    const double from = std::log(least) - (zero ? 80 : 40), to = std::log(most) + 80, h = 0.5;
+    double sum = 0;
+    for (double u = from; u < to; u += h) {
+        const double t = std::exp(u);
+        double term = t / std::sqrt((t + x) * (t + y) * (t + z));
+        for (int n = 0; n < i; ++n) term /= t + x;
+        for (int n = 0; n < j; ++n) term /= t + y;
+        for (int n = 0; n < k; ++n) term /= t + z;
+        sum += term;
+    }
+    double factor = 0.5 * h;
+    for (int count : {i, j, k})
+        for (int n = 0; n < count; ++n) factor *= -(0.5 + n);
+    return factor * sum;
+}
+// The i-th derivative by m of the incomplete integrals of the first or the second kind (DLMF 19.25.5, 19.25.9):
+// dF/dm = -s^3 dR_F/dy and dE/dm = s^3 dR_F/dz at (cos^2, 1 - m s^2, 1), with s the sine.
+inline double special_elliptic_by_m(int i, int second, double phi, double m) {
+    const double pi = 3.14159265358979323846, turns = std::rint(phi / pi);
+    const double s = std::sin(phi - turns * pi), c = std::cos(phi - turns * pi), square = s * s;
+    double part = second ? s * square : s, whole = 2 * turns;
+    for (int n = second; n < i; ++n) {
+        part *= -square;
+        whole = -whole;
+    }
+    const double over = part == 0 ? 0 : part * special_carlson(0, i - second, second, c * c, 1 - m * square, 1);
+    return over + (turns == 0 ? 0 : whole * special_carlson(0, i - second, second, 0, 1 - m, 1));
+}
+
+// The i-th derivative by x of Voigt's profile (part 0), or of its conjugate (part 1): of Faddeeva's function w(z), with
+// w^(n+1) = -2 z w^(n) - 2 n w^(n-1), and the asymptotic series where that loses digits (DLMF 7.10, 7.12).
+inline double special_voigt(int i, int part, double x, double sigma, double gamma) {
+    using complex = std::complex<double>;
+    const double pi = 3.14159265358979323846, root = std::sqrt(pi);
+    const auto chosen = [&](complex w) { return part ? w.imag() : w.real(); };
+    if (x != x || sigma != sigma || gamma != gamma) return NAN;
+    if (std::isinf(x)) return 0;
+    if (sigma == 0) {
+        complex found = complex(0, 1) / (pi * complex(x, gamma));
+        for (int n = 1; n <= i; ++n) found *= -double(n) / complex(x, gamma);
+        return chosen(found);
+    }
+    const double width = std::fabs(sigma) * 1.4142135623730951;
+    const complex z = complex(x, gamma) / width;
+    complex last(0), now(0);
+    if (std::abs(z) < 7) {
+        now = scipy_wofz(z);
+        for (int n = 0; n < i; ++n) {
+            const complex next = -2.0 * z * now + (n ? -2.0 * n * last : complex(0, 2 / root));
+            last = now;
+            now = next;
+        }
+    } else {
+        complex term = complex(0, 1 / root) / z;
+        for (int n = 1; n <= i; ++n) term *= -double(n) / z;
+        for (int k = 0; k < 40; ++k) {
+            now += term;
+            const complex next = term * (0.5 * (2 * k + 1) * (2 * k + 1 + i) * (2 * k + 2 + i) / ((2 * k + 1) * (2 * k + 2))) / (z * z);
+            if (!(std::abs(next) < std::abs(term)) || std::abs(next) < 1e-18 * std::abs(now)) break;
+            term = next;
+        }
+        if (gamma == 0) {  // on the real axis the real part is a Gaussian
+            double before = 0, h = std::exp(-z.real() * z.real());
+            for (int n = 0; n < i; ++n) {
+                const double next = -2 * z.real() * h - 2 * n * before;
+                before = h;
+                h = next;
+            }
+            now = complex(h, now.imag());
+        }
+    }
+    return chosen(now) / (std::pow(width, i + 1) * root);
+}
+#endif
