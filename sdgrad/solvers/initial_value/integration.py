@@ -75,7 +75,8 @@ class Integration:
         """Return the derivatives. In a loop the steps are searched again: else each trip would keep its own."""
         recorder: Any = active()
         names, moving = tuple(given), tuple(n for n, v in given.items() if moves(v))
-        common = (self, names, moving, made, not recorder.outside_places.is_in_loop)
+        kept = not recorder.outside_places.is_in_loop
+        common = (self.problem, self.segment, self.node, self.results, names, moving, kept)
         of_result = CotangentsRule(*common)
         some = {frozenset({RESULT, *more}): of_result for more in ((), (REACHED,))}
         vjp, jvp = AllCotangentsRule(*common), TangentsRule(*common)

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sdgrad.program.custom_rule import COTANGENT, TANGENT
 from sdgrad.record.calls import WorksInside
 from sdgrad.solvers.initial_value.backward import Backward
 from sdgrad.solvers.initial_value.forward import Forward
-from sdgrad.solvers.initial_value.problem import RESULT, SAVED, TABLES, TIMES
-
-if TYPE_CHECKING:
-    from sdgrad.solvers.initial_value.integration import Integration
+from sdgrad.solvers.initial_value.problem import RESULT, SAVED, TABLES, TIMES, Problem
 
 
 @dataclass(frozen=True, eq=False)
 class StepsRule(WorksInside):
     """Base of the rules.
 
+    :param segment: the most steps from one state that was saved to the next.
+    :param node: records the integration; ``results`` are the shapes and types of what it makes.
     :param names: what the integration takes; of ``moving`` there are derivatives.
-    :param made: what it makes.
     :param kept: the steps are kept; if not, they are searched again.
     """
 
-    integration: Integration
+    problem: Problem
+    segment: int
+    node: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    results: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     names: tuple[str, ...]
     moving: tuple[str, ...]
-    made: tuple[str, ...]
     kept: bool
 
     @property
@@ -50,7 +50,7 @@ class StepsRule(WorksInside):
     def given(self, values: tuple) -> Mapping[str, Any]:
         """Return what the rule takes by name, and the steps."""
         given = dict(zip(self.__signature__.parameters, values, strict=True))
-        return given if self.kept else {**given, **self.integration.node({n: given[n] for n in self.names})}
+        return given if self.kept else {**given, **self.node({n: given[n] for n in self.names})}
 
 
 class CotangentsRule(StepsRule):
@@ -62,8 +62,7 @@ class CotangentsRule(StepsRule):
 
     def __call__(self, *values: Any) -> tuple:
         """Record the way back."""
-        integration = self.integration
-        return Backward(integration.problem, integration.segment, self.given(values), self.names).record()
+        return Backward(self.problem, self.segment, self.given(values), self.names).record()
 
 
 class AllCotangentsRule(CotangentsRule):
@@ -84,4 +83,4 @@ class TangentsRule(StepsRule):
     def __call__(self, *values: Any) -> tuple:
         """Record the way forward."""
         given = self.given(values)
-        return Forward(self.integration.problem, given, self.names).record(self.integration.results(given))
+        return Forward(self.problem, given, self.names).record(self.results(given))
