@@ -77,8 +77,7 @@ class Container:
 
     def local(self, name: str) -> Container:
         """Return local memory of the same type and shape: no argument, and no view."""
-        own = self.desc.as_array() if isinstance(self.desc, dt.ArrayView) else self.desc
-        return Container(name, lasting(own, True))
+        return Container(name, lasting(self.desc, True))
 
     def __str__(self) -> str:
         kind = "local" if self.transient else "argument"
@@ -115,15 +114,6 @@ class Leaf:
     @cached_property
     def stores(self) -> tuple[Store, ...]:
         return tuple(i for i in self.body if isinstance(i, Store))
-
-    @cached_property
-    def read(self) -> set[str]:
-        """Return the containers that are read; a reduction that is not fresh reads its target."""
-        return {i.container for i in self.accesses if isinstance(i, Load) or i.mode != "set" and not i.fresh}
-
-    @cached_property
-    def written(self) -> set[str]:
-        return {store.container for store in self.stores}
 
     @cached_property
     def lets(self) -> tuple[Let, ...]:
@@ -338,11 +328,12 @@ def with_values(node: Node, change: Callable[[Value], Value]) -> Node:
 
 
 def reads(node: Node) -> set[str]:
-    """Return the containers that a node, or a node in it, reads. The set is not to be changed."""
-    if isinstance(node, Leaf):
-        return node.read
+    """Return the containers that a node, or a node in it, reads; a reduction that is not fresh reads its target."""
     found = own_reads(node)
-    if isinstance(node, NodeCall):
+    if isinstance(node, Leaf):
+        found |= {load.container for load in node.loads}
+        found |= {s.container for s in node.stores if s.mode != "set" and not s.fresh}
+    elif isinstance(node, NodeCall):
         found |= {r.container for r in node.inputs.values()}
         found |= {r.container for r in node.outputs.values() if r.wcr}
     return found.union(*(reads(n) for block in children(node) for n in block)) - local_names(node)
@@ -355,10 +346,12 @@ def own_reads(node: Node) -> set[str]:
 
 
 def writes(node: Node) -> set[str]:
-    """Return the containers that a node, or a node in it, writes. The set is not to be changed."""
+    """Return the containers that a node, or a node in it, writes."""
+    found: set[str] = set()
     if isinstance(node, Leaf):
-        return node.written
-    found = {r.container for r in node.outputs.values()} if isinstance(node, NodeCall) else set()
+        found = {store.container for store in node.stores}
+    elif isinstance(node, NodeCall):
+        found = {r.container for r in node.outputs.values()}
     return found.union(*(writes(n) for block in children(node) for n in block)) - local_names(node)
 
 

@@ -83,7 +83,17 @@ def solve_ivp(
     _check(method, t_span)
     if active() is None:
         return _by_scipy(f, t_span, y0, method, t_eval, args, rtol, atol, first_step, max_step)
-    start = array(y0)
+    options = (first_step, max_step, max_steps)
+    return _recorded(f, t_span, array(y0), METHODS[method], t_eval, args, (rtol, atol), options)
+
+
+works_inside(solve_ivp)
+
+
+def _recorded(
+    f: Callable, t_span: Any, start: Any, method: Any, t_eval: Any, args: Any, tolerances: tuple, options: tuple
+) -> Solution:
+    """Record an integration."""
     start = start if start.dtype.kind in "fc" else start.astype(float)
     closed = Closed.of(f, (np.float64(0), start), args)
     if closed.shapes != [tuple(start.shape)]:
@@ -93,9 +103,8 @@ def solve_ivp(
     at = None if t_eval is None else _times(t_eval, t_span)
     given |= {} if at is None else {AT: at}
     given |= {f"operand_{k}": v for k, v in enumerate(closed.operands.values())}
-    problem = Problem(closed, METHODS[method], tuple(start.shape), start.dtype)
-    options = Options(*_tolerances(rtol, atol, start), first_step, max_step, max_steps)
-    found = Integration(problem, options).node(given)
+    problem = Problem(closed, method, tuple(start.shape), start.dtype)
+    found = Integration(problem, Options(*_tolerances(start, *tolerances), *options)).node(given)
     _require_end(found)
     if at is None:
         ends = [array(start), array(found[RESULT])]
@@ -104,9 +113,6 @@ def solve_ivp(
         t, y = at, np.moveaxis(np.reshape(found[RESULT], (at.shape[0], *start.shape)), 0, -1)
     closed.check(t[-1], y[..., -1])
     return Solution(t, y)
-
-
-works_inside(solve_ivp)
 
 
 def _check(method: Any, t_span: Any) -> None:
@@ -140,7 +146,7 @@ def _times(t_eval: Any, t_span: Sequence[Any]) -> Any:
     return at.astype(float)
 
 
-def _tolerances(rtol: Any, atol: Any, start: Any) -> tuple[Any, Any]:
+def _tolerances(start: Any, rtol: Any, atol: Any) -> tuple[Any, Any]:
     """Return the tolerances; that of arrays by element."""
     least = 100 * np.finfo(start.dtype).eps
     relative, absolute = np.maximum(np.asarray(rtol, float), least), np.asarray(atol, float)

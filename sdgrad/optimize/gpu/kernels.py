@@ -111,6 +111,12 @@ def _stored(placer: Placer, body: Block, moved: Mapping[str, Container]) -> dict
     return {**found, **views, **{c.name: placed(c, DEVICE) for c in moved.values()}}
 
 
+def beside(container: Container, name: str) -> Container:
+    """Return local memory for a copy of a container; that of a view is an array."""
+    found = container.local(name)
+    return replace(found, desc=found.desc.as_array()) if isinstance(found.desc, dt.ArrayView) else found
+
+
 def placed(container: Container, storage: dace.StorageType) -> Container:
     """Return a container in another memory; a local scalar becomes an array of one element, an argument stays."""
     desc = container.desc
@@ -147,7 +153,7 @@ class Placer:
 
     def twin(self, container: Container) -> Container:
         """Make an array of the same shape for the other memory."""
-        return container.local(self.names.fresh(f"there_{container.name.strip('_')}"))
+        return beside(container, self.names.fresh(f"there_{container.name.strip('_')}"))
 
     def block(self, block: Block) -> Block:
         """Map the nodes of a block."""
@@ -263,7 +269,7 @@ class Placer:
 
     def host_array(self, name: str) -> Container:
         """Make a copy of an array in host memory."""
-        found = placed(self.program.containers[name].local(self.names.fresh(f"here_{name.strip('_')}")), HOST)
+        found = placed(beside(self.program.containers[name], self.names.fresh(f"here_{name.strip('_')}")), HOST)
         self.hosted[found.name] = found
         return found
 

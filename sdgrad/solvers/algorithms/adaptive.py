@@ -44,18 +44,11 @@ def integrate(take, emit, t, y, f, t1, direction, size, longest, order, times, s
         end, slopes, wrong = take(t, y, f, h)
         accepted = wrong < 1.0
         failed = ~(wanted >= least)
-        factor = np.fmax(LEAST, SAFETY * np.where(wrong == 0.0, 1e-30, wrong) ** (-1.0 / (order + 1)))
-        factor = np.where(rejected, np.minimum(factor, 1.0), np.minimum(factor, MOST))
-        size = np.abs(h) * factor
+        size = np.abs(h) * growth(wrong, rejected, order)
         rejected = ~accepted
         going = ~failed
         if accepted & ~failed:
-            if count == saved.shape[0] * every:
-                for k in range(saved.shape[0] // 2):
-                    saved[k] = saved[2 * k]
-                every = 2 * every
-            if count % every == 0:
-                saved[count // every] = y
+            every = save(saved, y, count, every)
             written[count] = done
             done = emit(t, y, h, new, end, slopes, done)
             t, y, f = new, end, slopes[-1]
@@ -64,6 +57,23 @@ def integrate(take, emit, t, y, f, t1, direction, size, longest, order, times, s
             going = t != t1
     written[count] = done
     return y, count, every, t == t1
+
+
+def growth(wrong, rejected, order):
+    """Return how much longer the next step is, after one with such an error."""
+    factor = np.fmax(LEAST, SAFETY * np.where(wrong == 0.0, 1e-30, wrong) ** (-1.0 / (order + 1)))
+    return np.where(rejected, np.minimum(factor, 1.0), np.minimum(factor, MOST))
+
+
+def save(saved, y, count, every):
+    """Save a state if it is one of every ``every``-th. Where there is no room, every other one goes."""
+    if count == saved.shape[0] * every:
+        for k in range(saved.shape[0] // 2):
+            saved[k] = saved[2 * k]
+        every = 2 * every
+    if count % every == 0:
+        saved[count // every] = y
+    return every
 
 
 def emit_within(interpolant, value, at, out, direction, y, new, done):
