@@ -12,7 +12,7 @@ from modes.table.libraries import names
 from modes.table.sections import sections
 from together import differences
 
-NOT_HERE = {"gammasgn", "yn", "odeint"}
+NOT_HERE = {"gammasgn", "odeint"}
 """What autograd has and sdgrad has not: ``yv`` takes whole orders as well, ``sign`` and ``gamma`` give the sign."""
 
 rng = np.random.default_rng(0)

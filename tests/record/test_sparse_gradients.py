@@ -16,11 +16,6 @@ X = np.array([0.5, -1.5, 2.0, 0.7])
 Y = np.array([0.3, 1.1, -0.4])
 
 
-@pytest.fixture(autouse=True)
-def _fast_compiler(monkeypatch):
-    monkeypatch.setattr(sdgrad.config, "optimization_level", 0)
-
-
 def products(A, x, y):
     return np.sum(np.sin(A @ x) * y) + np.sum((A.T @ y) ** 2) + np.sum((y @ A) * x)
 

@@ -23,8 +23,7 @@ S = D @ D.T
 
 
 @pytest.fixture(autouse=True)
-def _fast_compiler(monkeypatch):
-    monkeypatch.setattr(sdgrad.config, "optimization_level", 0)
+def _no_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
         yield

@@ -26,11 +26,6 @@ D[2] = 0.0  # an empty row
 X, W = RNG.standard_normal(4), RNG.standard_normal((4, 2))
 
 
-@pytest.fixture(autouse=True)
-def _fast_compiler(monkeypatch):
-    monkeypatch.setattr(sdgrad.config, "optimization_level", 0)
-
-
 def _dense(value):
     return value.toarray() if sp.issparse(value) else np.asarray(value)
 
