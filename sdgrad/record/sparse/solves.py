@@ -6,8 +6,9 @@ SciPy solves them at run time. Of ``x = A^-1 b`` the cotangent of b is ``u = A^-
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,12 @@ import numpy as np
 import scipy.sparse.linalg as solvers
 
 from sdgrad.errors import ParseError
+from sdgrad.program.custom_rule import COTANGENT
+from sdgrad.record.calls import WorksInside
 from sdgrad.record.compound import Compound
 from sdgrad.record.functions.matrix_calls import as_rule, with_rule
 from sdgrad.record.functions.parts import tensor_of
-from sdgrad.record.functions.table import array, content, operand, rule
+from sdgrad.record.functions.table import array, content, known, operand, rule
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.sparse.arithmetic import of_type, total
 from sdgrad.record.sparse.matrix import Kind, Sparse, is_sparse
@@ -74,46 +77,43 @@ def _solved(operands: Mapping[str, Array], how: How) -> list[Any]:
         recorder.call_into(SparseSolve(text, [*takes], [*gives]), takes, gives)
 
     tensors = {n: tensor_of(x) for n, x in operands.items()}
-    found = with_rule(how["method"], tensors, parts, _rule_of(tuple(operands), how), make, {}, recorder)
+    found = with_rule(how["method"], tensors, parts, SolveRule(tuple(operands), how), make, {}, recorder)
     return [recorder.array(t) if t.rank else recorder.read(t, ()) for t in found]
 
 
-def _rule_of(names: tuple[str, ...], how: How) -> Callable:
-    """Return the rule of a method with these operands."""
-    if "m_data" in names and "x0" in names:
+@dataclass(frozen=True, eq=False)
+class SolveRule(WorksInside):
+    """The adjoint of a solution: where iterations begin and what preconditions them decide nothing.
 
-        def both(data: Any, first: Any, second: Any, b: Any, x0: Any, m_data: Any, m_first: Any, m_second: Any,
-                 x: Any, grad_x: Any) -> Any:  # fmt: skip
-            found = cotangents(data, first, second, x, grad_x, how, (m_data, m_first, m_second))
-            return found[0], found[1], np.zeros_like(x0), np.zeros_like(m_data)
+    :param names: the operands.
+    """
 
-        return both
-    if "m_data" in names:
+    names: tuple[str, ...]
+    how: How
 
-        def preconditioned(data: Any, first: Any, second: Any, b: Any, m_data: Any, m_first: Any, m_second: Any,
-                           x: Any, grad_x: Any) -> Any:  # fmt: skip
-            found = cotangents(data, first, second, x, grad_x, how, (m_data, m_first, m_second))
-            return found[0], found[1], np.zeros_like(m_data)
+    @property
+    def __name__(self) -> str:
+        return "solve"
 
-        return preconditioned
-    if "x0" in names:
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(n, kind) for n in (*self.names, "x", COTANGENT + "x")])
 
-        def begun(data: Any, first: Any, second: Any, b: Any, x0: Any, x: Any, grad_x: Any) -> Any:
-            found = cotangents(data, first, second, x, grad_x, how, None)
-            return found[0], found[1], np.zeros_like(x0)
-
-        return begun
-
-    def plain(data: Any, first: Any, second: Any, b: Any, x: Any, grad_x: Any) -> Any:
-        return cotangents(data, first, second, x, grad_x, how, None)
-
-    return plain
+    def __call__(self, *values: Any) -> tuple:
+        """Record the cotangents of the operands that have one."""
+        given = dict(zip(self.__signature__.parameters, values, strict=True))
+        more = tuple(given[n] for n in CONNECTORS[5:] if n in given)
+        taken = (given[n] for n in ("data", "first", "second", "x", COTANGENT + "x"))
+        found = cotangents(*taken, self.how, more)
+        idle = (array(given[n]) for n in self.names if n in ("x0", "m_data"))
+        return (*found, *(known(np.zeros(x.shape, x.dtype)) for x in idle))
 
 
 @as_rule
 def cotangents(data: Any, first: Any, second: Any, x: Any, g: Any, how: How, more: Any) -> Any:
     """Return the cotangents of the data of a matrix and of the right side."""
-    names = dict(zip(CONNECTORS[5:], more or (), strict=False))
+    names = dict(zip(CONNECTORS[5:], more, strict=False))
     operands = {"data": data, "first": first, "second": second, "b": g, **names}
     u = _solved({n: array(v) for n, v in operands.items()}, {**how, "adjoint": not how["adjoint"]})[0]
     left, right = (x, np.conj(u)) if how["adjoint"] else (u, np.conj(x))
