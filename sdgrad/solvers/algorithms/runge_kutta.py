@@ -19,6 +19,11 @@ def mean_square(x: Any) -> Any:
     return np.mean(np.abs(x) ** 2)
 
 
+def norm(x: Any) -> Any:
+    """Return the root of the mean square."""
+    return np.sqrt(mean_square(x))
+
+
 def combination(weights: Sequence[float], terms: Sequence[Any]) -> Any:
     """Return a weighted sum, without terms of weight zero."""
     return sum(float(w) * k for w, k in zip(weights, terms, strict=False) if w)
@@ -46,7 +51,7 @@ class Explicit:
 
     def error(self, k: list, h: Any, scale: Any) -> Any:
         """Return the norm of the estimated error, relative to what is allowed."""
-        return np.sqrt(mean_square(h * combination(self.tableau.E, k) / scale))
+        return norm(h * combination(self.tableau.E, k) / scale)
 
     def interpolant(self, slope: Slope, t: Any, y: Any, h: Any, end: Any, k: list) -> Any:
         """Return the coefficients of the polynomial between the ends of a step, a row for each function of `basis`."""

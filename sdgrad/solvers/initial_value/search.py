@@ -10,7 +10,7 @@ import numpy as np
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import active, array
 from sdgrad.solvers.algorithms.adaptive import emit_within, first_step, integrate
-from sdgrad.solvers.algorithms.runge_kutta import mean_square
+from sdgrad.solvers.algorithms.runge_kutta import norm
 from sdgrad.solvers.implicit import recorded
 from sdgrad.solvers.initial_value.problem import (
     AT,
@@ -79,8 +79,3 @@ class Search:
             return problem.value(coefficients, y, t, h, at)
 
         return recorded(emit_within, interpolant, value, self.given[AT], out, direction, y, new, done)
-
-
-def norm(x: Any) -> Any:
-    """Return the root of the mean square."""
-    return np.sqrt(mean_square(x))
