@@ -1,8 +1,8 @@
 """Replace the varying extents of arrays by upper bounds, so that one array serves all iterations.
 
 The bound is the maximum over the iterations of counted loops: in ``for i in range(8): t = np.zeros(i)``, ``t`` gets 7
-elements. An extent that only a run knows gets the extent of an array that is accessed in step with it. Without such a
-bound the program is refused. An array that has views keeps its layout, which these rely on: it becomes a view itself,
+elements. An extent that only a run knows gets the extent of an array that is accessed in step with it, or stays if it
+is computed once, outside of loops. Without such a bound the program is refused. An array that has views keeps its layout, which these rely on: it becomes a view itself,
 of memory for its largest size::
 
     local t: float64[i, 8 - i]                    local t_memory: float64[16]
@@ -22,6 +22,7 @@ from dace import subsets
 from sdgrad.analysis.access_relations import loop_param
 from sdgrad.analysis.value_ranges import Unbounded, extreme
 from sdgrad.errors import DifferentiationError, Problem
+from sdgrad.program.allocation import computed_once
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     Container,
@@ -103,7 +104,10 @@ def _bound_by_use(program: Program, sized: dict[str, list[Expr]], symbols: set[s
             sized[name][k] = bound
         open_ -= found.keys()
         if not found:
-            names = ", ".join(sorted({name for name, _ in open_}))
+            once = computed_once(program)
+            names = ", ".join(sorted({name for name, k in open_ if free_names(sized[name][k]) & symbols - once}))
+            if not names:
+                return  # such an array is allocated when its size is known
             raise DifferentiationError(
                 [Problem(f"array {names}", "has a size known only at run time", hint="give it its largest size")]
             )

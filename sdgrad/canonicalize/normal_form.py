@@ -8,6 +8,7 @@ from dataclasses import replace
 import dace
 
 from sdgrad.canonicalize.bounding_sizes import bound_sizes
+from sdgrad.canonicalize.carried_symbols import carry_in_containers
 from sdgrad.canonicalize.compound_updates import spell_out_updates
 from sdgrad.canonicalize.constant_propagation import known_integers
 from sdgrad.canonicalize.integer_truncation import refuse_truncation
@@ -49,6 +50,14 @@ CUSTOM_CALLS = Pass(
     custom_calls,
     UNORDERED,
     "Bring the statements of a custom rule into normal form by themselves.",
+    optional=False,
+)
+
+CARRIED_SYMBOLS = Pass(
+    "carried-symbols",
+    Plain(carry_in_containers),
+    UNORDERED,
+    "Give memory to symbols that loops carry from one iteration to the next.",
     optional=False,
 )
 
@@ -113,6 +122,7 @@ NORMAL_FORM: tuple[Pass, ...] = (
         optional=False,
     ),
     CUSTOM_CALLS,
+    CARRIED_SYMBOLS,
     Pass(
         "true-division",
         Plain(divide_truly),
@@ -201,6 +211,7 @@ AGAIN: tuple[Pass, ...] = (
         "Take expressions apart into elementary functions, polynomials and choices.",
         optional=False,
     ),
+    CARRIED_SYMBOLS,
     LAST_TRIP,
     FUSION,
     REDUCTION_INIT,

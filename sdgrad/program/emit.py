@@ -24,6 +24,7 @@ from dace import subsets
 from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
+from sdgrad.program.allocation import allocate_outside
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
 from sdgrad.program.distinct import distinct_names
 from sdgrad.program.implementations import choose_implementation
@@ -54,7 +55,7 @@ from sdgrad.symbolic.expr import to_ast
 
 def emit(program: Program) -> dace.SDFG:
     """Return the SDFG of a program, with the headers and declarations that its functions need."""
-    program = distinct_names(program)
+    program = allocate_outside(distinct_names(program))
     sdfg = dace.SDFG(program.name)
     for name, (desc, value) in program.constants.items():
         sdfg.add_constant(name, value, desc)

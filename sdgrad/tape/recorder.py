@@ -12,13 +12,10 @@ The recorder also counts iterations, records the arms of branches, and saves che
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import dace
-import sympy
 
 from sdgrad.analysis.paths import Path
-from sdgrad.program.arrays import over
 from sdgrad.program.leaves import live
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
@@ -26,19 +23,14 @@ from sdgrad.program.tree import (
     Branch,
     Container,
     Leaf,
-    Let,
     Loop,
     Node,
     NodeCall,
     Program,
-    Source,
-    Store,
     SymbolAssign,
     Value,
     children,
-    walk,
     with_children,
-    writes,
 )
 from sdgrad.symbolic import code
 from sdgrad.tape import checkpoints
@@ -48,13 +40,12 @@ from sdgrad.tape.trip_counting import count_trips
 
 @dataclass
 class Recorder:
-    """Add the stores to the tape to blocks of the primal program; change only ``scratch`` and ``allocated``."""
+    """Add the stores to the tape to blocks of the primal program; change only ``scratch``."""
 
     program: Program
     plan: TapePlan
     names: Names
     scratch: dict[str, Container] = field(default_factory=dict)  # containers that counting trips needs
-    allocated: set[str] = field(default_factory=set)  # tapes that have been given memory
 
     def record(self, block: Block, path: Path = (), owner: Path | None = None) -> Block:
         """Return a block with the stores to the tapes of one owner; None stands for the primal program."""
@@ -70,8 +61,6 @@ class Recorder:
                 out += checkpoints.forward(node, self.plan.checkpoints[here], self.names)
                 continue
             recording = self.recording(with_children(node, arms), here, before)
-            if not path:
-                out += self.make_room(recording, after)
             out.append(recording)
             out += [kept.leaf for kept in after]
             if here in self.plan.symbols and isinstance(node, SymbolAssign):
@@ -94,12 +83,6 @@ class Recorder:
                 (after if result else before).append(region.kept)
         return [k for k in before if k.owner == owner], [k for k in after if k.owner == owner]
 
-    @cached_property
-    def assigned(self) -> set[str]:
-        """Symbols that the program, or the counting of its iterations, assigns."""
-        own = {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)}
-        return own | {c.total for c in self.plan.counters.values()}
-
     def recording(self, node: Node, path: Path, kept: list[Kept]) -> Node:
         """Return a node that tapes what only it knows: computed values, the arm of a branch, a count of iterations."""
         if isinstance(node, Leaf):
@@ -112,23 +95,6 @@ class Recorder:
             count = self.plan.counters[path].count
             return replace(node, body=(*node.body, assign(count, f"{count} + 1")))
         return node
-
-    def make_room(self, node: Node, after: list[Kept]) -> list[Node]:
-        """Return one store to each tape with a size that the program assigns, to run before a top-level node.
-
-        DaCe allocates such an array in the scope of its first use: without this, in every iteration of a loop.
-        """
-        out: list[Node] = []
-        names = writes(node) | {k.tape.name for k in after}
-        for tape in self.plan.containers:
-            if tape.name in names - self.allocated and {str(s) for s in tape.desc.free_symbols} & self.assigned:
-                self.allocated.add(tape.name)
-                params, index = over(tape, self.names)
-                few = tuple(replace(p, stop=sympy.Min(p.stop, 0)) for p in params)
-                v = self.names.fresh("v")
-                body = (Let(v, code.constant(0)), Store(tape.name, index, v))
-                out.append(Leaf(few, body, Source(label=f"allocate_{tape.name}")))
-        return out
 
     def start_counting(self, node: Node, path: Path) -> list[Node]:
         """Return the nodes that count the iterations of loops ahead, to run before a top-level node."""

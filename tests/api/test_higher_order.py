@@ -212,14 +212,42 @@ def test_scalars_to_the_fourth_order():
         assert_close(found(0.7), wanted(0.7), 1e-12, f"order {order + 1}")
 
 
-def test_reverse_over_reverse():
-    """The gradient of the squared norm of a gradient."""
-    first = sdgrad.grad(recurrence)
-    _, pullback = sdgrad.vjp(first, X)
-    gradient = first(X)
-    (found,) = pullback(2.0 * gradient)
-    wanted = jax.grad(lambda x: jnp.sum(jax.grad(recurrence_jax)(x) ** 2))(X)
-    assert_close(found, wanted, 1e-10, "reverse over reverse")
+@with_jax
+def test_reverse_over_reverse(function, reference):
+    """The gradient of a gradient's product with a vector: of the gradient itself, and of a function that calls it."""
+    wanted = jax.jvp(jax.grad(reference), (X,), (V,))[1]
+    first = sdgrad.grad(function)
+    assert_close(sdgrad.vjp(first, X)[1](V)[0], wanted, 1e-10, "the gradient itself")
+    assert_close(sdgrad.grad(lambda x: np.sum(first(x) * V))(X), wanted, 1e-10, "in a function")
+
+
+def loops_of_unknown_trips(x):
+    s = 0.0
+    for i in range(3):
+        t = x[i]
+        while t < 5.0:
+            t = t + 0.8 + 0.3 * np.sin(t * x[3])
+            if t > 3.0:
+                t = t * (1.1 + 0.1 * x[4] ** 2)
+        s = s + t * t
+    return s
+
+
+def test_reverse_over_reverse_of_reverse():
+    """Counts of iterations, which size the tapes, run backwards and forwards again."""
+
+    def curvature(x):
+        return np.sum(sdgrad.grad(lambda y: np.sum(sdgrad.grad(loops_of_unknown_trips)(y) * V))(x) * x)
+
+    def difference(direction, h=1e-5):
+        hessian = sdgrad.hessian(loops_of_unknown_trips)
+        return (
+            np.sum(hessian(X + h * direction) @ V * (X + h * direction))
+            - np.sum(hessian(X - h * direction) @ V * (X - h * direction))
+        ) / (2 * h)
+
+    wanted = [difference(e) for e in np.eye(len(X))]
+    assert_close(sdgrad.grad(curvature)(X), wanted, 1e-6, "third derivatives")
 
 
 # Jacobians ---------------------------------------------------------------------------------------------

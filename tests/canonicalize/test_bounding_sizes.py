@@ -36,7 +36,7 @@ def test_an_extent_read_from_data_becomes_that_of_an_array_accessed_in_step():
     assert str(bound_sizes(before).containers["t"]) == "local t: float64[8]"
 
 
-def test_an_extent_without_a_bound_is_refused():
+def test_an_extent_computed_once_stays():
     before = program("""
     argument y: float64[8]
     argument count: int64[1]
@@ -46,6 +46,21 @@ def test_an_extent_without_a_bound_is_refused():
       map j=0:n:
         u = y[0]
         t[j] = u
+    """)
+    assert str(bound_sizes(before).containers["t"]) == "local t: float64[n]"
+
+
+def test_an_extent_without_a_bound_is_refused():
+    before = program("""
+    argument y: float64[8]
+    argument count: int64[8]
+    local t: float64[n]
+    body
+      loop i = 0 .. 7 step 1:
+        n := v with v = count[i]
+        map j=0:n:
+          u = y[0]
+          t[j] = u
     """)
     with pytest.raises(DifferentiationError, match="array t"):
         bound_sizes(before)
