@@ -2,8 +2,8 @@
 
 The bound is the maximum over the iterations of counted loops: in ``for i in range(8): t = np.zeros(i)``, ``t`` gets 7
 elements. An extent that only a run knows gets the extent of an array that is accessed in step with it, or stays if it
-is computed once, outside of loops. Without such a bound the program is refused. An array that has views keeps its layout, which these rely on: it becomes a view itself,
-of memory for its largest size::
+is computed once, outside of loops. Without such a bound the program is refused. An array that has views keeps its
+layout, which these rely on: it becomes a view itself, of memory for its largest size::
 
     local t: float64[i, 8 - i]                    local t_memory: float64[16]
     local flat: float64[i*(8 - i)] view of t      local t: float64[i, 8 - i] view of t_memory[0:i*(8 - i)]
