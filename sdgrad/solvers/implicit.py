@@ -81,6 +81,7 @@ class ImplicitRule(WorksInside):
     asked: tuple[str, ...]
     symmetric: bool
     linear: bool
+    direct: int = DIRECT
 
     @property
     def __name__(self) -> str:
@@ -97,13 +98,15 @@ class ImplicitRule(WorksInside):
         operands = [given[n] for n in self.names if n != RIGHT]
         x, seed = (np.reshape(array(given[n]), -1) for n in (RESULT, COTANGENT + RESULT))
         at = zeros(x.shape[0], x.dtype) if self.linear else x  # a solution that is read would be computed again
-        u = adjoint_solution(self.flat, at, operands, seed, self.symmetric)
+        u = adjoint_solution(self.flat, at, operands, seed, self.symmetric, self.direct)
         found = vjp(works_inside(lambda *p: self.flat(x, *p)), *operands)[1](u) if operands else ()
         right = (shaped(u, self.flat.shape),) if RIGHT in self.names else ()
         return (*(-c for c in found if c is not None), *right)
 
 
-def adjoint_solution(flat: Flat, x: Any, operands: Sequence[Any], seed: Any, symmetric: bool) -> Any:
+def adjoint_solution(
+    flat: Flat, x: Any, operands: Sequence[Any], seed: Any, symmetric: bool, direct: int = DIRECT
+) -> Any:
     """Record the solution of ``(dF/dx)^T u = seed``; where it is not found, it is no number.
 
     The product is that of the transpose also where the matrix is said to be symmetric: if it is not, MINRES fails.
@@ -111,7 +114,7 @@ def adjoint_solution(flat: Flat, x: Any, operands: Sequence[Any], seed: Any, sym
     Iterations are not linear in the seed. Their solution is: it is an implicit function as well.
     """
     n = x.shape[0]
-    if n <= DIRECT:
+    if n <= direct:
         return np.linalg.solve(derivatives(flat, x, operands).T, seed)
 
     def product(u: Any, x: Any, *operands: Any) -> Any:
@@ -157,12 +160,15 @@ def solution(name: str, equation: Equation, first: Any, find: Find, symmetric: b
     return found
 
 
-def implicit(name: str, equation: Equation, first: Any, find: Find, symmetric: bool) -> tuple[Any, Any]:
+def implicit(
+    name: str, equation: Equation, first: Any, find: Find, symmetric: bool, direct: int = DIRECT
+) -> tuple[Any, Any]:
     """Record the solution of an equation, and whether it was reached: 1 or 0.
 
     :param find: records the search: from the left side as a function of a vector, and a vector to begin with, to the
         solution and whether it was reached.
     :param symmetric: the matrix ``dF/dx`` is.
+    :param direct: unknowns up to which the adjoint has that matrix.
     """
     recorder: Any = active()
     start = array(first)
@@ -184,7 +190,7 @@ def implicit(name: str, equation: Equation, first: Any, find: Find, symmetric: b
     variables.operands[RESULT] = variables.operand(made, not shape)
     variables.operands[REACHED] = variables.operand(reached, True)
     asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
-    rule = ImplicitRule(flat, names, asked, symmetric, equation.linear)
+    rule = ImplicitRule(flat, names, asked, symmetric, equation.linear, direct)
     custom = CustomRule(name.rpartition(".")[2], names, vjp=rule, results=(RESULT, REACHED), rough=equation.rough)
     recorder.append(variables.call(custom, block))
     found = recorder.array(made) if shape else recorder.read(made, ())

@@ -16,6 +16,7 @@ from sdgrad.record.outside import shown_line
 from sdgrad.record.values import RULES, is_recorded
 from sdgrad.solvers.algorithms.runge_kutta import EXPLICIT
 from sdgrad.solvers.closed import Closed
+from sdgrad.solvers.initial_value.collocation import Collocation, CollocationSearch, Radau
 from sdgrad.solvers.initial_value.integration import Integration
 from sdgrad.solvers.initial_value.problem import (
     AT,
@@ -27,8 +28,9 @@ from sdgrad.solvers.initial_value.problem import (
     Options,
     Problem,
 )
+from sdgrad.solvers.initial_value.search import Search
 
-METHODS = {**EXPLICIT}
+METHODS = {**EXPLICIT, "Radau": Radau()}
 STEPS = 16384
 ORDER = "sdgrad.solve_ivp: the times of t_eval are in order, and within t_span"
 
@@ -103,8 +105,9 @@ def _recorded(
     at = None if t_eval is None else _times(t_eval, t_span)
     given |= {} if at is None else {AT: at}
     given |= {f"operand_{k}": v for k, v in enumerate(closed.operands.values())}
-    problem = Problem(closed, method, tuple(start.shape), start.dtype)
-    found = Integration(problem, Options(*_tolerances(start, *tolerances), *options)).node(given)
+    kinds = (Collocation, CollocationSearch) if isinstance(method, Radau) else (Problem, Search)
+    problem = kinds[0](closed, method, tuple(start.shape), start.dtype)
+    found = Integration(problem, Options(*_tolerances(start, *tolerances), *options), kinds[1]).node(given)
     _require_end(found)
     if at is None:
         ends = [array(start), array(found[RESULT])]

@@ -88,7 +88,7 @@ def bracketed(left: Callable, y: Any, bracket: Sequence[Any], tol: float, maxite
     return np.reshape(array(found), 1), done
 
 
-def newton_steps(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any, Any]:
+def newton_steps(flat: Callable, y: Any, tol: float, maxiter: int, most_direct: int = DIRECT) -> tuple[Any, Any]:
     """Record Newton's method."""
     n = y.shape[0]
 
@@ -99,7 +99,7 @@ def newton_steps(flat: Callable, y: Any, tol: float, maxiter: int) -> tuple[Any,
         product = products(flat, x, ())
         return recorded(krylov.gmres, product, r, zeros(n, r.dtype), INEXACT, 4 * n, min(n, RESTART))[0]
 
-    return recorded(newton, flat, direct if n <= DIRECT else by_products, y, tol, maxiter)
+    return recorded(newton, flat, direct if n <= most_direct else by_products, y, tol, maxiter)
 
 
 def same_shape(f: Callable, x0: Any, args: Sequence[Any], name: str) -> Closed:

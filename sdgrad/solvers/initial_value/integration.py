@@ -49,6 +49,7 @@ class Integration:
 
     problem: Problem
     options: Options
+    search: type[Search] = Search
 
     def node(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Record the node.
@@ -64,7 +65,7 @@ class Integration:
         made = {n: recorder.declare(n, r.shape, r.dtype) for n, r in results.items()}
         block: list[Node] = []
         with recorder.inside(block):
-            for name, value in Search(self.problem, self.options, given).record(made):
+            for name, value in self.search(self.problem, self.options, given).record(made):
                 recorder.write(made[name], (), value)
         for name, tensor in made.items():
             variables.operands[name] = variables.operand(tensor, not tensor.shape)

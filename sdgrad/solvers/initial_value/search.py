@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,15 @@ class Search:
         if AT in self.given:
             out = recorder.array(made[RESULT])
             emit = lambda *step: self.emit(out, direction, *step)  # noqa: E731
-        functions = (self.take, emit)
-        limits = (options.max_step, method.order, *(recorder.array(made[n]) for n in (TIMES, SAVED, WRITTEN)))
-        last, *numbers = recorded(integrate, *functions, t0, y0, f, t1, direction, size, *limits)
+        tables = tuple(recorder.array(made[n]) for n in (TIMES, SAVED, WRITTEN))
+        last, *numbers = self.steps(emit, (t0, y0, f, t1, direction, size, options.max_step), tables)
         if AT not in self.given:
             recorder.copy(tensor_of(array(np.reshape(last, self.problem.shape))), made[RESULT])
         return [(n, v * 1) for n, v in zip((COUNT, EVERY, REACHED), numbers, strict=True)]
+
+    def steps(self, emit: Callable, state: tuple, tables: tuple) -> tuple:
+        """Take the steps."""
+        return recorded(integrate, self.take, emit, *state, self.problem.method.order, *tables)
 
     def take(self, t: Any, y: Any, f: Any, h: Any) -> tuple:
         """Take a step: where it ends, the slopes on the way, and its error."""
