@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sdgrad.program.custom_rule import CustomRule
@@ -72,6 +72,14 @@ class CustomCall(NodeCall):
     def free_symbols(self) -> set[str]:
         """Return the symbols that the block mentions."""
         return set(self.mentioned)
+
+
+def walk_into_calls(block: Block) -> Iterator[Node]:
+    """Yield every node of a block, and those of the blocks of custom calls."""
+    for node in walk(block):
+        yield node
+        if isinstance(node, CustomCall):
+            yield from walk_into_calls(node.block)
 
 
 def with_rules_applied(program: Program) -> Program:

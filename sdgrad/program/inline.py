@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sdgrad.program.custom_call import CustomCall, walk_into_calls
 from sdgrad.program.names import Names
 from sdgrad.program.rename import renamed, renamed_container
-from sdgrad.program.tree import Block, Container, Loop, Program, SymbolAssign, walk
+from sdgrad.program.tree import Block, Container, Loop, Program, SymbolAssign
 from sdgrad.program.window import Window
 from sdgrad.symbolic.expr import Expr, sym
 
@@ -20,12 +21,12 @@ def inline(
     expressions; everything else gets a fresh name.
     """
     own = [n for n in program.containers if n not in bound]
-    fresh = {n: names.fresh(n.replace("__return", "returned")) for n in own}  # DaCe reserves the prefix
+    nodes = list(walk_into_calls(program.body))
+    inner = [n for call in nodes if isinstance(call, CustomCall) for n in call.containers if n not in bound]
+    fresh = {n: names.fresh(n.replace("__return", "returned")) for n in [*own, *inner]}  # DaCe reserves the prefix
     places = {**bound, **fresh}
     symbols: dict[str, Expr] = dict(given or {})
-    symbols |= {
-        s: sym(names.fresh(s)) for n in walk(program.body) if isinstance(n, (SymbolAssign, Loop)) for s in [n.symbol]
-    }
+    symbols |= {s: sym(names.fresh(s)) for n in nodes if isinstance(n, (SymbolAssign, Loop)) for s in [n.symbol]}
     brought = {}
     for name in own:
         brought[name] = renamed_container(program.containers[name], places, symbols)

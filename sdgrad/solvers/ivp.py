@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from sdgrad.errors import ArgumentError, ConvergenceError
+from sdgrad.errors import ArgumentError, ConvergenceError, ParseError
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.outside import shown_line
@@ -71,7 +71,7 @@ def solve_ivp(
     :param f: a function that can be recorded, from a time and an array to an array (or a list) of the same shape.
     :param t_span: where the integration begins and ends.
     :param y0: float64, float32 or complex, of any shape.
-    :param method: ``"RK45"``, ``"RK23"``, ``"DOP853"``.
+    :param method: ``"RK45"``, ``"RK23"``, ``"DOP853"``; for stiff problems of real numbers ``"Radau"``.
     :param t_eval: times in order for which states are returned; if nothing is said, these are the two ends.
     :param args: more arguments of ``f``.
     :param rtol: errors of a step are at most ``atol + rtol * abs(y)``; ``atol`` may be an array.
@@ -105,6 +105,8 @@ def _recorded(
     at = None if t_eval is None else _times(t_eval, t_span)
     given |= {} if at is None else {AT: at}
     given |= {f"operand_{k}": v for k, v in enumerate(closed.operands.values())}
+    if isinstance(method, Radau) and start.dtype.kind == "c":
+        raise ParseError("sdgrad.solve_ivp: Radau takes real numbers: solve for the real and the imaginary part")
     kinds = (Collocation, CollocationSearch) if isinstance(method, Radau) else (Problem, Search)
     problem = kinds[0](closed, method, tuple(start.shape), start.dtype)
     found = Integration(problem, Options(*_tolerances(start, *tolerances), *options), kinds[1]).node(given)

@@ -69,6 +69,18 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
     return factors, interchanges
 
 
+def factors_and_order(a: Any) -> tuple[Any, Any]:
+    """Return the packed factors of a matrix, and the order of its rows, for :func:`solve_in_order`."""
+    factors, _, order = _packed(a)
+    return factors, order
+
+
+def solve_in_order(factors: Any, order: Any, b: Any) -> Any:
+    """Solve a system with a right side of one axis."""
+    half = solve_triangular(with_ones(lower_part(factors)), _rows(b[:, None], order), lower=True)
+    return solve_triangular(upper_part(factors), half)[:, 0]
+
+
 @rule(scipy.linalg.lu)
 def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.record.calls import works_inside
-from sdgrad.record.functions.factors import lu_factor, lu_solve
+from sdgrad.record.functions.factors import factors_and_order, solve_in_order
 from sdgrad.record.functions.table import known
 from sdgrad.solvers.algorithms.radau import COMPLEX, REAL, A, C, coefficients, integrate
 from sdgrad.solvers.algorithms.runge_kutta import combination
@@ -82,9 +82,9 @@ class CollocationSearch(Search):
     def factors(self, matrix: Any, h: Any) -> tuple:
         """Return the factors of the two matrices of a step."""
         one = known(np.eye(self.problem.size))
-        return lu_factor(REAL / h * one - matrix), lu_factor(COMPLEX / h * one - matrix)
+        return factors_and_order(REAL / h * one - matrix), factors_and_order(COMPLEX / h * one - matrix)
 
 
 def solved(factors: Sequence[Any], right: Any) -> Any:
     """Solve with factors."""
-    return lu_solve(factors, right)
+    return solve_in_order(*factors, right)
