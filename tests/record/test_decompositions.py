@@ -8,6 +8,7 @@ from references import assert_close
 
 import sdgrad
 from sdgrad.errors import ParseError
+from sdgrad.testing import check_grads
 
 RNG = np.random.default_rng(0)
 SQUARE, TALL = RNG.standard_normal((4, 4)), RNG.standard_normal((5, 3))
@@ -168,6 +169,19 @@ def test_rank():
 def test_what_is_refused(f, message):
     with pytest.raises(ParseError, match=message):
         sdgrad.grad(f)(TALL)
+
+
+def some_eigenvalues(s, m):
+    w, v = scipy.linalg.eigh(s, subset_by_index=[1, 2])
+    return np.sum(v**4) + np.sum(w**3) + np.sum(scipy.linalg.eigvalsh(s, m, subset_by_index=(0, 1)) ** 3)
+
+
+def test_eigenvalues_by_their_places():
+    s, m = np.diag([1.0, 3.0, 4.5, 7.0]) + 0.3, np.eye(4) + 0.1
+    assert sdgrad.value_and_grad(some_eigenvalues)(s, m)[0] == pytest.approx(some_eigenvalues(s, m), rel=1e-12)
+    check_grads(some_eigenvalues, (s, m), wrt=("s", "m"))
+    with pytest.raises(ValueError, match="eigenvalue indices"):
+        sdgrad.grad(lambda s: scipy.linalg.eigvalsh(s, subset_by_index=[2, 4])[0])(s)
 
 
 def test_single_precision_is_kept():

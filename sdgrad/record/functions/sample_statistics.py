@@ -12,6 +12,7 @@ import scipy.stats as stats
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, operand, rule
 
 
@@ -134,7 +135,8 @@ def entropy(
     pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: str = "propagate", keepdims: bool = False
 ) -> Any:
     p = _sample(pk, "entropy", nan_policy)
-    p = p / np.sum(p, axis=axis, keepdims=True)
+    whole = np.sum(p, axis=axis, keepdims=True)
+    p = p / np.where(p == 0, detached(whole), whole)  # a share that is zero does not change with the whole
     if qk is None:
         found = np.sum(scipy.special.entr(p), axis=axis, keepdims=keepdims)
     else:
