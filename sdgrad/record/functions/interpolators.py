@@ -220,7 +220,7 @@ def regular_grid(
     turned = [_descends(p, d) for d, p in enumerate(axes)]
     if any(turned):
         axes = tuple(np.flip(p) if t else p for p, t in zip(axes, turned, strict=True))
-        data = np.flip(data, [d for d, t in enumerate(turned) if t])
+        data = np.flip(data, tuple(d for d, t in enumerate(turned) if t))
     return made(Grid(axes, data, method, bounds_error, fill_value))
 
 
