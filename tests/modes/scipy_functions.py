@@ -27,7 +27,7 @@ INTERPOLATION = (
     "interpolate.BSpline(np.arange(10.0), Y, 3)(3.0 + B)",
     "interpolate.make_interp_spline(np.arange(6.0), Y)(B)", "interpolate.splev(3.0 + B, (np.arange(10.0), Y, 3))",
     "interpolate.barycentric_interpolate(O, Y, O[0] + B)", "interpolate.BarycentricInterpolator(O, Y)(O[0] + B)",
-    "interpolate.CubicHermiteSpline(O, Y, v)(O[0] + B)", "interpolate.interp1d(O, Y, 'cubic')(O[0] + 0.1 * B)",
+    "interpolate.CubicHermiteSpline(O, Y, Y**2)(O[0] + B)", "interpolate.interp1d(O, Y, 'cubic')(O[0] + 0.1 * B)",
     f"interpolate.RegularGridInterpolator({GRID}, np.reshape(Y, (3, 2)))((B, B))",
     f"interpolate.interpn({GRID}, np.reshape(Y, (3, 2)), (B, B))",
 )  # fmt: skip
