@@ -47,6 +47,11 @@ COMPARED: dict[np.ufunc, type[ast.cmpop]] = {
 JOINED: dict[np.ufunc, type[ast.boolop]] = {np.logical_and: ast.And, np.logical_or: ast.Or}
 
 
+def owner_of(name: str) -> str:
+    """Return the module of a universal function."""
+    return "numpy" if hasattr(np, name) else "scipy.special"
+
+
 def template(name: str, dtype: np.dtype) -> str:
     """Return the code of a universal function in a loop of a type.
 
@@ -54,8 +59,9 @@ def template(name: str, dtype: np.dtype) -> str:
     """
     found = BY_KIND.get(dtype.kind, {}).get(name, UFUNCS.get(name))
     if found is None:
-        owner = "numpy" if hasattr(np, name) else "scipy.special"
-        raise ParseError(f"{owner}.{name} has no derivative here for operands of type {dtype}: no rule is known")
+        raise ParseError(
+            f"{owner_of(name)}.{name} has no derivative here for operands of type {dtype}: no rule is known"
+        )
     return found
 
 

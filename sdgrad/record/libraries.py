@@ -13,7 +13,7 @@ import numpy as np
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import origin
 from sdgrad.record.functions.on_demand import load_imported
-from sdgrad.record.functions.table import FUNCTIONS
+from sdgrad.record.functions.table import FUNCTIONS, full_name
 from sdgrad.record.reads import PLAIN
 from sdgrad.record.settling import settle
 
@@ -90,6 +90,4 @@ def refused(recorder: Any, function: Any, given: Sequence[Any]) -> ParseError:
     """
     if all(x.dtype.kind in "biu" for x in given):
         settle(recorder, origin(*given))
-    name = getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))
-    module = getattr(function, "__module__", "") or ""
-    return ParseError(f"{module}.{name} has no derivative here: it is not among the functions that are recorded")
+    return ParseError(f"{full_name(function)} has no derivative here: it is not among the functions that are recorded")

@@ -250,7 +250,7 @@ class RecordedLoop(Handler):
             raise self.written_out()
         if is_array(value) and not is_array(cell.value):
             raise self.written_out()
-        if isinstance(cell.value, Array) and is_array(value) and shape_of(value) != cell.value.tensor.shape:
+        if isinstance(cell.value, Array) and (shape_of(value) if is_array(value) else ()) != cell.value.tensor.shape:
             raise self.written_out()
         self._widen((name, k), cell, value)
         return [] if value is cell.value else [(cell, value)]
@@ -270,17 +270,20 @@ class RecordedLoop(Handler):
             if isinstance(value, Array) and id(value.storage) in mine:
                 readable(value)
                 value = self.recorder.array(self.recorder.copy(value.tensor))
+            elif is_array(cell.value) and isinstance(value, Number):  # of a cell, say, that is written below
+                value = self._read(value, value.dtype)
             apart.append((cell, value))
         numbers = [(c, v) for c, v in apart if isinstance(c.value, Number)]
-        read = [
-            self.recorder.number(self.recorder.element(v, c.value.dtype).astype(c.value.dtype), True, self.origin)
-            for c, v in numbers
-        ]
+        read = [self._read(v, c.value.dtype) for c, v in numbers]
         for (cell, _), value in zip(numbers, read, strict=True):
             cell.put(value)
         for cell, value in apart:
             if is_array(cell.value):
                 cell.fill(value)
+
+    def _read(self, value: Any, dtype: Any) -> Number:
+        """Return a number as it is now."""
+        return self.recorder.number(self.recorder.element(value, dtype).astype(dtype), True, self.origin)
 
     def _stop(self, flag: str, value: Any) -> None:
         """Give a flag memory that stops the loop."""

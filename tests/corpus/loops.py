@@ -516,6 +516,24 @@ def old_array_after_a_loop(x):
     return np.sum(b * b) + np.sum(np.sin(c))
 
 
+# A number that an array without axes took over was read after the next one had its memory.
+@program(_arguments(1), "corpus")
+def array_and_number_that_change_places(x):
+    a, b = np.ones_like(x[0]), x[0] * 1.0
+    for _ in range(3):
+        a, b = b, a + b * b
+    return np.sum(a * b)
+
+
+# An array that a loop replaced by a number had the number in each of its elements.
+@program(_arguments(1), "corpus")
+def array_that_becomes_a_number(x):
+    a, b = np.zeros(3), x[0] * 1.0
+    for _ in range(5):
+        a = b * np.sum(a) + 2.0
+    return np.sum(a)
+
+
 @program(_arguments(4), "corpus")
 def sums_over_what_is_positive(x):
     values = [v * v for v in x]

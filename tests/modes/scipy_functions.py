@@ -14,7 +14,8 @@ STATISTICS = (
     "stats.kurtosis(A, axis=1)", "stats.entropy(B)", "stats.pearsonr(Y, Y**2)",
     "stats.multivariate_normal.logpdf(w, w * s, M @ np.transpose(M))", "stats.multivariate_normal.pdf(w, w * s, t)",
     "stats.multivariate_normal(w * s, M @ np.transpose(M)).logpdf(w)", "stats.dirichlet(p).logpdf(p / np.sum(p))",
-    "stats.dirichlet.pdf(p / np.sum(p), p)",
+    "stats.dirichlet.pdf(p / np.sum(p), p)", "stats.trim_mean(Y, 0.2)", "stats.iqr(A)", "stats.moment(A, 3, axis=1)",
+    "stats.median_abs_deviation(Y)", "stats.linregress(Y, Y**2)",
 )  # fmt: skip
 
 GRID = "(np.arange(3.0), np.arange(2.0))"
@@ -25,7 +26,8 @@ INTERPOLATION = (
     "interpolate.PPoly(np.reshape(Y, (3, 2)), np.arange(3.0))(B)",
     "interpolate.BSpline(np.arange(10.0), Y, 3)(3.0 + B)",
     "interpolate.make_interp_spline(np.arange(6.0), Y)(B)", "interpolate.splev(3.0 + B, (np.arange(10.0), Y, 3))",
-    "interpolate.barycentric_interpolate(O, Y, O[0] + B)",
+    "interpolate.barycentric_interpolate(O, Y, O[0] + B)", "interpolate.BarycentricInterpolator(O, Y)(O[0] + B)",
+    "interpolate.CubicHermiteSpline(O, Y, Y**2)(O[0] + B)", "interpolate.interp1d(O, Y, 'cubic')(O[0] + 0.1 * B)",
     f"interpolate.RegularGridInterpolator({GRID}, np.reshape(Y, (3, 2)))((B, B))",
     f"interpolate.interpn({GRID}, np.reshape(Y, (3, 2)), (B, B))",
 )  # fmt: skip
@@ -62,7 +64,7 @@ OTHERS = (
     "distance.seuclidean(v, p, p)",
     "optimize.nnls(S, w)[0]", "optimize.lsq_linear(S, w, (-0.1, 0.2)).x",
     "integrate.trapezoid(A)", "integrate.simpson(Y, O)", "integrate.cumulative_trapezoid(A, initial=0)",
-    "integrate.cumulative_simpson(Y, x=O)", "integrate.romb(u)",
+    "integrate.cumulative_simpson(Y, x=O)", "integrate.romb(u)", "integrate.fixed_quad(np.exp, s, t)[0]",
 )  # fmt: skip
 
 LINES = tuple(map(Line, (*STATISTICS, *INTERPOLATION, *SIGNALS, *IMAGES, *OTHERS)))

@@ -91,6 +91,33 @@ def test_maximum_at_a_tie_shares_as_maximum_does():
     np.testing.assert_allclose(dv, [0.5, 0.0, 1.0])
 
 
+def rows_at_places(x, v, places):
+    y = np.copy(x)
+    np.maximum.at(y, (places, slice(0, 2)), v)
+    np.multiply.at(y, places, v[:, :1])
+    return np.sum(y**2)
+
+
+def test_rows_and_slices_at_places_that_only_a_run_knows():
+    x, v = np.arange(6.0).reshape(2, 3), np.array([[9.0, 0.5], [0.3, 2.0], [1.5, 7.0]])
+    places = np.array([0, 0, 1])
+    assert sdgrad.value_and_grad(rows_at_places)(x, v, places)[0] == rows_at_places(x, v, places)
+    check_grads(rows_at_places, (x, v, places), wrt=("x", "v"))
+
+
+def means_of_groups(x, groups):
+    return np.sum((np.bincount(groups, weights=x) / np.bincount(groups, minlength=2)) ** 3)
+
+
+def test_groups_of_an_argument_are_counted():
+    found = sdgrad.value_and_grad(means_of_groups)
+    for groups in (np.array([0, 2, 1, 0, 2, 2]), np.array([1, 0, 0, 0, 3, 2])):
+        value, gradient = found(X, groups)
+        sums, counts = (np.bincount(groups, w) for w in (X, None))
+        assert value == pytest.approx(np.sum((sums / counts) ** 3))
+        np.testing.assert_allclose(gradient, (3 * (sums / counts) ** 2 / counts)[groups])
+
+
 def products(x, v):
     y = np.copy(x)
     np.multiply.at(y, [0, 2, 0, 0], v)
@@ -225,6 +252,7 @@ WRONG = {
     "window": (lambda x: np.sum(np.lib.stride_tricks.sliding_window_view(x, 7)), ValueError, "larger than"),
     "mode": (lambda x: np.sum(np.pad(x, 1, mode="twist")), ValueError, "not supported"),
     "kind": (lambda x: np.sum(scipy.fft.dct(x, 5)), ValueError, "transform type"),
+    "bins": (lambda x: np.sum(np.bincount([0, -1], weights=x[:2])), ValueError, "no negative"),
     "weights": (lambda x: np.cov(x, aweights=x[:2]), RuntimeError, "incompatible"),
 }
 

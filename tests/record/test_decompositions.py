@@ -8,6 +8,7 @@ from references import assert_close
 
 import sdgrad
 from sdgrad.errors import ParseError
+from sdgrad.testing import check_grads
 
 RNG = np.random.default_rng(0)
 SQUARE, TALL = RNG.standard_normal((4, 4)), RNG.standard_normal((5, 3))
@@ -168,6 +169,37 @@ def test_rank():
 def test_what_is_refused(f, message):
     with pytest.raises(ParseError, match=message):
         sdgrad.grad(f)(TALL)
+
+
+def factors_in_a_loop(x):
+    inverses, factors = np.zeros_like(x), np.zeros_like(x)
+    for k in range(x.shape[0]):
+        inverses[k] = np.linalg.inv(x[k])
+        factors[k] = np.linalg.cholesky(x[k])
+    return inverses, factors
+
+
+def test_a_factorization_that_fails_in_a_loop_leaves_no_numbers():
+    x = np.stack([np.eye(2) * 4, np.ones((2, 2)), -np.eye(2), np.full((2, 2), 0.5) + np.eye(2)])
+    for kind in (np.float64, np.complex64):
+        inverses, factors = sdgrad.compile_forward(factors_in_a_loop)(x.astype(kind))
+        assert [np.isnan(v).any() for v in inverses] == [False, True, False, False]
+        assert [np.isnan(v).any() for v in factors] == [False, True, True, False]
+        np.testing.assert_allclose(inverses[[0, 2, 3]], np.linalg.inv(x[[0, 2, 3]]), rtol=1e-5)
+        np.testing.assert_allclose(factors[[0, 3]], np.linalg.cholesky(x[[0, 3]]), rtol=1e-5)
+
+
+def some_eigenvalues(s, m):
+    w, v = scipy.linalg.eigh(s, subset_by_index=[1, 2])
+    return np.sum(v**4) + np.sum(w**3) + np.sum(scipy.linalg.eigvalsh(s, m, subset_by_index=(0, 1)) ** 3)
+
+
+def test_eigenvalues_by_their_places():
+    s, m = np.diag([1.0, 3.0, 4.5, 7.0]) + 0.3, np.eye(4) + 0.1
+    assert sdgrad.value_and_grad(some_eigenvalues)(s, m)[0] == pytest.approx(some_eigenvalues(s, m), rel=1e-12)
+    check_grads(some_eigenvalues, (s, m), wrt=("s", "m"))
+    with pytest.raises(ValueError, match="eigenvalue indices"):
+        sdgrad.grad(lambda s: scipy.linalg.eigvalsh(s, subset_by_index=[2, 4])[0])(s)
 
 
 def test_single_precision_is_kept():

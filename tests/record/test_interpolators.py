@@ -44,6 +44,11 @@ OTHERS = [
     "I.RegularGridInterpolator(GRID, v, method='nearest')(w)",
     "I.RegularGridInterpolator(GRID, v, bounds_error=False, fill_value=None)(3 * w)", "I.interpn(GRID, v, w)",
     "I.RegularGridInterpolator(GRID, v, bounds_error=False)(3 * w)", "I.barycentric_interpolate(x, y, p)",
+    "I.interp1d(x, y, 'cubic')(p)", "I.interp1d(x, y, 'previous')(p)", "I.interp1d(x, y, 'zero')(p)",
+    "I.interp1d(x, y, 'next')(np.append(p, x))", "I.interp1d(x, y, 'zero', fill_value='extrapolate')(np.append(q, x))",
+    "I.RegularGridInterpolator(GRID, v)(w[0])", "I.interpn(GRID, v, (w[0, 0], w[0, 1]))",
+    "I.RegularGridInterpolator(([2.0, 1.3, 0.5, 0.0], GRID[1]), v, method='slinear')(w)",
+    "I.BarycentricInterpolator(x, z, axis=1)(p)", "I.CubicHermiteSpline(x, z, 2 * z, axis=1)(p, 1)",
 ]  # fmt: skip
 
 
@@ -79,7 +84,7 @@ BERNSTEIN = interpolate.BPoly(np.ones((3, 2)), [0.0, 1.0, 2.0])
 REFUSED = {
     "BPoly is not recorded": lambda x: BERNSTEIN(x)[0],
     "points and knots must be known": lambda x: interpolate.make_interp_spline(x, Y)(1.0),
-    "kind='zero' is not recorded": lambda x: interpolate.interp1d(x, Y, "zero")(1.0),
+    "kind='nearby' is not recorded": lambda x: interpolate.interp1d(x, Y, "nearby")(1.0),
     "complex numbers is not recorded": lambda x: interpolate.CubicSpline(X, x + 1j)(1.0).real,
     "method='cubic' is not recorded": lambda x: interpolate.RegularGridInterpolator((X,), x, method="cubic")([1.0])[0],
     "der= is not recorded": lambda x: interpolate.barycentric_interpolate(X, x, 1.0, der=1),
@@ -95,3 +100,21 @@ def test_refused(message):
 def test_points_must_ascend():
     with pytest.raises(ValueError, match="strictly increasing"):
         sdgrad.grad(lambda y: interpolate.CubicSpline([0.0, 1.0, 1.0], y)(0.5))(np.ones(3))
+
+
+def test_points_that_only_a_run_knows_must_ascend():
+    def f(x, y):
+        return interpolate.PchipInterpolator(x, y)(1.0), interpolate.RegularGridInterpolator((x,), y)([1.0])
+
+    found = sdgrad.compile_forward(f)
+    for value, wanted in zip(found(X, Y), f(X, Y), strict=True):
+        np.testing.assert_allclose(value, wanted)
+    with pytest.raises(ValueError, match="strictly"):
+        found(X[::-1].copy(), Y)
+
+
+def test_points_from_outside_of_the_function_are_known():
+    def f(y, p):
+        return interpolate.interp1d(X * 1.0, y, "quadratic")(p)
+
+    np.testing.assert_allclose(sdgrad.compile_forward(f)(Y, 1.5), f(Y, 1.5))

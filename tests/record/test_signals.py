@@ -85,6 +85,19 @@ def test_single_precision_and_complex_numbers():
         np.testing.assert_allclose(found, wanted, rtol=2e-5 if found.dtype == np.float32 else 1e-13, atol=1e-6)
 
 
+def test_types_of_single_precision_are_those_of_scipy():
+    def f(x):
+        return (
+            signal.decimate(x, 2), signal.istft(signal.stft(x, nperseg=8)[2], nperseg=8)[1], signal.sawtooth(x),
+            *(signal.chirp(x, 1.0, 1.0, 2.0, m, 30) for m in ("linear", "quadratic")), signal.gausspulse(x, 0.2),
+        )  # fmt: skip
+
+    x = np.linspace(0.1, 1.3, 40, dtype=np.float32)
+    for found, wanted in zip(sdgrad.compile_forward(f)(x), f(x), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_long_kernels_go_by_transforms():
     x, k = rng.standard_normal(3000), rng.standard_normal(1000)
     found, pullback = sdgrad.vjp(lambda x: signal.convolve(x, k, "same"), x)

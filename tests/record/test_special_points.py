@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import scipy.special as special
+import scipy.stats
 
 import sdgrad
 
@@ -87,6 +88,24 @@ def test_second_derivatives_at_zero(function, curvature):
     first = sdgrad.grad(function)
     assert sdgrad.grad(first)(0.0) == pytest.approx(curvature, rel=1e-12)
     assert sdgrad.jvp(first, (0.0,), (1.0,))[1] == pytest.approx(curvature, rel=1e-12)
+
+
+def information(p, q):
+    return special.entr(p), special.rel_entr(p, q), special.kl_div(p, q), special.psi(p)
+
+
+def test_logarithms_at_zero_have_infinite_slopes():
+    points = np.array([0.0, 0.5, -1.0, NAN]), np.array([2.0, 0.5, 2.0, 1.0])
+    for found, wanted in zip(sdgrad.compile_forward(information)(*points), information(*points), strict=True):
+        np.testing.assert_allclose(found, wanted)
+    _, slopes = sdgrad.jvp(information, (np.zeros(1), np.ones(1)), (np.ones(1), np.zeros(1)))
+    assert [float(s[0]) for s in slopes] == [INF, -INF, -INF, INF]
+
+
+def test_empty_classes_leave_the_entropy_of_the_others():
+    p = np.array([0.0, 0.2, 0.3])
+    gradient = sdgrad.grad(scipy.stats.entropy)(p)
+    np.testing.assert_allclose(gradient, [INF, *sdgrad.grad(scipy.stats.entropy)(p[1:])])
 
 
 def powers(a, b):

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.linalg import adjoint, cholesky, inexact, require, solve_triangular, square
 from sdgrad.record.functions.matrix_calls import (
     Some,
@@ -275,22 +276,53 @@ def scipy_eigh(
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
+    type: int = 1,  # noqa: A002 (SciPy's name)
+    subset_by_index: Any = None,
+    driver: Any = None,
 ) -> Any:
-    side = "L" if lower else "U"
+    if b is not None and type != 1:
+        raise ParseError("scipy.linalg.eigh: type= is not recorded: write a @ b or b @ a, or change the variables")
+    w, v = _of_pair(a, b, lower)
+    if subset_by_index is not None:
+        chosen = _subset(subset_by_index, np.shape(w)[0])
+        w, v = w[chosen], v[:, chosen]
+    return w if eigvals_only else (w, v)
+
+
+def _subset(ends: Any, n: int) -> slice:
+    """Return the places of the first and the last eigenvalue that are asked for."""
+    first, last = map(static, ends)
+    if not 0 <= first <= last < n:
+        raise ValueError(f"Requested eigenvalue indices are not valid. Valid range is [0, {n - 1}] and start <= end")
+    return slice(first, last + 1)
+
+
+def _of_pair(a: Any, b: Any, lower: bool) -> tuple[Any, Any]:
+    """Return eigenvalues and eigenvectors of a matrix, or of one relative to another."""
     if b is None:
-        w, v = eigh(a, side)
-        return w if eigvals_only else (w, v)
+        return eigh(a, "L" if lower else "U")
     matrix = square(a)
     whole = copied_below(matrix if lower else adjoint(matrix))
     factor = cholesky(b if lower else adjoint(square(b)))
     half = solve_triangular(factor, whole, lower=True)
     w, y = eigh(adjoint(solve_triangular(factor, adjoint(half), lower=True)))
-    return w if eigvals_only else (w, solve_triangular(factor, y, trans=2, lower=True))
+    return w, solve_triangular(factor, y, trans=2, lower=True)
 
 
 @rule(scipy.linalg.eigvalsh)
-def scipy_eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **more: Any) -> Any:
-    return scipy_eigh(a, b, lower=lower, eigvals_only=True, **more)
+def scipy_eigvalsh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    type: int = 1,  # noqa: A002 (SciPy's name)
+    subset_by_index: Any = None,
+    driver: Any = None,
+) -> Any:
+    return scipy_eigh(a, b, lower=lower, eigvals_only=True, type=type, subset_by_index=subset_by_index)
 
 
 @rule(scipy.linalg.svd)

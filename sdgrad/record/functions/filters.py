@@ -268,7 +268,9 @@ def decimate(x: Any, q: Any, n: Any = None, ftype: Any = "iir", axis: Any = -1, 
     if ftype != "iir":
         raise ParseError("scipy.signal.decimate: only ftype='iir' is recorded")
     factor = static(q)
-    sos = known(signal.cheby1(8 if n is None else static(n), 0.05, 0.8 / factor, output="sos"))
+    sos = signal.cheby1(8 if n is None else static(n), 0.05, 0.8 / factor, output="sos")
+    dtype = array(x).dtype
+    sos = known(sos.astype(np.float32 if dtype in (np.float32, np.complex64) else np.float64))
     y = (sosfiltfilt if zero_phase else sosfilt)(sos, x, axis)
     d = static_axis(axis, np.ndim(y))
     return y[(slice(None),) * d + (slice(None, None, factor),)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate as integrate
 
-from sdgrad.record.functions.arguments import static_axis
+from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.scans import trapezoid
 from sdgrad.record.functions.table import array, known, rule
@@ -35,6 +35,14 @@ def _samples(y: Any, x: Any, dx: Any, axis: Any) -> tuple[Any, Any, int]:
     if places.shape[-1] != n:
         raise ValueError("If given, length of `x` along `axis` must be the same as `y`.")
     return rows, np.diff(places, axis=-1), d
+
+
+@rule(integrate.fixed_quad)
+def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: Any = 5) -> Any:
+    """Sum weighted values at the points of Gauss and Legendre."""
+    points, weights = map(known, np.polynomial.legendre.leggauss(static(n)))
+    half = (b - a) / 2.0
+    return half * np.sum(weights * func(half * (points + 1.0) + a, *args), axis=-1), None
 
 
 def _put_back(found: Any, d: int) -> Any:

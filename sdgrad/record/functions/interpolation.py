@@ -50,8 +50,7 @@ def _points(x: Any, y: Any, axis: Any, name: str) -> tuple[Any, Any, int]:
     if places.shape[0] != data.shape[0]:
         raise ValueError(f"The length of `y` along `axis`={axis} doesn't match the length of `x`")
     ascends = content(places)
-    if ascends is not None and not np.all(np.diff(ascends) > 0):
-        raise ValueError("`x` must be strictly increasing sequence.")
+    require(np.all(np.diff(places if ascends is None else ascends) > 0), "`x` must be strictly increasing sequence.")
     return places, data, d
 
 
@@ -75,6 +74,15 @@ def cubic_spline(x: Any, y: Any, axis: Any = 0, bc_type: Any = "not-a-knot", ext
     if extrapolate is None:
         extrapolate = "periodic" if periodic else True
     return hermite(places, data, cubic_slopes(places, data, bc_type), extrapolate, d)
+
+
+@rule(interpolate.CubicHermiteSpline)
+def cubic_hermite(x: Any, y: Any, dydx: Any, axis: Any = 0, extrapolate: Any = None) -> Any:
+    places, data, d = _points(x, y, axis, "CubicHermiteSpline")
+    slopes, _ = first_axis(wide(dydx, "CubicHermiteSpline"), axis)
+    if np.shape(slopes) != np.shape(data):
+        raise ValueError("The shapes of `y` and `dydx` must be identical.")
+    return hermite(places, data, slopes, True if extrapolate is None else extrapolate, d)
 
 
 @rule(interpolate.PchipInterpolator)

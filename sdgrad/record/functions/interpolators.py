@@ -11,8 +11,8 @@ import scipy.interpolate as interpolate
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions import splines
-from sdgrad.record.functions.arguments import require
-from sdgrad.record.functions.interpolation import lines
+from sdgrad.record.functions.arguments import require, static_axis
+from sdgrad.record.functions.interpolation import cubic_spline, lines
 from sdgrad.record.functions.piecewise import (
     Evaluated,
     Piecewise,
@@ -23,10 +23,10 @@ from sdgrad.record.functions.piecewise import (
     wide,
 )
 from sdgrad.record.functions.piecewise import values_at as piecewise_at
-from sdgrad.record.functions.table import array, content, fixed, known, rule
+from sdgrad.record.functions.table import array, content, known, rule
 
 LINEAR, SPLINES = ("linear", "slinear"), {"quadratic": 2, "cubic": 3}
-STEPS = ("nearest", "nearest-up", "previous", "next")
+STEPS = ("nearest", "nearest-up", "previous", "next", "zero")
 BASE: Any = interpolate.interp1d.__call__
 
 
@@ -103,22 +103,20 @@ def _inside(f: Interp1d, flat: Any, trailing: int) -> Any:
     """Return values at places in a row; those outside are extrapolated."""
     if f.kind in LINEAR:
         return piecewise_at(Piecewise(lines(f.x, f.y), f.x), flat)
+    if f.kind == "cubic" and content(f.x) is None:
+        return piecewise_at(cubic_spline(f.x, f.y), flat)  # the same polynomials, of points that only a run knows
     if f.kind in SPLINES:
         return splines.values_at(splines.make_interp_spline(f.x, f.y, SPLINES[f.kind]), flat)
     n = np.shape(f.y)[0]
-    if f.kind in ("previous", "next"):
-        shift, bound = (-1, -np.inf) if f.kind == "previous" else (0, np.inf)
-        edges = fixed(array(f.x))
-        if edges is None:
-            raise ParseError(f"scipy.interpolate.interp1d: kind='{f.kind}' needs points that are known when recording")
-        k = (
-            np.searchsorted(known(np.nextafter(edges, bound)), flat, side="left" if f.kind == "previous" else "right")
-            + shift
-        )
+    if f.kind == "next":
+        k = np.searchsorted(f.x, flat, side="left")
+    elif f.kind in ("previous", "zero"):
+        k = np.searchsorted(f.x, flat, side="right") - 1
     else:
         middles = f.x[:-1] + 0.5 * np.diff(f.x)
         k = np.searchsorted(middles, flat, side="left" if f.kind == "nearest" else "right")
-    return f.y[np.clip(k, 0, n - 1)]  # as SciPy, the last one for NaN
+    found = f.y[np.clip(k, 0, n - 1)]  # as SciPy, the last one for NaN; but a spline has NaN there
+    return np.where(over(np.isnan(flat), trailing), np.nan, found) if f.kind == "zero" else found
 
 
 Interp1d.table = {"__call__": interp1d_at}
@@ -132,7 +130,7 @@ def call_known(f: Any, x: Any) -> Any:
     kind = f._kind
     fill = "extrapolate" if f._extrapolate else f.fill_value
     if kind == "spline":
-        kind = {1: "slinear", 2: "quadratic", 3: "cubic"}.get(f._spline.k, "zero")
+        kind = ("zero", "slinear", "quadratic", "cubic")[f._spline.k]
     return interp1d_at(interp1d(f.x, f.y, kind, f.axis, True, f.bounds_error, fill, True), x)
 
 
@@ -158,6 +156,27 @@ def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: Any = 0, *, der: Any
     if der != 0:
         raise ParseError("scipy.interpolate.barycentric_interpolate: der= is not recorded; differentiate the result")
     return through_points(xi, yi, x, axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Through(Evaluated):
+    """Hold points, and data with the axis of the points."""
+
+    xi: Any
+    yi: Any
+    axis: int
+
+
+Through.table = {"__call__": lambda p, x: through_points(p.xi, p.yi, x, p.axis)}
+
+
+@rule(interpolate.BarycentricInterpolator)
+def barycentric(xi: Any, yi: Any = None, axis: Any = 0, *, wi: Any = None, rng: Any = None) -> Any:
+    if yi is None or wi is not None:
+        raise ParseError("scipy.interpolate.BarycentricInterpolator: pass yi=, and leave wi= out")
+    if np.shape(xi)[0] != np.shape(yi)[static_axis(axis, np.ndim(yi))]:
+        raise ValueError("xi and yi must have the same length along the axis")
+    return made(Through(xi, yi, static_axis(axis, np.ndim(yi))))
 
 
 @rule(interpolate.BarycentricInterpolator.__call__)
@@ -190,7 +209,7 @@ def regular_grid(
     solver: Any = None,
     solver_args: Any = None,
 ) -> Any:
-    if method not in ("linear", "nearest"):
+    if method not in (*LINEAR, "nearest"):
         raise ParseError(f"scipy.interpolate.RegularGridInterpolator: method={method!r} is not recorded")
     axes, data = tuple(wide(p, "RegularGridInterpolator") for p in points), wide(values, "RegularGridInterpolator")
     if len(axes) > data.ndim:
@@ -198,20 +217,29 @@ def regular_grid(
     for d, p in enumerate(axes):
         if p.ndim != 1 or p.shape[0] != data.shape[d]:
             raise ValueError(f"There are {p.shape[0]} points and {data.shape[d]} values in dimension {d}")
-        if (places := content(p)) is not None and np.any(np.diff(places) <= 0):
-            if np.all(np.diff(places) < 0):
-                raise ParseError("scipy.interpolate.RegularGridInterpolator: turn axes that descend around")
-            raise ValueError(f"The points in dimension {d} must be strictly ascending or descending")
+    turned = [_descends(p, d) for d, p in enumerate(axes)]
+    if any(turned):
+        axes = tuple(np.flip(p) if t else p for p, t in zip(axes, turned, strict=True))
+        data = np.flip(data, tuple(d for d, t in enumerate(turned) if t))
     return made(Grid(axes, data, method, bounds_error, fill_value))
+
+
+def _descends(points: Any, axis: int) -> bool:
+    """True if the known points of an axis descend; those that only a run knows must ascend."""
+    places = content(points)
+    descends = places is not None and len(places) > 1 and places[1] < places[0]
+    ordered = np.all(np.diff(points if places is None else places) * (-1 if descends else 1) > 0)
+    hint = ": those that only a run knows must ascend" if places is None else ""
+    require(ordered, f"The points in dimension {axis} must be strictly ascending or descending{hint}")
+    return bool(descends)
 
 
 def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
     """Return the values at the corners around places, weighted by the distances from them."""
-    if nu is not None or method not in (None, "linear", "nearest"):
+    if nu is not None or method not in (None, *LINEAR, "nearest"):
         raise ParseError("scipy.interpolate.RegularGridInterpolator: nu= and other methods are not recorded")
     rank, data = len(g.points), g.values
-    given = np.stack(np.broadcast_arrays(*xi), axis=-1) if isinstance(xi, tuple) else array(xi)
-    places = wide(given, "RegularGridInterpolator")
+    places = wide(_coordinates(xi, rank), "RegularGridInterpolator")
     if places.shape[-1] != rank:
         raise ValueError(
             f"The requested sample points xi have dimension {places.shape[-1]} but this is in {rank} dimensions"
@@ -225,6 +253,14 @@ def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
     else:
         found = _corners(data, cells, shares, trailing)
     return np.reshape(_bounded(g, found, columns, trailing), (*places.shape[:-1], *data.shape[rank:]))
+
+
+def _coordinates(xi: Any, rank: int) -> Any:
+    """Return places with their coordinates along the last axis; a row of numbers is a list of places."""
+    if isinstance(xi, tuple):
+        return np.stack(np.broadcast_arrays(*xi), axis=-1)
+    given = array(xi)
+    return np.reshape(given, (-1, rank)) if given.ndim == 1 else given
 
 
 def _corners(data: Any, cells: list, shares: list, trailing: int) -> Any:
@@ -265,4 +301,5 @@ def call_known_grid(g: Any, xi: Any, method: Any = None, *, nu: Any = None) -> A
 def interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
 ) -> Any:
-    return grid_at(regular_grid(points, values, method, bounds_error, fill_value), xi)
+    places = _coordinates(xi, len(points))
+    return grid_at(regular_grid(points, values, method, bounds_error, fill_value), places)

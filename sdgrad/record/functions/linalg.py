@@ -99,6 +99,11 @@ def require(found: Array, message: str, holds: Callable[[], Any], error: type = 
         raise error(message)
 
 
+def _succeeded(pivots: Array, matrix: Array) -> Any:
+    """True if no diagonal of a factor, of numbers, is all NaN: a factorization that fails leaves that."""
+    return ~(np.isnan(pivots).all(axis=-1) & np.isfinite(matrix).all(axis=(-2, -1))).any()
+
+
 def _systems(matrix: Array, right: Array, node: nodes.LibraryNode, connectors: tuple[str, str, str]) -> Array:
     """Return a node's solutions; it refuses a single column, and solves for two then."""
     recorder: Any = matrix.recorder
@@ -125,7 +130,8 @@ def inv(a: Any) -> Any:
 
     found = stacked(invert, matrix.tensor.shape[-2:], matrix)
     ones = np.sum(matrix * matrix_transpose(found), axis=-1)  # the diagonal of their product
-    require(found, "Singular matrix", lambda: ~(np.abs(ones - 1.0) > 0.5).any())
+    pivots = diagonal(found, axis1=-2, axis2=-1)
+    require(found, "Singular matrix", lambda: ~(np.abs(ones - 1.0) > 0.5).any() & _succeeded(pivots, matrix))
     return found
 
 
@@ -142,7 +148,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
     found = stacked(factorize, matrix.tensor.shape[-2:], matrix)
     pivots = diagonal(found, axis1=-2, axis2=-1)
-    require(found, "Matrix is not positive definite", lambda: ~(np.real(pivots) <= 0.0).any())
+    positive = "Matrix is not positive definite"
+    require(found, positive, lambda: ~(np.real(pivots) <= 0.0).any() & _succeeded(pivots, matrix))
     return found
 
 

@@ -10,7 +10,7 @@ RULES_OF = {
     "scipy.interpolate": ("interpolators", "interpolation", "splines"),
     "scipy.ndimage": ("image_filters", "image_places"),
     "scipy.signal": ("convolutions", "filters", "signals", "spectra"),
-    "scipy.stats": ("distributions", "multivariate", "sample_statistics", "scipy_stats"),
+    "scipy.stats": ("distributions", "multivariate", "order_statistics", "sample_statistics", "scipy_stats"),
 }
 """Modules of this folder that register rules, by what they import of SciPy."""
 _left: dict[str, tuple[str, ...]] = {p: tuple(f"{__package__}.{m}" for m in own) for p, own in RULES_OF.items()}

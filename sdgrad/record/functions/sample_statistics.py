@@ -12,6 +12,7 @@ import scipy.stats as stats
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, operand, rule
 
 
@@ -22,7 +23,7 @@ class Correlation(NamedTuple):
     pvalue: Any
 
 
-def _sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
+def sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
     """Return data in floating point, or in a type.
 
     :raises ParseError: NaN is left out, or numbers are complex.
@@ -47,20 +48,20 @@ def _moments(x: Any, axis: Any, keepdims: bool, *orders: int) -> list[Any]:
 
 @rule(stats.zscore)
 def zscore(a: Any, axis: Any = 0, ddof: Any = 0, nan_policy: str = "propagate") -> Any:
-    x = _sample(a, "zscore", nan_policy)
+    x = sample(a, "zscore", nan_policy)
     mean = np.mean(x, axis=axis, keepdims=True)
     return (x - mean) / np.std(x, axis=axis, ddof=ddof, keepdims=True)
 
 
 @rule(stats.sem)
 def sem(a: Any, axis: Any = 0, ddof: Any = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
-    x = _sample(a, "sem", nan_policy)
+    x = sample(a, "sem", nan_policy)
     return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(_count(x, axis))
 
 
 @rule(stats.variation)
 def variation(a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: Any = 0, *, keepdims: bool = False) -> Any:
-    x = _sample(a, "variation", nan_policy)
+    x = sample(a, "variation", nan_policy)
     return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.mean(x, axis=axis, keepdims=keepdims)
 
 
@@ -83,7 +84,7 @@ def gmean(
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:
-    x = _sample(a, "gmean", nan_policy, dtype)
+    x = sample(a, "gmean", nan_policy, dtype)
     return np.exp(_average(np.log(x), axis, weights, keepdims))
 
 
@@ -97,14 +98,14 @@ def hmean(
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:
-    x = _sample(a, "hmean", nan_policy, dtype)
+    x = sample(a, "hmean", nan_policy, dtype)
     found = 1.0 / _average(1.0 / x, axis, weights, keepdims)
     return np.where(np.any(x < 0, axis=axis, keepdims=keepdims), math.nan, found)
 
 
 @rule(stats.skew)
 def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
-    x = _sample(a, "skew", nan_policy)
+    x = sample(a, "skew", nan_policy)
     second, third = _moments(x, axis, keepdims, 2, 3)
     n = _count(x, axis)
     factor = 1.0 if bias or n < 3 else math.sqrt((n - 1.0) * n) / (n - 2.0)
@@ -121,7 +122,7 @@ def kurtosis(
     *,
     keepdims: bool = False,
 ) -> Any:
-    x = _sample(a, "kurtosis", nan_policy)
+    x = sample(a, "kurtosis", nan_policy)
     second, fourth = _moments(x, axis, keepdims, 2, 4)
     found, n = fourth / second**2, _count(x, axis)
     if not bias and n > 3:
@@ -133,12 +134,13 @@ def kurtosis(
 def entropy(
     pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: str = "propagate", keepdims: bool = False
 ) -> Any:
-    p = _sample(pk, "entropy", nan_policy)
-    p = p / np.sum(p, axis=axis, keepdims=True)
+    p = sample(pk, "entropy", nan_policy)
+    whole = np.sum(p, axis=axis, keepdims=True)
+    p = p / np.where(p == 0, detached(whole), whole)  # a share that is zero does not change with the whole
     if qk is None:
         found = np.sum(scipy.special.entr(p), axis=axis, keepdims=keepdims)
     else:
-        q = _sample(qk, "entropy", nan_policy)
+        q = sample(qk, "entropy", nan_policy)
         q = q / np.sum(q, axis=axis, keepdims=True)
         found = np.sum(scipy.special.rel_entr(p, q), axis=axis, keepdims=keepdims)
     return found if base is None else found / np.log(operand(base) * 1.0)
@@ -148,7 +150,7 @@ def entropy(
 def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0) -> Any:
     if alternative != "two-sided" or method is not None or axis is None:
         raise ParseError("scipy.stats.pearsonr: alternative=, method= and axis=None are not recorded")
-    a, b = _sample(x, "pearsonr", "propagate"), _sample(y, "pearsonr", "propagate")
+    a, b = sample(x, "pearsonr", "propagate"), sample(y, "pearsonr", "propagate")
     n = a.shape[axis]
     if n != b.shape[axis]:
         raise ValueError("`x` and `y` must have the same length along `axis`.")

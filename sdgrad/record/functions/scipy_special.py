@@ -35,6 +35,7 @@ OF_THREE = (
     *("nbdtrc", "fdtri", "voigt_profile"),
 )
 
+_NO_RATIO = "(0 if {0} == 0 and {1} == 0 else ({0} + {1} if isnan({0} + {1}) else 1.0 / 0.0))"
 TEMPLATES = {
     **SCIPY,
     "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
@@ -46,10 +47,12 @@ TEMPLATES = {
     # linear in the first operand, at 0 as well
     "xlogy": "0 if {0} == 0 and ({1} <= 0 or isinf({1})) else {0} * log({1})",
     "xlog1py": "0 if {0} == 0 and ({1} <= -1 or isinf({1})) else {0} * log1p({1})",
-    "entr": "-{0} * log({0}) if {0} > 0 else (0 if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
-    "rel_entr": "{0} * log({0} / {1}) if {0} > 0 and {1} > 0 else (0 if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
+    # at zero a root: its value is zero as well, and its derivatives are as infinite as those of x log x
+    "entr": "-{0} * log({0}) if {0} > 0 else (sqrt({0}) if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
+    "rel_entr": "{0} * log({0} / {1}) if {0} > 0 and {1} > 0"
+    f" else (0 - sqrt({{0}}) if {{0}} == 0 and {{1}} > 0 else {_NO_RATIO})",
     "kl_div": "{0} * log({0} / {1}) - {0} + {1} if {0} > 0 and {1} > 0"
-    " else ({1} if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
+    f" else ({{1}} - sqrt({{0}}) if {{0}} == 0 and {{1}} > 0 else {_NO_RATIO})",
     "huber": "1.0 / 0.0 if {0} < 0 else (0.5 * {1} * {1} if abs({1}) <= {0} else {0} * (abs({1}) - 0.5 * {0}))",
     "betaln": "special_betaln({0}, {1})",
     "beta": "tgamma({0}) * tgamma({1}) / tgamma({0} + {1}) if abs({0}) < 16 and abs({1}) < 16"

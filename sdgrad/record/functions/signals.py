@@ -212,7 +212,7 @@ def chirp(
         if method[:1] != "h" and given[0] * given[1] <= 0:
             raise ValueError("For a logarithmic chirp, f0 and f1 must be nonzero and have the same sign.")
     phase = 2 * math.pi * _chirp_phase(_place(t, "chirp"), given[0], _place(t1, "chirp"), given[1], method, vertex_zero)
-    whole = phase + operand(phi) * (math.pi / 180)
+    whole = phase + np.deg2rad(operand(phi))  # in double precision, as SciPy
     return np.cos(whole) + 1j * np.sin(whole) if complex else np.cos(whole)
 
 
@@ -223,8 +223,8 @@ def gausspulse(
     if isinstance(t, str):
         raise ParseError("scipy.signal.gausspulse: 'cutoff' is not recorded")
     x, centre, width = (_place(v, "gausspulse") for v in (t, fc, bw))
-    reference = -math.log(10.0) * operand(bwr) / 20
-    envelope = np.exp(-((math.pi * centre * width * x) ** 2) / (4.0 * reference))
+    reference = -np.log(10.0) * operand(bwr) / 20  # in double precision, as SciPy
+    envelope = np.exp(-((math.pi * centre * width) ** 2 / (4.0 * reference)) * x * x)
     phase = 2 * math.pi * centre * x
     found = [envelope * np.cos(phase)]
     found += [envelope * np.sin(phase)] if retquad else []

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError, UnknownContent
-from sdgrad.record.elementwise import common
+from sdgrad.record.elementwise import common, origin
 from sdgrad.record.functions.arguments import static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import take_along_axis, tensor_of
 from sdgrad.record.functions.reductions import total
 from sdgrad.record.functions.shapes import ravel
-from sdgrad.record.functions.table import array, fixed, known, rule
+from sdgrad.record.functions.table import active, array, fixed, known, rule
 from sdgrad.record.orders import order_along
+from sdgrad.record.recorder import ONLY_DATA
+from sdgrad.record.settling import settle
 from sdgrad.record.stores import store
 from sdgrad.record.values import Array
 from sdgrad.runtime.libraries.ordering import SearchSorted
@@ -107,7 +109,10 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     places = fixed(x)
     if places is None:
+        settle(active(), origin(x) if array(x).dtype.kind in "biu" else ONLY_DATA)
         raise ParseError("numpy.bincount: how many bins there are is known only when the program runs; use np.add.at")
+    if np.any(np.asarray(places) < 0):
+        raise ValueError("'list' argument must have no negative elements")
     found = known(np.zeros(max(np.max(places, initial=-1) + 1, minlength)))
     np.add.at(found, known(np.asarray(places)), array(weights))
     return found

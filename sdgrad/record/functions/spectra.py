@@ -298,7 +298,7 @@ def istft(
     if boundary:
         half = s.size // 2
         whole, norm = whole[..., half:-half], norm[half:-half]
-    whole = whole / known(np.where(norm > 1e-10, norm, 1.0))
+    whole = whole / known(np.where(norm > 1e-10, norm, 1.0).astype(np.real(parts).dtype))
     times = known(np.arange(whole.shape[0]) / s.fs)  # as SciPy: of the first axis
     place = d - (1 if e < d else 0)
     return times, np.moveaxis(whole, -1, place)

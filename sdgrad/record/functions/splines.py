@@ -11,7 +11,9 @@ import scipy.interpolate as interpolate
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.piecewise import Evaluated, first_axis, interval_of, made, over, placed, wide
-from sdgrad.record.functions.table import array, fixed, known, rule
+from sdgrad.record.functions.table import active, array, fixed, known, rule
+from sdgrad.record.recorder import ONLY_DATA
+from sdgrad.record.settling import settle
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +149,7 @@ def make_interp_spline(
     """Solve for the coefficients by SciPy's for each of the unit vectors: they are linear in the data."""
     points, knots = fixed(array(x)), t if t is None else fixed(array(t))
     if points is None or (t is not None and knots is None):
+        settle(active(), ONLY_DATA)  # arrays from outside of the function may be made known
         raise ParseError(
             "scipy.interpolate.make_interp_spline: the points and knots must be known when recording; "
             "CubicSpline takes recorded ones"

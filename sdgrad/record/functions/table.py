@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 
 from sdgrad.errors import ParseError
 from sdgrad.record.compound import Compound
-from sdgrad.record.elementwise import kind
+from sdgrad.record.elementwise import kind, owner_of
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.sparse.dense import NumpyMatrix
 from sdgrad.record.sparse.known import wrapped_sparse
@@ -71,8 +72,11 @@ def rule(
 def full_name(function: Any) -> str:
     """Return the name of a function as a program writes it."""
     name = getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))
-    module = getattr(function, "__module__", None) or ("numpy" if isinstance(function, np.ufunc) else "")
-    return f"{module}.{name}".removeprefix("builtins.")
+    if isinstance(function, np.ufunc):
+        return f"{owner_of(name)}.{name}"
+    module = getattr(function, "__module__", None) or ""
+    public = itertools.takewhile(lambda part: not part.startswith("_"), module.split("."))  # scipy.stats._stats_py, say
+    return f"{'.'.join(public)}.{name}".removeprefix("builtins.")
 
 
 def _checked(f: Callable, original: Any, name: str) -> Callable:

@@ -222,7 +222,7 @@ def _in_order(function: np.ufunc, target: Array, parts: tuple, value: Any) -> No
     places = item(known(np.arange(target.size).reshape(target.shape)), parts)
     recorder, dtype = target.recorder, target.dtype
     flat = _recorded_memory(ravel(target))
-    where = tensor_of(array(ravel(places)))
+    where = _recorded_memory(array(ravel(places)))  # of its own: subscripts are read from it
     values = None if value is None else ravel(broadcast_to(value, array(places).shape))
     types = function.resolve_dtypes((dtype, *([] if values is None else [values.dtype]), None))
     text, source = template(function.__name__, np.dtype(types[0].str)), None if values is None else tensor_of(values)

@@ -348,11 +348,20 @@ static inline auto sdgrad_solution(double work, double shared, F call) {
 #endif
     return call();
 }
+// What a factorization that failed leaves is finite: a square of NaN is not taken for a result.
+template <typename T>
+static inline int sdgrad_unless_failed(int info, int n, T *a, int row) {
+    if (info > 0)
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j) a[i * long(row) + j] = T(NAN);
+    return info;
+}
 #define SDGRAD_SOLUTIONS(letter)                                                                                       \
-    template <typename... A>                                                                                           \
-    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##potrf(int order, char part, int n, A... rest) {                        \
-        return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
-                               [&] { return scipy_LAPACKE_##letter##potrf(order, part, n, rest...); });                \
+    template <typename A>                                                                                              \
+    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##potrf(int order, char part, int n, A a, int row) {                     \
+        const int info = sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                     \
+                                         [&] { return scipy_LAPACKE_##letter##potrf(order, part, n, a, row); });       \
+        return sdgrad_unless_failed(info, n, a, row);                                                                  \
     }                                                                                                                  \
     template <typename... A>                                                                                           \
     SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getrf(int order, int m, int n, A... rest) {                            \
@@ -364,10 +373,11 @@ static inline auto sdgrad_solution(double work, double shared, F call) {
         return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
                                [&] { return scipy_LAPACKE_##letter##getrf_work(order, m, n, rest...); });              \
     }                                                                                                                  \
-    template <typename... A>                                                                                           \
-    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getri(int order, int n, A... rest) {                                   \
-        return sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                               \
-                               [&] { return scipy_LAPACKE_##letter##getri(order, n, rest...); });                      \
+    template <typename A>                                                                                              \
+    SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getri(int order, int n, A a, int row, const int *pivots) {             \
+        const int info = sdgrad_solution(double(n) * n * n, SDGRAD_SHARED_FACTORS,                                     \
+                                         [&] { return scipy_LAPACKE_##letter##getri(order, n, a, row, pivots); });     \
+        return sdgrad_unless_failed(info, n, a, row);                                                                  \
     }                                                                                                                  \
     template <typename... A>                                                                                           \
     SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getrs(int order, char how, int n, int columns, A... rest) {            \
