@@ -1,7 +1,7 @@
 """Integrate stiff initial value problems by the implicit Runge-Kutta method of order 5 of Radau IIA, as SciPy does.
 
-Source: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections IV.5 and IV.8. The constants of the
-transformed equations are those of SciPy's class.
+Source: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections IV.5 and IV.8. The constants of
+the transformed equations are those of SciPy's class.
 """
 
 from __future__ import annotations

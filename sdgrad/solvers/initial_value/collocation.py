@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,6 @@ class CollocationSearch(Search):
         return factors_and_order(REAL / h * one - matrix), factors_and_order(COMPLEX / h * one - matrix)
 
 
-def solved(factors: Sequence[Any], right: Any) -> Any:
+def solved(factors: tuple[Any, Any], right: Any) -> Any:
     """Solve with factors."""
     return solve_in_order(*factors, right)
