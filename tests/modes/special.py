@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .lines import ANY, POSITIVE, PROBABILITY, UNIT, Line, one, two
+from .lines import ANY, POSITIVE, PROBABILITY, SMALL, UNIT, Line, one, two
 
 BELOW: tuple[float, float] = (-3.0, 0.9)
 _OF_ONE = {
@@ -39,7 +39,47 @@ _FIXED = (  # at some parameters, by the last argument
     one("special.fresnel(a)[1]"), one("np.real(special.lambertw(a))", POSITIVE),
     one("special.multigammaln(a + 2.0, 3)", POSITIVE, only=(0.0, 1e300), nan=False),
 )  # fmt: skip
+_POLYNOMIALS = ("legendre", "chebyt", "chebyu", "chebyc", "chebys", "sh_legendre", "sh_chebyt", "sh_chebyu", "hermite",
+                "hermitenorm", "laguerre")  # fmt: skip
+_OF_DEGREES = (  # polynomials, harmonics and Bessel functions of whole degree
+    *(one(f"special.eval_{name}(3, a)", only=(-1e3, 1e3)) for name in _POLYNOMIALS),
+    one("special.eval_genlaguerre(3, 0.7, a)", only=(-1e3, 1e3)),
+    one("special.eval_gegenbauer(3, 1.3, a)", only=(-1e3, 1e3)),
+    one("special.eval_jacobi(3, 1.3, -0.4, a)", only=(-1e3, 1e3)),
+    one("special.lpmv(2, 4, a)", UNIT, only=(-1.0, 1.0)),
+    one("np.real(special.sph_harm_y(3, -2, a, 0.3))"),
+    *(one(f"special.spherical_{letter}n({n}, a)", POSITIVE) for letter in "jyik" for n in (0, 2)),
+    *(one(f"special.{name}(2, a)", POSITIVE) for name in ("kn", "yn", "jve", "yve", "jvp", "yvp", "ivp", "kvp")),
+)
+_ELLIPTIC = (
+    two("special.ellipkinc(a, b)", SMALL, BELOW),
+    two("special.ellipeinc(a, b)", SMALL, BELOW),
+    *(two(f"special.ellipj(a, b)[{k}]", SMALL, PROBABILITY) for k in range(4)),
+    two("special.elliprc(a, b)", POSITIVE, POSITIVE),
+    two("special.agm(a, b)", POSITIVE, POSITIVE),
+    Line("special.elliprf(a, b, d)", (POSITIVE,) * 3),
+    Line("special.elliprd(a, b, d)", (POSITIVE,) * 3),
+)
+_CHANCES = (
+    one("special.pdtr(2, a)", POSITIVE),
+    one("special.pdtrc(2, a)", POSITIVE),
+    one("special.pdtri(2, a)", PROBABILITY),
+    *(one(f"special.{name}(1, 5, a)", PROBABILITY) for name in ("bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc")),
+    two("special.stdtrit(a, b)", POSITIVE, PROBABILITY),
+    one("special.fdtri(2.5, 3.5, a)", PROBABILITY),
+    Line("special.voigt_profile(a, b, d)", (ANY, POSITIVE, POSITIVE)),
+)
+_OTHERS = (
+    *(one(f"special.airy(a)[{k}]") for k in range(4)),
+    two("special.powm1(a, b)", POSITIVE, ANY),
+    Line("special.radian(a, b, d)", (ANY, POSITIVE, POSITIVE)),
+    one("special.cotdg(a)", POSITIVE),
+)
 _ALL: tuple[Line, ...] = (
+    *_OF_DEGREES,
+    *_ELLIPTIC,
+    *_CHANCES,
+    *_OTHERS,
     *(one(f"special.{name}(a)", domain) for name, domain in _OF_ONE.items()),
     *(one(f"special.{name}({order}, a)", POSITIVE) for name, order in _WITH_AN_ORDER.items()),
     one("special.hyp1f1(1.5, 2.5, a)", POSITIVE, only=(-1e3, 1e3)),  # SciPy's own does not end beyond

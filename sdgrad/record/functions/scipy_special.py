@@ -24,7 +24,7 @@ WHOLE, REAL = np.dtype(np.int64), np.dtype(float)
 OF_ONE = (
     *("erfi", "erfinv", "erfcinv", "ndtri", "ndtri_exp", "log_ndtr", "j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e"),
     *("k0", "k0e", "k1", "k1e", "exp1", "expi", "spence", "wrightomega", "rgamma", "ellipk", "ellipe"),
-    "ellipkm1",
+    *("ellipkm1", "sindg", "cosdg", "tandg", "cotdg"),
 )
 OF_TWO = (
     *("owens_t", "jv", "yv", "iv", "kv", "struve", "modstruve", "binom", "poch", "gammaincc", "gammaincinv"),
@@ -35,6 +35,14 @@ OF_THREE = (
     *("nbdtrc", "fdtri", "voigt_profile"),
 )
 
+_LOG_RATIO = (  # of numbers beside each other, whose quotient may overflow
+    "(log1p(({0} - {1}) / {1}) if {0} > 0.5 * {1} and {0} < 2 * {1}"
+    " else (log({0} / {1}) if {0} / {1} > 1e-300 and {0} / {1} < 1e300 else log({0}) - log({1})))"
+)
+_SHARES = (  # of F: by the smaller share, which is exact
+    "({}{{0}} / 2, {{1}} / 2, {{0}} * {{2}} / ({{1}} + {{0}} * {{2}})) if {{0}} * {{2}} < {{1}}"
+    " else {}{{1}} / 2, {{0}} / 2, {{1}} / ({{1}} + {{0}} * {{2}})))"
+)
 TEMPLATES = {
     **SCIPY,
     "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
@@ -46,19 +54,20 @@ TEMPLATES = {
     # linear in the first operand, at 0 as well
     "xlogy": "0 if {0} == 0 and ({1} <= 0 or isinf({1})) else {0} * log({1})",
     "xlog1py": "0 if {0} == 0 and ({1} <= -1 or isinf({1})) else {0} * log1p({1})",
-    "entr": "-{0} * log({0}) if {0} > 0 else (0 if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
-    "rel_entr": "{0} * log({0} / {1}) if {0} > 0 and {1} > 0 else (0 if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
+    # a root has the infinite slope at 0 of these
+    "entr": "-{0} * log({0}) if {0} > 0 else (sqrt({0}) if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
+    "rel_entr": f"{{0}} * {_LOG_RATIO} if {{0}} > 0 and {{1}} > 0"
+    " else (-sqrt({0}) if {0} == 0 and {1} > 0 else (0 if {0} == 0 and {1} == 0 else 1.0 / 0.0))",
     "kl_div": "{0} * log({0} / {1}) - {0} + {1} if {0} > 0 and {1} > 0"
-    " else ({1} if {0} == 0 and {1} >= 0 else 1.0 / 0.0)",
+    " else ({1} - sqrt({0}) if {0} == 0 and {1} > 0 else (0 if {0} == 0 and {1} == 0 else 1.0 / 0.0))",
     "huber": "1.0 / 0.0 if {0} < 0 else (0.5 * {1} * {1} if abs({1}) <= {0} else {0} * (abs({1}) - 0.5 * {0}))",
     "betaln": "special_betaln({0}, {1})",
-    "beta": "tgamma({0}) * tgamma({1}) / tgamma({0} + {1}) if abs({0}) < 16 and abs({1}) < 16"
-    " else exp(special_betaln({0}, {1}))",
+    "beta": "special_beta({0}, {1})",
     "exp10": "10.0 ** {0}",
     "loggamma": "lgamma({0}) if not {0} < 0 else 0.0 / 0.0",
     "erfcx": "special_erfcx(0, {0})",
     "dawsn": "special_dawsn(0, {0})",
-    "exprel": "special_exprel(0, {0})",
+    "exprel": "sdgrad_exprel(0, {0})",
     "expn": "special_expn({0}, {1})",
     "ive": "special_ive(0, {0}, {1})",
     "kve": "special_kve(0, {0}, {1})",
@@ -70,29 +79,25 @@ TEMPLATES = {
     "chdtri": "2 * scipy_gammainccinv({0} / 2, {1}) if {1} >= 0 and {1} <= 1 else 0.0 / 0.0",
     "gdtr": "special_gammainc(0, {1}, {0} * {2})",
     "gdtrc": "scipy_gammaincc({1}, {0} * {2})",
-    "fdtr": "(special_betainc(0, 0, {0} / 2, {1} / 2, {0} * {2} / ({1} + {0} * {2})) if not isinf({2}) else 1)"
+    "fdtr": f"({_SHARES.format('special_betainc(0, 0, ', 'scipy_betaincc(')} if not isinf({{2}}) else 1)"
     " if not {2} < 0 else 0.0 / 0.0",
-    "fdtrc": "(special_betainc(0, 0, {1} / 2, {0} / 2, {1} / ({1} + {0} * {2})) if not isinf({2}) else 0)"
+    "fdtrc": f"({_SHARES.format('scipy_betaincc(', 'special_betainc(0, 0, ')} if not isinf({{2}}) else 0)"
     " if not {2} < 0 else 0.0 / 0.0",
     "cosm1": "-2 * sin({0} / 2) ** 2",
-    "pseudo_huber": "1.0 / 0.0 if {0} < 0 else (0 if {0} == 0 else (0.5 * {1} * {1} if {1} == 0"
-    " else {0} * {0} * expm1(0.5 * log1p({1} / {0} * ({1} / {0})))))",
-    "boxcox": "log({0}) if {1} == 0 else expm1({1} * log({0})) / {1}",
-    "boxcox1p": "log1p({0}) if {1} == 0 else expm1({1} * log1p({0})) / {1}",
-    "inv_boxcox": "exp({0}) if {1} == 0 else exp(log1p({1} * {0}) / {1})",
-    "inv_boxcox1p": "expm1({0}) if {1} == 0 else expm1(log1p({1} * {0}) / {1})",
+    "pseudo_huber": "sdgrad_pseudo_huber({0}, {1})",
+    "boxcox": "sdgrad_boxcox({0}, {1})",
+    "boxcox1p": "sdgrad_boxcox1p({0}, {1})",
+    "inv_boxcox": "exp({0} * sdgrad_log1prel(0, {1} * {0})) if isfinite({1} * {0}) else exp(log1p({1} * {0}) / {1})",
+    "inv_boxcox1p": "expm1({0} * sdgrad_log1prel(0, {1} * {0})) if isfinite({1} * {0})"
+    " else expm1(log1p({1} * {0}) / {1})",
     "agm": "1.5707963267948966 * {0} / scipy_elliprf(0.0, 1.0, {1} / {0} * ({1} / {0})) if {0} * {1} > 0"
     " else (0 if {0} == 0 or {1} == 0 else 0.0 / 0.0)",
     "kn": "scipy_kv({0}, {1})",
     "yn": "scipy_yv({0}, {1})",
     "jve": "scipy_jv({0}, {1})",
     "yve": "scipy_yv({0}, {1})",
-    "powm1": "expm1({1} * log({0})) if {0} > 0 else {0} ** {1} - 1",
+    "powm1": "sdgrad_powm1({0}, {1})",
     "radian": "({0} + {1} / 60 + {2} / 3600) * 0.017453292519943295",
-    "cotdg": "1 / tan({0} * 0.017453292519943295)",
-    "sindg": "sin({0} * 0.017453292519943295)",
-    "cosdg": "cos({0} * 0.017453292519943295)",
-    "tandg": "tan({0} * 0.017453292519943295)",
     **{name: f"scipy_{name}({{0}})" for name in OF_ONE},
     **{name: f"scipy_{name}({{0}}, {{1}})" for name in OF_TWO},
     **{name: f"scipy_{name}({{0}}, {{1}}, {{2}})" for name in OF_THREE},

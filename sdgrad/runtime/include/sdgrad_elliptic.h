@@ -8,8 +8,9 @@
 // The derivative of Carlson's R_F(x, y, z), i times by x, j times by y and k times by z (DLMF 19.16.1): the integral of
 // (t + x)^(-1/2 - i) (t + y)^(-1/2 - j) (t + z)^(-1/2 - k) by the trapezoidal rule in log(t), whose error is e^-39.
 inline double special_carlson(int i, int j, int k, double x, double y, double z) {
-    if (!(x >= 0 && y >= 0 && z >= 0) || (x == 0) + (y == 0) + (z == 0) > 1) return NAN;
-    if ((x == 0 && i > 0) || (y == 0 && j > 0) || (z == 0 && k > 0)) return (i + j + k) % 2 ? -INFINITY : INFINITY;
+    if (!(x >= 0 && y >= 0 && z >= 0)) return NAN;
+    const bool diverges = (x == 0) + (y == 0) + (z == 0) > 1;
+    if (diverges || (x == 0 && i > 0) || (y == 0 && j > 0) || (z == 0 && k > 0)) return (i + j + k) % 2 ? -INFINITY : INFINITY;
     if (std::isinf(x) || std::isinf(y) || std::isinf(z)) return 0;
     double least = INFINITY, most = 0;
     for (double v : {x, y, z}) {

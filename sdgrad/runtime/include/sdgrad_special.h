@@ -92,7 +92,8 @@ inline double gamma_density(double a, double x) {
     if (x < 0 || a <= 0) return NAN;
     if (x == 0) return a < 1 ? INFINITY : a == 1 ? 1 : 0;
     if (a < 10) return std::exp((a - 1) * std::log(x) - x - std::lgamma(a));
-    return std::exp(a * log1p_minus((x - a) / a) - stirling_rest(a)) * std::sqrt(a / (2 * pi)) / x;
+    const double t = (x - a) / a, power = t < -0.3 ? std::log(x / a) - t : log1p_minus(t);
+    return std::exp(a * power - stirling_rest(a)) * std::sqrt(a / (2 * pi)) / x;
 }
 
 // The Taylor series of the density by a, N + 1 terms.
@@ -110,14 +111,14 @@ template <int N> Series<double, N> gamma_series(double a, double x) {
     S at(a), sum(1.0), term(1.0);
     if (N > 0) at.c[1] = 1;
     if (gamma_density(a, x) == 0) return S(x < a ? 0.0 : 1.0);
-    const S before = density_series<N>(a, x) * S(x);  // x^a exp(-x) / Gamma(a)
+    const S power = density_series<N>(a + 1, x);  // x^a exp(-x) / Gamma(a + 1): Gamma(a) would be large for small a
     if (x < a + 1) {
         for (int k = 1; k < MOST; ++k) {
             term = term * S(x) / (at + S(double(k)));
             sum = sum + term;
             if (!(largest(term) > 1e-17 * largest(sum))) break;
         }
-        return before / at * sum;
+        return power * sum;
     }
     S b = S(x + 1) - at, d = reciprocal(b), f = d;  // Lentz's method, without small denominators here
     S c = S(1e300);
@@ -130,7 +131,7 @@ template <int N> Series<double, N> gamma_series(double a, double x) {
         f = f * change;
         if (!(largest(change - S(1.0)) > 1e-16)) break;
     }
-    return S(1.0) - before * f;
+    return S(1.0) - at * power * f;
 }
 
 // Beta functions -------------------------------------------------------------------------------------------
@@ -142,8 +143,8 @@ inline double polygamma_difference(int n, double a, double b) {
     for (; a < 15; a += 1) sum -= b / (a * (a + b));
     const double c = a + b, bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6};
     sum -= std::log1p(b / a) + 0.5 * b / (a * c);
-    for (int k = 1; k <= 7; ++k)
-        sum -= bernoulli[k - 1] / (2 * k) * (std::pow(a, -2.0 * k) - std::pow(c, -2.0 * k));
+    for (int k = 1; k <= 7; ++k)  // of a^(-2 k) - c^(-2 k)
+        sum += bernoulli[k - 1] / (2 * k) * std::pow(a, -2.0 * k) * std::expm1(-2.0 * k * std::log1p(b / a));
     return sum;
 }
 
@@ -319,26 +320,6 @@ inline double special_dawsn(int n, double x) {
     return sum;
 }
 
-// The n-th derivative of (exp(x) - 1) / x, the integral of t^n exp(x t) from 0 to 1 (DLMF 13.4.1).
-inline double special_exprel(int n, double x) {
-    if (n == 0) return scipy_exprel(x);
-    const double size = std::fabs(x);
-    if (!(size < 30)) {
-        double found = std::expm1(x) / x;
-        for (int k = 1; k <= n; ++k) found = (std::exp(x) - k * found) / x;
-        return found;
-    }
-    // series of positive terms, by Kummer's transformation for x < 0
-    double term = x < 0 ? std::exp(x) / (n + 1) : 1, sum = 0;
-    for (int k = 0; k < 200; ++k) {
-        const double now = x < 0 ? term : term / (n + k + 1);
-        sum += now;
-        if (now < 1e-17 * sum) break;
-        term *= size / (x < 0 ? n + k + 2 : k + 1);
-    }
-    return sum;
-}
-
 // Exponential integrals of whole orders, also negative ones, which are derivatives of others (DLMF 8.19.12).
 inline double special_expn(double n, double x) {
     if (!(n < 0)) return scipy_expn(n, x);
@@ -347,6 +328,9 @@ inline double special_expn(double n, double x) {
     for (double k = -1; k >= n; k -= 1) value = (std::exp(-x) - k * value) / x;
     return value;
 }
+
+// The derivative of 1 / Gamma(x) where that is zero: at its zeros, and where it underflows.
+inline double special_rgamma_slope(double x) { return x > 0 ? 0 : std::tgamma(1 - x) * (std::fmod(x, 2) == 0 ? 1 : -1); }
 
 // The n-th derivatives of modified Bessel functions without their exponential growth.
 inline double special_ive(int n, double v, double x) {
@@ -411,11 +395,16 @@ inline double special_stdtr_by_freedom(double df, double t) {
     if (!(df > 0)) return NAN;
     if (t == 0 || std::isinf(t)) return 0;
     const double square = t * t, both = df + square;
-    const double density = sdgrad_special::beta_density(0.5, 0.5 * df, square / both);
+    const double density = square < df ? sdgrad_special::beta_density(0.5, 0.5 * df, square / both)
+                                       : sdgrad_special::beta_density(0.5 * df, 0.5, df / both);
     const double by_a = square < df ? sdgrad_special::beta_derivative<0, 1>(0.5, 0.5 * df, square / both)
                                     : -sdgrad_special::beta_derivative<1, 0>(0.5 * df, 0.5, df / both);
     const double slope = 0.25 * by_a - 0.5 * density * square / (both * both);
     return t > 0 ? slope : -slope;
+}
+inline double special_beta(double a, double b) {
+    if (std::fabs(a) < 16 && std::fabs(b) < 16) return std::tgamma(a) * std::tgamma(b) / std::tgamma(a + b);
+    return std::exp(sdgrad_special::log_beta(a, b));
 }
 inline double special_betaln(double a, double b) { return sdgrad_special::log_beta(a, b); }
 inline double special_polygamma_difference(int n, double a, double b) {
