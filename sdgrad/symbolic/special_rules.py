@@ -49,6 +49,8 @@ BESSEL = (  # DLMF 10, 11
     unary("scipy_y0", "-scipy_y1(x)", POSITIVE, singular=True),
     unary("scipy_y1", "0.5 * (scipy_y0(x) - scipy_yv(2.0, x))", POSITIVE, singular=True),
     binary("scipy_yv", UNKNOWN, _HALF.format("scipy_yv", "-"), ORDER, POSITIVE, singular=True),
+    binary("scipy_jve", UNKNOWN, _HALF.format("scipy_jve", "-"), ORDER, POSITIVE),
+    binary("scipy_yve", UNKNOWN, _HALF.format("scipy_yve", "-"), ORDER, POSITIVE, singular=True),
     unary("scipy_i0", "scipy_i1(x)", overflows=True),
     unary("scipy_i1", "0.5 * (scipy_i0(x) + scipy_iv(2.0, x))", overflows=True),
     binary("scipy_iv", UNKNOWN, _HALF.format("scipy_iv", "+"), ORDER, POSITIVE, overflows=True),
@@ -268,7 +270,10 @@ GAMMA = (  # DLMF 5, 8, 25.11
 
 _SN, _CN, _DN = (f"scipy_ellipj_{n}(a, b)" for n in ("sn", "cn", "dn"))
 _BY_M = "special_elliptic_by_m(1, 0, scipy_ellipj_ph(a, b), b)"
+# the mean of a and b is pi / 2 over R_F(0, a^2, b^2)
+_OF_MEAN = "-1.2732395447351628 * ({0} / y) * special_carlson(0, {1}, 0.0, (a / y) ** 2, (b / y) ** 2)"
 ELLIPTIC = (  # DLMF 15.5.1, 19.4, 19.5.1, 19.18, 22.13
+    binary("scipy_agm", _OF_MEAN.format("a", "1, 0"), _OF_MEAN.format("b", "0, 1"), POSITIVE, POSITIVE, singular=True),
     unary("scipy_ellipk", "-special_carlson(0, 1, 0, 0.0, 1 - x, 1.0)", (-3.0, 0.9), singular=True),
     unary("scipy_ellipe", "special_carlson(0, 0, 1, 0.0, 1 - x, 1.0)", (-3.0, 0.9), singular=True, steep=True),
     unary(

@@ -60,18 +60,18 @@ _ELLIPTIC = (
     Line("special.elliprf(a, b, d)", (POSITIVE,) * 3),
     Line("special.elliprd(a, b, d)", (POSITIVE,) * 3),
 )
-_CHANCES = (
+_CHANCES = (  # by degrees of freedom, which have no second derivative, in a test of their own
     one("special.pdtr(2, a)", POSITIVE),
     one("special.pdtrc(2, a)", POSITIVE),
     one("special.pdtri(2, a)", PROBABILITY),
     *(one(f"special.{name}(1, 5, a)", PROBABILITY) for name in ("bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc")),
-    two("special.stdtrit(a, b)", POSITIVE, PROBABILITY),
+    one("special.stdtrit(2.5, a)", PROBABILITY),
     one("special.fdtri(2.5, 3.5, a)", PROBABILITY),
     Line("special.voigt_profile(a, b, d)", (ANY, POSITIVE, POSITIVE)),
 )
 _OTHERS = (
     *(one(f"special.airy(a)[{k}]") for k in range(4)),
-    two("special.powm1(a, b)", POSITIVE, ANY),
+    two("special.powm1(a, b)", POSITIVE, ANY, only=(0.1, 1e300)),
     Line("special.radian(a, b, d)", (ANY, POSITIVE, POSITIVE)),
     one("special.cotdg(a)", POSITIVE),
 )

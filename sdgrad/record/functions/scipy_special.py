@@ -27,7 +27,22 @@ OF_ONE = (
     *("ellipkm1", "sindg", "cosdg", "tandg", "cotdg"),
 )
 OF_TWO = (
-    *("owens_t", "jv", "yv", "iv", "kv", "struve", "modstruve", "binom", "poch", "gammaincc", "gammaincinv"),
+    *(
+        "agm",
+        "jve",
+        "yve",
+        "owens_t",
+        "jv",
+        "yv",
+        "iv",
+        "kv",
+        "struve",
+        "modstruve",
+        "binom",
+        "poch",
+        "gammaincc",
+        "gammaincinv",
+    ),
     *("gammainccinv", "hyp0f1", "ellipkinc", "ellipeinc", "elliprc", "pdtr", "pdtrc", "pdtri", "stdtrit"),
 )
 OF_THREE = (
@@ -87,15 +102,10 @@ TEMPLATES = {
     "pseudo_huber": "sdgrad_pseudo_huber({0}, {1})",
     "boxcox": "sdgrad_boxcox({0}, {1})",
     "boxcox1p": "sdgrad_boxcox1p({0}, {1})",
-    "inv_boxcox": "exp({0} * sdgrad_log1prel(0, {1} * {0})) if isfinite({1} * {0}) else exp(log1p({1} * {0}) / {1})",
-    "inv_boxcox1p": "expm1({0} * sdgrad_log1prel(0, {1} * {0})) if isfinite({1} * {0})"
-    " else expm1(log1p({1} * {0}) / {1})",
-    "agm": "1.5707963267948966 * {0} / scipy_elliprf(0.0, 1.0, {1} / {0} * ({1} / {0})) if {0} * {1} > 0"
-    " else (0 if {0} == 0 or {1} == 0 else 0.0 / 0.0)",
+    "inv_boxcox": "sdgrad_inv_boxcox({0}, {1})",
+    "inv_boxcox1p": "sdgrad_inv_boxcox1p({0}, {1})",
     "kn": "scipy_kv({0}, {1})",
     "yn": "scipy_yv({0}, {1})",
-    "jve": "scipy_jv({0}, {1})",
-    "yve": "scipy_yv({0}, {1})",
     "powm1": "sdgrad_powm1({0}, {1})",
     "radian": "({0} + {1} / 60 + {2} / 3600) * 0.017453292519943295",
     **{name: f"scipy_{name}({{0}})" for name in OF_ONE},
@@ -200,12 +210,21 @@ def _double(text: str, *values: Any) -> Any:
     return compute(text, given, [REAL] * len(given), REAL)
 
 
+_SINE = "scipy_sindg(90 * {0})"  # exactly zero at even numbers
+_ZETA = (  # Riemann's functional equation, without overflow, and where that is the result
+    "special_zeta(0, {0}, 1.0) if not {0} < -0.001 else"
+    f" (2.0 ** {{0}} * 3.141592653589793 ** ({{0}} - 1) * {_SINE} * tgamma(1 - {{0}}) * special_zeta(0, 1 - {{0}}, 1.0)"
+    f" if {{0}} > -170 else ({_SINE} * exp(lgamma(1 - {{0}}) + {{0}} * 1.8378770664093453) * 0.3183098861837907"
+    f" if {{0}} > -250 else ({_SINE} / 0.0 if {_SINE} != 0 else 0 * {{0}})))"
+)
+
+
 @rule(special.zeta)
 def zeta(x: Any, q: Any = None) -> Any:
-    if q is not None:
-        return _double("special_zeta(0, {0}, {1}) if {0} >= 1 else 0.0 / 0.0", x, q)
-    below = "2.0 ** {0} * 3.141592653589793 ** ({0} - 1) * sin(1.5707963267948966 * {0}) * tgamma(1 - {0})"
-    return _double(f"{below} * special_zeta(0, 1 - {{0}}, 1.0) if {{0}} < -0.001 else special_zeta(0, {{0}}, 1.0)", x)
+    given = [operand(x)] if q is None else [operand(x), operand(q)]
+    dtype = loop_types(special._ufuncs._zeta, [*map(kind, given), *([kind(1.0)] * (q is None))])[2]
+    text = _ZETA if q is None else "special_zeta(0, {0}, {1}) if {0} >= 1 else 0.0 / 0.0"
+    return compute(text, given, [REAL] * len(given), dtype, is_weak(*given))
 
 
 @rule(special.lambertw)
@@ -221,7 +240,7 @@ def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
 @rule(special.multigammaln)
 def multigammaln(a: Any, d: Any) -> Any:
     count = static(d)
-    constant = count * (count - 1) / 4 * math.log(math.pi)
+    constant = np.float64(count * (count - 1) / 4 * math.log(math.pi))
     return sum((special.gammaln(a - 0.5 * j) for j in range(1, count)), special.gammaln(a) + constant)
 
 
@@ -229,7 +248,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     _refuse_exact("factorial", exact)
     x = operand(n)
-    return choose_where(x < 0, 0.0, special.gamma(x + 1.0))
+    return choose_where(x < 0, 0.0, special.gamma(x + np.float64(1.0)))
 
 
 @rule(special.comb)

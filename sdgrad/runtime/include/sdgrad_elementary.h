@@ -35,6 +35,7 @@ SDGRAD_FUNCTION double sdgrad_log1prel(int n, double x) {
         return sum;
     }
     if (std::isinf(x)) return x > 0 ? 0 : NAN;
+    if (x == -1) return n % 2 ? -INFINITY : INFINITY;
     double found = std::log1p(x) / x, of_logarithm = 1;
     for (int k = 1; k <= n; ++k) {
         of_logarithm *= (k > 1 ? 1 - k : 1) / (1 + x);
@@ -46,18 +47,27 @@ SDGRAD_FUNCTION double sdgrad_log1prel(int n, double x) {
 // (x^p - 1) / p, the logarithm for p = 0, given x and its logarithm.
 SDGRAD_FUNCTION double sdgrad_power_transform(double x, double l, double p) {
     if (std::fabs(p) < 1e-19) return l;
-    if (x == 0) return p > 0 ? -1 / p : -INFINITY;
+    if (x == 0) return p > 0 ? -1 / p : std::isfinite(p) ? -INFINITY : NAN;
     if (p * l < 709.78) return std::expm1(p * l) / p;
     return std::copysign(1.0, p) * std::exp(p * l - std::log(std::fabs(p))) - 1 / p;
 }
 SDGRAD_FUNCTION double sdgrad_boxcox(double x, double p) { return sdgrad_power_transform(x, std::log(x), p); }
 SDGRAD_FUNCTION double sdgrad_boxcox1p(double x, double p) { return sdgrad_power_transform(1 + x, std::log1p(x), p); }
 
+// The logarithm of (1 + p x)^(1 / p): x for p = 0. The product may overflow.
+SDGRAD_FUNCTION double sdgrad_inverse_transform(double x, double p) {
+    if (p == 0) return x;
+    if (std::isinf(p * x)) return p * x > 0 ? (std::log(std::fabs(x)) + std::log(std::fabs(p))) / p : NAN;
+    return x * sdgrad_log1prel(0, p * x);
+}
+SDGRAD_FUNCTION double sdgrad_inv_boxcox(double x, double p) { return std::exp(sdgrad_inverse_transform(x, p)); }
+SDGRAD_FUNCTION double sdgrad_inv_boxcox1p(double x, double p) { return std::expm1(sdgrad_inverse_transform(x, p)); }
+
 SDGRAD_FUNCTION double sdgrad_powm1(double x, double p) {
     return x > 0 ? std::expm1(p * std::log(x)) : std::pow(x, p) - 1;
 }
 SDGRAD_FUNCTION double sdgrad_pseudo_huber(double d, double r) {
     if (d < 0) return INFINITY;
-    if (d == 0 || r == 0) return d == d && r == r ? 0 : NAN;
+    if (d == 0 || r == 0) return 0;
     return d * d * std::expm1(0.5 * std::log1p(r / d * (r / d)));
 }

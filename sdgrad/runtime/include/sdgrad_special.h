@@ -89,7 +89,8 @@ inline double stirling_rest(double a) {
 
 // The density x^(a - 1) exp(-x) / Gamma(a): for large a its logarithm is the small difference of large numbers.
 inline double gamma_density(double a, double x) {
-    if (x < 0 || a <= 0) return NAN;
+    if (!(x >= 0 && a >= 0)) return NAN;
+    if (a == 0) return x > 0 ? 0 : NAN;
     if (x == 0) return a < 1 ? INFINITY : a == 1 ? 1 : 0;
     if (a < 10) return std::exp((a - 1) * std::log(x) - x - std::lgamma(a));
     const double t = (x - a) / a, power = t < -0.3 ? std::log(x / a) - t : log1p_minus(t);
@@ -98,6 +99,11 @@ inline double gamma_density(double a, double x) {
 
 // The Taylor series of the density by a, N + 1 terms.
 template <int N> Series<double, N> density_series(double a, double x) {
+    if (a < 0.5) {  // not by large values of the digamma function
+        Series<double, N> factor(a / x);
+        if (N > 0) factor.c[1] = 1 / x;
+        return factor * density_series<N>(a + 1, x);
+    }
     Series<double, N> exponent;
     if (N > 0) exponent.c[1] = std::log(x) - sdgrad_polygamma_double(0, a);
     for (int k = 2; k <= N; ++k) exponent.c[k] = -sdgrad_polygamma_double(k - 1, a) / factorial(k);
@@ -110,7 +116,7 @@ template <int N> Series<double, N> gamma_series(double a, double x) {
     using S = Series<double, N>;
     S at(a), sum(1.0), term(1.0);
     if (N > 0) at.c[1] = 1;
-    if (gamma_density(a, x) == 0) return S(x < a ? 0.0 : 1.0);
+    if (gamma_density(a + 1, x) == 0) return S(x < a ? 0.0 : 1.0);
     const S power = density_series<N>(a + 1, x);  // x^a exp(-x) / Gamma(a + 1): Gamma(a) would be large for small a
     if (x < a + 1) {
         for (int k = 1; k < MOST; ++k) {
@@ -230,6 +236,7 @@ template <int N> Series<double, N> zeta_series(double s, double q) {
     S at(s), sum(0.0);
     if (N > 0) at.c[1] = 1;
     const auto power = [&](double base) { return exponential(S(-std::log(base)) * at); };
+    if (q > 1e17) return exponential(S(-std::log(q)) * (at - S(1.0))) / (at - S(1.0));
     const int count = q < 20 ? int(20 - q) + 10 : 0;
     for (int k = 0; k < count; ++k) sum = sum + power(q + k);
     const double x = q + count, bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6,
@@ -347,7 +354,7 @@ inline double special_kve(int n, double v, double x) {
 
 // The n-th derivatives by a of the lower incomplete gamma function, and of its density.
 inline double special_gammainc(int n, double a, double x) {
-    if (!(a > 0 && x >= 0) || n > 4) return NAN;
+    if (!(a >= 0 && x >= 0) || n > 4) return NAN;
     if (n == 0) return scipy_gammainc(a, x);
     if (x == 0 || x > std::numeric_limits<double>::max()) return 0;
     switch (n) {
@@ -360,6 +367,7 @@ inline double special_gammainc(int n, double a, double x) {
 inline double special_gamma_density(int n, double a, double x) {
     if (n < 0) return 0;
     if (n == 0) return sdgrad_special::gamma_density(a, x);
+    if (x == 0) return a > 1 ? 0 : n % 2 ? -INFINITY : INFINITY;
     return n > 4 ? NAN : sdgrad_special::factorial(n) * sdgrad_special::density_series<4>(a, x).c[n];
 }
 
@@ -417,7 +425,7 @@ inline double special_zeta(int n, double s, double q) {
     if (s == 1) return INFINITY;
     if (q <= 0 && q == std::floor(q)) return INFINITY;
     if (q <= 0 && (s != std::floor(s) || n > 0 || q < -1e4)) return NAN;
-    if (!(std::fabs(s) < 1e6 && q < 1e300)) return s > 0 && s == s && q == q ? (q < 1 ? INFINITY : q == 1 ? n == 0 : 0) : NAN;
+    if (!(std::fabs(s) < 1e6 && q < INFINITY)) return s > 0 && s == s && q == q ? (q < 1 ? INFINITY : q == 1 ? n == 0 : 0) : NAN;
     double sum = 0;
     for (; q <= 0; q += 1) sum += std::pow(q, -s);
     switch (n) {
