@@ -32,6 +32,7 @@ POLYNOMIALS = {
     "eval_laguerre": "special_genlaguerre({0}, 0.0, {1})",
     "eval_genlaguerre": "special_genlaguerre({0}, {1}, {2})",
     "eval_gegenbauer": "special_gegenbauer({0}, {1}, {2})",
+    "eval_sh_jacobi": "special_jacobi({0}, {1} - {2}, {2} - 1, 2 * {3} - 1) / scipy_binom(2 * {0} + {1} - 1, {0})",
     "eval_jacobi": "special_jacobi({0}, {1}, {2}, {3})",
 }
 SPHERICAL = {f"spherical_{letter}n": f"special_spherical_{letter}n({{0}}, {{1}})" for letter in "jyik"}

@@ -24,7 +24,8 @@ WHOLE, REAL = np.dtype(np.int64), np.dtype(float)
 OF_ONE = (
     *("erfi", "erfinv", "erfcinv", "ndtri", "ndtri_exp", "log_ndtr", "j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e"),
     *("k0", "k0e", "k1", "k1e", "exp1", "expi", "spence", "wrightomega", "rgamma", "ellipk", "ellipe"),
-    *("ellipkm1", "sindg", "cosdg", "tandg", "cotdg"),
+    *("ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip", "itstruve0", "it2struve0", "itmodstruve0"),
+    *("gammasgn", "ellipkm1", "sindg", "cosdg", "tandg", "cotdg"),
 )
 OF_TWO = (
     *(
@@ -43,11 +44,13 @@ OF_TWO = (
         "gammaincc",
         "gammaincinv",
     ),
-    *("gammainccinv", "hyp0f1", "ellipkinc", "ellipeinc", "elliprc", "pdtr", "pdtrc", "pdtri", "stdtrit"),
+    *("gammainccinv", "hyp0f1", "ellipkinc", "ellipeinc", "elliprc", "pdtr", "pdtrc", "pdtri", "stdtrit", "chdtriv"),
+    "stdtridf",
 )
 OF_THREE = (
     *("betaincc", "betaincinv", "betainccinv", "hyp1f1", "elliprf", "elliprd", "bdtr", "bdtrc", "bdtri", "nbdtr"),
-    *("nbdtrc", "fdtri", "voigt_profile"),
+    *("nbdtrc", "fdtri", "voigt_profile", "elliprg", "hyperu", "wright_bessel", "log_wright_bessel"),
+    *("gdtrib", "btdtria", "btdtrib", "nbdtri"),
 )
 
 _LOG_RATIO = (  # of numbers beside each other, whose quotient may overflow
@@ -58,6 +61,10 @@ _SHARES = (  # of F: by the smaller share, which is exact
     "({}{{0}} / 2, {{1}} / 2, {{0}} * {{2}} / ({{1}} + {{0}} * {{2}})) if {{0}} * {{2}} < {{1}}"
     " else {}{{1}} / 2, {{0}} / 2, {{1}} / ({{1}} + {{0}} * {{2}})))"
 )
+_AT_ZERO = (  # the slope is infinite, or none
+    " if {{0}} != 0 or ({{1}} > {0} and not isinf({{1}})) or isnan({{1}})"
+    " else (-sqrt({{0}}) if {{1}} == {0} else (sqrt({{0}}) if {{1}} > 0 else 0))"
+)
 TEMPLATES = {
     **SCIPY,
     "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
@@ -66,9 +73,9 @@ TEMPLATES = {
     # near 1/2 the difference of logarithms is none of the last digits
     "logit": "2 * atanh(2 * {0} - 1) if {0} > 0.3 and {0} < 0.65 else log({0}) - log1p(-{0})",
     "log_expit": "-log1p(exp(-{0})) if {0} >= 0 else {0} - log1p(exp({0}))",
-    # linear in the first operand, at 0 as well
-    "xlogy": "0 if {0} == 0 and ({1} <= 0 or isinf({1})) else {0} * log({1})",
-    "xlog1py": "0 if {0} == 0 and ({1} <= -1 or isinf({1})) else {0} * log1p({1})",
+    # linear in the first operand, at 0 as well: where the slope is infinite, a root has it
+    "xlogy": "{0} * log({1})" + _AT_ZERO.format(0),
+    "xlog1py": "{0} * log1p({1})" + _AT_ZERO.format(-1),
     # a root has the infinite slope at 0 of these
     "entr": "-{0} * log({0}) if {0} > 0 else (sqrt({0}) if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
     "rel_entr": f"{{0}} * {_LOG_RATIO} if {{0}} > 0 and {{1}} > 0"
@@ -106,6 +113,11 @@ TEMPLATES = {
     "inv_boxcox1p": "sdgrad_inv_boxcox1p({0}, {1})",
     "kn": "scipy_kv({0}, {1})",
     "yn": "scipy_yv({0}, {1})",
+    "gdtria": "scipy_gammaincinv({1}, {0}) / {2}",
+    "gdtrix": "scipy_gammaincinv({1}, {2}) / {0}",
+    "nrdtrimn": "{2} - {1} * scipy_ndtri({0})",
+    "nrdtrisd": "({2} - {0}) / scipy_ndtri({1})",
+    "elliprj": "scipy_elliprj({0}, {1}, {2}, {3})",
     "powm1": "sdgrad_powm1({0}, {1})",
     "radian": "({0} + {1} / 60 + {2} / 3600) * 0.017453292519943295",
     **{name: f"scipy_{name}({{0}})" for name in OF_ONE},
@@ -201,6 +213,12 @@ _of_several(special.sici, "scipy_si({0})", "scipy_ci({0})")
 _of_several(special.shichi, "scipy_shi({0})", "scipy_chi({0})")
 _of_several(special.airy, *(f"scipy_airy_{n}({{0}})" for n in ("ai", "aip", "bi", "bip")))
 _of_several(special.ellipj, *(f"scipy_ellipj_{n}({{0}}, {{1}})" for n in ("sn", "cn", "dn", "ph")))
+_of_several(special.itairy, *(f"scipy_itairy_{n}({{0}})" for n in ("ai", "bi", "minus_ai", "minus_bi")))
+_of_several(special.itj0y0, "scipy_it_j0({0})", "scipy_it_y0({0})")
+_of_several(special.iti0k0, "scipy_it_i0({0})", "scipy_it_k0({0})")
+_of_several(special.pbdv, "scipy_pbdv_value({0}, {1})", "scipy_pbdv_slope({0}, {1})")
+_of_several(special.pbvv, "scipy_pbvv_value({0}, {1})", "scipy_pbvv_slope({0}, {1})")
+_of_several(special.pbwa, "scipy_pbwa_value({0}, {1})", "scipy_pbwa_slope({0}, {1})")
 _of_several(special.fresnel, "scipy_fresnel_sine({0})", "scipy_fresnel_cosine({0})")
 
 
@@ -225,6 +243,41 @@ def zeta(x: Any, q: Any = None) -> Any:
     dtype = loop_types(special._ufuncs._zeta, [*map(kind, given), *([kind(1.0)] * (q is None))])[2]
     text = _ZETA if q is None else "special_zeta(0, {0}, {1}) if {0} >= 1 else 0.0 / 0.0"
     return compute(text, given, [REAL] * len(given), dtype, is_weak(*given))
+
+
+@rule(special.zetac)
+def zetac(x: Any) -> Any:
+    own = _ZETA.replace("special_zeta(0, {0}, 1.0) if", "scipy_zetac({0}) if").replace("else (2.0", "else -1 + (2.0")
+    given = [operand(x)]
+    dtype = loop_types(special.zetac, [kind(given[0])])[1]
+    return compute(own, given, [REAL], dtype, is_weak(*given))
+
+
+@rule(special.wofz)
+def wofz(z: Any) -> Any:
+    """Return Faddeeva's function of real numbers."""
+    x = operand(z)
+    if np.dtype(kind(x)).kind == "c":
+        raise ParseError("scipy.special.wofz of complex numbers is not recorded")
+    return np.exp(-x * x) + 1j * (2.0 / math.sqrt(math.pi) * special.dawsn(x))
+
+
+@rule(special.kelvin)
+def kelvin(x: Any) -> tuple[Any, ...]:
+    return tuple(
+        getattr(special, f"{first}r{end}")(x) + 1j * getattr(special, f"{first}i{end}")(x)
+        for end in ("", "p")
+        for first in ("be", "ke")
+    )
+
+
+@rule(special.diric)
+def diric(x: Any, n: Any) -> Any:
+    """Return Dirichlet's kernel as a polynomial in a cosine, which has no poles."""
+    count = static(n)
+    if count <= 0 or count != int(count):
+        raise ParseError("scipy.special.diric: n is a positive integer here")
+    return special.eval_chebyu(int(count) - 1, np.cos(operand(x) * 0.5)) / count
 
 
 @rule(special.lambertw)
