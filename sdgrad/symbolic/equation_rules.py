@@ -80,7 +80,7 @@ INTEGRALS = (  # of functions of their own
         "special_carlson_j",
         *(None,) * 4,
         *(
-            f"special_carlson_j({n}, e, f, g, h)"
+            f"special_carlson_j({n}, e, f, h, p)"
             for n in ("a + 1, b, c, d", "a, b + 1, c, d", "a, b, c + 1, d", "a, b, c, d + 1")
         ),
         domain=(*(NONE,) * 4, *(POSITIVE,) * 4),

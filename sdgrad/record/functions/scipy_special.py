@@ -256,7 +256,7 @@ def zetac(x: Any) -> Any:
 @rule(special.wofz)
 def wofz(z: Any) -> Any:
     """Return Faddeeva's function of real numbers."""
-    x = operand(z)
+    x = operand(z) * np.float64(1)  # SciPy has it in double precision alone
     if np.dtype(kind(x)).kind == "c":
         raise ParseError("scipy.special.wofz of complex numbers is not recorded")
     return np.exp(-x * x) + 1j * (2.0 / math.sqrt(math.pi) * special.dawsn(x))
