@@ -7,7 +7,7 @@ import scipy.special as special
 import sdgrad
 
 INF, NAN = np.inf, np.nan
-ZERO, ONE = np.zeros(1), np.ones(1)
+ONE = np.ones(1)
 
 
 def of_one(x, m):
@@ -41,16 +41,20 @@ SLOPES = (  # by the first argument at 0, where the second is 1; of ellipk and e
 )  # fmt: skip
 
 
+def each(a, b):
+    """Each function of numbers of its own."""
+    return [of_pairs(a[k : k + 1], b[k : k + 1])[k] for k in range(len(SLOPES))]
+
+
 def test_derivatives_at_the_ends():
+    a, b = np.zeros(len(SLOPES)), np.ones(len(SLOPES))
     with np.errstate(all="ignore"), sdgrad.config.override(optimization_level=0, verify="never"):
-        _, pull = sdgrad.vjp(of_pairs, ZERO, ONE)
-        _, ahead = sdgrad.jvp(of_pairs, (ZERO, ONE), (ONE, ZERO))
-        _, beside = sdgrad.jvp(of_pairs, (ZERO, ONE), (ZERO, ONE))
-        for k, wanted in enumerate(SLOPES):
-            by_second = k in (8, 9)
-            seeds = [ONE if j == k else ZERO for j in range(len(SLOPES))]
-            found = pull(seeds)[by_second], (beside if by_second else ahead)[k]
-            np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-12, atol=1e-15, err_msg=str(k))
+        _, pull = sdgrad.vjp(each, a, b)
+        by_first, by_second = pull([ONE for _ in SLOPES])
+        ahead, beside = (np.ravel(sdgrad.jvp(each, (a, b), ways)[1]) for ways in ((b, a), (a, b)))
+    second = np.isin(np.arange(len(SLOPES)), (8, 9))
+    np.testing.assert_allclose(np.where(second, by_second, by_first), SLOPES, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(np.where(second, beside, ahead), SLOPES, rtol=1e-12, atol=1e-15)
 
 
 def linear(x, y):
@@ -79,7 +83,7 @@ def power(x, p):
     return np.sum(special.boxcox(x, p) * special.inv_boxcox(x, p) * special.powm1(x, p) * special.beta(x, p))
 
 
-@pytest.mark.parametrize("p", [1e-9, 0.7, 3.0])
+@pytest.mark.parametrize("p", [0.05, 0.7, 3.0])
 def test_second_derivatives(p):
     """By differences of first ones, which the tables of mpmath compare."""
     x, p = np.array([0.4, 2.5]), np.full(2, p)
@@ -89,9 +93,7 @@ def test_second_derivatives(p):
     found = sdgrad.hvp(power, (x, p), direction)
     for k in (0, 1):
         near, back, far, behind = (s[k] for s in steps)
-        np.testing.assert_allclose(
-            found[k], (8 * (near - back) - (far - behind)) / (12 * h), rtol=1e-2 if h < 1e-9 else 1e-7
-        )
+        np.testing.assert_allclose(found[k], (8 * (near - back) - (far - behind)) / (12 * h), rtol=1e-6)
 
 
 def test_refused():
