@@ -99,7 +99,7 @@ inline double gamma_density(double a, double x) {
 
 // The Taylor series of the density by a, N + 1 terms.
 template <int N> Series<double, N> density_series(double a, double x) {
-    if (a < 0.5) {  // not by large values of the digamma function
+    if (a >= 0 && a < 0.5) {  // not by large values of the digamma function
         Series<double, N> factor(a / x);
         if (N > 0) factor.c[1] = 1 / x;
         return factor * density_series<N>(a + 1, x);
