@@ -28,7 +28,7 @@ def test_poles_have_the_values_of_scipy():
 
 def of_pairs(a, b):
     return [
-        special.entr(a), special.xlogy(a, a), special.xlog1py(a, b - 2.0), special.rel_entr(a, b), special.kl_div(a, b),
+        special.entr(a), special.rel_entr(a, b), special.kl_div(a, b),
         special.rgamma(a), special.rgamma(a - 2.0), special.zeta(a - 2.0), special.ellipk(b), special.ellipe(b),
         special.gammainc(a, b), special.boxcox(b, a), special.boxcox(a, b), special.inv_boxcox(b, a),
         special.pseudo_huber(a, b), special.beip(a), special.spence(a), special.expit(a), special.itairy(a)[0],
@@ -36,7 +36,7 @@ def of_pairs(a, b):
 
 
 SLOPES = (  # by the first argument at 0, where the second is 1; of ellipk and ellipe by the second
-    INF, -INF, -INF, -INF, -INF, 1.0, 2.0, -0.030448457058393270, INF, -INF, -special.exp1(1.0), 0.0, 1.0, -0.5 * np.e,
+    INF, -INF, -INF, 1.0, 2.0, -0.030448457058393270, INF, -INF, -special.exp1(1.0), 0.0, 1.0, -0.5 * np.e,
     1.0, 0.5, -INF, 0.25, special.airy(0.0)[0],
 )  # fmt: skip
 
@@ -52,7 +52,7 @@ def test_derivatives_at_the_ends():
         _, pull = sdgrad.vjp(each, a, b)
         by_first, by_second = pull([ONE for _ in SLOPES])
         ahead, beside = (np.ravel(sdgrad.jvp(each, (a, b), ways)[1]) for ways in ((b, a), (a, b)))
-    second = np.isin(np.arange(len(SLOPES)), (8, 9))
+    second = np.isin(np.arange(len(SLOPES)), (6, 7))
     np.testing.assert_allclose(np.where(second, by_second, by_first), SLOPES, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(np.where(second, beside, ahead), SLOPES, rtol=1e-12, atol=1e-15)
 

@@ -61,10 +61,6 @@ _SHARES = (  # of F: by the smaller share, which is exact
     "({}{{0}} / 2, {{1}} / 2, {{0}} * {{2}} / ({{1}} + {{0}} * {{2}})) if {{0}} * {{2}} < {{1}}"
     " else {}{{1}} / 2, {{0}} / 2, {{1}} / ({{1}} + {{0}} * {{2}})))"
 )
-_AT_ZERO = (  # the slope is infinite, or none
-    " if {{0}} != 0 or ({{1}} > {0} and not isinf({{1}})) or isnan({{1}})"
-    " else (-sqrt({{0}}) if {{1}} == {0} else (sqrt({{0}}) if {{1}} > 0 else 0))"
-)
 TEMPLATES = {
     **SCIPY,
     "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
@@ -73,9 +69,9 @@ TEMPLATES = {
     # near 1/2 the difference of logarithms is none of the last digits
     "logit": "2 * atanh(2 * {0} - 1) if {0} > 0.3 and {0} < 0.65 else log({0}) - log1p(-{0})",
     "log_expit": "-log1p(exp(-{0})) if {0} >= 0 else {0} - log1p(exp({0}))",
-    # linear in the first operand, at 0 as well: where the slope is infinite, a root has it
-    "xlogy": "{0} * log({1})" + _AT_ZERO.format(0),
-    "xlog1py": "{0} * log1p({1})" + _AT_ZERO.format(-1),
+    # linear in the first operand, at 0 as well
+    "xlogy": "0 if {0} == 0 and ({1} <= 0 or isinf({1})) else {0} * log({1})",
+    "xlog1py": "0 if {0} == 0 and ({1} <= -1 or isinf({1})) else {0} * log1p({1})",
     # a root has the infinite slope at 0 of these
     "entr": "-{0} * log({0}) if {0} > 0 else (sqrt({0}) if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
     "rel_entr": f"{{0}} * {_LOG_RATIO} if {{0}} > 0 and {{1}} > 0"
