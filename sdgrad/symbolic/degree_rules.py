@@ -43,15 +43,15 @@ POLYNOMIALS = (  # DLMF 18.9
 _T = "(exp(-0.5 * (a + 1) * log1p(y * y / a) - special_betaln(0.5 * a, 0.5)) / sqrt(a))"
 _PLACE, _SQUARE = "a * y / (b + a * y)", "((b + a * y) * (b + a * y))"
 _F = f"special_beta_density(0, 0, 0.5 * a, 0.5 * b, {_PLACE})"
-_CHANCE = "special_beta_density(0, 0, b - floor(a), floor(a) + 1, {})"
+_CHANCE = "special_beta_density(0, 0, floor(a) + 1, b - floor(a), {})"
 DISTRIBUTIONS = (
-    several("scipy_bdtr", UNKNOWN, UNKNOWN, "-" + _CHANCE.format("1 - c"), domain=((1, 2), (4, 6), SMALL)),
-    several("scipy_bdtrc", UNKNOWN, UNKNOWN, _CHANCE.format("1 - c"), domain=((1, 2), (4, 6), SMALL)),
+    several("scipy_bdtr", UNKNOWN, UNKNOWN, "-" + _CHANCE.format("c"), domain=((1, 2), (4, 6), SMALL)),
+    several("scipy_bdtrc", UNKNOWN, UNKNOWN, _CHANCE.format("c"), domain=((1, 2), (4, 6), SMALL)),
     several(
         "scipy_bdtri",
         UNKNOWN,
         UNKNOWN,
-        f"-1 / {_CHANCE.format('1 - y')}",
+        f"-1 / {_CHANCE.format('y')}",
         domain=((1, 2), (4, 6), SMALL),
         singular=True,
     ),

@@ -44,7 +44,7 @@ class ScalarRule:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        return ("x",) if self.arity == 1 else tuple("abcdef"[: self.arity])
+        return ("x",) if self.arity == 1 else tuple("abcdefhp"[: self.arity])
 
     def written(self, k: int) -> str:
         """Return the function, and which of its arguments is meant, as users write them."""

@@ -6,6 +6,8 @@ What the columns are is in ``rows.py``; the special functions of SciPy have a ta
 from __future__ import annotations
 
 from sdgrad.symbolic.degree_rules import OF_DEGREES
+from sdgrad.symbolic.elementary_rules import ELEMENTARY
+from sdgrad.symbolic.equation_rules import OF_EQUATIONS
 from sdgrad.symbolic.rows import ABOVE1, ANY, AWAY, POSITIVE, UNIT, ScalarRule, binary, unary
 from sdgrad.symbolic.special_rules import SPECIAL
 
@@ -189,5 +191,5 @@ def register(rule: ScalarRule) -> None:
     RULES.update(dict.fromkeys(names, rule))
 
 
-for _row in (*ROWS, *SPECIAL, *OF_DEGREES):
+for _row in (*ROWS, *ELEMENTARY, *SPECIAL, *OF_DEGREES, *OF_EQUATIONS):
     register(_row)

@@ -25,7 +25,9 @@ ERRORS = (  # DLMF 7
     unary("scipy_erfinv", "0.886226925452758 * exp(y * y)", UNIT, singular=True),
     unary("scipy_erfcinv", "-0.886226925452758 * exp(y * y)", (0.05, 1.9), singular=True),
     unary("scipy_ndtri", "2.5066282746310002 * exp(0.5 * y * y)", SMALL, singular=True),
-    unary("scipy_ndtri_exp", "2.5066282746310002 * exp(x + 0.5 * y * y)", (-3.0, -0.1), singular=True),
+    unary(
+        "scipy_ndtri_exp", "1.2533141373155003 * special_erfcx(0, -0.7071067811865476 * y)", (-3.0, -0.1), singular=True
+    ),
     unary("scipy_log_ndtr", "0.7978845608028654 / special_erfcx(0, -0.7071067811865476 * x)", depends=("y != 0",)),
     binary("special_erfcx", None, "special_erfcx(a + 1, b)", NONE, ANY, overflows=True),
     binary("special_dawsn", None, "special_dawsn(a + 1, b)", NONE, ANY),
@@ -47,6 +49,8 @@ BESSEL = (  # DLMF 10, 11
     unary("scipy_y0", "-scipy_y1(x)", POSITIVE, singular=True),
     unary("scipy_y1", "0.5 * (scipy_y0(x) - scipy_yv(2.0, x))", POSITIVE, singular=True),
     binary("scipy_yv", UNKNOWN, _HALF.format("scipy_yv", "-"), ORDER, POSITIVE, singular=True),
+    binary("scipy_jve", UNKNOWN, _HALF.format("scipy_jve", "-"), ORDER, POSITIVE),
+    binary("scipy_yve", UNKNOWN, _HALF.format("scipy_yve", "-"), ORDER, POSITIVE, singular=True),
     unary("scipy_i0", "scipy_i1(x)", overflows=True),
     unary("scipy_i1", "0.5 * (scipy_i0(x) + scipy_iv(2.0, x))", overflows=True),
     binary("scipy_iv", UNKNOWN, _HALF.format("scipy_iv", "+"), ORDER, POSITIVE, overflows=True),
@@ -80,8 +84,7 @@ INTEGRALS = (  # DLMF 6, 8.19, 25.12
     unary("scipy_exp1", "-exp(-x) / x", POSITIVE, singular=True),
     unary("scipy_expi", "exp(x) / x", POSITIVE, singular=True, overflows=True),
     binary("special_expn", UNKNOWN, "-special_expn(a - 1, b)", (1, 4), POSITIVE, singular=True),
-    binary("special_exprel", None, "special_exprel(a + 1, b)", NONE, ANY, overflows=True),
-    unary("scipy_spence", "-scipy_hyp2f1(1.0, 1.0, 2.0, 1 - x)", POSITIVE, singular=True),
+    unary("scipy_spence", "log(x) / (1 - x) if x < 0.6 else -sdgrad_log1prel(0, x - 1)", POSITIVE, singular=True),
     unary("scipy_si", "scipy_hyp0f1(1.5, -0.25 * x * x)"),
     unary("scipy_ci", "cos(x) / x", POSITIVE, singular=True),
     unary("scipy_shi", "scipy_hyp0f1(1.5, 0.25 * x * x)", overflows=True),
@@ -92,12 +95,14 @@ INTEGRALS = (  # DLMF 6, 8.19, 25.12
 
 _GAMMA_INVERSE = "special_gammainc(1, a, y) / special_gamma_density(0, a, y)"
 _BETA_INVERSE = "special_betainc({0}, {1}, a, b, y) / special_beta_density(0, 0, a, b, y)"
+_DENSITY_BESIDE = "special_beta_density(0, 0, b, a, {0})"  # by what is left to one
+_BETA_BESIDE = "special_betainc({0}, {1}, b, a, {2}) / special_beta_density(0, 0, b, a, {2})"
 _DENSITY = "special_gamma_density({0}, b, c)"
 _OF_TWO = "special_beta_density({0}, {1}, c, d, e)"
 GAMMA = (  # DLMF 5, 8, 25.11
     binary(
         "scipy_binom",
-        "y * (sdgrad_polygamma(0, a + 1) - sdgrad_polygamma(0, a - b + 1))",
+        "-y * special_polygamma_difference(0, a - b + 1, b)",
         "y * (sdgrad_polygamma(0, a - b + 1) - sdgrad_polygamma(0, b + 1))",
         (3.0, 6.0),
         (0.2, 2.9),
@@ -111,7 +116,16 @@ GAMMA = (  # DLMF 5, 8, 25.11
         POSITIVE,
         singular=True,
     ),
-    unary("scipy_rgamma", "-y * sdgrad_polygamma(0, x)", POSITIVE),
+    unary("scipy_rgamma", "-y * sdgrad_polygamma(0, x) if y != 0 else special_rgamma_slope(x)", POSITIVE),
+    unary("special_rgamma_slope", "0.0 / 0.0", POSITIVE),
+    binary(
+        "special_beta",
+        "y * special_polygamma_difference(0, a, b)",
+        "y * special_polygamma_difference(0, b, a)",
+        POSITIVE,
+        POSITIVE,
+        singular=True,
+    ),
     binary(
         "special_betaln",
         "special_polygamma_difference(0, a, b)",
@@ -218,13 +232,16 @@ GAMMA = (  # DLMF 5, 8, 25.11
     *(
         several(
             name,
-            "-" + _BETA_INVERSE.format(1, 0),
-            "-" + _BETA_INVERSE.format(0, 1),
-            f"{sign}1 / special_beta_density(0, 0, a, b, y)",
+            f"-{_BETA_INVERSE.format(1, 0)} if y < 0.5 else {_BETA_BESIDE.format(0, 1, other)}",
+            f"-{_BETA_INVERSE.format(0, 1)} if y < 0.5 else {_BETA_BESIDE.format(1, 0, other)}",
+            f"{sign}1 / (special_beta_density(0, 0, a, b, y) if y < 0.5 else {_DENSITY_BESIDE.format(other)})",
             domain=(LARGER, LARGER, SMALL),
             singular=True,
         )
-        for name, sign in (("scipy_betaincinv", ""), ("scipy_betainccinv", "-"))
+        for name, other, sign in (
+            ("scipy_betaincinv", "scipy_betainccinv(b, a, c)", ""),
+            ("scipy_betainccinv", "scipy_betaincinv(b, a, c)", "-"),
+        )
     ),
     binary(
         "special_stdtr",
@@ -253,21 +270,14 @@ GAMMA = (  # DLMF 5, 8, 25.11
 
 _SN, _CN, _DN = (f"scipy_ellipj_{n}(a, b)" for n in ("sn", "cn", "dn"))
 _BY_M = "special_elliptic_by_m(1, 0, scipy_ellipj_ph(a, b), b)"
+# the mean of a and b is pi / 2 over R_F(0, a^2, b^2)
+_OF_MEAN = "-1.2732395447351628 * ({0} / y) * special_carlson(0, {1}, 0.0, (a / y) ** 2, (b / y) ** 2)"
 ELLIPTIC = (  # DLMF 15.5.1, 19.4, 19.5.1, 19.18, 22.13
-    unary("scipy_ellipk", "0.39269908169872414 * scipy_hyp2f1(1.5, 1.5, 2.0, x)", (-3.0, 0.9), singular=True),
+    binary("scipy_agm", _OF_MEAN.format("a", "1, 0"), _OF_MEAN.format("b", "0, 1"), POSITIVE, POSITIVE, singular=True),
+    unary("scipy_ellipk", "-special_carlson(0, 1, 0, 0.0, 1 - x, 1.0)", (-3.0, 0.9), singular=True),
+    unary("scipy_ellipe", "special_carlson(0, 0, 1, 0.0, 1 - x, 1.0)", (-3.0, 0.9), singular=True, steep=True),
     unary(
-        "scipy_ellipe",
-        "-0.39269908169872414 * scipy_hyp2f1(0.5, 1.5, 2.0, x)",
-        (-3.0, 0.9),
-        singular=True,
-        steep=True,
-    ),
-    unary(
-        "scipy_ellipkm1",
-        "(x * y - scipy_ellipe(1 - x)) / (2 * (1 - x) * x) if x < 0.1"
-        " else -0.39269908169872414 * scipy_hyp2f1(1.5, 1.5, 2.0, 1 - x)",
-        POSITIVE,
-        singular=True,
+        "scipy_ellipkm1", "special_carlson(0, 1, 0, 0.0, x, 1.0) if x > 1e-100 else -0.5 / x", POSITIVE, singular=True
     ),
     binary("scipy_ellipkinc", "1 / sqrt(1 - b * sin(a) ** 2)", "special_elliptic_by_m(1, 0, a, b)", ANY, (-2.0, 0.8)),
     binary("scipy_ellipeinc", "sqrt(1 - b * sin(a) ** 2)", "special_elliptic_by_m(1, 1, a, b)", ANY, (-2.0, 0.8)),

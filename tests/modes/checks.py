@@ -137,9 +137,8 @@ class Check:
         valued = ~np.isnan(cell.wanted[0])
         for n in (n for n, name in names.items() if name in ways):
             found = np.asarray(self.by_name[names[n]])
-            self.tally.compare(
-                cell, f"reverse and forward by {n}", found, np.where(valued, dots, found), relative, least
-            )
+            ahead = np.where(valued, dots.astype(found.dtype), found)  # of the operand's type, in which it may overflow
+            self.tally.compare(cell, f"reverse and forward by {n}", found, ahead, relative, least)
             exact = references.exact_slopes(cell, n).astype(found.dtype)
             wanted = np.where(np.isfinite(exact), exact, found)
             self.tally.compare(cell, f"reverse and mpmath by {n}", found, wanted, relative, least)

@@ -24,12 +24,13 @@ def difference(found, wanted, relative: float, points: Sequence[np.ndarray] = ()
     found, wanted = np.asarray(found), np.asarray(wanted)
     if found.shape != wanted.shape:
         return f"shape {found.shape}, not {wanted.shape}"
+    coarsest = max((10 * float(np.finfo(v.dtype).tiny) for v in (found, wanted) if v.dtype.kind in "fc"), default=0.0)
     wide = np.complex128 if "c" in (found.dtype.kind, wanted.dtype.kind) else np.float64
     with np.errstate(all="ignore"):
         found, wanted = found.astype(wide), wanted.astype(wide)
         size = np.abs(wanted)
         most = np.max(size[np.isfinite(size)], initial=0.0)
-        allowed = relative * (size + (0.0 if len(points) else 0.1 * max(1.0, most))) + max(least, 1e-307)
+        allowed = relative * (size + (0.0 if len(points) else 0.1 * max(1.0, most))) + max(least, 1e-307, coarsest)
         near = (np.abs(found - wanted) <= allowed) & np.isfinite(wanted)
         off = ~near & (found != wanted) & ~(np.isnan(found) & np.isnan(wanted))
     return _told(found, wanted, off, points) if np.any(off) else None

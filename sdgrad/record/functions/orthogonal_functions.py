@@ -32,6 +32,7 @@ POLYNOMIALS = {
     "eval_laguerre": "special_genlaguerre({0}, 0.0, {1})",
     "eval_genlaguerre": "special_genlaguerre({0}, {1}, {2})",
     "eval_gegenbauer": "special_gegenbauer({0}, {1}, {2})",
+    "eval_sh_jacobi": "special_jacobi({0}, {1} - {2}, {2} - 1, 2 * {3} - 1) / scipy_binom(2 * {0} + {1} - 1, {0})",
     "eval_jacobi": "special_jacobi({0}, {1}, {2}, {3})",
 }
 SPHERICAL = {f"spherical_{letter}n": f"special_spherical_{letter}n({{0}}, {{1}})" for letter in "jyik"}
@@ -83,7 +84,9 @@ def _spherical(name: str, text: str) -> None:
         given = [whole(n, f"scipy.special.{name}"), operand(z)]
         if np.dtype(kind(given[1])).kind == "c":
             raise ParseError(f"scipy.special.{name} of complex numbers is not recorded")
-        return compute(slope if derivative else text, given, [REAL, REAL], REAL)
+        single = name == "spherical_kn" and kind(given[1]) == np.float32  # SciPy's others change to double precision
+        dtype = np.dtype(np.float32) if single else REAL
+        return compute(slope if derivative else text, given, [dtype, dtype], dtype)
 
     rule(getattr(special, name))(function)
 
@@ -99,6 +102,9 @@ def _derived(function: Any, of: Callable, sign: float, every: float) -> None:
         count = int(constant(n, f"scipy.special.{function.__name__}: n is not known"))
         if count < 0:
             raise ValueError("n must be a non-negative integer.")
+        if count == 0:
+            return of(v, z)
+        v = np.float64(v) if isinstance(v, (int, float)) else v  # an array in SciPy's formula: the result has its type
         terms = (math.comb(count, i) * sign**i * of(v - count + 2 * i, z) for i in range(count + 1))
         return every**count * sum(terms) / 2.0**count
 

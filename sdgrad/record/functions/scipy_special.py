@@ -24,18 +24,44 @@ WHOLE, REAL = np.dtype(np.int64), np.dtype(float)
 OF_ONE = (
     *("erfi", "erfinv", "erfcinv", "ndtri", "ndtri_exp", "log_ndtr", "j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e"),
     *("k0", "k0e", "k1", "k1e", "exp1", "expi", "spence", "wrightomega", "rgamma", "ellipk", "ellipe"),
-    "ellipkm1",
+    *("ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip", "itstruve0", "it2struve0", "itmodstruve0"),
+    *("gammasgn", "ellipkm1", "sindg", "cosdg", "tandg", "cotdg"),
 )
 OF_TWO = (
-    *("owens_t", "jv", "yv", "iv", "kv", "struve", "modstruve", "binom", "poch", "gammaincc", "gammaincinv"),
-    *("gammainccinv", "hyp0f1", "ellipkinc", "ellipeinc", "elliprc", "pdtr", "pdtrc", "pdtri", "stdtrit"),
+    *(
+        "agm",
+        "jve",
+        "yve",
+        "owens_t",
+        "jv",
+        "yv",
+        "iv",
+        "kv",
+        "struve",
+        "modstruve",
+        "binom",
+        "poch",
+        "gammaincc",
+        "gammaincinv",
+    ),
+    *("gammainccinv", "hyp0f1", "ellipkinc", "ellipeinc", "elliprc", "pdtr", "pdtrc", "pdtri", "stdtrit", "chdtriv"),
+    "stdtridf",
 )
 OF_THREE = (
     *("betaincc", "betaincinv", "betainccinv", "hyp1f1", "elliprf", "elliprd", "bdtr", "bdtrc", "bdtri", "nbdtr"),
-    *("nbdtrc", "fdtri", "voigt_profile"),
+    *("nbdtrc", "fdtri", "voigt_profile", "elliprg", "hyperu", "wright_bessel", "log_wright_bessel"),
+    *("gdtrib", "btdtria", "btdtrib", "nbdtri"),
 )
 
 _NO_RATIO = "(0 if {0} == 0 and {1} == 0 else ({0} + {1} if isnan({0} + {1}) else 1.0 / 0.0))"
+_LOG_RATIO = (  # of numbers beside each other, whose quotient may overflow
+    "(log1p(({0} - {1}) / {1}) if {0} > 0.5 * {1} and {0} < 2 * {1}"
+    " else (log({0} / {1}) if {0} / {1} > 1e-300 and {0} / {1} < 1e300 else log({0}) - log({1})))"
+)
+_SHARES = (  # of F: by the smaller share, which is exact
+    "({}{{0}} / 2, {{1}} / 2, {{0}} * {{2}} / ({{1}} + {{0}} * {{2}})) if {{0}} * {{2}} < {{1}}"
+    " else {}{{1}} / 2, {{0}} / 2, {{1}} / ({{1}} + {{0}} * {{2}})))"
+)
 TEMPLATES = {
     **SCIPY,
     "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
@@ -47,21 +73,20 @@ TEMPLATES = {
     # linear in the first operand, at 0 as well
     "xlogy": "0 if {0} == 0 and ({1} <= 0 or isinf({1})) else {0} * log({1})",
     "xlog1py": "0 if {0} == 0 and ({1} <= -1 or isinf({1})) else {0} * log1p({1})",
-    # at zero a root: its value is zero as well, and its derivatives are as infinite as those of x log x
+    # a root has the infinite slope at 0 of these
     "entr": "-{0} * log({0}) if {0} > 0 else (sqrt({0}) if {0} == 0 else (-1.0 / 0.0 if {0} < 0 else {0}))",
-    "rel_entr": "{0} * log({0} / {1}) if {0} > 0 and {1} > 0"
+    "rel_entr": f"{{0}} * {_LOG_RATIO} if {{0}} > 0 and {{1}} > 0"
     f" else (0 - sqrt({{0}}) if {{0}} == 0 and {{1}} > 0 else {_NO_RATIO})",
     "kl_div": "{0} * log({0} / {1}) - {0} + {1} if {0} > 0 and {1} > 0"
     f" else ({{1}} - sqrt({{0}}) if {{0}} == 0 and {{1}} > 0 else {_NO_RATIO})",
     "huber": "1.0 / 0.0 if {0} < 0 else (0.5 * {1} * {1} if abs({1}) <= {0} else {0} * (abs({1}) - 0.5 * {0}))",
     "betaln": "special_betaln({0}, {1})",
-    "beta": "tgamma({0}) * tgamma({1}) / tgamma({0} + {1}) if abs({0}) < 16 and abs({1}) < 16"
-    " else exp(special_betaln({0}, {1}))",
+    "beta": "special_beta({0}, {1})",
     "exp10": "10.0 ** {0}",
     "loggamma": "lgamma({0}) if not {0} < 0 else 0.0 / 0.0",
     "erfcx": "special_erfcx(0, {0})",
     "dawsn": "special_dawsn(0, {0})",
-    "exprel": "special_exprel(0, {0})",
+    "exprel": "sdgrad_exprel(0, {0})",
     "expn": "special_expn({0}, {1})",
     "ive": "special_ive(0, {0}, {1})",
     "kve": "special_kve(0, {0}, {1})",
@@ -73,29 +98,25 @@ TEMPLATES = {
     "chdtri": "2 * scipy_gammainccinv({0} / 2, {1}) if {1} >= 0 and {1} <= 1 else 0.0 / 0.0",
     "gdtr": "special_gammainc(0, {1}, {0} * {2})",
     "gdtrc": "scipy_gammaincc({1}, {0} * {2})",
-    "fdtr": "(special_betainc(0, 0, {0} / 2, {1} / 2, {0} * {2} / ({1} + {0} * {2})) if not isinf({2}) else 1)"
+    "fdtr": f"({_SHARES.format('special_betainc(0, 0, ', 'scipy_betaincc(')} if not isinf({{2}}) else 1)"
     " if not {2} < 0 else 0.0 / 0.0",
-    "fdtrc": "(special_betainc(0, 0, {1} / 2, {0} / 2, {1} / ({1} + {0} * {2})) if not isinf({2}) else 0)"
+    "fdtrc": f"({_SHARES.format('scipy_betaincc(', 'special_betainc(0, 0, ')} if not isinf({{2}}) else 0)"
     " if not {2} < 0 else 0.0 / 0.0",
     "cosm1": "-2 * sin({0} / 2) ** 2",
-    "pseudo_huber": "1.0 / 0.0 if {0} < 0 else (0 if {0} == 0 else (0.5 * {1} * {1} if {1} == 0"
-    " else {0} * {0} * expm1(0.5 * log1p({1} / {0} * ({1} / {0})))))",
-    "boxcox": "log({0}) if {1} == 0 else expm1({1} * log({0})) / {1}",
-    "boxcox1p": "log1p({0}) if {1} == 0 else expm1({1} * log1p({0})) / {1}",
-    "inv_boxcox": "exp({0}) if {1} == 0 else exp(log1p({1} * {0}) / {1})",
-    "inv_boxcox1p": "expm1({0}) if {1} == 0 else expm1(log1p({1} * {0}) / {1})",
-    "agm": "1.5707963267948966 * {0} / scipy_elliprf(0.0, 1.0, {1} / {0} * ({1} / {0})) if {0} * {1} > 0"
-    " else (0 if {0} == 0 or {1} == 0 else 0.0 / 0.0)",
+    "pseudo_huber": "sdgrad_pseudo_huber({0}, {1})",
+    "boxcox": "sdgrad_boxcox({0}, {1})",
+    "boxcox1p": "sdgrad_boxcox1p({0}, {1})",
+    "inv_boxcox": "sdgrad_inv_boxcox({0}, {1})",
+    "inv_boxcox1p": "sdgrad_inv_boxcox1p({0}, {1})",
     "kn": "scipy_kv({0}, {1})",
     "yn": "scipy_yv({0}, {1})",
-    "jve": "scipy_jv({0}, {1})",
-    "yve": "scipy_yv({0}, {1})",
-    "powm1": "expm1({1} * log({0})) if {0} > 0 else {0} ** {1} - 1",
+    "gdtria": "scipy_gammaincinv({1}, {0}) / {2}",
+    "gdtrix": "scipy_gammaincinv({1}, {2}) / {0}",
+    "nrdtrimn": "{2} - {1} * scipy_ndtri({0})",
+    "nrdtrisd": "({2} - {0}) / scipy_ndtri({1})",
+    "elliprj": "scipy_elliprj({0}, {1}, {2}, {3})",
+    "powm1": "sdgrad_powm1({0}, {1})",
     "radian": "({0} + {1} / 60 + {2} / 3600) * 0.017453292519943295",
-    "cotdg": "1 / tan({0} * 0.017453292519943295)",
-    "sindg": "sin({0} * 0.017453292519943295)",
-    "cosdg": "cos({0} * 0.017453292519943295)",
-    "tandg": "tan({0} * 0.017453292519943295)",
     **{name: f"scipy_{name}({{0}})" for name in OF_ONE},
     **{name: f"scipy_{name}({{0}}, {{1}})" for name in OF_TWO},
     **{name: f"scipy_{name}({{0}}, {{1}}, {{2}})" for name in OF_THREE},
@@ -189,6 +210,12 @@ _of_several(special.sici, "scipy_si({0})", "scipy_ci({0})")
 _of_several(special.shichi, "scipy_shi({0})", "scipy_chi({0})")
 _of_several(special.airy, *(f"scipy_airy_{n}({{0}})" for n in ("ai", "aip", "bi", "bip")))
 _of_several(special.ellipj, *(f"scipy_ellipj_{n}({{0}}, {{1}})" for n in ("sn", "cn", "dn", "ph")))
+_of_several(special.itairy, *(f"scipy_itairy_{n}({{0}})" for n in ("ai", "bi", "minus_ai", "minus_bi")))
+_of_several(special.itj0y0, "scipy_it_j0({0})", "scipy_it_y0({0})")
+_of_several(special.iti0k0, "scipy_it_i0({0})", "scipy_it_k0({0})")
+_of_several(special.pbdv, "scipy_pbdv_value({0}, {1})", "scipy_pbdv_slope({0}, {1})")
+_of_several(special.pbvv, "scipy_pbvv_value({0}, {1})", "scipy_pbvv_slope({0}, {1})")
+_of_several(special.pbwa, "scipy_pbwa_value({0}, {1})", "scipy_pbwa_slope({0}, {1})")
 _of_several(special.fresnel, "scipy_fresnel_sine({0})", "scipy_fresnel_cosine({0})")
 
 
@@ -198,12 +225,56 @@ def _double(text: str, *values: Any) -> Any:
     return compute(text, given, [REAL] * len(given), REAL)
 
 
+_SINE = "scipy_sindg(90 * {0})"  # exactly zero at even numbers
+_ZETA = (  # Riemann's functional equation, without overflow, and where that is the result
+    "special_zeta(0, {0}, 1.0) if not {0} < -0.001 else"
+    f" (2.0 ** {{0}} * 3.141592653589793 ** ({{0}} - 1) * {_SINE} * tgamma(1 - {{0}}) * special_zeta(0, 1 - {{0}}, 1.0)"
+    f" if {{0}} > -170 else ({_SINE} * exp(lgamma(1 - {{0}}) + {{0}} * 1.8378770664093453) * 0.3183098861837907"
+    f" if {{0}} > -250 else ({_SINE} / 0.0 if {_SINE} != 0 else 0 * {{0}})))"
+)
+
+
 @rule(special.zeta)
 def zeta(x: Any, q: Any = None) -> Any:
-    if q is not None:
-        return _double("special_zeta(0, {0}, {1}) if {0} >= 1 else 0.0 / 0.0", x, q)
-    below = "2.0 ** {0} * 3.141592653589793 ** ({0} - 1) * sin(1.5707963267948966 * {0}) * tgamma(1 - {0})"
-    return _double(f"{below} * special_zeta(0, 1 - {{0}}, 1.0) if {{0}} < -0.001 else special_zeta(0, {{0}}, 1.0)", x)
+    given = [operand(x)] if q is None else [operand(x), operand(q)]
+    dtype = loop_types(special._ufuncs._zeta, [*map(kind, given), *([kind(1.0)] * (q is None))])[2]
+    text = _ZETA if q is None else "special_zeta(0, {0}, {1}) if {0} >= 1 else 0.0 / 0.0"
+    return compute(text, given, [REAL] * len(given), dtype, is_weak(*given))
+
+
+@rule(special.zetac)
+def zetac(x: Any) -> Any:
+    own = _ZETA.replace("special_zeta(0, {0}, 1.0) if", "scipy_zetac({0}) if").replace("else (2.0", "else -1 + (2.0")
+    given = [operand(x)]
+    dtype = loop_types(special.zetac, [kind(given[0])])[1]
+    return compute(own, given, [REAL], dtype, is_weak(*given))
+
+
+@rule(special.wofz)
+def wofz(z: Any) -> Any:
+    """Return Faddeeva's function of real numbers."""
+    x = operand(z) * np.float64(1)  # SciPy has it in double precision alone
+    if np.dtype(kind(x)).kind == "c":
+        raise ParseError("scipy.special.wofz of complex numbers is not recorded")
+    return np.exp(-x * x) + 1j * (2.0 / math.sqrt(math.pi) * special.dawsn(x))
+
+
+@rule(special.kelvin)
+def kelvin(x: Any) -> tuple[Any, ...]:
+    return tuple(
+        getattr(special, f"{first}r{end}")(x) + 1j * getattr(special, f"{first}i{end}")(x)
+        for end in ("", "p")
+        for first in ("be", "ke")
+    )
+
+
+@rule(special.diric)
+def diric(x: Any, n: Any) -> Any:
+    """Return Dirichlet's kernel as a polynomial in a cosine, which has no poles."""
+    count = static(n)
+    if count <= 0 or count != int(count):
+        raise ParseError("scipy.special.diric: n is a positive integer here")
+    return special.eval_chebyu(int(count) - 1, np.cos(operand(x) * 0.5)) / count
 
 
 @rule(special.lambertw)
@@ -219,7 +290,7 @@ def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
 @rule(special.multigammaln)
 def multigammaln(a: Any, d: Any) -> Any:
     count = static(d)
-    constant = count * (count - 1) / 4 * math.log(math.pi)
+    constant = np.float64(count * (count - 1) / 4 * math.log(math.pi))
     return sum((special.gammaln(a - 0.5 * j) for j in range(1, count)), special.gammaln(a) + constant)
 
 
@@ -227,7 +298,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     _refuse_exact("factorial", exact)
     x = operand(n)
-    return choose_where(x < 0, 0.0, special.gamma(x + 1.0))
+    return choose_where(x < 0, 0.0, special.gamma(x + np.float64(1.0)))
 
 
 @rule(special.comb)

@@ -17,12 +17,13 @@ from sdgrad.runtime import INCLUDE
 MARK = "sdgrad_calls_scipy"
 """A symbol of libraries with such calls."""
 HEADER = INCLUDE / "sdgrad_scipy.h"
-_DECLARED = re.compile(r"^SDGRAD_SCIPY_(\d|OUT_2|OUT_4|OF_2_OUT_4|COMPLEX)\((\w+)", re.MULTILINE)
+_DECLARED = re.compile(r"^SDGRAD_SCIPY_(\d|OUT_2|OUT_4|OF_2_OUT_2|OF_2_OUT_4|COMPLEX)\((\w+)", re.MULTILINE)
 _LAST = "int __pyx_skip_dispatch"
 SIGNATURES = {
     **{str(n): f"double ({'double, ' * n}{_LAST})" for n in range(1, 5)},
     "OUT_2": "void (double, double *, double *)",
     "OUT_4": "void (double, double *, double *, double *, double *)",
+    "OF_2_OUT_2": "void (double, double, double *, double *)",
     "OF_2_OUT_4": "void (double, double, double *, double *, double *, double *)",
     "COMPLEX": f"__pyx_t_double_complex (__pyx_t_double_complex, {_LAST})",
 }

@@ -7,12 +7,14 @@
 #ifndef __CUDACC__
 // The derivative of Carlson's R_F(x, y, z), i times by x, j times by y and k times by z (DLMF 19.16.1): the integral of
 // (t + x)^(-1/2 - i) (t + y)^(-1/2 - j) (t + z)^(-1/2 - k) by the trapezoidal rule in log(t), whose error is e^-39.
-inline double special_carlson(int i, int j, int k, double x, double y, double z) {
-    if (!(x >= 0 && y >= 0 && z >= 0) || (x == 0) + (y == 0) + (z == 0) > 1) return NAN;
-    if ((x == 0 && i > 0) || (y == 0 && j > 0) || (z == 0 && k > 0)) return (i + j + k) % 2 ? -INFINITY : INFINITY;
-    if (std::isinf(x) || std::isinf(y) || std::isinf(z)) return 0;
+// R_J(x, y, z, p) has a factor 3 / (t + p) more, here l + 1 of them.
+inline double special_carlson_j(int i, int j, int k, int l, double x, double y, double z, double p) {
+    if (!(x >= 0 && y >= 0 && z >= 0 && p > 0)) return NAN;
+    const bool diverges = (x == 0) + (y == 0) + (z == 0) > 1;
+    if (diverges || (x == 0 && i > 0) || (y == 0 && j > 0) || (z == 0 && k > 0)) return (i + j + k + std::max(l, 0)) % 2 ? -INFINITY : INFINITY;
+    if (std::isinf(x) || std::isinf(y) || std::isinf(z) || std::isinf(p)) return 0;
     double least = INFINITY, most = 0;
-    for (double v : {x, y, z}) {
+    for (double v : {x, y, z, l < 0 ? x : p}) {
         if (v > 0) least = std::min(least, v);
         most = std::max(most, v);
     }
@@ -25,12 +27,17 @@ inline double special_carlson(int i, int j, int k, double x, double y, double z)
         for (int n = 0; n < i; ++n) term /= t + x;
         for (int n = 0; n < j; ++n) term /= t + y;
         for (int n = 0; n < k; ++n) term /= t + z;
+        for (int n = 0; n <= l; ++n) term /= t + p;
         sum += term;
     }
-    double factor = 0.5 * h;
+    double factor = l < 0 ? 0.5 * h : 1.5 * h;
+    for (int n = 1; n <= l; ++n) factor *= -n;
     for (int count : {i, j, k})
         for (int n = 0; n < count; ++n) factor *= -(0.5 + n);
     return factor * sum;
+}
+inline double special_carlson(int i, int j, int k, double x, double y, double z) {
+    return special_carlson_j(i, j, k, -1, x, y, z, 1);
 }
 // The i-th derivative by m of the incomplete integrals of the first or the second kind (DLMF 19.25.5, 19.25.9):
 // dF/dm = -s^3 dR_F/dy and dE/dm = s^3 dR_F/dz at (cos^2, 1 - m s^2, 1), with s the sine.

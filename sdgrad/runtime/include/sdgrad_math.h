@@ -61,6 +61,8 @@ inline float sdgrad_cos(float x) { return sdgrad_cos_single(x); }
 template <typename T> SDGRAD_FUNCTION auto sdgrad_sin(T x) { return std::sin(x); }
 template <typename T> SDGRAD_FUNCTION auto sdgrad_cos(T x) { return std::cos(x); }
 
+#include "sdgrad_elementary.h"
+
 // The digamma function near its zero between 1 and 2, where other formulas lose digits: the Taylor series there.
 SDGRAD_FUNCTION double sdgrad_digamma_at_zero(double x) {
     static const double series[] = {
@@ -72,6 +74,20 @@ SDGRAD_FUNCTION double sdgrad_digamma_at_zero(double x) {
     const double d = (x - 1.4616321449683622) - 9.5499954299656977e-17;
     double sum = 0;
     for (int k = 19; k >= 0; --k) sum = sum * d + series[k];
+    return sum * d;
+}
+// The same near the zero between -1 and 0.
+SDGRAD_FUNCTION double sdgrad_digamma_at_negative_zero(double x) {
+    static const double series[] = {
+        8.939798558792134, -0.8093454625306507, 32.258572064915505, -2.761011648790828, 128.27342343090902,
+        -14.70672173553036, 513.2704629562862, -75.37700066344631, 2055.5357119463315, -368.5783503832191,
+        8234.667099203069, -1743.364608867363, 32997.785655255044, -8051.818155363498, 132262.95480834588,
+        -36529.94596948565, 530280.3912420176, -163451.79342700253, 2126602.3725968753, -723318.8861804305,
+        8530604.878543982, -3172131.3155744765, 34228316.69580112, -13807481.997263888, 137373435.87411496,
+        -59721085.411294304};
+    const double d = (x - (-0.5040830082644554)) - (-8.15428206243813e-18);
+    double sum = 0;
+    for (int k = 25; k >= 0; --k) sum = sum * d + series[k];
     return sum * d;
 }
 
@@ -100,7 +116,9 @@ SDGRAD_FUNCTION double sdgrad_polygamma_double(int n, double x) {
                                        -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
     if (x == 0) return n % 2 || (n == 0 && std::signbit(x)) ? INFINITY : -INFINITY;  // as SciPy
     if (x <= 0) {
-        if (x == std::floor(x) || n > 30) return NAN;
+        if (n > 30) return NAN;
+        if (x == std::floor(x)) return n > 0 ? (n % 2 ? INFINITY : -INFINITY) : x == 0 ? -std::copysign(INFINITY, x) : NAN;
+        if (n == 0 && x > -0.61 && x < -0.4) return sdgrad_digamma_at_negative_zero(x);
         return (n % 2 ? -1 : 1) * sdgrad_polygamma_double(n, 1 - x) - sdgrad_cotangent_derivative(n, x);
     }
     if (n == 0 && x > 1.26 && x < 1.66) return sdgrad_digamma_at_zero(x);

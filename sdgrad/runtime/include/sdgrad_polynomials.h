@@ -87,9 +87,17 @@ inline double special_spherical_in(double n, double x) {
     return sign * std::sqrt(1.5707963267948966 / z) * scipy_iv(n + 0.5, z);
 }
 inline double special_spherical_kn(double n, double x) {
-    if (x != x || n != n || n < 0 || x < 0) return NAN;
+    if (x != x || n != n || n < 0) return NAN;
     if (x == 0) return INFINITY;
-    if (std::isinf(x)) return 0;
-    return std::sqrt(1.5707963267948966 / x) * scipy_kv(n + 0.5, x);
+    if (std::isinf(x)) return x > 0 ? 0 : -INFINITY;
+    double q = 1.5707963267948966 * std::exp(-x) / x, p = q * (1 + 1 / x);
+    if (n == 0) return q;
+    for (double k = 1; k < n; ++k) {  // stable: it grows with its degree
+        const double r = (2 * k + 1) / x * p + q;
+        if (std::isinf(r)) return std::fmod(n - k, 2) == 1 || x > 0 ? r : -r;
+        q = p;
+        p = r;
+    }
+    return p;
 }
 #endif

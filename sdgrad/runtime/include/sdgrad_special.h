@@ -89,14 +89,21 @@ inline double stirling_rest(double a) {
 
 // The density x^(a - 1) exp(-x) / Gamma(a): for large a its logarithm is the small difference of large numbers.
 inline double gamma_density(double a, double x) {
-    if (x < 0 || a <= 0) return NAN;
+    if (!(x >= 0 && a >= 0)) return NAN;
+    if (a == 0) return x > 0 ? 0 : NAN;
     if (x == 0) return a < 1 ? INFINITY : a == 1 ? 1 : 0;
     if (a < 10) return std::exp((a - 1) * std::log(x) - x - std::lgamma(a));
-    return std::exp(a * log1p_minus((x - a) / a) - stirling_rest(a)) * std::sqrt(a / (2 * pi)) / x;
+    const double t = (x - a) / a, power = t < -0.3 ? std::log(x / a) - t : log1p_minus(t);
+    return std::exp(a * power - stirling_rest(a)) * std::sqrt(a / (2 * pi)) / x;
 }
 
 // The Taylor series of the density by a, N + 1 terms.
 template <int N> Series<double, N> density_series(double a, double x) {
+    if (a >= 0 && a < 0.5) {  // not by large values of the digamma function
+        Series<double, N> factor(a / x);
+        if (N > 0) factor.c[1] = 1 / x;
+        return factor * density_series<N>(a + 1, x);
+    }
     Series<double, N> exponent;
     if (N > 0) exponent.c[1] = std::log(x) - sdgrad_polygamma_double(0, a);
     for (int k = 2; k <= N; ++k) exponent.c[k] = -sdgrad_polygamma_double(k - 1, a) / factorial(k);
@@ -109,15 +116,15 @@ template <int N> Series<double, N> gamma_series(double a, double x) {
     using S = Series<double, N>;
     S at(a), sum(1.0), term(1.0);
     if (N > 0) at.c[1] = 1;
-    if (gamma_density(a, x) == 0) return S(x < a ? 0.0 : 1.0);
-    const S before = density_series<N>(a, x) * S(x);  // x^a exp(-x) / Gamma(a)
+    if (gamma_density(a + 1, x) == 0) return S(x < a ? 0.0 : 1.0);
+    const S power = density_series<N>(a + 1, x);  // x^a exp(-x) / Gamma(a + 1): Gamma(a) would be large for small a
     if (x < a + 1) {
         for (int k = 1; k < MOST; ++k) {
             term = term * S(x) / (at + S(double(k)));
             sum = sum + term;
             if (!(largest(term) > 1e-17 * largest(sum))) break;
         }
-        return before / at * sum;
+        return power * sum;
     }
     S b = S(x + 1) - at, d = reciprocal(b), f = d;  // Lentz's method, without small denominators here
     S c = S(1e300);
@@ -130,7 +137,7 @@ template <int N> Series<double, N> gamma_series(double a, double x) {
         f = f * change;
         if (!(largest(change - S(1.0)) > 1e-16)) break;
     }
-    return S(1.0) - before * f;
+    return S(1.0) - at * power * f;
 }
 
 // Beta functions -------------------------------------------------------------------------------------------
@@ -142,8 +149,8 @@ inline double polygamma_difference(int n, double a, double b) {
     for (; a < 15; a += 1) sum -= b / (a * (a + b));
     const double c = a + b, bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6};
     sum -= std::log1p(b / a) + 0.5 * b / (a * c);
-    for (int k = 1; k <= 7; ++k)
-        sum -= bernoulli[k - 1] / (2 * k) * (std::pow(a, -2.0 * k) - std::pow(c, -2.0 * k));
+    for (int k = 1; k <= 7; ++k)  // of a^(-2 k) - c^(-2 k)
+        sum += bernoulli[k - 1] / (2 * k) * std::pow(a, -2.0 * k) * std::expm1(-2.0 * k * std::log1p(b / a));
     return sum;
 }
 
@@ -229,6 +236,7 @@ template <int N> Series<double, N> zeta_series(double s, double q) {
     S at(s), sum(0.0);
     if (N > 0) at.c[1] = 1;
     const auto power = [&](double base) { return exponential(S(-std::log(base)) * at); };
+    if (q > 1e17) return exponential(S(-std::log(q)) * (at - S(1.0))) / (at - S(1.0));
     const int count = q < 20 ? int(20 - q) + 10 : 0;
     for (int k = 0; k < count; ++k) sum = sum + power(q + k);
     const double x = q + count, bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6,
@@ -319,26 +327,6 @@ inline double special_dawsn(int n, double x) {
     return sum;
 }
 
-// The n-th derivative of (exp(x) - 1) / x, the integral of t^n exp(x t) from 0 to 1 (DLMF 13.4.1).
-inline double special_exprel(int n, double x) {
-    if (n == 0) return scipy_exprel(x);
-    const double size = std::fabs(x);
-    if (!(size < 30)) {
-        double found = std::expm1(x) / x;
-        for (int k = 1; k <= n; ++k) found = (std::exp(x) - k * found) / x;
-        return found;
-    }
-    // series of positive terms, by Kummer's transformation for x < 0
-    double term = x < 0 ? std::exp(x) / (n + 1) : 1, sum = 0;
-    for (int k = 0; k < 200; ++k) {
-        const double now = x < 0 ? term : term / (n + k + 1);
-        sum += now;
-        if (now < 1e-17 * sum) break;
-        term *= size / (x < 0 ? n + k + 2 : k + 1);
-    }
-    return sum;
-}
-
 // Exponential integrals of whole orders, also negative ones, which are derivatives of others (DLMF 8.19.12).
 inline double special_expn(double n, double x) {
     if (!(n < 0)) return scipy_expn(n, x);
@@ -347,6 +335,9 @@ inline double special_expn(double n, double x) {
     for (double k = -1; k >= n; k -= 1) value = (std::exp(-x) - k * value) / x;
     return value;
 }
+
+// The derivative of 1 / Gamma(x) where that is zero: at its zeros, and where it underflows.
+inline double special_rgamma_slope(double x) { return x > 0 ? 0 : std::tgamma(1 - x) * (std::fmod(x, 2) == 0 ? 1 : -1); }
 
 // The n-th derivatives of modified Bessel functions without their exponential growth.
 inline double special_ive(int n, double v, double x) {
@@ -363,7 +354,7 @@ inline double special_kve(int n, double v, double x) {
 
 // The n-th derivatives by a of the lower incomplete gamma function, and of its density.
 inline double special_gammainc(int n, double a, double x) {
-    if (!(a > 0 && x >= 0) || n > 4) return NAN;
+    if (!(a >= 0 && x >= 0) || n > 4) return NAN;
     if (n == 0) return scipy_gammainc(a, x);
     if (x == 0 || x > std::numeric_limits<double>::max()) return 0;
     switch (n) {
@@ -376,6 +367,7 @@ inline double special_gammainc(int n, double a, double x) {
 inline double special_gamma_density(int n, double a, double x) {
     if (n < 0) return 0;
     if (n == 0) return sdgrad_special::gamma_density(a, x);
+    if (x == 0) return a > 1 ? 0 : n % 2 ? -INFINITY : INFINITY;
     return n > 4 ? NAN : sdgrad_special::factorial(n) * sdgrad_special::density_series<4>(a, x).c[n];
 }
 
@@ -411,11 +403,16 @@ inline double special_stdtr_by_freedom(double df, double t) {
     if (!(df > 0)) return NAN;
     if (t == 0 || std::isinf(t)) return 0;
     const double square = t * t, both = df + square;
-    const double density = sdgrad_special::beta_density(0.5, 0.5 * df, square / both);
+    const double density = square < df ? sdgrad_special::beta_density(0.5, 0.5 * df, square / both)
+                                       : sdgrad_special::beta_density(0.5 * df, 0.5, df / both);
     const double by_a = square < df ? sdgrad_special::beta_derivative<0, 1>(0.5, 0.5 * df, square / both)
                                     : -sdgrad_special::beta_derivative<1, 0>(0.5 * df, 0.5, df / both);
     const double slope = 0.25 * by_a - 0.5 * density * square / (both * both);
     return t > 0 ? slope : -slope;
+}
+inline double special_beta(double a, double b) {
+    if (std::fabs(a) < 16 && std::fabs(b) < 16) return std::tgamma(a) * std::tgamma(b) / std::tgamma(a + b);
+    return std::exp(sdgrad_special::log_beta(a, b));
 }
 inline double special_betaln(double a, double b) { return sdgrad_special::log_beta(a, b); }
 inline double special_polygamma_difference(int n, double a, double b) {
@@ -428,7 +425,7 @@ inline double special_zeta(int n, double s, double q) {
     if (s == 1) return INFINITY;
     if (q <= 0 && q == std::floor(q)) return INFINITY;
     if (q <= 0 && (s != std::floor(s) || n > 0 || q < -1e4)) return NAN;
-    if (!(std::fabs(s) < 1e6 && q < 1e300)) return s > 0 && s == s && q == q ? (q < 1 ? INFINITY : q == 1 ? n == 0 : 0) : NAN;
+    if (!(std::fabs(s) < 1e6 && q < INFINITY)) return s > 0 && s == s && q == q ? (q < 1 ? INFINITY : q == 1 ? n == 0 : 0) : NAN;
     double sum = 0;
     for (; q <= 0; q += 1) sum += std::pow(q, -s);
     switch (n) {
