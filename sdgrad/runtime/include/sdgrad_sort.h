@@ -74,22 +74,46 @@ void argsort(int64_t rows, int64_t n, const T *a, int64_t row, int64_t step, int
     }
 }
 
+// at[j]: how many of n ascending keys come before wanted[j], or (right) not after it. All halve together, without
+// branches, so that processors need not guess them.
+template <typename Key, typename At>
+void count_before(int64_t n, At key_at, int64_t count, const Key *wanted, int64_t *at, bool right) {
+    std::fill_n(at, count, 0);
+    for (int64_t rest = n, half; rest > 0; rest -= half) {
+        half = (rest + 1) / 2;
+        for (int64_t j = 0; j < count; ++j) {
+            const Key own = key_at(at[j] + half - 1);
+            const bool before = right ? own <= wanted[j] : own < wanted[j];
+            at[j] += before ? half : 0;
+        }
+    }
+}
+
+constexpr int64_t TOGETHER = 64;  // searches
+
+template <typename T, typename At>
+void search_keys(int64_t n, At key_at, int64_t m, const T *values, int64_t by, int64_t *at, int64_t to, bool right) {
+#pragma omp parallel for if (m > 8192)
+    for (int64_t first = 0; first < m; first += TOGETHER) {
+        decltype(sort_key(*values)) wanted[TOGETHER];
+        int64_t found[TOGETHER];
+        const int64_t count = std::min(TOGETHER, m - first);
+        for (int64_t j = 0; j < count; ++j) wanted[j] = sort_key(values[(first + j) * by]);
+        count_before(n, key_at, count, wanted, found, right);
+        for (int64_t j = 0; j < count; ++j) at[(first + j) * to] = found[j];
+    }
+}
+
 // at[k]: how many elements of a sorted array come before values[k], or (right) not after it.
 template <typename T>
 void search_sorted(int64_t n, const T *a, int64_t step, int64_t m, const T *values, int64_t by, int64_t *at, int64_t to, bool right) {
-#pragma omp parallel for if (m > 8192)
-    for (int64_t k = 0; k < m; ++k) {
-        const auto key = sort_key(values[k * by]);
-        int64_t least = 0, count = n;
-        while (count > 0) {
-            const int64_t half = count / 2;
-            const auto own = sort_key(a[(least + half) * step]);
-            const bool before = right ? own <= key : own < key;
-            least = before ? least + half + 1 : least;
-            count = before ? count - half - 1 : half;
-        }
-        at[k * to] = least;
+    if (n > m) {  // few are read
+        search_keys(n, [=](int64_t k) { return sort_key(a[k * step]); }, m, values, by, at, to, right);
+        return;
     }
+    std::vector<decltype(sort_key(*a))> keys(n);
+    for (int64_t k = 0; k < n; ++k) keys[k] = sort_key(a[k * step]);
+    search_keys(n, [own = keys.data()](int64_t k) { return own[k]; }, m, values, by, at, to, right);
 }
 
 }  // namespace sdgrad
