@@ -25,6 +25,7 @@ from sdgrad.record.functions.matrix_calls import (
     copied_below,
     of_each,
     of_lower,
+    over_adjoint,
     over_differences,
     real_type,
     with_diagonal,
@@ -74,8 +75,7 @@ def _singular_values_vjp(u: Any, v: Any, grad_s: Any) -> Any:
 def _qr_vjp(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
     """For at least as many rows as columns."""
     inner = r @ conjugate_transpose(grad_r) - conjugate_transpose(grad_q) @ q
-    right = grad_q + q @ copied_below(inner)
-    return conjugate_transpose(scipy.linalg.solve_triangular(r, conjugate_transpose(right)))
+    return over_adjoint(grad_q + q @ copied_below(inner), r)
 
 
 @as_rule
