@@ -11,6 +11,7 @@ from sdgrad.record.functions.decompositions import DIVERGED, pinv_vjp, pseudo_in
 from sdgrad.record.functions.linalg import inexact, require
 from sdgrad.record.functions.matrix_calls import as_rule, conjugate_transpose, of_each
 from sdgrad.record.functions.parts import tensor_of
+from sdgrad.record.functions.shapes import reshape
 from sdgrad.record.functions.table import rule
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array
@@ -48,7 +49,7 @@ def _solution(matrix: Array, right: Array, least: float) -> tuple[Array, Array]:
         inverse: Any = pseudo_inverse(recorder.array(given["a"]), lambda largest: least * largest)
         recorder.copy(tensor_of(inverse), made["p"])
         recorder.copy(tensor_of(inverse @ recorder.array(given["b"])), made["x"])
-        recorder.copy(tensor_of(np.reshape(np.isnan(inverse).any(), 1)), made["lost"])
+        recorder.copy(tensor_of(reshape(np.isnan(inverse).any(), 1)), made["lost"])
 
     parts = {"x": ((n, k), matrix.dtype), "p": ((n, m), matrix.dtype), "lost": ((1,), np.bool_)}
     found, _, lost = of_each("lstsq", {"a": matrix, "b": right}, parts, _vjp, OF_SOME, make)
@@ -59,8 +60,8 @@ def least_squares(matrix: Array, right: Array, least: float) -> tuple[Any, Any, 
     """Return the shortest solution, sums of squared residuals, and singular values."""
     found: Any
     if right.ndim == 1:
-        column, lost = _solution(matrix, np.reshape(right, (-1, 1)), least)
-        found = np.reshape(column, -1)
+        column, lost = _solution(matrix, reshape(right, (-1, 1)), least)
+        found = reshape(column, -1)
     else:
         found, lost = _solution(matrix, right, least)
     rest = right - matrix @ found

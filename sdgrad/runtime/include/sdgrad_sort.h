@@ -1,8 +1,9 @@
-// Orders of elements, and searches in sorted arrays. What is not a number comes last, as in NumPy.
+// Orders of elements, some of the elements in order, and searches in sorted arrays. What is not a number comes last, as in NumPy.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -70,6 +71,67 @@ void argsort(int64_t rows, int64_t n, const T *a, int64_t row, int64_t step, int
             else
                 std::sort(items.begin(), items.end());  // places differ: no two are equal
             for (int64_t k = 0; k < n; ++k) order[r * to_row + k * to_step] = items[k].second;
+        }
+    }
+}
+
+// Keys from the least to the largest one, divided evenly among the digits.
+template <typename Key> struct Buckets {
+    Key least, largest;
+    std::array<int64_t, 1 << DIGIT> counts{};
+
+    template <typename At> Buckets(int64_t n, At key_at) : least(key_at(0)), largest(least) {
+        for (int64_t i = 0; i < n; ++i) least = std::min(least, key_at(i)), largest = std::max(largest, key_at(i));
+        for (int64_t i = 0; i < n; ++i) ++counts[digit(key_at(i))];
+    }
+
+    Key digit(Key key) const { return Key(key - least) >> std::max(0, int(std::bit_width(Key(largest - least))) - DIGIT); }
+
+    // The digit of the key that is k-th in order; `k` becomes its rank among those with this digit.
+    Key of_rank(int64_t &k) const {
+        Key found = 0;
+        for (; k >= counts[found]; ++found) k -= counts[found];
+        return found;
+    }
+};
+
+// The place of the element that is k-th in order, of some in the order of their places.
+template <typename Key> int64_t select_among(Ranked<Key> &items, Ranked<Key> &other, int64_t k) {
+    while (int64_t(items.size()) > COMPARED) {
+        const Buckets<Key> buckets(int64_t(items.size()), [&](int64_t i) { return items[i].first; });
+        if (buckets.least == buckets.largest) return items[k].second;
+        const Key digit = buckets.of_rank(k);
+        other.clear();
+        for (const auto &item : items)
+            if (buckets.digit(item.first) == digit) other.push_back(item);
+        items.swap(other);
+    }
+    std::nth_element(items.begin(), items.begin() + k, items.end());  // places differ: no two are equal
+    return items[k].second;
+}
+
+// order[j]: the place of the element that is ranks[j]-th in each row, from zero on; equal elements keep their order.
+template <typename T>
+void select(int64_t rows, int64_t n, const T *a, int64_t row, int64_t step, int64_t count, const int64_t *ranks, int64_t *order,
+            int64_t to_row, int64_t to_step) {
+    using Key = decltype(sort_key(*a));
+#pragma omp parallel if (rows > 1 && rows * n > 8192)
+    {
+        std::vector<Key> keys(n);
+        Ranked<Key> items, other;
+#pragma omp for
+        for (int64_t r = 0; r < rows; ++r) {
+            for (int64_t i = 0; i < n; ++i) keys[i] = sort_key(a[r * row + i * step]);
+            const Buckets<Key> buckets(n, [&](int64_t i) { return keys[i]; });
+            for (int64_t j = 0; j < count; ++j) {
+                int64_t k = order[r * to_row + j * to_step] = ranks[j];
+                if (buckets.least == buckets.largest) continue;
+                const Key digit = buckets.of_rank(k);
+                items.clear();
+                for (int64_t i = 0; i < n; ++i)
+                    if (buckets.digit(keys[i]) == digit) items.push_back({keys[i], i});
+                order[r * to_row + j * to_step] = select_among(items, other, k);
+            }
         }
     }
 }

@@ -138,8 +138,8 @@ class LapackCall(nd.LibraryNode):
     solution ``_x`` of a system of diagonals ``_a``, of which ``numbers`` lie below and above the main one;
     ``positive_banded``: of a positive definite matrix; ``sylvester``: ``_a _x + _x _b = _q``; ``care``, ``dare``:
     Riccati equations; ``expm``, ``sqrtm``, ``logm``: functions of a matrix; ``expm_kept``: the exponential, and what
-    ``expm_adjoint`` needs of it (``_k``), which takes a cotangent ``_g`` to that of the matrix; ``det``; ``slogdet``: sign ``_s`` and
-    logarithm ``_l``; ``adjugate``: the derivative of the determinant.
+    ``expm_adjoint`` needs of it (``_k``), which takes a cotangent ``_g`` to that of the matrix; ``det``; ``slogdet``:
+    sign ``_s`` and logarithm ``_l``; ``adjugate``: the derivative of the determinant.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandWithoutLapack}
