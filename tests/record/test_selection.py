@@ -41,7 +41,7 @@ def statistics(a, b):
         (EQUAL, np.round(B)),
         (np.ones_like(A), 1.0 + 1e-9 * B),
         (np.where(A > 0.0, np.inf, A), np.where(B > 1.0, -np.inf, B)),
-        (np.where(A == A[7, 1], np.nan, A), np.where(B == B[3], -np.nan, B)),
+        (np.where(A[7, 1] == A, np.nan, A), np.where(B[3] == B, -np.nan, B)),
         (1e-310 * A, np.where(B > 0.0, 0.0, -0.0)),
     ],
     ids=["usual", "equal", "near", "infinite", "nan", "small"],
