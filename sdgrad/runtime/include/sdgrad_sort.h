@@ -29,27 +29,59 @@ template <typename T, std::enable_if_t<std::is_integral<T>::value, int> = 0> aut
     return Key(Key(x) + (std::is_signed<T>::value ? Key(1) << (8 * sizeof(Key) - 1) : 0));
 }
 
-constexpr int DIGIT = 11;  // bits: three passes for keys of 32, six for keys of 64
+constexpr int DIGIT = 11;  // bits
 constexpr int64_t COMPARED = 512;  // elements up to which comparisons take less time than tables of digits
 
 template <typename Key> using Ranked = std::vector<std::pair<Key, int64_t>>;
 
-// Sort by the digits of the keys, the last one first: each pass keeps the order of equal digits.
-template <typename Key> void sort_by_digits(Ranked<Key> &items, Ranked<Key> &other) {
-    constexpr int PASSES = (8 * sizeof(Key) + DIGIT - 1) / DIGIT;
-    constexpr Key MASK = (Key(1) << DIGIT) - 1;
-    std::vector<std::array<int64_t, 1 << DIGIT>> counts(PASSES);
+// Sort by the digits from bit `first` on, the last one first: each pass keeps the order of equal digits.
+inline void sort_by_digits(std::vector<uint64_t> &items, std::vector<uint64_t> &other, int first, int bits) {
+    constexpr uint64_t MASK = (uint64_t(1) << DIGIT) - 1;
+    const int passes = (bits + DIGIT - 1) / DIGIT;
+    std::vector<std::array<int64_t, 1 << DIGIT>> counts(passes);
     for (auto &table : counts) table.fill(0);
-    for (const auto &item : items)
-        for (int pass = 0; pass < PASSES; ++pass) ++counts[pass][(item.first >> (pass * DIGIT)) & MASK];
-    for (int pass = 0; pass < PASSES; ++pass) {
+    for (const uint64_t item : items)
+        for (int pass = 0; pass < passes; ++pass) ++counts[pass][(item >> (first + pass * DIGIT)) & MASK];
+    for (int pass = 0; pass < passes; ++pass) {
+        const int down = first + pass * DIGIT;
         auto &next = counts[pass];
-        if (next[(items[0].first >> (pass * DIGIT)) & MASK] == int64_t(items.size())) continue;  // all have this digit
+        if (next[(items[0] >> down) & MASK] == int64_t(items.size())) continue;  // all have this digit
         int64_t before = 0;
         for (auto &count : next) before += std::exchange(count, before);
-        for (const auto &item : items) other[next[(item.first >> (pass * DIGIT)) & MASK]++] = item;
+        for (const uint64_t item : items) other[next[(item >> down) & MASK]++] = item;
         items.swap(other);
     }
+}
+
+// items[k]: the place of the k-th key in order; equal ones keep their order. Each item is the first bits of a key, as many
+// as there is room for, before its place; those that differ in later bits alone are ordered afterwards.
+template <typename Key>
+void order_keys(const std::vector<Key> &keys, std::vector<uint64_t> &items, std::vector<uint64_t> &other) {
+    const int64_t n = int64_t(keys.size());
+    const auto [least, largest] = std::minmax_element(keys.begin(), keys.end());
+    const Key base = *least;
+    const int room = std::bit_width(uint64_t(n)), width = std::bit_width(Key(*largest - base));
+    const int bits = std::min(width, 64 - room), down = width - bits;
+    items.resize(n), other.resize(n);
+    for (int64_t k = 0; k < n; ++k) items[k] = uint64_t(Key(keys[k] - base) >> down) << room | uint64_t(k);
+    sort_by_digits(items, other, room, bits);
+    const uint64_t mask = (uint64_t(1) << room) - 1;
+    auto before = [&](uint64_t a, uint64_t b) { return keys[a & mask] < keys[b & mask]; };
+    for (int64_t start = 0, end; down > 0 && start < n; start = end) {
+        for (end = start + 1; end < n && items[end] >> room == items[start] >> room;) ++end;
+        const auto first = items.begin() + start, last = items.begin() + end;
+        if (end - start == 1 || std::is_sorted(first, last, before)) continue;
+        if (end - start <= COMPARED) {
+            std::stable_sort(first, last, before);
+            continue;
+        }
+        std::vector<Key> near(end - start);
+        std::vector<uint64_t> order, unused, own(first, last);
+        for (int64_t k = 0; k < end - start; ++k) near[k] = keys[own[k] & mask];
+        order_keys(near, order, unused);
+        for (int64_t k = 0; k < end - start; ++k) first[k] = own[order[k]];
+    }
+    for (uint64_t &item : items) item &= mask;
 }
 
 // order[k]: the place of the element that is k-th in each row; equal elements keep their order.
@@ -59,18 +91,23 @@ void argsort(int64_t rows, int64_t n, const T *a, int64_t row, int64_t step, int
     using Key = decltype(sort_key(*a));
 #pragma omp parallel if (rows > 1 && rows * n > 8192)
     {
-        Ranked<Key> items(n), other(n > COMPARED ? n : 0);
+        std::vector<Key> keys(n);
+        std::vector<uint64_t> items, other;
+        Ranked<Key> few(n > COMPARED ? 0 : n);
 #pragma omp for
         for (int64_t r = 0; r < rows; ++r) {
             for (int64_t k = 0; k < n; ++k) {
                 const Key key = sort_key(a[r * row + k * step]);
-                items[k] = {descending ? Key(~key) : key, k};
+                keys[k] = descending ? Key(~key) : key;
             }
-            if (n > COMPARED)
-                sort_by_digits(items, other);
-            else
-                std::sort(items.begin(), items.end());  // places differ: no two are equal
-            for (int64_t k = 0; k < n; ++k) order[r * to_row + k * to_step] = items[k].second;
+            if (n > COMPARED) {
+                order_keys(keys, items, other);
+                for (int64_t k = 0; k < n; ++k) order[r * to_row + k * to_step] = int64_t(items[k]);
+                continue;
+            }
+            for (int64_t k = 0; k < n; ++k) few[k] = {keys[k], k};
+            std::sort(few.begin(), few.end());  // places differ: no two are equal
+            for (int64_t k = 0; k < n; ++k) order[r * to_row + k * to_step] = few[k].second;
         }
     }
 }
