@@ -91,14 +91,14 @@ void sylvester(int64_t m, int64_t n, const T *a, int64_t a_row, const T *b, int6
 // -- roots and logarithms
 // The principal root of an upper triangular matrix (Bjorck and Hammarling 1983).
 template <typename C> std::vector<C> root_of_triangle(int64_t n, const std::vector<C> &t) {
-    std::vector<C> r(n * n);
+    std::vector<C> r(n * n), column(n);  // a copy of column j
     for (int64_t j = 0; j < n; ++j) {
         r[j * n + j] = std::sqrt(t[j * n + j]);
         for (int64_t i = j - 1; i >= 0; --i) {
             C rest = t[i * n + j];
-            for (int64_t k = i + 1; k < j; ++k) rest -= r[i * n + k] * r[k * n + j];
+            for (int64_t k = i + 1; k < j; ++k) rest -= r[i * n + k] * column[k];
             const C sum = r[i * n + i] + r[j * n + j];
-            r[i * n + j] = rest == C(0) ? C(0) : rest / sum;
+            r[i * n + j] = column[i] = rest == C(0) ? C(0) : rest / sum;
         }
     }
     return r;
@@ -138,22 +138,51 @@ template <typename C> std::vector<C> logarithm_of_triangle(int64_t n, const std:
 template <typename R> R real_part(const std::complex<R> &x, R) { return x.real(); }
 template <typename R> std::complex<R> real_part(const std::complex<R> &x, std::complex<R>) { return x; }
 
+// The triangular form, and its unitary matrix, from those of a real matrix, which has blocks of conjugate eigenvalues: a
+// rotation of each block's two rows and columns.
+template <typename C> void triangle_of_blocks(int64_t n, C *t, C *z, const std::vector<C> &w) {
+    using R = typename C::value_type;
+    for (int64_t m = n - 1; m > 0; --m) {
+        const int64_t k = m - 1;
+        const C below = t[m * n + k], apart = w[k] - t[m * n + m];
+        if (below == C(0)) continue;
+        const R length = std::hypot(std::abs(apart), std::abs(below));
+        const C c = apart / length, s = below / length;
+        auto turn_columns = [&](C *a, int64_t rows) {
+            for (int64_t i = 0; i < rows; ++i) {
+                const C first = a[i * n + k], second = a[i * n + m];
+                a[i * n + k] = c * first + s * second;
+                a[i * n + m] = conjugate(c) * second - s * first;
+            }
+        };
+        for (int64_t j = k; j < n; ++j) {
+            const C first = t[k * n + j], second = t[m * n + j];
+            t[k * n + j] = conjugate(c) * first + s * second;
+            t[m * n + j] = c * second - s * first;
+        }
+        turn_columns(t, m + 1);
+        turn_columns(z, n);
+        t[m * n + k] = 0;
+    }
+}
+
 // A function of a matrix by that of its triangular form. It is not real, and so NaN, where a real matrix has a negative
 // eigenvalue: one that is so by more than this many times its rounding.
 template <typename T, typename F>
 void of_schur_form(int64_t n, const T *a, int64_t a_row, T *x, int64_t row, int times, F function) {
     using R = typename real_of<T>::type;
     using C = std::complex<R>;
-    std::vector<T> own = copied(n, n, a, a_row), unused(n * n);
-    std::vector<C> t(own.begin(), own.end()), z(n * n), w(n), half(n * n);
+    std::vector<T> own = copied(n, n, a, a_row), vectors(n * n);
+    std::vector<C> w(n), half(n * n);
     if (!all_finite(n, n, own.data(), n)) return no_numbers(n, n, x, row);
     const R rounding = R(times * n * norm_of_columns(n, own)) * std::numeric_limits<R>::epsilon();
+    if (schur_form(int(n), own.data(), vectors.data(), w.data())) return no_numbers(n, n, x, row);
+    std::vector<C> t(own.begin(), own.end()), z(vectors.begin(), vectors.end());
     if constexpr (!std::is_same_v<T, C>) {
-        if (schur_form(int(n), own.data(), unused.data(), w.data())) return no_numbers(n, n, x, row);
         for (const C &value : w)
             if (value.imag() == 0 && value.real() < -rounding) return no_numbers(n, n, x, row);
+        triangle_of_blocks(n, t.data(), z.data(), w);
     }
-    if (schur_form(int(n), t.data(), z.data(), w.data())) return no_numbers(n, n, x, row);
     for (int64_t i = 0; i < n; ++i) std::fill_n(t.begin() + i * n, i, C(0));
     t = function(n, t);
     multiply(int(n), int(n), int(n), z.data(), false, t.data(), false, half.data());
