@@ -20,6 +20,7 @@ from sdgrad.optimize.dataflow.dead_stores import drop_unread
 from sdgrad.optimize.dataflow.destination_forwarding import write_results
 from sdgrad.optimize.dataflow.initialization_sinking import fill_late
 from sdgrad.optimize.dataflow.reshape_views import view_reshaped
+from sdgrad.optimize.dataflow.unread_results import compute_less
 from sdgrad.optimize.gpu.kernels import place_on_device
 from sdgrad.optimize.gpu.partial_sums import share_sums
 from sdgrad.optimize.locality.data_layout import arrange_temporaries
@@ -69,6 +70,13 @@ PASSES: tuple[Pass, ...] = (
         UNORDERED,
         "Factorise the matrix of a linear system once, and solve with the factors.",
         optional=False,
+    ),
+    Pass(
+        "unread-results",
+        Plain(compute_less),
+        UNORDERED,
+        "Compute the singular values alone where nobody reads the vectors, and the like.",
+        after=("custom-calls",),
     ),
     replace(FUSION, optional=True, after=("custom-calls",)),
     Pass(

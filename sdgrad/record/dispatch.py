@@ -18,6 +18,7 @@ import sdgrad.record.functions.factors
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.histograms
 import sdgrad.record.functions.integration
+import sdgrad.record.functions.least_squares
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.matrix_equations
 import sdgrad.record.functions.matrix_functions

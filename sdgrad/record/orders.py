@@ -6,13 +6,14 @@ by a library node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sdgrad.record.elements import Element, call, element, where
 from sdgrad.record.tensors import Tensor
-from sdgrad.runtime.libraries.ordering import Argsort
+from sdgrad.runtime.libraries.ordering import Argsort, Select
 
 RANKED = 16  # elements up to which comparing every two takes less time than a call for each row
 
@@ -30,12 +31,22 @@ def order_along(source: Tensor, axis: int, descending: bool = False) -> Tensor:
 
 def _by_calls(source: Tensor, axis: int, descending: bool) -> Tensor:
     """Let a library order each row."""
+    return _of_rows(source, axis, Argsort(descending=descending), source.shape[axis])
+
+
+def places_of_ranks(source: Tensor, axis: int, ranks: Sequence[int]) -> Tensor:
+    """Return the places of the elements of some ranks along an axis; of equal ones the earlier has the lower rank."""
+    return _of_rows(source, axis, Select(ranks=ranks), len(ranks))
+
+
+def _of_rows(source: Tensor, axis: int, node: Any, count: int) -> Tensor:
+    """Return the places that a library finds in each row along an axis."""
     builder: Any = source.builder
     last = [*(d for d in range(source.rank) if d != axis), axis]
     turned = source.transpose(last)
     rows = builder.view(turned, (turned.size // turned.shape[-1], turned.shape[-1]))
-    found = builder.call(Argsort(descending=descending), {"_a": rows}, "_order", rows.shape, np.int64)
-    return builder.view(found, turned.shape).transpose([last.index(d) for d in range(source.rank)])
+    found = builder.call(node, {"_a": rows}, "_order", (rows.shape[0], count), np.int64)
+    return builder.view(found, (*turned.shape[:-1], count)).transpose([last.index(d) for d in range(source.rank)])
 
 
 def _by_ranks(source: Tensor, axis: int, descending: bool) -> Tensor:

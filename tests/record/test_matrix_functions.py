@@ -58,6 +58,26 @@ def test_exponentials_of_any_norm(size):
     assert np.abs(found - wanted).max() <= 1e-14 * max(size, 1.0) * np.abs(wanted).max()
 
 
+def test_gradients_of_exponentials_of_any_norm():
+    """The derivative is a block of an exponential of twice the size (Mathias 1996), here with 60 digits."""
+    direction, order = RNG.standard_normal((4, 4)), np.linalg.qr(A)[0]
+    steep = np.triu(1e3 * A, 1) + 0.1 * order  # powers are much smaller than the norm lets expect
+    gradient = sdgrad.grad(lambda x: np.sum(direction * scipy.linalg.expm(x)))
+    for x in (*(size * order for size in (1e-9, 1e-2, 0.1, 0.5, 1.5, 3.0, 30.0)), 3.0 * A, steep, steep.T, 0.0 * A):
+        with mpmath.workdps(60):
+            block = np.block([[x.T, direction], [np.zeros((4, 4)), x.T]])
+            wanted = np.array(mpmath.expm(mpmath.matrix(block.tolist())).tolist(), float)[:4, 4:]
+        assert np.abs(gradient(x) - wanted).max() <= 1e-12 * np.abs(wanted).max(), x
+
+
+def test_gradients_of_exponentials_of_other_types():
+    """In single precision, and of what has no exponential."""
+    found = sdgrad.grad(lambda x: np.sum(scipy.linalg.expm(x)))(A.astype(np.float32))
+    wanted = sdgrad.grad(lambda x: np.sum(scipy.linalg.expm(x)))(A)
+    assert found.dtype == np.float32 and np.abs(found - wanted).max() <= 1e-5 * np.abs(wanted).max()
+    assert np.isnan(sdgrad.grad(lambda x: np.sum(scipy.linalg.expm(x)))(np.full((4, 4), np.inf))).all()
+
+
 def test_exponentials_of_unusual_matrices():
     nilpotent = np.triu(np.full((4, 4), 1e8), 1)
     assert_close(sdgrad.vjp(scipy.linalg.expm, nilpotent)[0], scipy.linalg.expm(nilpotent), 1e-12, "nilpotent")

@@ -80,6 +80,34 @@ def test_order_of_a_row_in_a_loop():
     np.testing.assert_allclose(sdgrad.grad(lambda A: summed(A))(A), wanted, rtol=1e-12)
 
 
+def test_orders_of_many_elements_that_differ_in_their_last_bits():
+    """More than 512 elements are ordered by the first bits of their keys, and then by the others."""
+    count = 3000
+    noise = RNG.standard_normal(count)
+    near = np.where(noise > 1.5, 1e-300 * noise, 1.0 + 1e-14 * noise)  # long runs of equal first bits
+    pairs = np.where(
+        noise > 0.0, 2.0 ** np.floor(300.0 * noise), 1.0 + 2.0**-40 * np.floor(900.0 * noise)
+    )  # short ones
+    rows = np.stack([near, pairs, noise, np.ones(count), np.where(noise > 0.0, np.nan, -0.0), np.sort(noise)])
+    order = sdgrad.compile_forward(lambda x: np.argsort(x, axis=1, kind="stable"))
+    for x in (rows, -rows):
+        np.testing.assert_array_equal(order(x), np.argsort(x, axis=1, kind="stable"))
+    whole = np.where(noise > 1.5, np.iinfo(np.int64).min + 5, 10**15 + (100.0 * noise).astype(np.int64))
+    order = sdgrad.compile_forward(lambda x: np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(order(whole), np.argsort(whole, kind="stable"))
+
+
+def test_searches_in_arrays_of_all_lengths():
+    """They halve together, 64 at a time; of long arrays that few search, what is not read is not copied."""
+    search = sdgrad.compile_forward(lambda s, x: (np.searchsorted(s, x), np.searchsorted(s, x, "right")))
+    with sdgrad.config.override(optimization_level=0):
+        for n, m in ((1, 130), (2, 64), (7, 65), (200, 1), (200, 200), (500, 63)):
+            s = np.sort(np.round(RNG.standard_normal(n), 1))
+            x = np.concatenate([s[: m // 2], np.round(RNG.standard_normal(m - min(n, m // 2)), 1)])[:m]
+            for found, side in zip(search(s, x), ("left", "right"), strict=True):
+                np.testing.assert_array_equal(found, np.searchsorted(s, x, side))
+
+
 def between(x, xp, fp):
     return np.sum(np.interp(x, xp, fp) ** 2 + np.interp(x, xp, fp, left=fp[1], right=0.0))
 

@@ -26,6 +26,7 @@ from sdgrad.record.functions.matrix_calls import (
     copied_below,
     of_each,
     of_lower,
+    over_adjoint,
     over_differences,
     real_type,
     with_diagonal,
@@ -75,11 +76,11 @@ def _singular_values_vjp(u: Any, v: Any, grad_s: Any) -> Any:
 def _qr_vjp(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
     """For at least as many rows as columns."""
     inner = r @ conjugate_transpose(grad_r) - conjugate_transpose(grad_q) @ q
-    right = grad_q + q @ copied_below(inner)
-    return conjugate_transpose(scipy.linalg.solve_triangular(r, conjugate_transpose(right)))
+    return over_adjoint(grad_q + q @ copied_below(inner), r)
 
 
-def _pinv_vjp(a: Any, p: Any, grad_p: Any) -> Any:
+@as_rule
+def pinv_vjp(a: Any, p: Any, grad_p: Any) -> Any:
     """Of matrices whose rank does not change (Golub and Pereyra 1973)."""
     g, h = conjugate_transpose(grad_p), conjugate_transpose(p)
     beside = (g - a @ (p @ g)) @ (p @ h) + (h @ p) @ (g - (g @ p) @ a)
@@ -128,13 +129,13 @@ def _thin(a: Any, vectors: bool = False) -> tuple[Any, Any, Any]:
     (matrix,) = inexact(a)
     if matrix.ndim < 2:
         raise np.linalg.LinAlgError(f"{matrix.ndim}-dimensional array given. Array must be at least two-dimensional")
-    u, s, v = _unchecked(matrix)
+    u, s, v = unchecked_svd(matrix)
     is_there = np.isfinite if vectors else lambda x: ~np.isnan(x)
     require(s, DIVERGED, lambda: is_there(s).all() | is_there(matrix).all())
     return u, s, v
 
 
-def _unchecked(matrix: Array) -> list[Array]:
+def unchecked_svd(matrix: Array) -> list[Array]:
     """Return the thin decomposition; of what cannot be decomposed it has no numbers."""
     m, n = matrix.tensor.shape[-2:]
     k, dtype = min(m, n), matrix.dtype
@@ -218,7 +219,7 @@ def pseudo_inverse(matrix: Array, least: Callable[[Any], Any]) -> Array:
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         recorder.copy(tensor_of(adjoint(v) @ (inverse[:, None] * adjoint(u))), made["p"])
 
-    (found,) = of_each("pinv", {"a": matrix}, {"p": ((n, m), matrix.dtype)}, _pinv_vjp, make=make)
+    (found,) = of_each("pinv", {"a": matrix}, {"p": ((n, m), matrix.dtype)}, pinv_vjp, make=make)
     return found
 
 
@@ -242,27 +243,6 @@ def cond(x: Any, p: Any = None) -> Any:
     found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     of_numbers = ~np.isnan(matrix).any(axis=(-2, -1))
     return np.where(np.isnan(found) & of_numbers, np.inf, found)
-
-
-@rule(np.linalg.lstsq)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    matrix, right = inexact(a, b)
-    m, n = matrix.shape
-    least = np.finfo(matrix.dtype).eps * max(m, n) if rcond is None else static_number(rcond)
-    found, squares, s = least_squares(matrix, right, least)
-    if m <= n:
-        squares = np.zeros(0, squares.dtype)
-    return found, squares if squares.ndim else np.reshape(squares, 1), np.sum(s > least * np.max(s)), s
-
-
-def least_squares(matrix: Array, right: Array, least: float) -> tuple[Any, Any, Any]:
-    """Return the shortest solution, sums of squared residuals, and singular values."""
-    inverse: Any = pseudo_inverse(matrix, lambda largest: least * largest)
-    found = inverse @ right
-    rest = right - matrix @ found
-    squares = np.sum(np.real(rest * np.conj(rest)), axis=0)
-    require(inverse, DIVERGED, lambda: ~np.isnan(inverse).any() | ~np.isnan(matrix).any())
-    return found, squares, _unchecked(matrix)[1]  # which goes if nobody reads it
 
 
 # -- SciPy's

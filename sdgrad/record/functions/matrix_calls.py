@@ -23,6 +23,7 @@ from sdgrad.record.functions.table import rule
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import Array
 from sdgrad.runtime.libraries.lapack import LapackCall
+from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
 
 Parts = Mapping[str, tuple[Sequence[Any], Any]]  # results by name: shape and type
 Some = Mapping[frozenset[str], Callable]  # rules by the results that a program reads
@@ -107,6 +108,16 @@ def of_each(
         for into, x in zip(found, one({n: x.select(0, k) for n, x in wide.items()}), strict=True):
             recorder.copy(x, into.select(0, k))
     return [reshape(recorder.array(x), (*batch, *x.shape[1:])) for x in found]
+
+
+@as_rule
+def over_adjoint(b: Any, r: Any) -> Any:
+    """Return ``b r^-H`` for an upper triangular matrix."""
+    if r.tensor.shape[-1] == 1:
+        return b / adjoint(r)
+    operands = {"_a": tensor_of(adjoint(r)), "_b": tensor_of(b)}
+    found = b.recorder.call(TriangularSolve("solve_triangular", side="right"), operands, "_x", b.tensor.shape, b.dtype)
+    return b.recorder.array(found)
 
 
 # -- parts of matrices. What rules call is computed by element: a constant matrix, as a mask, would be an argument of

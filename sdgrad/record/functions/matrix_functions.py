@@ -44,18 +44,51 @@ def _derivative(function: Callable, a: Any, direction: Any) -> Any:
 
 
 # -- the exponential
+def _kept_size(n: Any, dtype: Any) -> Any:
+    """Return how many numbers ``sdgrad_expm.h`` keeps for the adjoint: seven matrices, and more."""
+    return 7 * n * n * (2 if dtype == np.complex128 else 1) + n + 3
+
+
+def _exponential(a: Any) -> tuple[Any, Any]:
+    """Return the exponential, and what its adjoint needs."""
+    matrix = square(a)
+    n = matrix.tensor.shape[-1]
+    parts = {"x": ((n, n), matrix.dtype), "k": ((1, _kept_size(n, matrix.dtype)), np.int64)}
+    found, kept = of_each("expm_kept", {"a": matrix}, parts, _expm_vjp)
+    return found, kept
+
+
 @as_rule
-def _expm_adjoint(a: Any, grad: Any) -> Any:
-    return _derivative(expm, conjugate_transpose(a), grad)
+def _expm_adjoint(a: Any, k: Any, grad: Any) -> Any:
+    """Return the derivative at the conjugate transpose, in a direction."""
+    operands = {"a": a, "k": k, "g": grad}
+    (found,) = of_each("expm_adjoint", operands, {"x": (a.tensor.shape, a.dtype)}, _expm_adjoint_vjp)
+    return found
 
 
-def _expm_vjp(a: Any, grad_x: Any) -> Any:
-    return _expm_adjoint(a, grad_x)
+def _expm_vjp(a: Any, k: Any, grad_x: Any) -> Any:
+    return _expm_adjoint(a, k, grad_x)
+
+
+@as_rule
+def _expm_adjoint_adjoint(a: Any, g: Any, grad: Any) -> tuple[Any, Any]:
+    """Return the adjoint of :func:`_expm_adjoint`, a block of an exponential, by matrix and direction."""
+    n = a.shape[-1]
+    block, scale = _block(conjugate_transpose(a), g)
+    zero = np.zeros_like(grad)
+    above = np.concatenate([zero, grad / scale], axis=-1)
+    of_block = _expm_adjoint(block, _exponential(block)[1], np.concatenate([above, np.zeros_like(above)]))
+    return conjugate_transpose(of_block[:n, :n] + of_block[n:, n:]), scale * of_block[:n, n:]
+
+
+def _expm_adjoint_vjp(a: Any, k: Any, g: Any, grad_x: Any) -> Any:
+    grad_a, grad_g = _expm_adjoint_adjoint(a, g, grad_x)
+    return grad_a, grad_g
 
 
 @rule(scipy.linalg.expm)
 def expm(A: Any) -> Any:  # noqa: N803 (SciPy's name)
-    return _of_square("expm", A, _expm_vjp)
+    return _exponential(A)[0]
 
 
 @rule(scipy.linalg.expm_frechet)

@@ -6,7 +6,7 @@ Sources: Hyndman and Fan 1996, for the places of a quantile among the elements i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,12 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, take_along_axis
 from sdgrad.record.functions.reductions import mean, wide_weights
 from sdgrad.record.functions.shapes import expand_dims, reshape, transpose
-from sdgrad.record.functions.sorting import sort
-from sdgrad.record.functions.table import array, fixed, operand, rule
-from sdgrad.record.values import RULES, Array
+from sdgrad.record.functions.sorting import SELECTED, of_ranks, sort
+from sdgrad.record.functions.table import array, content, fixed, known, operand, rule
+from sdgrad.record.values import RULES, Array, is_recorded
 
+FEW = 16
+"""Ranks up to which finding each takes less time than ordering all elements."""
 Place = Callable[[Any, Any], Any]
 
 
@@ -78,7 +80,7 @@ def _neighbours(method: str, n: Any, q: Any) -> tuple[Any, Any, Any]:
 
 
 def _whole(place: Any) -> Any:
-    return astype(array(place), np.int64)
+    return astype(array(place), np.int64) if is_recorded(place) else known(np.asarray(place).astype(np.int64))
 
 
 def _merged(a: Any, axis: Any) -> tuple[Array, list[int]]:
@@ -125,11 +127,27 @@ def _at(ordered: Array, places: Any, several: bool) -> Any:
     return reshape(take_along_axis(ordered, flat, 0), places.shape)
 
 
-def _in_order(ordered: Array, n: Any, q: Any, method: str) -> Any:
-    """Return the quantiles of elements in order along the first axis, of which the first ``n`` count."""
+def _ranks(n: Any, q: Any, method: str) -> list[int] | None:
+    """Return the ranks of the elements that quantiles and a look for NaN need, if they are known and few."""
+    if not isinstance(n, int) or n < SELECTED:
+        return None
+    places = [content(p) for p in _neighbours(method, n, q)[:2] if p is not None]
+    if any(p is None for p in places):
+        return None
+    found = sorted({n - 1, *(int(k) for p in places for k in np.ravel(p))})
+    return found if len(found) <= FEW else None
+
+
+def _in_order(ordered: Array, n: Any, q: Any, method: str, ranks: Sequence[int] | None = None) -> Any:
+    """Return the quantiles of elements in order along the first axis, of which the first ``n`` count.
+
+    :param ranks: of the elements that are there, where these are not all.
+    """
     several = np.ndim(n) > 0
     wide = np.reshape(q, (*np.shape(q), *[1] * (ordered.ndim - 1))) if several and np.ndim(q) else q
     low, high, weight = _neighbours(method, n, wide)
+    if ranks is not None:
+        low, high = (p if p is None else known(np.searchsorted(ranks, content(p))) for p in (low, high))
     below = _at(ordered, low, several)
     if high is None:
         return below
@@ -171,8 +189,9 @@ def quantile(
         return _weighted(a, parts, axis, method, keepdims, weights)
     x, gone = _merged(_real(a), axis)
     x = x if x.dtype.kind == "f" or method in DISCRETE else astype(x, float)
-    ordered = sort(x, axis=0)
-    found = _unless_nan(ordered[-1], _in_order(ordered, x.shape[0], parts, method))
+    ranks = _ranks(x.shape[0], parts, method)
+    ordered = sort(x, axis=0) if ranks is None else of_ranks(x, ranks)
+    found = _unless_nan(ordered[-1], _in_order(ordered, x.shape[0], parts, method, ranks))
     return _kept(found, gone, parts, keepdims)
 
 
@@ -215,8 +234,8 @@ def _of_percent(q: Any) -> Any:
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     x, gone = _merged(a, axis)
     n = x.shape[0]
-    ordered = sort(x, axis=0)
-    found = _unless_nan(ordered[n - 1], mean(ordered[(n - 1) // 2 : n // 2 + 1], 0))
+    ordered = of_ranks(x, [(n - 1) // 2, n // 2, n - 1])
+    found = _unless_nan(ordered[2], mean(ordered[n % 2 : 2], 0))
     return expand_dims(found, gone) if keepdims else found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sdgrad.record.functions.parts import take_along_axis, tensor_of
 from sdgrad.record.functions.reductions import total
 from sdgrad.record.functions.shapes import ravel
 from sdgrad.record.functions.table import active, array, fixed, known, rule
-from sdgrad.record.orders import order_along
+from sdgrad.record.orders import order_along, places_of_ranks
 from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.settling import settle
 from sdgrad.record.stores import store
@@ -49,6 +50,20 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any
 @rule(method="sort")
 def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> None:
     store(a, Ellipsis, sort(a, axis))
+
+
+SELECTED = 512
+"""Elements from which on a few of given ranks are found without ordering all."""
+
+
+def of_ranks(x: Array, ranks: Sequence[int]) -> Array:
+    """Return the elements of some ranks along the first axis, as in :func:`sort`."""
+    n = x.shape[0]
+    if not isinstance(x.tensor.size, int) or n < SELECTED or not x.tensor.size or x.dtype == np.float16:
+        return sort(x, 0)[np.asarray(ranks)]
+    found = x.recorder.array(places_of_ranks(tensor_of(x), 0, ranks))
+    found.storage.indexes = n
+    return take_along_axis(x, found, 0)
 
 
 @rule(np.partition)

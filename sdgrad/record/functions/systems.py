@@ -10,7 +10,8 @@ import scipy.linalg
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.decompositions import least_squares, static_number
+from sdgrad.record.functions.decompositions import static_number
+from sdgrad.record.functions.least_squares import least_squares
 from sdgrad.record.functions.linalg import adjoint, cholesky, inexact, require, solve, solve_triangular
 from sdgrad.record.functions.matrix_calls import as_rule, copied_below, of_each, symmetric_below
 from sdgrad.record.functions.parts import tensor_of

@@ -29,29 +29,38 @@ template <typename T> void no_numbers(int64_t rows, int64_t columns, T *a, int64
         std::fill_n(a + i * row, columns, T(std::numeric_limits<typename real_of<T>::type>::quiet_NaN()));
 }
 
-inline int eigenvalues(int n, float *a, int row, float *w) { return LAPACKE_ssyevd(LAPACK_ROW_MAJOR, 'V', 'L', n, a, row, w); }
-inline int eigenvalues(int n, double *a, int row, double *w) { return LAPACKE_dsyevd(LAPACK_ROW_MAJOR, 'V', 'L', n, a, row, w); }
-inline int eigenvalues(int n, std::complex<float> *a, int row, float *w) {
-    return LAPACKE_cheevd(LAPACK_ROW_MAJOR, 'V', 'L', n, a, row, w);
-}
-inline int eigenvalues(int n, std::complex<double> *a, int row, double *w) {
-    return LAPACKE_zheevd(LAPACK_ROW_MAJOR, 'V', 'L', n, a, row, w);
-}
+#define SDGRAD_EIGENVALUES(letter, T, R)                                                                               \
+    inline int eigenvalues(char job, int n, T *a, int row, R *w) {                                                     \
+        return LAPACKE_##letter##evd(LAPACK_ROW_MAJOR, job, 'L', n, a, row, w);                                        \
+    }
+SDGRAD_EIGENVALUES(ssy, float, float)
+SDGRAD_EIGENVALUES(dsy, double, double)
+SDGRAD_EIGENVALUES(che, std::complex<float>, float)
+SDGRAD_EIGENVALUES(zhe, std::complex<double>, double)
+#undef SDGRAD_EIGENVALUES
 
 // Eigenvalues in ascending order, and eigenvectors as columns, of the matrix with this lower triangle.
-template <typename T, typename R> void eigh(int64_t n, const T *a, int64_t a_row, R *w, T *v, int64_t row) {
+template <typename T, typename R> void eigh(int64_t n, const T *a, int64_t a_row, R *w, T *v, int64_t row, char job = 'V') {
     for (int64_t i = 0; i < n; ++i) {
         std::copy_n(a + i * a_row, i + 1, v + i * row);
         std::fill_n(v + i * row + i + 1, n - i - 1, T(0));
     }
-    if (all_finite(n, n, v, row) && eigenvalues(int(n), v, int(row), w) == 0) return;
+    if (all_finite(n, n, v, row) && eigenvalues(job, int(n), v, int(row), w) == 0) return;
     no_numbers(1, n, w, n);
     no_numbers(n, n, v, row);
+}
+
+template <typename T, typename R> void eigvalsh(int64_t n, const T *a, int64_t a_row, R *w) {
+    std::vector<T> own(n * n);
+    eigh(n, a, a_row, w, own.data(), n, 'N');
 }
 
 #define SDGRAD_SVD(letter, T, R)                                                                                       \
     inline int singular_values(char job, int m, int n, T *a, R *s, T *u, int u_row, T *v, int v_row) {                 \
         return LAPACKE_##letter##gesdd(LAPACK_ROW_MAJOR, job, m, n, a, n, s, u, u_row, v, v_row);                      \
+    }                                                                                                                  \
+    inline int singular_values(int m, int n, T *a, R *s) { /* those of the transposed matrix */                       \
+        return LAPACKE_##letter##gesdd(LAPACK_COL_MAJOR, 'N', n, m, a, n, s, nullptr, 1, nullptr, 1);                  \
     }
 SDGRAD_SVD(s, float, float)
 SDGRAD_SVD(d, double, double)
@@ -73,10 +82,25 @@ void svd(int64_t m, int64_t n, const T *a, int64_t a_row, T *u, int64_t u_row, R
     no_numbers(k, n, v, v_row);
 }
 
+template <typename T, typename R> void svdvals(int64_t m, int64_t n, const T *a, int64_t a_row, R *s) {
+    std::vector<T> own(m * n);
+    for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, own.data() + i * n);
+    if (!all_finite(m, n, own.data(), n) || singular_values(int(m), int(n), own.data(), s)) no_numbers(1, std::min(m, n), s, 1);
+}
+
+// The transposed matrix, in tiles that the cache holds.
+template <typename T> void transpose(int64_t m, int64_t n, const T *a, int64_t a_row, T *to, int64_t row) {
+    constexpr int64_t TILE = 16;
+    for (int64_t top = 0; top < m; top += TILE)
+        for (int64_t left = 0; left < n; left += TILE)
+            for (int64_t j = left; j < std::min(left + TILE, n); ++j)
+                for (int64_t i = top; i < std::min(top + TILE, m); ++i) to[j * row + i] = a[i * a_row + j];
+}
+
 #define SDGRAD_QR(letter, T, making)                                                                                   \
-    inline void reflect(int m, int n, T *a, T *tau) { LAPACKE_##letter##geqrf(LAPACK_ROW_MAJOR, m, n, a, n, tau); }    \
-    inline void make_orthogonal(int m, int k, int count, T *q, int row, const T *tau) {                                \
-        LAPACKE_##letter##making(LAPACK_ROW_MAJOR, m, k, count, q, row, tau);                                          \
+    inline void reflect(int m, int n, T *a, T *tau) { LAPACKE_##letter##geqrf(LAPACK_COL_MAJOR, m, n, a, m, tau); }    \
+    inline void make_orthogonal(int m, int k, int count, T *q, const T *tau) {                                         \
+        LAPACKE_##letter##making(LAPACK_COL_MAJOR, m, k, count, q, m, tau);                                            \
     }
 SDGRAD_QR(s, float, orgqr)
 SDGRAD_QR(d, double, orgqr)
@@ -87,14 +111,13 @@ SDGRAD_QR(z, std::complex<double>, ungqr)
 // A = Q R, with `k` columns of Q.
 template <typename T>
 void qr(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, T *q, int64_t q_row, T *r, int64_t r_row) {
-    std::vector<T> own(m * n), tau(std::min(m, n));
-    for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, own.data() + i * n);
+    std::vector<T> own(m * std::max(n, k)), tau(std::min(m, n));  // columns, one behind the other
+    transpose(m, n, a, a_row, own.data(), m);
     reflect(int(m), int(n), own.data(), tau.data());
-    for (int64_t i = 0; i < k; ++i)
-        for (int64_t j = 0; j < n; ++j) r[i * r_row + j] = j >= i ? own[i * n + j] : T(0);
-    for (int64_t i = 0; i < m; ++i)
-        for (int64_t j = 0; j < k; ++j) q[i * q_row + j] = j < n ? own[i * n + j] : T(0);
-    make_orthogonal(int(m), int(k), int(tau.size()), q, int(q_row), tau.data());
+    transpose(n, k, own.data(), m, r, r_row);
+    for (int64_t i = 1; i < k; ++i) std::fill_n(r + i * r_row, std::min(i, n), T(0));
+    make_orthogonal(int(m), int(k), int(tau.size()), own.data(), tau.data());
+    transpose(k, m, own.data(), m, q, q_row);
 }
 
 // Eigenvalues and eigenvectors (columns) of a general matrix.

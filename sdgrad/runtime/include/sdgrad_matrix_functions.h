@@ -8,12 +8,13 @@
 #ifdef LAPACKE_dgees  // of sdgrad_blas.h
 namespace sdgrad {
 
-#define SDGRAD_MATRICES(letter, T, ONE, ZERO)                                                                          \
-    inline void multiply(int m, int n, int k, const T *a, bool a_adjoint, const T *b, bool b_adjoint, T *c) {          \
-        const T one = 1, zero = 0;                                                                                     \
+#define SDGRAD_MATRICES(letter, T, ONE, BETA)                                                                          \
+    inline void multiply(int m, int n, int k, const T *a, bool a_adjoint, const T *b, bool b_adjoint, T *c,            \
+                         bool add = false) {                                                                           \
+        const T one = 1, beta = add;                                                                                   \
         cblas_##letter##gemm(CblasRowMajor, a_adjoint ? CblasConjTrans : CblasNoTrans,                                 \
                              b_adjoint ? CblasConjTrans : CblasNoTrans, m, n, k, ONE, a, a_adjoint ? m : k, b,         \
-                             b_adjoint ? k : n, ZERO, c, n);                                                           \
+                             b_adjoint ? k : n, BETA, c, n);                                                           \
     }                                                                                                                  \
     inline void solve_in_place(int n, int columns, T *a, T *x) {                                                       \
         std::vector<int> p(n);                                                                                         \
@@ -23,10 +24,10 @@ namespace sdgrad {
     inline bool sylvester_of_schur_forms(int m, int n, const T *a, const T *b, T *c, real_of<T>::type *scale) {        \
         return LAPACKE_##letter##trsyl(LAPACK_ROW_MAJOR, 'N', 'C', 1, m, n, a, m, b, n, c, n, scale) >= 0;             \
     }
-SDGRAD_MATRICES(s, float, one, zero)
-SDGRAD_MATRICES(d, double, one, zero)
-SDGRAD_MATRICES(c, std::complex<float>, &one, &zero)
-SDGRAD_MATRICES(z, std::complex<double>, &one, &zero)
+SDGRAD_MATRICES(s, float, one, beta)
+SDGRAD_MATRICES(d, double, one, beta)
+SDGRAD_MATRICES(c, std::complex<float>, &one, &beta)
+SDGRAD_MATRICES(z, std::complex<double>, &one, &beta)
 #undef SDGRAD_MATRICES
 
 // A = Z T Z^H: T in place of A. The eigenvalues of a real matrix are in `w` as well.
@@ -57,6 +58,15 @@ template <typename T> std::vector<T> copied(int64_t m, int64_t n, const T *a, in
     return own;
 }
 
+template <typename T> double norm_of_columns(int64_t n, const std::vector<T> &a) {
+    std::vector<double> sums(n);
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) sums[j] += std::abs(a[i * n + j]);
+    double found = 0;
+    for (double sum : sums) found = sum > found || std::isnan(sum) ? sum : found;
+    return found;
+}
+
 // A X + X B = Q (Bartels and Stewart 1972), by the Schur forms of A and of B^H.
 template <typename T>
 void sylvester(int64_t m, int64_t n, const T *a, int64_t a_row, const T *b, int64_t b_row, const T *q, int64_t q_row, T *x,
@@ -78,133 +88,17 @@ void sylvester(int64_t m, int64_t n, const T *a, int64_t a_row, const T *b, int6
     for (int64_t i = 0; i < m; ++i) std::copy_n(f.data() + i * n, n, x + i * row);
 }
 
-// -- the exponential (Al-Mohy and Higham 2009)
-template <typename T> double norm_of_columns(int64_t n, const std::vector<T> &a) {
-    std::vector<double> sums(n);
-    for (int64_t i = 0; i < n; ++i)
-        for (int64_t j = 0; j < n; ++j) sums[j] += std::abs(a[i * n + j]);
-    double found = 0;
-    for (double sum : sums) found = sum > found || std::isnan(sum) ? sum : found;
-    return found;
-}
-
-// By how many more halvings rounding stays below that of the type, from the norm of the power 2m + 1 of |A|.
-template <typename T> int more_halvings(int64_t n, const std::vector<T> &a, int m, double scale, double norm) {
-    static const double coefficients[] = {0, 0, 0, 1.0 / 1.008e5, 0, 1.0 / 1.00590336e10, 0, 1.0 / 4.487938430976e15, 0,
-                                          1.0 / 5.914384781877411e21, 0, 0, 0, 1.0 / 1.132509600021212e35};
-    std::vector<double> sums(n, 1), next(n);
-    for (int power = 0; power < 2 * m + 1; ++power) {
-        std::fill(next.begin(), next.end(), 0);
-        for (int64_t i = 0; i < n; ++i)
-            for (int64_t j = 0; j < n; ++j) next[j] += sums[i] * std::abs(a[i * n + j]) * scale;
-        sums.swap(next);
-    }
-    const double largest = n ? *std::max_element(sums.begin(), sums.end()) : 0;
-    if (!(largest > 0) || !(norm > 0)) return 0;
-    const double unit = std::ldexp(1.0, -53), alpha = coefficients[m] * largest / (norm * scale);
-    return int(std::clamp(std::ceil(std::log2(alpha / unit) / (2 * m)), 0.0, 1100.0));
-}
-
-// The quotient of polynomials of this degree, from the powers 2, 4, .. of A that there are.
-template <typename T>
-void approximate(int64_t n, int degree, const std::vector<T> &a, const std::vector<std::vector<T>> &powers, std::vector<T> &x) {
-    std::vector<double> c(degree + 1, 1.0);  // of A^k, the constant one last: all are multiples of it
-    for (int k = degree; k > 0; --k) c[k - 1] = c[k] * double(k) * (2 * degree + 1 - k) / (degree + 1 - k);
-    std::vector<T> odd(n * n), even(n * n), u(n * n);
-    auto add = [&](std::vector<T> &to, double factor, const std::vector<T> &power) {
-        for (int64_t e = 0; e < n * n; ++e) to[e] += T(factor) * power[e];
-    };
-    if (degree == 13) {
-        std::vector<T> high_odd(n * n), high_even(n * n);
-        for (int k = 0; k < 3; ++k) add(high_odd, c[9 + 2 * k], powers[k]), add(high_even, c[8 + 2 * k], powers[k]);
-        multiply(int(n), int(n), int(n), powers[2].data(), false, high_odd.data(), false, odd.data());
-        multiply(int(n), int(n), int(n), powers[2].data(), false, high_even.data(), false, even.data());
-    }
-    for (int k = 0; k < std::min(3, degree / 2) + (degree == 9); ++k) add(odd, c[2 * k + 3], powers[k]), add(even, c[2 * k + 2], powers[k]);
-    for (int64_t i = 0; i < n; ++i) odd[i * n + i] += T(c[1]), even[i * n + i] += T(c[0]);
-    multiply(int(n), int(n), int(n), a.data(), false, odd.data(), false, u.data());
-    for (int64_t e = 0; e < n * n; ++e) x[e] = even[e] + u[e], even[e] -= u[e];
-    solve_in_place(int(n), int(n), even.data(), x.data());
-}
-
-// (e^b - e^a) / (b - a), also where both are near.
-template <typename T> T slope_of_exp(T a, T b) {
-    const T d = (b - a) / T(2);
-    if (std::abs(d) > 1) return (std::exp(b) - std::exp(a)) / (b - a);
-    return std::exp((a + b) / T(2)) * (std::abs(d) < 1e-4 ? T(1) + d * d / T(6) : std::sinh(d) / d);
-}
-
-// The diagonal, and the one beside it, of the exponential of a triangular matrix: exact, where products lose digits.
-template <typename T> void exact_diagonals(int64_t n, const std::vector<T> &a, double scale, bool upper, std::vector<T> &x) {
-    for (int64_t i = 0; i < n; ++i) {
-        const T own = a[i * n + i] * T(scale), next = i + 1 < n ? a[(i + 1) * (n + 1)] * T(scale) : T(0);
-        x[i * n + i] = std::exp(own);
-        const int64_t beside = upper ? i * n + i + 1 : (i + 1) * n + i;
-        if (i + 1 < n) x[beside] = a[beside] * T(scale) * slope_of_exp(own, next);
-    }
-}
-
-template <typename T> void expm(int64_t n, const T *from, int64_t from_row, T *to, int64_t row) {
-    std::vector<T> a = copied(n, n, from, from_row), x(n * n), half(n * n);
-    if (!all_finite(n, n, a.data(), n)) return no_numbers(n, n, to, row);
-    const std::vector<T> whole = a;
-    bool upper = true, lower = true;
-    for (int64_t i = 0; i < n; ++i)
-        for (int64_t j = 0; j < i; ++j) upper = upper && a[i * n + j] == T(0), lower = lower && a[j * n + i] == T(0);
-    const int ahead = std::max(0, std::ilogb(norm_of_columns(n, a) + 1) - 10);  // halvings that keep powers finite
-    for (T &value : a) value *= T(std::ldexp(1.0, -ahead));
-    const double norm = norm_of_columns(n, a);
-    std::vector<std::vector<T>> powers;
-    auto raise = [&](const std::vector<T> &left, const std::vector<T> &right) {
-        std::vector<T> found(n * n);
-        multiply(int(n), int(n), int(n), left.data(), false, right.data(), false, found.data());
-        return found;
-    };
-    auto root = [&](const std::vector<T> &power, double degree) { return std::pow(norm_of_columns(n, power), 1 / degree); };
-    powers.push_back(raise(a, a));
-    powers.push_back(raise(powers[0], powers[0]));
-    powers.push_back(raise(powers[0], powers[1]));
-    const double d4 = root(powers[1], 4), d6 = root(powers[2], 6), low = std::max(d4, d6);
-    int degree = 0, halvings = 0;
-    if (low <= 1.495585217958292e-2 && more_halvings(n, a, 3, 1, norm) == 0) degree = 3;
-    else if (low <= 2.539398330063230e-1 && more_halvings(n, a, 5, 1, norm) == 0) degree = 5;
-    if (!degree) {
-        powers.push_back(raise(powers[1], powers[1]));
-        const double d8 = root(powers[3], 8), middle = std::max(d6, d8);
-        if (middle <= 9.504178996162932e-1 && more_halvings(n, a, 7, 1, norm) == 0) degree = 7;
-        else if (middle <= 2.097847961257068 && more_halvings(n, a, 9, 1, norm) == 0) degree = 9;
-        else {
-            degree = 13;
-            const double high = std::min(middle, std::max(d8, root(raise(powers[1], powers[2]), 10)));
-            halvings = high > 0 ? std::max(0, int(std::ceil(std::log2(high / 4.25)))) : 0;
-            halvings += more_halvings(n, a, 13, std::ldexp(1.0, -halvings), norm);
-            for (T &value : a) value *= T(std::ldexp(1.0, -halvings));
-            for (int k = 0; k < 3; ++k)
-                for (T &value : powers[k]) value *= T(std::ldexp(1.0, -2 * (k + 1) * halvings));
-        }
-    }
-    approximate(n, degree, a, powers, x);
-    const bool triangular = (upper || lower) && halvings + ahead > 0;
-    if (triangular) exact_diagonals(n, whole, std::ldexp(1.0, -halvings - ahead), upper, x);
-    for (halvings += ahead; halvings > 0; --halvings) {
-        multiply(int(n), int(n), int(n), x.data(), false, x.data(), false, half.data());
-        x.swap(half);
-        if (triangular) exact_diagonals(n, whole, std::ldexp(1.0, 1 - halvings), upper, x);
-    }
-    for (int64_t i = 0; i < n; ++i) std::copy_n(x.data() + i * n, n, to + i * row);
-}
-
 // -- roots and logarithms
 // The principal root of an upper triangular matrix (Bjorck and Hammarling 1983).
 template <typename C> std::vector<C> root_of_triangle(int64_t n, const std::vector<C> &t) {
-    std::vector<C> r(n * n);
+    std::vector<C> r(n * n), column(n);  // a copy of column j
     for (int64_t j = 0; j < n; ++j) {
         r[j * n + j] = std::sqrt(t[j * n + j]);
         for (int64_t i = j - 1; i >= 0; --i) {
             C rest = t[i * n + j];
-            for (int64_t k = i + 1; k < j; ++k) rest -= r[i * n + k] * r[k * n + j];
+            for (int64_t k = i + 1; k < j; ++k) rest -= r[i * n + k] * column[k];
             const C sum = r[i * n + i] + r[j * n + j];
-            r[i * n + j] = rest == C(0) ? C(0) : rest / sum;
+            r[i * n + j] = column[i] = rest == C(0) ? C(0) : rest / sum;
         }
     }
     return r;
@@ -244,22 +138,51 @@ template <typename C> std::vector<C> logarithm_of_triangle(int64_t n, const std:
 template <typename R> R real_part(const std::complex<R> &x, R) { return x.real(); }
 template <typename R> std::complex<R> real_part(const std::complex<R> &x, std::complex<R>) { return x; }
 
+// The triangular form, and its unitary matrix, from those of a real matrix, which has blocks of conjugate eigenvalues: a
+// rotation of each block's two rows and columns.
+template <typename C> void triangle_of_blocks(int64_t n, C *t, C *z, const std::vector<C> &w) {
+    using R = typename C::value_type;
+    for (int64_t m = n - 1; m > 0; --m) {
+        const int64_t k = m - 1;
+        const C below = t[m * n + k], apart = w[k] - t[m * n + m];
+        if (below == C(0)) continue;
+        const R length = std::hypot(std::abs(apart), std::abs(below));
+        const C c = apart / length, s = below / length;
+        auto turn_columns = [&](C *a, int64_t rows) {
+            for (int64_t i = 0; i < rows; ++i) {
+                const C first = a[i * n + k], second = a[i * n + m];
+                a[i * n + k] = c * first + s * second;
+                a[i * n + m] = conjugate(c) * second - s * first;
+            }
+        };
+        for (int64_t j = k; j < n; ++j) {
+            const C first = t[k * n + j], second = t[m * n + j];
+            t[k * n + j] = conjugate(c) * first + s * second;
+            t[m * n + j] = c * second - s * first;
+        }
+        turn_columns(t, m + 1);
+        turn_columns(z, n);
+        t[m * n + k] = 0;
+    }
+}
+
 // A function of a matrix by that of its triangular form. It is not real, and so NaN, where a real matrix has a negative
 // eigenvalue: one that is so by more than this many times its rounding.
 template <typename T, typename F>
 void of_schur_form(int64_t n, const T *a, int64_t a_row, T *x, int64_t row, int times, F function) {
     using R = typename real_of<T>::type;
     using C = std::complex<R>;
-    std::vector<T> own = copied(n, n, a, a_row), unused(n * n);
-    std::vector<C> t(own.begin(), own.end()), z(n * n), w(n), half(n * n);
+    std::vector<T> own = copied(n, n, a, a_row), vectors(n * n);
+    std::vector<C> w(n), half(n * n);
     if (!all_finite(n, n, own.data(), n)) return no_numbers(n, n, x, row);
     const R rounding = R(times * n * norm_of_columns(n, own)) * std::numeric_limits<R>::epsilon();
+    if (schur_form(int(n), own.data(), vectors.data(), w.data())) return no_numbers(n, n, x, row);
+    std::vector<C> t(own.begin(), own.end()), z(vectors.begin(), vectors.end());
     if constexpr (!std::is_same_v<T, C>) {
-        if (schur_form(int(n), own.data(), unused.data(), w.data())) return no_numbers(n, n, x, row);
         for (const C &value : w)
             if (value.imag() == 0 && value.real() < -rounding) return no_numbers(n, n, x, row);
+        triangle_of_blocks(n, t.data(), z.data(), w);
     }
-    if (schur_form(int(n), t.data(), z.data(), w.data())) return no_numbers(n, n, x, row);
     for (int64_t i = 0; i < n; ++i) std::fill_n(t.begin() + i * n, i, C(0));
     t = function(n, t);
     multiply(int(n), int(n), int(n), z.data(), false, t.data(), false, half.data());

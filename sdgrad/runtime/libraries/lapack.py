@@ -6,8 +6,8 @@ derivatives are recorded in NumPy's terms, where the nodes are made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import dace
@@ -36,6 +36,7 @@ class Kind:
     sized: str = "a"
     header: str = "sdgrad_lapack.h"
     needs_lapack: bool = True
+    less: Mapping[str, str] = field(default_factory=dict)  # kinds that give some of the results alone, by these
 
 
 def _of_square(name: str, header: str = "sdgrad_matrix_functions.h") -> Kind:
@@ -52,11 +53,13 @@ def _of_three(name: str) -> Kind:
     return Kind(code, "x", given="agq", header="sdgrad_riccati.h")
 
 
-DETERMINANTS = "sdgrad_determinants.h"
+EXPONENTIALS, DETERMINANTS = "sdgrad_expm.h", "sdgrad_determinants.h"
 KINDS = {
-    "eigh": Kind("sdgrad::eigh({rows}, _a, {a}, _w, _v, {v});", "wv", "w"),
+    "eigh": Kind("sdgrad::eigh({rows}, _a, {a}, _w, _v, {v});", "wv", "w", less={"w": "eigvalsh"}),
+    "eigvalsh": Kind("sdgrad::eigvalsh({rows}, _a, {a}, _w);", "w", "w"),
     "eig": Kind("sdgrad::eig({rows}, _a, {a}, _w, _v, {v});", "wv", "w"),
-    "svd": Kind("sdgrad::svd({rows}, {columns}, _a, {a}, _u, {u}, _s, _v, {v});", "usv", "s"),
+    "svd": Kind("sdgrad::svd({rows}, {columns}, _a, {a}, _u, {u}, _s, _v, {v});", "usv", "s", less={"s": "svdvals"}),
+    "svdvals": Kind("sdgrad::svdvals({rows}, {columns}, _a, {a}, _s);", "s", "s"),
     "qr": Kind("sdgrad::qr({rows}, {columns}, {kept}, _a, {a}, _q, {q}, _r, {r});", "qr"),
     "lu": Kind("sdgrad::lu({rows}, {columns}, _a, {a}, _f, {f}, _p, _i);", "fpi", "pi"),
     "banded": _of_bands("false"),
@@ -70,7 +73,13 @@ KINDS = {
     ),
     "care": _of_three("care"),
     "dare": _of_three("dare"),
-    "expm": _of_square("expm"),
+    "expm": _of_square("expm", EXPONENTIALS),
+    "expm_kept": Kind(
+        "sdgrad::expm_kept({rows}, _a, {a}, _x, {x}, _k);", "xk", "k", header=EXPONENTIALS, less={"x": "expm"}
+    ),
+    "expm_adjoint": Kind(
+        "sdgrad::expm_adjoint({rows}, _a, {a}, _k, _g, {g}, _x, {x});", "x", "k", given="akg", header=EXPONENTIALS
+    ),
     "sqrtm": _of_square("sqrtm"),
     "logm": _of_square("logm"),
     "det": Kind("sdgrad::det({rows}, _a, {a}, _d);", "d", "d", header=DETERMINANTS, needs_lapack=False),
@@ -84,7 +93,7 @@ KINDS = {
 
 def is_of_lapack(node: LapackCall, state: dace.SDFGState, sdfg: dace.SDFG) -> bool:
     """True if LAPACK has the type of the matrices."""
-    return all(sdfg.arrays[e.data.data].dtype in BLAS_TYPES for e in state.in_edges(node))
+    return all(sdfg.arrays[e.data.data].dtype in (*BLAS_TYPES, dace.int64) for e in state.in_edges(node))
 
 
 def call(node: LapackCall, state: dace.SDFGState, sdfg: dace.SDFG, how: str) -> nd.Tasklet:
@@ -122,13 +131,15 @@ class LapackCall(nd.LibraryNode):
     """Compute a function of matrices.
 
     ``eigh``: ascending eigenvalues ``_w`` and columns of eigenvectors ``_v`` of the Hermitian matrix whose lower
-    triangle ``_a`` has; ``eig``: those of a general matrix, complex; ``svd``: ``_a = _u diag(_s) _v``, thin; ``qr``:
+    triangle ``_a`` has; ``eigvalsh``: the eigenvalues alone; ``eig``: those of a general matrix, complex; ``svd``:
+    ``_a = _u diag(_s) _v``, thin; ``svdvals``: ``_s`` alone; ``qr``:
     ``_a = _q _r``; ``lu``: packed factors ``_f``, interchanges ``_p`` and the order ``_i`` of rows (both 32-bit), with
     ``_a = (L U)[_i]``; ``order``: the order ``_i`` of rows after interchanges ``_p``, as a column; ``banded``: the
     solution ``_x`` of a system of diagonals ``_a``, of which ``numbers`` lie below and above the main one;
     ``positive_banded``: of a positive definite matrix; ``sylvester``: ``_a _x + _x _b = _q``; ``care``, ``dare``:
-    Riccati equations; ``expm``, ``sqrtm``, ``logm``: functions of a matrix; ``det``; ``slogdet``: sign ``_s`` and
-    logarithm ``_l``; ``adjugate``: the derivative of the determinant.
+    Riccati equations; ``expm``, ``sqrtm``, ``logm``: functions of a matrix; ``expm_kept``: the exponential, and what
+    ``expm_adjoint`` needs of it (``_k``), which takes a cotangent ``_g`` to that of the matrix; ``det``; ``slogdet``:
+    sign ``_s`` and logarithm ``_l``; ``adjugate``: the derivative of the determinant.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandWithoutLapack}

@@ -5,6 +5,7 @@ Their results are places, which have no derivative.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import dace
@@ -18,6 +19,8 @@ from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
 HEADER = str(INCLUDE / "sdgrad_sort.h")
 ARGSORT = "sdgrad::argsort({order_n0}, {order_n1}, _a, {a_s0}, {a_s1}, _order, {order_s0}, {order_s1}, {descending});"
+SELECT = """const int64_t ranks[] = {{{ranks}}};
+sdgrad::select({a_n0}, {a_n1}, _a, {a_s0}, {a_s1}, {count}, ranks, _order, {order_s0}, {order_s1});"""
 SEARCH = "sdgrad::search_sorted({a_n0}, _a, {a_s0}, {at_n0}, _values, {values_s0}, _at, {at_s0}, {right});"
 
 
@@ -51,6 +54,19 @@ class ExpandArgsort(ExpandTransformation):
 
 
 @dace.library.expansion
+class ExpandSelect(ExpandTransformation):
+    """Expand to a call."""
+
+    environments: ClassVar[list] = []
+
+    @staticmethod
+    def expansion(node: Select, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
+        """Return the tasklet."""
+        ranks = ", ".join(map(str, node.ranks))
+        return _tasklet(node, state, sdfg, SELECT, ranks=ranks, count=str(len(node.ranks)))
+
+
+@dace.library.expansion
 class ExpandSearchSorted(ExpandTransformation):
     """Expand to a call."""
 
@@ -77,6 +93,23 @@ class Argsort(nd.LibraryNode):
     def __init__(self, name: str = "argsort", descending: bool = False) -> None:
         super().__init__(name, inputs={"_a"}, outputs={"_order"})
         self.descending = descending
+
+
+@dace.library.node
+class Select(nd.LibraryNode):
+    """Find elements in each row of the matrix ``_a``: ``_order[r, j]`` is the place of the one of rank ``ranks[j]``.
+
+    They are those of :class:`Argsort`, found without ordering the others.
+    """
+
+    implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandSelect}
+    default_implementation: ClassVar[str] = LOOPS
+
+    ranks = properties.ListProperty(element_type=int, default=[])
+
+    def __init__(self, name: str = "select", ranks: Sequence[int] = ()) -> None:
+        super().__init__(name, inputs={"_a"}, outputs={"_order"})
+        self.ranks = list(ranks)
 
 
 @dace.library.node
