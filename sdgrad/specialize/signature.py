@@ -182,7 +182,7 @@ class Signature:
         hints = Hints()
         try:
             found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, given, hints=hints)
-        finally:  # a call inside of a program fails with content that is no call's, before it learns what has to be known
+        finally:  # inside of a program, examples of contents may make it fail before it is known that they matter
             _fixed.setdefault(identity(f), set()).update(hints.fixed)
         _fits.setdefault(identity(f), {}).update({str(p): p for p in found.fits})
         tree = in_normal_form(found.program, Target(python=True))
