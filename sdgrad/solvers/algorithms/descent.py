@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-ROUNDING = 4096  # units in the last place of values near a minimum, where slopes still tell what is lower (Hager and Zhang 2005)
+ROUNDING = 4096  # units in the last place of values: slopes tell what is lower (Hager and Zhang 2005)
 
 
 def newton_descent(value, gradient, hessian, x, tol, most):
