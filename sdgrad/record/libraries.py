@@ -17,7 +17,7 @@ from sdgrad.record.functions.table import FUNCTIONS
 from sdgrad.record.reads import PLAIN
 from sdgrad.record.settling import settle
 
-RECORDED = "sdgrad.solvers.algorithms"
+RECORDED = ("sdgrad.solvers.algorithms", "sdgrad.onnx_ops.functions")
 """Code of ours that is converted as a user's is."""
 LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
 
