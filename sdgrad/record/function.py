@@ -92,7 +92,7 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
         except Exception as error:
             located(error)
             raise
-    raise ParseError(f"{name_of(f)}: recording does not come to an end")
+    raise hints.caller or ParseError(f"{name_of(f)}: recording does not come to an end")
 
 
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:

@@ -45,9 +45,7 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
             f"sdgrad.minimize: the function returns shape {value.shapes[0]}, and has to return a number"
         )
     small = int(np.prod(np.shape(x0))) <= DIRECT
-    limit = tolerance((1e-12 if small else 1e-9) if tol is None else tol, x0)
-    if tol is None and not small:
-        limit = max(limit, GRADIENTS * tolerance(0.0, x0))
+    limit = tolerance(tol, x0) if tol is not None else default_limit(x0, small)
     operands = tuple(value.operands.values())
     shape = tuple(np.shape(x0))
 
@@ -63,3 +61,8 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
         return in_place(grad(works_inside(lambda y: value(y, *values))), (x,), {})
 
     return solution("minimize", Equation(gradient, operands, check=value.check), x0, find, symmetric=True)
+
+
+def default_limit(x0: Any, small: bool) -> float:
+    """Return what a search ends with: a step, or a gradient."""
+    return tolerance(1e-12, x0) if small else max(1e-9, GRADIENTS * tolerance(0.0, x0))
