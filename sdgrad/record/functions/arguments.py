@@ -82,4 +82,7 @@ def settled(size: Any) -> Any:
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
-    return tuple(map(static, shape)) if isinstance(shape, (tuple, list, Array, np.ndarray)) else (static(shape),)
+    found = tuple(map(static, shape)) if isinstance(shape, (tuple, list, Array, np.ndarray)) else (static(shape),)
+    if any(isinstance(n, int | np.integer) and n < 0 for n in found):
+        raise ValueError("negative dimensions are not allowed")
+    return found
