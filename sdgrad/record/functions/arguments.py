@@ -82,7 +82,4 @@ def settled(size: Any) -> Any:
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
-    found = tuple(map(static, shape)) if isinstance(shape, (tuple, list, Array, np.ndarray)) else (static(shape),)
-    if any(isinstance(n, int | np.integer) and n < 0 for n in found):
-        raise ValueError("negative dimensions are not allowed")
-    return found
+    return tuple(map(static, shape)) if isinstance(shape, (tuple, list, Array, np.ndarray)) else (static(shape),)
