@@ -79,7 +79,7 @@ class CheckingBuilder(Builder):
     """
 
     outside: Tensor | None = None
-    told: list[str] = field(default_factory=list)
+    told: list[BaseException] = field(default_factory=list)
 
     def check(self, shape: Sequence[Dim], is_inside: Callable[..., Element], told: str) -> None:
         """Record that indices, one for each position of a shape, have to lie inside.
@@ -87,18 +87,32 @@ class CheckingBuilder(Builder):
         :param told: what the call says if one does not.
         """
         number = LAST - len(self.told)
-        self.told.append(told)
-        if self.outside is None:
-            self.outside = self.declare("outside", (), WHOLE)
-            with self._apart():
-                self.fill(self.outside, 0)
+        self.told.append(IndexError(told))
 
         def failed(at: tuple) -> Element:
             return where(is_inside(*at), element(0, WHOLE), element(number, WHOLE))
 
-        found = self.reduction_over(shape, range(len(shape)), failed, "max", WHOLE)
+        self._note(self.reduction_over(shape, range(len(shape)), failed, "max", WHOLE), 0)
+
+    def take_over(self, status: Tensor, errors: Sequence[BaseException]) -> None:
+        """Record the checks of a program that is done here.
+
+        :param status: the number of one that failed.
+        """
+        before = len(self.told)
+        self.told += errors
+        self._note(status, before)
+
+    def _note(self, status: Tensor, before: int) -> None:
+        """Record that a check has failed, if a number says so; so many others come before."""
+        if self.outside is None:
+            self.outside = self.declare("outside", (), WHOLE)
+            with self._apart():
+                self.fill(self.outside, 0)
         with self._leaf(()):
-            self.body.append(Store(self.outside.container, SCALAR, self.let(found[()]), "max"))
+            number = status[()]
+            told = where(number > 0, number - before, 0) if before else number
+            self.body.append(Store(self.outside.container, SCALAR, self.let(told), "max"))
 
 
 def with_checked_indices(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> Sequence[Tensor | None]:

@@ -84,7 +84,7 @@ def standard_definition(op: Operation, inputs: Sequence[Tensor | None]) -> onnx.
     if schema.has_function:
         versions = [v for v in schema.function_opset_versions if v <= op.version]
         if versions:
-            return _parsed(schema.get_function_with_opset_version(max(versions)))
+            return _repaired(op, _parsed(schema.get_function_with_opset_version(max(versions))))
     if schema.has_context_dependent_function:
         versions = [v for v in schema.context_dependent_function_opset_versions if v <= op.version]
         types = [type_of(x).SerializeToString() if x is not None else b"" for x in inputs]
@@ -100,6 +100,18 @@ def _parsed(text: bytes | onnx.FunctionProto) -> onnx.FunctionProto:
     function = onnx.FunctionProto()
     function.ParseFromString(text)
     return function
+
+
+def _repaired(op: Operation, function: onnx.FunctionProto) -> onnx.FunctionProto:
+    """Return a definition that holds for a batch of one: that of ``AffineGrid`` drops all axes of size one."""
+    if op.kind != "AffineGrid":
+        return function
+    own = onnx.FunctionProto()
+    own.CopyFrom(function)
+    inner = [a.g.node for n in own.node for a in n.attribute if a.type == onnx.AttributeProto.GRAPH]
+    for node in (n for nodes in inner for n in nodes if n.op_type == "Squeeze" and len(n.input) == 1):
+        node.input.append("one_1d")
+    return own
 
 
 def type_of(tensor: Tensor) -> onnx.TypeProto:

@@ -158,8 +158,8 @@ class ONNXOp(nd.LibraryNode):
         """Return operands of fixed content, by connector."""
         return contents(self.known)
 
-    def check_indices(self, operands: Mapping[str, dt.Data]) -> tuple[str, Sequence[str]] | None:
-        """Let the node check indices that it finds; those outside of an axis count as the first one of it.
+    def check_indices(self, operands: Mapping[str, dt.Data]) -> tuple[str, Sequence[BaseException]] | None:
+        """Let the node check what it finds; indices outside of an axis count as the first one of it.
 
         :returns: the connector of a number of a failed check, and what the checks say; None if there are none.
         """

@@ -41,7 +41,7 @@ class Recorded:
 
     program: Program
     results: Operands
-    told: tuple[str, ...] = ()
+    told: tuple[BaseException, ...] = ()
 
 
 @functools.lru_cache(maxsize=4096)

@@ -33,6 +33,8 @@ def drawn(kind: Kind, key: Any, shape: Sequence[int], dtype: Any, *parameters: A
     :param parameters: numbers, or arrays of the shape, of the type that the kind takes.
     """
     extents = tuple(shape)
+    if any(isinstance(n, int | np.integer) and n < 0 for n in extents):
+        raise ValueError("negative dimensions are not allowed")
     if active() is None:
         return _drawn_now(kind, _key_now(key), extents, np.dtype(dtype), [np.asarray(p) for p in parameters])
     words = _recorded_key(key)

@@ -66,13 +66,14 @@ class Recording:
     limits: tuple[IndexLimit, ...] = ()
 
 
-def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False) -> Recording:
+def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hints: Hints | None = None) -> Recording:
     """Record a function for arguments of these shapes and dtypes.
 
     :param of_rule: it is a rule of the user's: factorizations in it are not checked.
+    :param hints: what is found on the way, also by a recording that fails.
     """
     load_imported()
-    hints = Hints(of_rule=of_rule)
+    hints = hints or Hints(of_rule=of_rule)
     for _ in range(MOST_RECORDINGS):
         try:
             return _recorded(f, arguments, hints)
@@ -91,7 +92,7 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False) -> 
         except Exception as error:
             located(error)
             raise
-    raise ParseError(f"{name_of(f)}: recording does not come to an end")
+    raise hints.caller or ParseError(f"{name_of(f)}: recording does not come to an end")
 
 
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:

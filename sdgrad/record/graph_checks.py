@@ -18,7 +18,7 @@ from sdgrad.runtime.call.checks import Checks
 class Indexing(Protocol):
     """A library node that may find indices outside of what they index."""
 
-    def check_indices(self, operands: Mapping[str, dt.Data]) -> tuple[str, Sequence[str]] | None:
+    def check_indices(self, operands: Mapping[str, dt.Data]) -> tuple[str, Sequence[BaseException]] | None:
         """Let it check them.
 
         :returns: the connector of the number of a failed check, and what the checks say; None if there are none.
@@ -43,7 +43,7 @@ def with_checks(sdfg: SDFG) -> tuple[SDFG, dict[str, Checks]]:
             if not found:
                 result.add_array(status, [1], dace.int64)
             _tell(result, state, node, made[0], status, len(found))
-            found += map(IndexError, made[1])
+            found += made[1]
     return result, {status: Checks(found)} if found else {}
 
 

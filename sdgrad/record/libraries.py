@@ -5,19 +5,21 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Sequence
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from sdgrad.errors import ParseError
+from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import origin
 from sdgrad.record.functions.on_demand import load_imported
 from sdgrad.record.functions.table import FUNCTIONS, full_name
+from sdgrad.record.outside import shown_line
 from sdgrad.record.reads import PLAIN
+from sdgrad.record.restart import Restart
 from sdgrad.record.settling import settle
 
-RECORDED = "sdgrad.solvers.algorithms"
+RECORDED = ("sdgrad.solvers.algorithms", "sdgrad.onnx_ops.functions")
 """Code of ours that is converted as a user's is."""
 LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
 
@@ -90,4 +92,49 @@ def refused(recorder: Any, function: Any, given: Sequence[Any]) -> ParseError:
     """
     if all(x.dtype.kind in "biu" for x in given):
         settle(recorder, origin(*given))
-    return ParseError(f"{full_name(function)} has no derivative here: it is not among the functions that are recorded")
+    told = "it is not among the functions that are recorded"
+    return ParseError(f"{full_name(function)} has no derivative here: {told}{_in_place(function)}")
+
+
+INSTEAD = {
+    **dict.fromkeys(("solve_ivp", "odeint", "ode"), "sdgrad.solve_ivp"),
+    **dict.fromkeys(
+        ("quad", "quad_vec", "dblquad", "tplquad", "nquad"),
+        "scipy.integrate.fixed_quad, or a sum over points with weights",
+    ),
+    **dict.fromkeys(("LinearOperator", "aslinearoperator"), "sdgrad.linear_solve, which takes functions"),
+    "solve_bvp": "sdgrad.root of the conditions at the ends, or of the equations at all points",
+    "approx_fprime": "sdgrad.grad",
+    "expm_multiply": "scipy.linalg.expm of a dense matrix",
+    **dict.fromkeys(("eigs", "eigsh"), "np.linalg.eigh of a dense matrix, or sdgrad.root of the equations of a pair"),
+}
+"""What to write in place of a function without a rule, by its name."""
+
+
+def _in_place(function: Any) -> str:
+    found = INSTEAD.get(getattr(function, "__name__", ""))
+    return f": use {found}" if found is not None else ""
+
+
+def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> Any:
+    """Call a function with what it is given; one of a library may call functions that return recorded values.
+
+    :raises ParseError: it needs their content.
+    """
+    if not (is_library_function(function) and any(map(_is_users_function, (*args, *kwargs.values())))):
+        return function(*args, **kwargs)
+    told = (
+        f"{full_name(function)} has no derivative here, and needs the values of a function that only a run knows"
+        f"{_in_place(function) or ': see sdgrad.pure_callback'}"
+    )
+    try:
+        return function(*args, **kwargs)
+    except UnknownContent as error:
+        raise ParseError(told) from error
+    except Restart:  # it may ask for content again and again
+        recorder.hints.caller = ParseError(f"{shown_line(recorder.where())}{told}")
+        raise
+
+
+def _is_users_function(value: Any) -> bool:
+    return isinstance(value, FunctionType | MethodType) and not (isinstance(value, FunctionType) and is_known(value))

@@ -45,6 +45,7 @@ from sdgrad.record.growth import APPENDING, shown
 from sdgrad.record.guards import guarded
 from sdgrad.record.labels import label
 from sdgrad.record.libraries import (
+    called_as_it_is,
     is_hashable,
     is_known,
     is_library_function,
@@ -281,7 +282,7 @@ class RecordingOperators(Operators):
             return each(self.choose, args[0], lambda option: self.call(function, option, *args[1:]))
         self.recorder.outside_places.drawn(owner, *args)
         check_random(function, args, kwargs, self.recorder.reads)
-        found = function(*args, **kwargs)
+        found = called_as_it_is(self.recorder, function, args, kwargs)
         if isinstance(found, KINDS) or isinstance(function, type):
             return self.recorder.reads.made(found)
         return wrapped(found) if is_library_function(function) else found

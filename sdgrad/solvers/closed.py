@@ -125,11 +125,22 @@ def start_of(x0: Any, what: str) -> Any:
 
     :raises ParseError: they are none.
     """
+    no_nest(x0, what)
     first: Any = array(x0) if isinstance(x0, (list, tuple)) else x0
     kind = np.dtype(getattr(first, "dtype", type(first)))
     if kind.kind not in "fiu":
         raise ParseError(f"{what} takes real numbers, not {kind}")
     return detached(first if kind.kind == "f" else first * 1.0)
+
+
+def no_nest(x: Any, what: str) -> None:
+    """Refuse what is neither an array nor numbers.
+
+    :raises ParseError: it is not.
+    """
+    parts = x if isinstance(x, (list, tuple)) else ()
+    if x is None or isinstance(x, dict) or any(isinstance(p, (dict, tuple, list)) or np.ndim(p) for p in parts):
+        raise ParseError(f"{what} takes an array or a number, not {type(x).__name__}: put all unknowns in one array")
 
 
 def tolerance(tol: float, x: Any) -> float:

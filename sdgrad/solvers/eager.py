@@ -14,10 +14,12 @@ import numpy as np
 from sdgrad.api.forward import ForwardFunction
 from sdgrad.config import config
 from sdgrad.convert.callables import hashable
+from sdgrad.errors import ArgumentError
 from sdgrad.record.calls import WorksInside, works_inside
 from sdgrad.record.functions.table import active
 
 F = TypeVar("F", bound=Callable)
+INSTEAD = {"linear_solve": ": for a matrix use np.linalg.solve, or scipy.sparse.linalg.spsolve"}
 MOST = 64  # functions whose compiled solvers are kept
 _compiled: OrderedDict[Hashable, ForwardFunction] = OrderedDict()
 
@@ -51,6 +53,10 @@ def solver(f: F) -> F:
 
     @functools.wraps(f)
     def call(function: Callable, first: Any, args: Sequence[Any] = (), **options: Any) -> Any:
+        if not callable(function):
+            given = "a matrix" if np.ndim(function) == 2 else type(function).__name__
+            raise ArgumentError(f"sdgrad.{f.__name__} takes a function, not {given}{INSTEAD.get(f.__name__, '')}")
+        args = args if isinstance(args, (tuple, list)) else (args,)  # as SciPy has it
         if active() is not None:
             return f(function, first, args, **options)
         options = {n: copy.copy(v) for n, v in options.items()}

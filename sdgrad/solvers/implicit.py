@@ -37,6 +37,9 @@ from sdgrad.solvers.closed import Equation, tolerance
 RESULT, REACHED, RIGHT = "solution", "reached", "right"
 DIRECT = 64  # unknowns up to which a matrix of all derivatives is made
 RESTART = 40  # products that GMRES keeps
+NEARER = "begin nearer to a solution, or allow more steps"
+BRACKET = "the signs at the ends of the bracket have to be different, and the steps enough"
+LINEAR = "the matrix may be singular, or not of the kind that the method takes; or allow more steps"
 
 Find = Callable[[Callable, Any], tuple[Any, Any]]
 
@@ -144,16 +147,19 @@ def products(flat: Callable, x: Any, operands: Sequence[Any]) -> Callable[[Any],
     return lambda v: jvp(works_inside(lambda y: flat(y, *operands)), (x,), (v,))[1]
 
 
-def solution(name: str, equation: Equation, first: Any, find: Find, symmetric: bool = False) -> Any:
+def solution(
+    name: str, equation: Equation, first: Any, find: Find, symmetric: bool = False, advice: str = NEARER
+) -> Any:
     """Record the solution of an equation, which has to be reached.
 
+    :param advice: what to do where it is not.
     :raises ConvergenceError: at the call, where it was not.
     """
     found, reached = implicit(name, equation, first, find, symmetric)
     recorder: Any = active()
     where = shown_line(recorder.where())
     full = name if "." in name else f"sdgrad.{name}"
-    told = f"{where}{full} did not converge: begin nearer to a solution, or allow more steps"
+    told = f"{where}{full} did not converge: {advice}"
     RULES.require(recorder, reached == 1, ConvergenceError(told))
     if equation.check is not None:
         equation.check(found)

@@ -10,9 +10,9 @@ import numpy as np
 from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.record.functions.table import array, known
 from sdgrad.solvers.algorithms import krylov
-from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
+from sdgrad.solvers.closed import Closed, Equation, no_nest, start_of, tolerance
 from sdgrad.solvers.eager import solver
-from sdgrad.solvers.implicit import RESTART, derivatives, recorded, solution
+from sdgrad.solvers.implicit import LINEAR, RESTART, derivatives, recorded, solution
 
 SYMMETRIC = ("cg", "minres")
 METHODS = (*SYMMETRIC, "gmres", "bicgstab", "direct")
@@ -45,24 +45,26 @@ def linear_solve(
     :param maxiter: the most products: ten for each unknown if nothing is said; ``restart`` are those that GMRES keeps.
     :raises ConvergenceError: the residual is not reached.
     """
-    right = _checked(method, array(b))
+    right = _checked(method, b)
     first = known(np.zeros(right.shape, right.dtype)) if x0 is None else start_of(x0, "sdgrad.linear_solve")
     product = Closed.of(matvec, (first,), args)
     if product.shapes != [tuple(right.shape)]:
         raise ArgumentError(f"sdgrad.linear_solve: matvec returns shape {product.shapes[0]}, and b has {right.shape}")
-    most = 10 * int(np.prod(right.shape)) if maxiter is None else maxiter
     equation = Equation(product, tuple(product.operands.values()), right, linear=True, check=product.check)
     return solution(
         "linear_solve",
         equation,
         first,
-        lambda multiply, y: _search(method, multiply, np.reshape(right, -1), y, tol, most, restart),
+        lambda multiply, y: _search(method, multiply, np.reshape(right, -1), y, tol, maxiter, restart),
         symmetric=method in SYMMETRIC,
+        advice=LINEAR,
     )
 
 
-def _checked(method: str, right: Any) -> Any:
+def _checked(method: str, b: Any) -> Any:
     """Return a right side as real numbers."""
+    no_nest(b, "sdgrad.linear_solve")
+    right = array(b)
     if method not in METHODS:
         raise ArgumentError(f"sdgrad.linear_solve: method is one of {', '.join(METHODS)}, not {method!r}")
     if right.dtype.kind not in "fiu":
@@ -71,10 +73,11 @@ def _checked(method: str, right: Any) -> Any:
 
 
 def _search(
-    method: str, multiply: Callable, right: Any, y: Any, tol: float, most: int, restart: int
+    method: str, multiply: Callable, right: Any, y: Any, tol: float, maxiter: int | None, restart: int
 ) -> tuple[Any, Any]:
     """Record the iterations of a method, or what makes the matrix."""
     tol = tolerance(tol, right)
+    most = 10 * right.shape[0] if maxiter is None else maxiter
     if method == "direct":
         return np.linalg.solve(derivatives(multiply, y, ()), right), True
     more = (min(right.shape[0], restart),) if method == "gmres" else ()

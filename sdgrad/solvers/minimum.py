@@ -17,6 +17,7 @@ from sdgrad.solvers.eager import solver
 from sdgrad.solvers.implicit import DIRECT, derivatives, recorded, shaped, solution
 
 MEMORY = 10  # past gradients of L-BFGS
+GRADIENTS = 16  # how much less exact than their arguments gradients are
 
 
 @solver
@@ -31,7 +32,7 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
     :param x0: where the search begins: float64 or float32.
     :param args: more arguments of ``f``.
     :param tol: up to 64 unknowns the last step relative to the largest element of ``x`` (1e-12); beyond, the largest
-        element of the gradient (1e-9), relative to that at ``x0`` if that is above 1.
+        element of the gradient (1e-9, in float32 1.5e-5), relative to that at ``x0`` if that is above 1.
     :param maxiter: the most steps.
     :raises ConvergenceError: the search does not end.
 
@@ -44,7 +45,7 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
             f"sdgrad.minimize: the function returns shape {value.shapes[0]}, and has to return a number"
         )
     small = int(np.prod(np.shape(x0))) <= DIRECT
-    limit = tolerance((1e-12 if small else 1e-9) if tol is None else tol, x0)
+    limit = tolerance(tol, x0) if tol is not None else default_limit(x0, small)
     operands = tuple(value.operands.values())
     shape = tuple(np.shape(x0))
 
@@ -60,3 +61,8 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
         return in_place(grad(works_inside(lambda y: value(y, *values))), (x,), {})
 
     return solution("minimize", Equation(gradient, operands, check=value.check), x0, find, symmetric=True)
+
+
+def default_limit(x0: Any, small: bool) -> float:
+    """Return what a search ends with: a step, or a gradient."""
+    return tolerance(1e-12, x0) if small else max(1e-9, GRADIENTS * tolerance(0.0, x0))

@@ -15,7 +15,7 @@ from sdgrad.solvers.algorithms.fixed_point import iterate
 from sdgrad.solvers.algorithms.newton import between, newton
 from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
 from sdgrad.solvers.eager import solver
-from sdgrad.solvers.implicit import DIRECT, RESTART, derivatives, products, recorded, solution, zeros
+from sdgrad.solvers.implicit import BRACKET, DIRECT, RESTART, derivatives, products, recorded, solution, zeros
 
 INEXACT = 1e-5  # relative residual of the linear systems of Newton's method without a matrix
 
@@ -55,7 +55,7 @@ def root(
     if np.ndim(x0):
         raise ArgumentError("sdgrad.root: a bracket is for a function of one number")
     ends = [detached(end) for end in bracket]
-    return solution("root", equation, x0, lambda left, y: bracketed(left, y, ends, tol, maxiter))
+    return solution("root", equation, x0, lambda left, y: bracketed(left, y, ends, tol, maxiter), advice=BRACKET)
 
 
 @solver

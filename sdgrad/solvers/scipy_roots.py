@@ -13,7 +13,7 @@ from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, rule
 from sdgrad.solvers.algorithms.fixed_point import accelerate, iterate
 from sdgrad.solvers.closed import Equation, start_of
-from sdgrad.solvers.implicit import recorded, solution
+from sdgrad.solvers.implicit import BRACKET, recorded, solution
 from sdgrad.solvers.root import bracketed, newton_steps, same_shape
 from sdgrad.solvers.scipy_calls import STEPS, accuracy, as_number, found, of_array, of_number, refuse, wide
 
@@ -39,7 +39,9 @@ def _between(name: str, f: Callable, low: Any, high: Any, tol: float) -> Any:
     ends = [detached(as_number(end) * 1.0) for end in (low, high)]
     closed = same_shape(f, start, (), name)
     equation = Equation(closed, tuple(closed.operands.values()), check=closed.check, rough=True)
-    return solution(f"scipy.optimize.{name}", equation, start, lambda left, y: bracketed(left, y, ends, tol, STEPS))
+    return solution(
+        f"scipy.optimize.{name}", equation, start, lambda left, y: bracketed(left, y, ends, tol, STEPS), advice=BRACKET
+    )
 
 
 def _told(x: Any) -> Any:

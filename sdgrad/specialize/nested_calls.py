@@ -31,10 +31,12 @@ from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.record.calls import example as recorded_example
 from sdgrad.record.calls import splice
+from sdgrad.record.dispatch import unreadable
 from sdgrad.record.index_arrays import checked_operands
 from sdgrad.record.index_limits import IndexLimit
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.values import is_recorded
+from sdgrad.record.sparse.places import deciding_content
+from sdgrad.record.values import Array, is_recorded
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.signature import Signature, collecting, fixed_arguments, noted
 
@@ -170,11 +172,30 @@ def with_fixed(f: Any, given: Mapping[str, Any], make: Callable[[dict[str, Any]]
     arguments = dict(given)
     while True:
         examples = {n: recorded_example(v) for n, v in arguments.items()}
-        made = make(examples)
-        open_ones = [n for n in fixed_arguments(f, examples) if is_recorded(arguments[n])]
-        if not open_ones:
+        made = None
+        try:
+            made = make(examples)
+        except Exception:  # examples have zeros for content, with which a function that reads it may fail
+            if not _unknown_ones(f, arguments, examples):
+                raise
+        open_ones = _unknown_ones(f, arguments, examples)
+        if made is not None and not open_ones:
             return made, arguments
-        arguments |= {n: arguments[n].__index__() for n in open_ones}
+        arguments |= {n: _known_value(arguments[n]) for n in open_ones}
+
+
+def _unknown_ones(f: Any, arguments: Mapping[str, Any], examples: Mapping[str, Any]) -> list[str]:
+    """Return the arguments whose values the program is for, and that are recorded."""
+    return [n for n in fixed_arguments(f, examples) if is_recorded(arguments[n])]
+
+
+def _known_value(value: Any) -> Any:
+    """Return the value of an argument, or start again so that it is known."""
+    if not isinstance(value, Array) or not value.ndim:
+        return value.__index__()
+    if (found := deciding_content(value)) is None:
+        raise unreadable(value, "the content")
+    return found
 
 
 def _derived(derived: Any, examples: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any], list[IndexLimit], Any]:

@@ -30,7 +30,7 @@ from sdgrad.record.index_limits import IndexLimit, PerhapsOutside, check_limits
 from sdgrad.record.nests import Form, identity, places_of, unflatten
 from sdgrad.record.outside import Place, as_before
 from sdgrad.record.reads import Read, Stamped
-from sdgrad.record.restart import Fits
+from sdgrad.record.restart import Fits, Hints
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
@@ -179,8 +179,11 @@ class Signature:
     def record(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         """Record the function for the arguments' shapes and dtypes, and bring its program into normal form."""
         given = {n: as_recorded(v) for n, v in arguments.items()}
-        found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, given)
-        _fixed.setdefault(identity(f), set()).update(found.fixed)
+        hints = Hints()
+        try:
+            found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, given, hints=hints)
+        finally:  # inside of a program, examples of contents may make it fail before it is known that they matter
+            _fixed.setdefault(identity(f), set()).update(hints.fixed)
         _fits.setdefault(identity(f), {}).update({str(p): p for p in found.fits})
         tree = in_normal_form(found.program, Target(python=True))
         own = Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)

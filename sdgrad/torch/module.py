@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -70,7 +71,7 @@ class Dispatcher:
             return self.forward(module, *args, **kwargs)
         call = Call.of(module, args, kwargs)
         recorded = torch.is_grad_enabled() and self.options.backward
-        with torch.set_grad_enabled(recorded), self.device():
+        with torch.set_grad_enabled(recorded), self.device(), pytorch_errors():
             if self.options.dynamic_shapes is not None:
                 dynamic = self.dynamic(module, call)
                 key = open_key(call, dynamic)
@@ -287,6 +288,15 @@ class Module(nn.Module):
 
 
 embed(Module, lambda self: self.__dict__[STATE].embedded(self.model))
+
+
+@contextlib.contextmanager
+def pytorch_errors() -> Iterator[None]:
+    """Raise PyTorch's exception in place of NumPy's for matrices without an inverse or a factor."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise torch.linalg.LinAlgError(*error.args) from None
 
 
 def _call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:

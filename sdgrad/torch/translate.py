@@ -25,7 +25,7 @@ from sdgrad.torch.graph import DTYPES, OPSET, Graph, Type, Unsupported, Value
 from sdgrad.torch.sizes import shape_of
 
 FALLBACK = "give the module fallback=True, which leaves such operations to PyTorch"
-CHECKS = ("_assert", "sym_constrain")
+CHECKS = ("_assert", "sym_constrain", "_linalg_check_errors")
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ class Translator:
         args: Any = torch.fx.node.map_arg(node.args, lambda n: env[n])
         kwargs = torch.fx.node.map_arg(node.kwargs, lambda n: env[n])
         if node.target is operator.getitem:
+            if args[0][args[1]] is None and isinstance(node.meta.get("val"), torch.Tensor):
+                raise Unsupported(f"result {args[1]} of this operation is not computed")
             return args[0][args[1]]
         name = _overload(node.target)
         if name is None:
@@ -227,8 +229,8 @@ def bound(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, A
 
 
 def typed(found: Any, out: Any) -> Any:
-    """Return results with the types that PyTorch gives them."""
-    if isinstance(out, Type):
+    """Return results with the types that PyTorch gives them; None of those that are not computed."""
+    if found is not None and isinstance(out, Type):
         return Value(found.name, out.shape, out.dtype)
     if isinstance(out, tuple):
         return tuple(typed(f, o) if o is not None else f for f, o in zip(found, out, strict=True))

@@ -139,7 +139,7 @@ def test_methods_that_call_methods_are_recorded_once(monkeypatch):
     from sdgrad.specialize import signature
 
     made, own = [], signature.record
-    monkeypatch.setattr(signature, "record", lambda f, arguments: made.append(f) or own(f, arguments))
+    monkeypatch.setattr(signature, "record", lambda f, arguments, **more: made.append(f) or own(f, arguments, **more))
     gradient = sdgrad.grad(Network().forward)
     for _ in range(3):
         gradient(np.array([0.3, 0.7]))

@@ -178,6 +178,9 @@ def test_refused():
         random.bits(KEY, 3, np.uint8)
     with pytest.raises(TypeError, match="one integer"):
         random.fold_in(KEY, 0.5)
+    for draw in (lambda x: random.normal(KEY, (-3,)), lambda x: x * np.sum(random.normal(KEY, -3))):
+        with pytest.raises(ValueError, match="negative dimensions are not allowed"):
+            sdgrad.grad(draw)(1.0)
     with pytest.raises(ValueError, match="do not fit into the shape"):
         random.gamma(KEY, np.ones(3), (2,))
     with pytest.raises(ArgumentError, match="'key' is uint64"):

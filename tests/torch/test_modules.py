@@ -294,7 +294,7 @@ REFUSED = {
     "a backward of its own": (lambda self, x: Straight.apply(x), "torch.autograd.Function 'Straight'"),
     "a write of its argument": (lambda self, x: x.add_(1), "arguments and weights are not written in place"),
     "a counter": (counted, "a call that sets an attribute"),
-    "no rule": (lambda self, x: torch.linalg.svdvals(x), "_linalg_svd"),
+    "no rule": (lambda self, x: torch.histc(x), "histc"),
     "Python's numbers": (lambda self, x: x * __import__("random").random(), "Python's random numbers"),
     "a size of data": (lambda self, x: x[x > 0], "."),
 }
@@ -337,7 +337,7 @@ class Spectral(nn.Module):
 
     def forward(self, x):
         h = torch.relu(self.a(x))
-        return self.b(h) * torch.linalg.svdvals(h)
+        return self.b(h) * torch.linalg.householder_product(h, h[0])
 
 
 class Branching(nn.Module):
@@ -363,7 +363,7 @@ def test_what_has_no_rule_is_left_to_pytorch():
     compare(Spectral(), (torch.randn(5, 4),), wrap=wrap)
     compare(Branching(), (torch.randn(5, 4),), wrap=wrap)
     (captured,) = wrapped[0].__dict__[STATE].captures.values()
-    assert [type(s).__name__ for s in captured.steps] == ["Segment", "Operation", "Operation", "Segment"]
+    assert [type(s).__name__ for s in captured.steps] == ["Segment", "Operation", "Segment"]
     assert list(wrapped[1].__dict__[STATE].captures.values()) == [None]
     wrapped[1](torch.randn(5, 4, dtype=torch.float64))
     for child in wrapped[1].model.children():
@@ -382,19 +382,10 @@ class Solving(nn.Module):
         return self.function(self.matrix) * x
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        torch.linalg.inv,
-        lambda a: torch.linalg.solve(a, torch.ones_like(a[0])),
-        lambda a: torch.linalg.cholesky(a @ a.mT),
-        lambda a: torch.linalg.tensorinv(a, ind=1),
-        torch.logdet,
-        lambda a: torch.linalg.lstsq(a, torch.ones_like(a[:, :1])).solution,
-    ],
-    ids=["inv", "solve", "cholesky", "tensorinv", "logdet", "lstsq"],
-)
-def test_linear_algebra_is_refused_or_left_to_pytorch(function):
+def test_what_may_fail_by_data_is_refused_or_left_to_pytorch():
+    def function(a):
+        return torch.linalg.lstsq(a, torch.ones_like(a[:, :1])).solution
+
     with pytest.raises(CaptureError, match="fallback=True"):
         sdgrad.Module(Solving(function))(torch.randn(4))
     compare(Solving(function), (torch.randn(4),), wrap=lambda m: sdgrad.Module(m, fallback=True))

@@ -12,6 +12,7 @@ from sdgrad.onnx_ops.families import (  # noqa: F401
     older,
     pool,
     random,
+    recorded,
     recurrent,
     reduction,
     resize,

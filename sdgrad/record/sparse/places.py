@@ -53,21 +53,30 @@ def known_places(a: Sparse, what: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _known(part: Any, what: str) -> np.ndarray:
-    part = array(part)
+    if (found := deciding_content(array(part))) is not None:
+        return found
+    raise ParseError(
+        f"{what} of a sparse matrix needs its places when recording, and a run computes them: make index arrays "
+        "outside of the function, or use products with dense arrays, which take any places"
+    )
+
+
+def deciding_content(part: Array) -> np.ndarray | None:
+    """Return the content of an array of integers, for which the program is; None if only a run knows it.
+
+    :raises Restart: it is an argument, or lies outside, and is known when the recording starts again.
+    """
     if (found := content(part)) is not None:
         return np.asarray(found)
     fixed(part)  # of an array from outside: starts again
     if (source := MADE_OF.get(part.storage)) is not None:
-        _known(source, what)
+        deciding_content(source)
     recorder: Any = part.recorder
     name = part.storage.name
     if name in recorder.hints.countable and not part.storage.version:
         recorder.hints.fixed.add(name)
         raise Restart(recorder.hints)
-    raise ParseError(
-        f"{what} of a sparse matrix needs its places when recording, and a run computes them: make index arrays "
-        "outside of the function, or use products with dense arrays, which take any places"
-    )
+    return None
 
 
 def each_place(a: Sparse) -> tuple[Any, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+ROUNDING = 4096  # units in the last place of values: slopes tell what is lower (Hager and Zhang 2005)
+
 
 def newton_descent(value, gradient, hessian, x, tol, most):
     """Minimise by Newton steps that go down in every eigenvector (Nocedal and Wright 2006, 3.4).
@@ -64,7 +66,7 @@ def lbfgs(value, gradient, x, tol, most, memory):
         new, after, there = along(value, gradient, x, f, g, d)
         move, change = new - x, there - g
         curved = move @ change
-        going = after <= f
+        going = after <= f + ROUNDING * np.finfo(f.dtype).eps * np.abs(f)
         if going:
             x, f, g = new, after, there
             size = np.max(np.abs(g))
@@ -92,6 +94,12 @@ def downhill(g, moves, changes, scales, kept, factor, memory):
     return d
 
 
+def is_low(f, slope, step, after, slope_after):
+    """True where a value has decreased enough: by itself, or, where it is rounded, by the slopes at both ends."""
+    rounded = after <= f + ROUNDING * np.finfo(f.dtype).eps * np.abs(f)
+    return (after <= f + 1e-4 * step * slope) | (rounded & (slope_after <= -0.9998 * slope))
+
+
 def along(value, gradient, x, f, g, d):
     """Return a point in a direction that is low and flat enough, its value and its gradient."""
     slope = d @ g
@@ -99,7 +107,7 @@ def along(value, gradient, x, f, g, d):
     new = x + d
     after, there = value(new), gradient(new)
     tried = 0
-    low, flat = after <= f + 1e-4 * slope, there @ d >= 0.9 * slope
+    low, flat = is_low(f, slope, step, after, there @ d), there @ d >= 0.9 * slope
     while ~(low & flat) and tried < 60:
         if ~low:
             greatest = step
@@ -109,6 +117,6 @@ def along(value, gradient, x, f, g, d):
             step = np.where(np.isfinite(greatest), 0.5 * (least + greatest), 2.0 * step)
         new = x + step * d
         after, there = value(new), gradient(new)
-        low, flat = after <= f + 1e-4 * step * slope, there @ d >= 0.9 * slope
+        low, flat = is_low(f, slope, step, after, there @ d), there @ d >= 0.9 * slope
         tried += 1
     return new, after, there

@@ -9,6 +9,7 @@ from sdgrad.torch.aten import (  # noqa: F401
     networks,
     normalization,
     products,
+    recorded,
     recurrent,
     reductions,
     shapes,
