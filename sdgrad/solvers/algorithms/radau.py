@@ -1,7 +1,9 @@
 """Integrate stiff initial value problems by the implicit Runge-Kutta method of order 5 of Radau IIA, as SciPy does.
 
 Source: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections IV.5 and IV.8. The constants of
-the transformed equations are those of SciPy's class.
+the transformed equations are those of SciPy's class. A step needs the ``jacobian``, the derivative of the slope by the
+state, the ``factors`` of ``REAL / h - J`` and of ``COMPLEX / h - J``, with which ``solve`` solves, and ``tol``: how far
+its equations are solved, relative to the allowed error.
 """
 
 from __future__ import annotations
@@ -22,84 +24,73 @@ C, E, POWERS = constants.C.tolist(), constants.E.tolist(), constants.P.T.tolist(
 T, INVERSE = constants.T.tolist(), constants.TI.tolist()
 REAL, COMPLEX = float(constants.MU_REAL), complex(constants.MU_COMPLEX)
 ITERATIONS = 6  # of Newton's method for a step
+MOST_TRIES = 2 * ITERATIONS + 1
 
 
 def integrate(
     slope, jacobian, factors, solve, emit, t, y, f, t1, direction, size, longest, rtol, atol, tol, times, saved, written
 ):
-    """Integrate from ``t`` to ``t1``; see :func:`sdgrad.solvers.algorithms.adaptive.integrate`.
-
-    :param jacobian: the derivative of the slope by the state.
-    :param factors: the factors of ``REAL / h - J`` and of ``COMPLEX / h - J``, with which ``solve`` solves.
-    :param tol: how far the equations of a step are solved, relative to the allowed error.
-    """
-    count, every, done = 0, 1, 0
-    times[0] = t
-    going = t != t1
-    rejected = t1 != t1
+    """Integrate from ``t`` to ``t1``; see :func:`sdgrad.solvers.algorithms.adaptive.integrate`, and above."""
+    count, every, done, times[0] = 0, 1, 0, t
+    going, rejected, is_new, is_stale = t != t1, t1 != t1, t == t, t != t
     matrix = jacobian(t, y)
-    is_new, is_stale = t == t, t != t
     of_real, of_complex = factors(matrix, size * direction)
-    begun, size_before, error_before = size, 0.0, 0.0
+    begun, before = size, (0.0, 0.0)
     rows, length = np.zeros((3, y.shape[0])), 1.0
     while going and count < times.shape[0] - 1:
-        least = 2e-15 * np.abs(t) + 1e-300
-        wanted = np.where(rejected, size, np.minimum(np.maximum(size, least), longest))
-        new = t + wanted * direction
-        new = np.where(direction * (new - t1) > 0.0, t1, new)
-        h = new - t
-        failed = ~(wanted >= least)
+        h, new, failed = next_step(t, t1, direction, size, rejected, longest)
         if is_stale:
             of_real, of_complex = factors(matrix, h)
-            is_stale = ~is_new & is_new
-        scale = atol + np.abs(y) * rtol
-        guess = extrapolated(rows, h / length)
+        guess, scale = extrapolated(rows, h / length), atol + np.abs(y) * rtol
         z, iterations, rate, found = collocate(slope, solve, of_real, of_complex, t, y, h, guess, scale, tol)
+        going, is_stale = ~failed, ~found
         if ~found:
-            if is_new:
-                size = 0.5 * np.abs(h)
-            else:
-                matrix = jacobian(t, y)
-                is_new = found | ~found
-            is_stale = found | ~found
-            going = ~failed
+            size = np.where(is_new, 0.5 * np.abs(h), size)
+            matrix, is_new = jacobian(t, y), t == t
         else:
-            end = y + z[2]
-            rest = combination(E, (z[0], z[1], z[2])) / h
-            wrong = solve(of_real, f + rest)
-            scale = atol + np.maximum(np.abs(y), np.abs(end)) * rtol
-            error = norm(wrong / scale)
-            if rejected & (error > 1.0):
-                error = norm(solve(of_real, slope(t, y + wrong) + rest) / scale)
-            accepted = error <= 1.0
-            longer = predicted(np.abs(h), size_before, error, error_before)
-            longer = longer * SAFETY * (2 * ITERATIONS + 1) / (2 * ITERATIONS + iterations)
-            going = ~failed
-            if ~accepted:
-                size = np.abs(h) * np.fmax(LEAST, longer)
-                is_stale = found
-                rejected = found
-            if accepted & ~failed:
-                every = save(saved, y, count, every)
-                written[count] = done
-                done = emit(t, y, h, new, end, z, done)
-                rows, length = coefficients(z), h
-                t, y, f = new, end, slope(new, end)
-                count += 1
-                times[count] = t
-                going = t != t1
-                slow = (iterations > 2) & (rate > 1e-3)
-                longer = np.minimum(longer, MOST)
-                is_stale = slow | (longer >= 1.2)
-                size_before, error_before = begun, error
-                size = np.abs(h) * np.where(is_stale, longer, 1.0)
+            error = estimated(slope, solve, of_real, t, y, f, z, h, rejected, rtol, atol)
+            longer = predicted(np.abs(h), before, error) * SAFETY * MOST_TRIES / (2 * ITERATIONS + iterations)
+            is_stale = rejected = error > 1.0
+            size = np.where(rejected, np.abs(h) * np.fmax(LEAST, longer), size)
+            if ~rejected & ~failed:
+                every, done = noted(emit, t, y, h, new, z, count, every, done, saved, written)
+                t, y, rows, length, count = new, y + z[2], coefficients(z), h, count + 1
+                f, times[count], going = slope(t, y), t, t != t1
+                is_new = (iterations > 2) & (rate > 1e-3)
+                is_stale = is_new | (longer >= 1.2)
+                before, size = (begun, error), np.abs(h) * np.where(is_stale, np.minimum(longer, MOST), 1.0)
                 begun = size
-                rejected = ~found
-                is_new = slow
-                if slow:
+                if is_new:
                     matrix = jacobian(t, y)
     written[count] = done
     return y, count, every, t == t1
+
+
+def next_step(t, t1, direction, size, rejected, longest):
+    """Return the length of a step, where it ends, and whether it is too short."""
+    least = 2e-15 * np.abs(t) + 1e-300
+    wanted = np.where(rejected, size, np.minimum(np.maximum(size, least), longest))
+    new = t + wanted * direction
+    new = np.where(direction * (new - t1) > 0.0, t1, new)
+    return new - t, new, ~(wanted >= least)
+
+
+def estimated(slope, solve, of_real, t, y, f, z, h, rejected, rtol, atol):
+    """Return the norm of the estimated error, relative to what is allowed."""
+    rest = combination(E, (z[0], z[1], z[2])) / h
+    wrong = solve(of_real, f + rest)
+    scale = atol + np.maximum(np.abs(y), np.abs(y + z[2])) * rtol
+    error = norm(wrong / scale)
+    if rejected & (error > 1.0):
+        error = norm(solve(of_real, slope(t, y + wrong) + rest) / scale)
+    return error
+
+
+def noted(emit, t, y, h, new, z, count, every, done, saved, written):
+    """Write down a step, and what is asked for within it."""
+    every = save(saved, y, count, every)
+    written[count] = done
+    return every, emit(t, y, h, new, y + z[2], z, done)
 
 
 def collocate(slope, solve, of_real, of_complex, t, y, h, z, scale, tol):
@@ -153,9 +144,12 @@ def mixed(matrix, rows):
     return np.stack([combination(weights, (rows[0], rows[1], rows[2])) for weights in matrix])
 
 
-def predicted(size, before, error, error_before):
-    """Return how much longer a step may be (Gustafsson's predictive controller)."""
-    known = (before > 0.0) & (error_before > 0.0) & (error > 0.0)
-    ratio = np.where(known, error_before / np.where(error > 0.0, error, 1.0), 1.0)
-    many = np.where(known, size / np.where(known, before, 1.0) * ratio**0.25, 1.0)
+def predicted(size, before, error):
+    """Return how much longer a step may be (Gustafsson's predictive controller).
+
+    :param before: the length and the error of the last step; zeros at the first.
+    """
+    known = (before[0] > 0.0) & (before[1] > 0.0) & (error > 0.0)
+    ratio = np.where(known, before[1] / np.where(error > 0.0, error, 1.0), 1.0)
+    many = np.where(known, size / np.where(known, before[0], 1.0) * ratio**0.25, 1.0)
     return np.minimum(1.0, many) * np.where(error > 0.0, error, 1e-40) ** -0.25
