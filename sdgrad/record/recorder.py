@@ -60,6 +60,7 @@ class Recorder(Builder):
     trip_ends: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # where loops start and stop
     outside_places: Outside = field(default_factory=Outside)
     sites: dict[Any, int] = field(default_factory=dict)
+    within: tuple[int, ...] = ()  # which of our algorithms, of those recorded from a place
     sizes: Mapping[str, int] = field(default_factory=dict)  # what DaCe's symbols are, by the shapes of arguments
     loops: set[str] = field(default_factory=set)  # indices of recorded loops
     ranges: IndexRanges = field(default_factory=IndexRanges)  # of loop indices
@@ -77,13 +78,14 @@ class Recorder(Builder):
     # -- places in the user's code
     def where(self) -> Source:
         """Return the line of the innermost converted frame."""
-        for frame in converted_frames(sys._getframe(1)):
-            return Source(frame.f_code.co_filename, frame.f_lineno)
-        return self.source
+        frame = next(converted_frames(sys._getframe(1)), None)
+        return Source(frame.f_code.co_filename, frame.f_lineno) if frame is not None else self.source
 
     def site(self) -> Any:
         """Return a key of the place that is being recorded: the same in each recording, another for each call chain."""
-        return tuple((f.f_code.co_filename, f.f_lineno) for f in converted_frames(sys._getframe(1)))
+        return *(
+            (f.f_code.co_filename, f.f_lineno, f.f_lasti) for f in converted_frames(sys._getframe(1))
+        ), *self.within
 
     # -- the open scalar leaf
     def append(self, *nodes: Node) -> None:

@@ -47,12 +47,15 @@ Find = Callable[[Callable, Any], tuple[Any, Any]]
 def recorded(algorithm: Callable, *args: Any) -> Any:
     """Call an algorithm so that its loops and branches are recorded; functions that it takes are run as they are."""
     own = [works_inside(partial(a)) if isinstance(a, (FunctionType, MethodType)) else a for a in args]
-    ranges = active().ranges
-    before, ranges.trusted = ranges.trusted, True
+    recorder: Any = active()
+    site = ("algorithm", recorder.site())
+    recorder.sites[site] = recorder.sites.get(site, -1) + 1
+    before = recorder.ranges.trusted, recorder.within
+    recorder.ranges.trusted, recorder.within = True, (*recorder.within, recorder.sites[site])
     try:
         return RecordingOperators().converted(algorithm)(*own)  # type: ignore[arg-type]
     finally:
-        ranges.trusted = before
+        recorder.ranges.trusted, recorder.within = before
 
 
 def shaped(x: Any, shape: tuple[int, ...]) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.integrate
 
 from sdgrad.errors import ArgumentError, ConvergenceError, ParseError
 from sdgrad.record.calls import works_inside
@@ -17,6 +17,8 @@ from sdgrad.record.values import RULES, is_recorded
 from sdgrad.solvers.algorithms.runge_kutta import EXPLICIT
 from sdgrad.solvers.closed import Closed
 from sdgrad.solvers.initial_value.collocation import Collocation, CollocationSearch, Radau
+from sdgrad.solvers.initial_value.eager import Solution, by_scipy
+from sdgrad.solvers.initial_value.events import Event, solution_at, with_events
 from sdgrad.solvers.initial_value.integration import Integration
 from sdgrad.solvers.initial_value.problem import (
     AT,
@@ -35,18 +37,6 @@ STEPS = 16384
 ORDER = "sdgrad.solve_ivp: the times of t_eval are in order, and within t_span"
 
 
-@dataclass(frozen=True)
-class Solution:
-    """Hold the solution of an initial value problem.
-
-    :param t: ``t_eval``, or else the two ends.
-    :param y: the states at these times, along the last axis.
-    """
-
-    t: Any
-    y: Any
-
-
 def solve_ivp(
     f: Callable,
     t_span: Sequence[Any],
@@ -60,6 +50,9 @@ def solve_ivp(
     first_step: float | None = None,
     max_step: float = np.inf,
     max_steps: int = STEPS,
+    events: Any = None,
+    max_events: int = 16,
+    dense_output: bool = False,
 ) -> Solution:
     """Solve ``dy/dt = f(t, y, *args)`` from ``y(t_span[0]) = y0``.
 
@@ -78,46 +71,95 @@ def solve_ivp(
     :param first_step: the length of the first step; found if nothing is said.
     :param max_step: the length of the longest step.
     :param max_steps: the most steps.
-    :returns: ``t`` and ``y`` (times along the last axis).
+    :param events: functions ``g(t, y, *args)``, whose zeros are found, with their derivatives. They may have, as
+        SciPy's, attributes ``direction``, the sign of their slope that counts, and ``terminal``: the first is the end.
+    :param max_events: the most zeros of an event.
+    :param dense_output: the result has ``sol``, a function of times, each of whose calls integrates again.
+    :returns: ``t`` and ``y`` (times along the last axis), ``t_events`` and ``y_events``, ``sol``.
     :raises ConvergenceError: the end is not reached in as many steps, or steps become too short.
     :raises ArgumentError: an argument is none of these.
     """
     _check(method, t_span)
+    watched = Event.all_of(events)
     if active() is None:
-        return _by_scipy(f, t_span, y0, method, t_eval, args, rtol, atol, first_step, max_step)
-    options = (first_step, max_step, max_steps)
-    return _recorded(f, t_span, array(y0), METHODS[method], t_eval, args, (rtol, atol), options)
+        own = {"first_step": first_step, "max_step": max_step, "rtol": rtol, "atol": atol}
+        return by_scipy(f, t_span, y0, method, t_eval, args, watched, max_events, dense_output, own)
+    start = array(y0)
+    start = start if start.dtype.kind in "fc" else start.astype(float)
+    options = Options(*_tolerances(start, rtol, atol), first_step, max_step, max_steps)
+    integration, given, closed = _integration(f, t_span, start, METHODS[method], args, options)
+    at = None if t_eval is None else _times(t_eval, t_span)
+    if watched:
+        found = _with_events(integration, given, [Event.closed(*e, start, args) for e in watched], at, max_events)
+    else:
+        found = _recorded(integration, given, at)
+    closed.check(found.t[-1], found.y[..., -1])
+    return replace(found, sol=works_inside(partial(_solution, integration, given))) if dense_output else found
 
 
 works_inside(solve_ivp)
 
 
-def _recorded(
-    f: Callable, t_span: Any, start: Any, method: Any, t_eval: Any, args: Any, tolerances: tuple, options: tuple
-) -> Solution:
-    """Record an integration."""
-    start = start if start.dtype.kind in "fc" else start.astype(float)
+def _integration(
+    f: Callable, t_span: Any, start: Any, method: Any, args: Any, options: Options
+) -> tuple[Integration, dict[str, Any], Closed]:
+    """Return an integration, what it takes, and its closed function."""
     closed = Closed.of(f, (np.float64(0), start), args)
     if closed.shapes != [tuple(start.shape)]:
         raise ArgumentError(f"sdgrad.solve_ivp: f returns shape {closed.shapes[0]}, and y has {tuple(start.shape)}")
     t0, t1 = (_time(t) for t in t_span)
     given = {START: start, BEGIN: t0, END: t1}
-    at = None if t_eval is None else _times(t_eval, t_span)
-    given |= {} if at is None else {AT: at}
     given |= {f"operand_{k}": v for k, v in enumerate(closed.operands.values())}
     if isinstance(method, Radau) and start.dtype.kind == "c":
         raise ParseError("sdgrad.solve_ivp: Radau takes real numbers: solve for the real and the imaginary part")
     kinds = (Collocation, CollocationSearch) if isinstance(method, Radau) else (Problem, Search)
     problem = kinds[0](closed, method, tuple(start.shape), start.dtype)
-    found = Integration(problem, Options(*_tolerances(start, *tolerances), *options), kinds[1]).node(given)
-    _require_end(found)
+    return Integration(problem, options, kinds[1]), given, closed
+
+
+def _recorded(integration: Integration, given: dict[str, Any], at: Any) -> Solution:
+    """Record an integration to its end."""
+    found = integration.node(given if at is None else {**given, AT: at})
+    _require_end(found[REACHED] == 1)
     if at is None:
-        ends = [array(start), array(found[RESULT])]
-        y, t = np.stack(ends, -1), np.stack([t0, t1])
+        return Solution(np.stack([given[BEGIN], given[END]]), np.stack([array(given[START]), array(found[RESULT])], -1))
+    return Solution(at, _along_last(found[RESULT], integration.problem.shape))
+
+
+def _with_events(integration: Integration, given: dict[str, Any], events: list[Event], at: Any, most: int) -> Solution:
+    """Record an integration with events."""
+    found = with_events(integration, given, events, at, most)
+    shape = integration.problem.shape
+    _require_end(found.reached)
+    recorder: Any = active()
+    told = f"{shown_line(recorder.where())}sdgrad.solve_ivp: an event has more zeros than max_events={most}"
+    RULES.require(recorder, found.are_all, ConvergenceError(told))
+    if at is None:
+        start = np.reshape(array(given[START]), -1)
+        t, y = np.stack([given[BEGIN], found.t]), _along_last(np.stack([start, found.y]), shape)
     else:
-        t, y = at, np.moveaxis(np.reshape(found[RESULT], (at.shape[0], *start.shape)), 0, -1)
-    closed.check(t[-1], y[..., -1])
-    return Solution(t, y)
+        t, y = at, _along_last(found.within, shape)
+    return Solution(t, y, tuple(t for t, _ in found.events), tuple(_along_last(y, shape) for _, y in found.events))
+
+
+def _solution(integration: Integration, given: dict[str, Any], t: Any) -> Any:
+    """Record the solution at times."""
+    times = np.reshape(array(t).astype(float), -1)
+    rows, reached = solution_at(integration, given, times)
+    _require_end(reached)
+    recorder: Any = active()
+    inside = (np.min(times) >= np.minimum(given[BEGIN], given[END])) & (
+        np.max(times) <= np.maximum(given[BEGIN], given[END])
+    )
+    told = f"{shown_line(recorder.where())}sdgrad.solve_ivp: the solution is asked for outside of t_span"
+    RULES.require(recorder, inside, ArgumentError(told))
+    found = _along_last(rows, integration.problem.shape)
+    return found if np.ndim(t) else found[..., 0]
+
+
+def _along_last(rows: Any, shape: tuple[int, ...]) -> Any:
+    """Return states of a shape along the last axis."""
+    return np.moveaxis(np.reshape(rows, (rows.shape[0], *shape)), 0, -1)
 
 
 def _check(method: Any, t_span: Any) -> None:
@@ -164,40 +206,11 @@ def _by_element(tolerance: np.ndarray) -> Any:
     return float(tolerance) if tolerance.ndim == 0 else known(tolerance.reshape(-1))
 
 
-def _require_end(found: dict[str, Any]) -> None:
+def _require_end(reached: Any) -> None:
     """Record that the integration reaches its end."""
     recorder: Any = active()
     told = (
         f"{shown_line(recorder.where())}sdgrad.solve_ivp did not reach the end of t_span: a step became too short, or "
     )
     more = "max_steps are too few"
-    RULES.require(recorder, found[REACHED] == 1, ConvergenceError(told + more))
-
-
-def _by_scipy(
-    f: Callable,
-    t_span: Any,
-    y0: Any,
-    method: str,
-    t_eval: Any,
-    args: Any,
-    rtol: Any,
-    atol: Any,
-    first: Any,
-    most: float,
-) -> Solution:
-    """Solve outside of programs."""
-    start = np.asarray(y0)
-    start = start if start.dtype.kind in "fc" else start.astype(float)
-
-    def slope(t: float, y: np.ndarray) -> np.ndarray:
-        return np.reshape(np.asarray(f(t, y.reshape(start.shape) if start.shape else y[0], *args)), -1)
-
-    at = [t_span[0], t_span[1]] if t_eval is None else t_eval
-    tolerances = {"rtol": rtol, "atol": np.reshape(atol, -1) if np.ndim(atol) else atol}
-    found = scipy.integrate.solve_ivp(
-        slope, t_span, start.reshape(-1), method, at, first_step=first, max_step=most, **tolerances
-    )
-    if not found.success:
-        raise ConvergenceError(f"sdgrad.solve_ivp did not reach the end of t_span: {found.message}")
-    return Solution(found.t, np.moveaxis(found.y.T.reshape(-1, *start.shape), 0, -1).astype(start.dtype))
+    RULES.require(recorder, reached, ConvergenceError(told + more))

@@ -22,11 +22,12 @@ def first_step(slope, norm, t, y, f, t1, direction, longest, order, rtol, atol):
     return np.minimum(np.minimum(100.0 * h0, h1), np.minimum(span, longest))
 
 
-def integrate(take, emit, t, y, f, t1, direction, size, longest, order, times, saved, written):
+def integrate(take, emit, goes_on, t, y, f, t1, direction, size, longest, order, times, saved, written):
     """Integrate from ``t`` to ``t1``.
 
     :param take: takes a step: ``take(t, y, f, h)`` is where it ends, the slope there, and its error.
     :param emit: writes what is asked for within a step, from the number of those written, and returns that number.
+    :param goes_on: false where the integration ends before ``t1``.
     :param times: where the steps begin and end, of as many as there may be; ``written`` are the results before each.
     :param saved: states where every ``every``-th step begins.
     :returns: the last state, the number of steps, ``every``, and whether ``t1`` is reached.
@@ -54,7 +55,7 @@ def integrate(take, emit, t, y, f, t1, direction, size, longest, order, times, s
             t, y, f = new, end, slopes[-1]
             count += 1
             times[count] = t
-            going = t != t1
+            going = (t != t1) & goes_on()
     written[count] = done
     return y, count, every, t == t1
 
@@ -76,12 +77,12 @@ def save(saved, y, count, every):
     return every
 
 
-def emit_within(interpolant, value, at, out, direction, y, new, done):
+def emit_within(interpolant, value, at, out, direction, new, done):
     """Write the results up to where a step ends, and return how many are written by then."""
     if done < at.shape[0] and direction * (at[done] - new) <= 0.0:
         coefficients = interpolant()
         while done < at.shape[0] and direction * (at[done] - new) <= 0.0:
-            out[done] = value(coefficients, y, at[done])
+            out[done] = value(coefficients, at[done])
             done += 1
     return done
 

@@ -28,9 +28,10 @@ MOST_TRIES = 2 * ITERATIONS + 1
 
 
 def integrate(
-    slope, jacobian, factors, solve, emit, t, y, f, t1, direction, size, longest, rtol, atol, tol, times, saved, written
+    slope, jacobian, factors, solve, emit, goes_on, t, y, f, t1, direction, size, longest, rtol, atol, tol, tables
 ):
     """Integrate from ``t`` to ``t1``; see :func:`sdgrad.solvers.algorithms.adaptive.integrate`, and above."""
+    times, saved, written = tables
     count, every, done, times[0] = 0, 1, 0, t
     going, rejected, is_new, is_stale = t != t1, t1 != t1, t == t, t != t
     matrix = jacobian(t, y)
@@ -55,7 +56,7 @@ def integrate(
             if ~rejected & ~failed:
                 every, done = noted(emit, t, y, h, new, z, count, every, done, saved, written)
                 t, y, rows, length, count = new, y + z[2], coefficients(z), h, count + 1
-                f, times[count], going = slope(t, y), t, t != t1
+                f, times[count], going = slope(t, y), t, (t != t1) & goes_on()
                 is_new = (iterations > 2) & (rate > 1e-3)
                 is_stale = is_new | (longer >= 1.2)
                 before, size = (begun, error), np.abs(h) * np.where(is_stale, np.minimum(longer, MOST), 1.0)

@@ -72,8 +72,8 @@ class CollocationSearch(Search):
         """Take the steps."""
         rtol, atol = self.options.rtol, self.options.atol
         tol = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
-        functions = (self.slope, self.jacobian, self.factors, solved, emit)
-        return recorded(integrate, *functions, *state, rtol, atol, tol, *tables)
+        functions = (self.slope, self.jacobian, self.factors, solved, emit, self.goes_on)
+        return recorded(integrate, *functions, *state, rtol, atol, tol, tables)
 
     def jacobian(self, t: Any, y: Any) -> Any:
         """Return the derivative of the slope by the state."""

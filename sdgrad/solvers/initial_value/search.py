@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import active, array
 from sdgrad.solvers.algorithms.adaptive import emit_within, first_step, integrate
+from sdgrad.solvers.algorithms.events import look
 from sdgrad.solvers.algorithms.runge_kutta import norm
 from sdgrad.solvers.implicit import recorded
 from sdgrad.solvers.initial_value.problem import (
@@ -33,8 +34,10 @@ from sdgrad.solvers.initial_value.problem import (
 class Search:
     """Record the steps, with what the way back needs of them."""
 
-    def __init__(self, problem: Problem, options: Options, given: Mapping[str, Any]) -> None:
-        self.problem, self.options, self.given = problem, options, given
+    def __init__(
+        self, problem: Problem, options: Options, given: Mapping[str, Any], watch: Watch | None = None
+    ) -> None:
+        self.problem, self.options, self.given, self.watch = problem, options, given, watch
         self.slope = self.problem.slope(operands_of(given))
 
     def record(self, made: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -51,10 +54,10 @@ class Search:
         if size is None:
             limits = (options.max_step, method.order, options.rtol, options.atol)
             size = first_step(self.slope, norm, t0, y0, f, t1, direction, *limits)
-        emit = lambda *step: step[-1]  # noqa: E731
-        if AT in self.given:
-            out = recorder.array(made[RESULT])
-            emit = lambda *step: self.emit(out, direction, *step)  # noqa: E731
+        out = recorder.array(made[RESULT]) if AT in self.given else None
+        emit = (lambda *step: step[-1]) if out is None else (lambda *step: self.emit(out, direction, *step))
+        if self.watch is not None:
+            emit = lambda *step: self.watched(*step)  # noqa: E731
         tables = tuple(recorder.array(made[n]) for n in (TIMES, SAVED, WRITTEN))
         last, *numbers = self.steps(emit, (t0, y0, f, t1, direction, size, options.max_step), tables)
         if AT not in self.given:
@@ -63,7 +66,11 @@ class Search:
 
     def steps(self, emit: Callable, state: tuple, tables: tuple) -> tuple:
         """Take the steps."""
-        return recorded(integrate, self.take, emit, *state, self.problem.method.order, *tables)
+        return recorded(integrate, self.take, emit, self.goes_on, *state, self.problem.method.order, *tables)
+
+    def goes_on(self) -> Any:
+        """Return False where an event ends the integration."""
+        return True if self.watch is None else self.watch.stop[0] == 0.0
 
     def take(self, t: Any, y: Any, f: Any, h: Any) -> tuple:
         """Take a step: where it ends, the slopes on the way, and its error."""
@@ -73,12 +80,33 @@ class Search:
 
     def emit(self, out: Any, direction: Any, t: Any, y: Any, h: Any, new: Any, end: Any, k: Any, done: Any) -> Any:
         """Write what is asked for within a step, and return how much is written."""
+        interpolant, value = self.polynomial(t, y, h, end, k)
+        return recorded(emit_within, interpolant, value, self.given[AT], out, direction, new, done)
+
+    def watched(self, t: Any, y: Any, h: Any, new: Any, end: Any, k: Any, done: Any) -> Any:
+        """Look for events within a step."""
+        assert self.watch is not None
+        tables = (self.watch.table, self.watch.counts, self.watch.stop)
+        recorded(look, self.watch.events, *self.polynomial(t, y, h, end, k), t, y, h, new, end, *tables)
+        return done
+
+    def polynomial(self, t: Any, y: Any, h: Any, end: Any, k: Any) -> tuple[Callable, Callable]:
+        """Return a function that makes the polynomial of a step, and one that evaluates it."""
         problem = self.problem
 
         def interpolant() -> Any:
             return problem.method.interpolant(self.slope, t, y, h, end, k)
 
-        def value(coefficients: Any, y: Any, at: Any) -> Any:
+        def value(coefficients: Any, at: Any) -> Any:
             return problem.value(coefficients, y, t, h, at)
 
-        return recorded(emit_within, interpolant, value, self.given[AT], out, direction, y, new, done)
+        return interpolant, value
+
+
+class Watch(NamedTuple):
+    """Events to look for, and memory for what is found; see :func:`sdgrad.solvers.algorithms.events.look`."""
+
+    events: tuple
+    table: Any
+    counts: Any
+    stop: Any
