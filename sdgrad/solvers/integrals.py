@@ -1,7 +1,8 @@
-"""Record integrals, each as one node: halving reads values only, and the derivative is that of the sum over the parts.
+"""Record integrals, each as one node: its derivatives are integrals as well, and as exact.
 
-The sum is taken at points that are fixed parts of the range, so that its derivative by an end moves all of them: it
-needs no value of the integrand at the end, which may be infinite there.
+The points are fixed parts of the range, so that a derivative by an end moves all of them: it needs no value of the
+integrand at the end, which may be infinite there. Parts that are small enough for an integrand need not be so for its
+derivative, as at kinks: therefore each integral divides the range anew.
 """
 
 from __future__ import annotations
@@ -13,161 +14,231 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.api.jvp import jvp
 from sdgrad.api.vjp import vjp
 from sdgrad.errors import ConvergenceError
-from sdgrad.program.custom_rule import COTANGENT, CustomRule
+from sdgrad.program.custom_rule import COTANGENT, TANGENT, CustomRule
 from sdgrad.program.tree import Node
 from sdgrad.record.calls import WorksInside, works_inside
 from sdgrad.record.custom import Variables
 from sdgrad.record.functions.detached import detached
-from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.outside import shown_line
-from sdgrad.record.values import RULES
-from sdgrad.solvers.algorithms.kronrod import Points
-from sdgrad.solvers.algorithms.quadrature import over_parts, search, variable
-from sdgrad.solvers.closed import Closed
-from sdgrad.solvers.implicit import recorded, shaped
+from sdgrad.record.values import RULES, Array
+from sdgrad.solvers.algorithms.quadrature import search
+from sdgrad.solvers.implicit import recorded
+from sdgrad.solvers.initial_value.problem import moves
 
-RESULT, ERROR, REACHED = "integral", "error", "reached"
-WAY, COUNT, PLACES, LEVELS = "way", "count", "places", "levels"
-PARTS = (WAY, COUNT, PLACES, LEVELS)
-BEGIN, END = "begin", "end"
-NODES, FINE = "nodes", "weights"
-NORMS: dict[str, Callable[[Any], Any]] = {
-    "2": lambda x: np.sqrt(np.sum(np.abs(x) ** 2)),
-    "max": lambda x: np.max(np.abs(x)),
-}
+RESULT, ERROR, POINTS = "integral", "error", "points"
+ELEMENTS = 1 << 22  # of integrals of parts
+FEWEST = 16  # parts of integrals of many elements
+TINY = 1e-300
+Density = Callable[..., Any]
+"""A function of a variable between 0 and 1, how far that is from 1, and what an integral takes: a vector."""
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """How exact an integral is.
+
+    :param norm: of the errors: "2", "max", or "each" for every element by itself.
+    :param most: the most parts of the range.
+    """
+
+    epsabs: float
+    epsrel: float
+    norm: str
+    most: int
+
+    def allowed(self, total: Any, scale: Any) -> Any:
+        """Return the errors that are allowed of each element."""
+        sizes = np.abs(total)
+        if self.norm == "2":
+            sizes = np.sqrt(np.sum(sizes**2)) + 0.0 * sizes
+        elif self.norm == "max":
+            sizes = np.max(sizes) + 0.0 * sizes
+        return np.maximum(np.maximum(self.epsabs * scale, self.epsrel * sizes), TINY)
+
+    def excess(self, quotients: Any) -> Any:
+        """Return one number for quotients of errors and what is allowed."""
+        return np.sqrt(np.sum(quotients**2)) if self.norm == "2" else np.max(quotients)
 
 
 @dataclass(frozen=True, eq=False)
 class Integral:
-    """An integral of a function.
+    """The integral of a density.
 
-    :param closed: a function of a number, and of operands.
-    :param ends: the finite ends of the range, by name: begin, end, both, or none.
-    :param points: at which a part of the range is summed.
-    :param most: the most parts.
+    :param scale: how large the density is, apart from the integrand: a function of what the integral takes.
     """
 
-    closed: Callable
-    ends: tuple[str, ...]
-    shape: tuple[int, ...]
+    density: Density
+    size: int
     dtype: Any
-    points: Points
-    norm: str
-    tolerances: tuple[Any, Any]
-    most: int
+    exactness: Exactness
+    scale: Callable[[Sequence[Any]], Any]
 
-    def place(self, given: Sequence[Any], q: Any, r: Any) -> tuple[Any, Any]:
-        """Return a place in the range, and how fast it moves: from the variable and how far that is from 1."""
-        ends = dict(zip(self.ends, given, strict=False))
-        if len(ends) == 2:
-            a, b = ends[BEGIN], ends[END]
-            return np.where(q < 0.5, a + (b - a) * q, b - (b - a) * r), b - a
-        if not ends:
-            return 1.0 / r - 1.0 / q, 1.0 / q**2 + 1.0 / r**2
-        return (ends[BEGIN] + r / q if BEGIN in ends else ends[END] - r / q), 1.0 / q**2
+    def record(self, points: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Record the node, and return the integral, and its error: infinite where that is too large.
 
-    def integrand(self, given: Sequence[Any]) -> Callable:
-        """Return the integrand as a vector, a function of the variable and how far it is from 1."""
-
-        def integrand(way: Any, u: Any, v: Any) -> Any:
-            q, r, slope = variable(way, u, v)
-            x, speed = self.place(given, q, r)
-            values = self.closed(x, *given[len(self.ends) :])
-            return np.reshape(array(values), -1).astype(self.dtype) * (slope * speed)
-
-        return works_inside(integrand)
-
-    def zeros(self, *shape: int) -> Any:
-        """Return memory of the recording."""
+        :param points: nodes between -1 and 1, in rows: and the weights of a fine and a coarse sum.
+        """
         recorder: Any = active()
-        room = recorder.array(recorder.declare("room", shape, self.dtype))
-        room[...] = 0.0
-        return room
+        variables = Variables(recorder)
+        taken = {n: variables.add(n, value) for n, value in ((POINTS, points), *given.items())}
+        made = {RESULT: recorder.declare(RESULT, (self.size,), np.dtype(self.dtype))}
+        made[ERROR] = recorder.declare(ERROR, (), np.dtype(float))
+        block: list[Node] = []
+        with recorder.inside(block):
+            total, error = self._find(taken[POINTS], [taken[n] for n in given])
+            recorder.array(made[RESULT])[...] = total
+            recorder.write(made[ERROR], (), error * 1.0)
+        for n, tensor in made.items():
+            variables.operands[n] = variables.operand(tensor, not tensor.shape)
+        names = (POINTS, *(n for n in given if n in variables.operands or n in variables.symbols))
+        moving = tuple(n for n in names[1:] if moves(given[n]))
+        common = (self, names, moving)
+        rule = CustomRule(
+            "integral", names, vjp=CotangentsRule(*common), jvp=TangentsRule(*common), results=(RESULT, ERROR)
+        )
+        recorder.append(variables.call(rule, block))
+        return recorder.array(made[RESULT]), recorder.read(made[ERROR], ())
 
-    @property
-    def size(self) -> int:
-        """Return the number of elements."""
-        return int(np.prod(self.shape))
+    def _find(self, points: Any, given: Sequence[Any]) -> tuple[Any, Any]:
+        """Record the search for parts of the range."""
+        most = max(min(self.exactness.most, ELEMENTS // max(self.size, 1)), FEWEST)
+        shapes = [((most,), int)] * 2 + [((most, self.size), t) for t in (self.dtype, float, float)]
+        tables = tuple(_room(*s) for s in (*shapes, ((points.shape[1], self.size), self.dtype)))
+        scale = self.scale(given)
+        total, errors, relative = recorded(
+            search,
+            works_inside(lambda q, r: self.density(q, r, *given)),
+            works_inside(lambda total: self.exactness.allowed(total, scale)),
+            works_inside(lambda quotients: self.exactness.excess(quotients)),
+            points,
+            tables,
+        )
+        error, excess = (self.exactness.excess(v) for v in (errors, relative))
+        amount = relative if self.exactness.norm == "each" else excess
+        return np.where(amount <= 1.0, total, np.nan), np.where(excess <= 1.0, error, np.inf)
 
-    def find(self, given: Sequence[Any], places: Any, levels: Any) -> tuple:
-        """Record the search for parts."""
-        real = np.zeros(self.most)
-        values, at_points = self.zeros(self.most, self.size), self.zeros(len(self.points.nodes), self.size)
-        errors, rounding = known(real.copy()), known(real.copy())
-        tables = (places, levels, values, errors, rounding, at_points)
-        norm = works_inside(lambda x: NORMS[self.norm](x))
-        points = Points(*map(known, self.points))
-        return recorded(search, self.integrand(given), norm, points, tables, *self.tolerances)
 
-    def total(self, given: Sequence[Any], parts: Mapping[str, Any]) -> Any:
-        """Record the sum over parts that were found."""
-        found = [parts[n] for n in (NODES, FINE, WAY, PLACES, LEVELS, COUNT)]
-        return shaped(recorded(over_parts, self.integrand(given), *found, self.zeros(self.size)), self.shape)
+def _room(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return memory of the recording."""
+    recorder: Any = active()
+    room = recorder.array(recorder.declare("room", shape, np.dtype(dtype)))
+    room[...] = 0
+    return room
 
 
 @dataclass(frozen=True, eq=False)
 class IntegralRule(WorksInside):
-    """The adjoint of an integral: that of the sum over its parts."""
+    """Base of the derivatives.
+
+    :param names: what the integral takes; of ``moving`` there are derivatives.
+    """
 
     integral: Integral
     names: tuple[str, ...]
+    moving: tuple[str, ...]
 
     @property
     def __name__(self) -> str:
         return "integral"
 
     @property
+    def derivatives(self) -> tuple[str, ...]:
+        """Return the names of the cotangents, or tangents, that the rule takes."""
+        raise NotImplementedError
+
+    @property
     def __signature__(self) -> inspect.Signature:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return inspect.Signature([inspect.Parameter(n, kind) for n in (NODES, FINE, *self.names, *PARTS, COTANGENT + RESULT)])
+        return inspect.Signature([inspect.Parameter(n, kind) for n in (*self.names, *self.derivatives)])
+
+    def of_moving(self, q: Any, r: Any, values: Sequence[Any]) -> tuple[Callable, list[Any]]:
+        """Return the density as a function of what moves, and that."""
+        own = self.names[1:]
+
+        def density(*moving: Any) -> Any:
+            given = {**dict(zip(own, values, strict=False)), **dict(zip(self.moving, moving, strict=True))}
+            return self.integral.density(q, r, *given.values())
+
+        return works_inside(density), [v for n, v in zip(own, values, strict=False) if n in self.moving]
+
+    def integrate(self, density: Density, size: int, dtype: Any, values: Sequence[Any]) -> Any:
+        """Record the integral of a derivative of the density."""
+        count, e = len(self.names) - 1, self.integral.exactness
+        exactness = Exactness(e.epsabs, e.epsrel, "each", e.most)
+
+        def scale(given: Sequence[Any]) -> Any:
+            sizes = [np.max(np.abs(array(v))) for v in given[count:]]
+            return self.integral.scale(given[:count]) * sum(sizes[1:], sizes[0])
+
+        seeds = (f"seed_{count}_{k}" for k in range(len(self.derivatives)))
+        given = dict(zip((*self.names[1:], *seeds), values[1:], strict=True))
+        return Integral(density, size, dtype, exactness, scale).record(values[0], given)[0]
+
+
+class CotangentsRule(IntegralRule):
+    """The adjoint: cotangents of all that moves, in one vector."""
+
+    @property
+    def derivatives(self) -> tuple[str, ...]:
+        return (COTANGENT + RESULT,)
 
     def __call__(self, *values: Any) -> tuple:
-        """Record the cotangents of the ends and operands that have one."""
-        found = dict(zip(self.__signature__.parameters, values, strict=True))
-        given = [found[n] for n in self.names]
-        total = works_inside(lambda *moving: self.integral.total(moving, found))
-        cotangents = vjp(total, *given)[1](values[-1]) if given else ()
-        none = known(np.zeros(len(self.integral.points.nodes)))
-        return (none, none, *(c for c in cotangents if c is not None))
+        """Record the cotangents of what the integral takes, in order."""
+        given = dict(zip(self.names, values, strict=False))
+        moving = [given[n] for n in self.moving]
+        none = known(np.zeros(np.shape(values[0])))
+        if not moving:
+            return (none,)
+        sizes = [int(np.size(v)) for v in moving]
+        dtype = np.result_type(float, *(v.dtype for v in moving))
+        total = self.integrate(self._density, sum(sizes), dtype, values)
+        parts = np.split(total, np.cumsum(sizes)[:-1]) if len(sizes) > 1 else [total]
+        return (none, *(_like(p, v) for p, v in zip(parts, moving, strict=True)))
+
+    def _density(self, q: Any, r: Any, *values: Any) -> Any:
+        density, moving = self.of_moving(q, r, values)
+        found = vjp(density, *moving)[1](values[-1])
+        return np.concatenate([np.reshape(array(c), -1) for c in found])
 
 
-def integral(name: str, own: Integral, ends: Sequence[Any], operands: Sequence[Any], needed: bool) -> tuple:
-    """Record an integral, and the estimate of its error.
+class TangentsRule(IntegralRule):
+    """The tangent of the integral, and of its error: none."""
 
-    :param needed: it has to be as exact as asked for; if not, and it is not, it is no number.
-    :raises ConvergenceError: at the call, where it is not.
-    """
+    @property
+    def derivatives(self) -> tuple[str, ...]:
+        return tuple(TANGENT + n for n in self.moving)
+
+    def __call__(self, *values: Any) -> tuple:
+        """Record the tangents of what the node makes."""
+        return self.integrate(self._density, self.integral.size, self.integral.dtype, values), 0.0
+
+    def _density(self, q: Any, r: Any, *values: Any) -> Any:
+        density, moving = self.of_moving(q, r, values)
+        return jvp(density, tuple(moving), tuple(values[len(self.names) - 1 :]))[1]
+
+
+def _like(found: Any, value: Any) -> Any:
+    """Return part of a vector in the shape and type of a value."""
+    found = found.real if value.dtype.kind != "c" and found.dtype.kind == "c" else found
+    return np.reshape(found, np.shape(value)).astype(value.dtype)
+
+
+def require_exact(name: str, error: Any) -> Any:
+    """Return the error of an integral, which has no derivative; it has to be as small as asked for."""
     recorder: Any = active()
-    variables = Variables(recorder)
-    names = (*own.ends, *(f"operand_{k}" for k in range(len(operands))))
-    given = [variables.add(n, value) for n, value in zip(names, (*ends, *operands), strict=True)]
-    for n, values in ((NODES, own.points.nodes), (FINE, own.points.fine)):
-        variables.add(n, known(values))
-    shape, most = own.shape, (own.most,)
-    results = {RESULT: (shape, own.dtype), ERROR: ((), float), REACHED: ((), int), WAY: ((), int)}
-    results |= {COUNT: ((), int), PLACES: (most, int), LEVELS: (most, int)}
-    made = {n: recorder.declare(n, s, np.dtype(t)) for n, (s, t) in results.items()}
-    block: list[Node] = []
-    with recorder.inside(block):
-        total, error, way, count, done = own.find(given, *(recorder.array(made[n]) for n in (PLACES, LEVELS)))
-        total = shaped(np.where(done, total, np.nan), shape)
-        if shape:
-            recorder.copy(tensor_of(array(total)), made[RESULT])
-        else:
-            recorder.write(made[RESULT], (), total)
-        for n, value in ((ERROR, error), (REACHED, done), (WAY, way), (COUNT, count)):
-            recorder.write(made[n], (), value * 1)
-    for n, tensor in made.items():
-        variables.operands[n] = variables.operand(tensor, not tensor.shape)
-    asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
-    rule = CustomRule("integral", (NODES, FINE, *names), vjp=IntegralRule(own, asked), results=tuple(made))
-    recorder.append(variables.call(rule, block))
-    found = {n: recorder.array(t) if t.shape else recorder.read(t, ()) for n, t in made.items()}
-    if needed:
-        told = f"{shown_line(recorder.where())}{name} did not reach its tolerance"
-        more = ": give the places where the integrand jumps or is infinite as points=, or allow larger errors"
-        RULES.require(recorder, found[REACHED] == 1, ConvergenceError(told + more))
-    return found[RESULT], detached(found[ERROR])
+    told = f"{shown_line(recorder.where())}{name} did not reach its tolerance"
+    more = ": name places where the integrand jumps or is infinite in points=, or allow larger errors"
+    RULES.require(recorder, error < np.inf, ConvergenceError(told + more))
+    return detached(error)
+
+
+def packed(value: Any) -> Any:
+    """Return a number as an array, which a node can take; integers and arrays stay."""
+    if isinstance(value, (Array, np.ndarray)) or isinstance(value, int) and not isinstance(value, bool):
+        return value
+    is_symbol = getattr(value, "expr", None) is not None
+    return value if is_symbol else np.reshape(array(value), 1)

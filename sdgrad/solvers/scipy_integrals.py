@@ -1,9 +1,9 @@
-"""Apply integrals of functions of ``scipy.integrate``: values are SciPy's, with the derivatives of the sums they are."""
+"""Apply integrals of functions of ``scipy.integrate``, with derivatives that are integrals as well."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,21 @@ import scipy.integrate as integrate
 
 from sdgrad.errors import ParseError
 from sdgrad.program.naming import returned
-from sdgrad.record.calls import works_inside
+from sdgrad.record.calls import WorksInside, works_inside
 from sdgrad.record.functions.arguments import constant
-from sdgrad.record.functions.table import array, fixed, known, own, rule
+from sdgrad.record.functions.table import array, known, own, rule
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.values import is_recorded
 from sdgrad.solvers.algorithms.kronrod import GK15, GK21
+from sdgrad.solvers.algorithms.quadrature import visit
 from sdgrad.solvers.closed import Closed
-from sdgrad.solvers.integrals import BEGIN, END, NORMS, Integral, integral
+from sdgrad.solvers.implicit import recorded, shaped
+from sdgrad.solvers.integrals import Exactness, Integral, packed, require_exact
 from sdgrad.solvers.scipy_calls import as_number, of_array, of_number, own_array, refuse
 
 LEAST, MOST = 100, 1000  # parts of a range, whatever limit= is
 TOL = 1.49e-8
+BEGIN, END = "begin", "end"
 POINTS = {None: None, "gk15": GK15, "gk21": GK21}
 
 
@@ -48,9 +51,9 @@ class Quadrature:
         self, name: str, epsabs: Any, epsrel: Any, limit: Any, norm: str = "2", points: Any = None, needed: bool = True
     ) -> None:
         told = f"{name}: tolerances and limits are numbers that are known"
-        self.name, self.norm, self.points, self.needed = name, norm, points, needed
-        self.tolerances = tuple(float(constant(t, told)) for t in (epsabs, epsrel))
-        self.most = int(min(max(constant(limit, told), LEAST), MOST))
+        self.name, self.points, self.needed = name, points, needed
+        tolerances = (float(constant(t, told)) for t in (epsabs, epsrel))
+        self.exactness = Exactness(*tolerances, norm, int(min(max(constant(limit, told), LEAST), MOST)))
 
     def over(self, f: Callable, a: Any, b: Any, breaks: Any = None) -> tuple[Any, Any]:
         """Record the integral of a function of a number over a range, in pieces between ``breaks``."""
@@ -69,14 +72,54 @@ class Quadrature:
         if _is_infinite(a, 1) or _is_infinite(b, -1):
             total, error = self._piece(closed, b, a)
             return -total, error
-        ends = {n: known(np.full(1, e))[0] if isinstance(e, float) else e
-                for n, e in ((BEGIN, a), (END, b)) if not _is_infinite(e)}  # fmt: skip
-        points = self.points or (GK21 if len(ends) == 2 else GK15)
+        ends = {n: e for n, e in ((BEGIN, a), (END, b)) if not _is_infinite(e)}
+        operands = {f"operand_{k}": v for k, v in enumerate(closed.operands.values())}
+        values = {**{n: e for n, e in ends.items() if is_recorded(e)}, **operands}
+        given = {n: packed(v) for n, v in values.items()}
+        numbers = frozenset(n for n in given if given[n] is not values[n])
         (name,) = returned(closed.program)
         dtype = np.result_type(closed.program.containers[name].dtype.type, float)
-        shape = tuple(closed.shapes[0])
-        own = Integral(closed, tuple(ends), shape, dtype, points, self.norm, self.tolerances, self.most)
-        return integral(self.name, own, tuple(ends.values()), tuple(closed.operands.values()), self.needed)
+        shape, density = tuple(closed.shapes[0]), RangeDensity(closed, ends, tuple(given), numbers, dtype)
+        points = (GK21 if len(ends) == 2 else GK15) if self.points is None else self.points
+        total, error = Integral(density, int(np.prod(shape)), dtype, self.exactness, _one).record(known(points), given)
+        if closed.checks:
+            recorded(visit, works_inside(lambda q, r: closed.check(density.place(q, r, ends)[0])), known(points[0]))
+        return shaped(total, shape), require_exact(self.name, error) if self.needed else error
+
+
+def _one(given: Sequence[Any]) -> float:
+    return 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class RangeDensity(WorksInside):
+    """A function over a range as a density.
+
+    :param ends: the finite ends of the range by name: those that are known stay as they are.
+    :param names: what it takes; ``numbers`` are those that it takes as arrays of one element.
+    """
+
+    closed: Closed
+    ends: Mapping[str, Any]
+    names: tuple[str, ...]
+    numbers: frozenset[str]
+    dtype: Any
+
+    def __call__(self, q: Any, r: Any, *given: Any) -> Any:
+        """Record the function at a place, with how fast that moves."""
+        values = {n: v[0] if n in self.numbers else v for n, v in zip(self.names, given, strict=True)}
+        x, speed = self.place(q, r, {**self.ends, **values})
+        found = self.closed(x, *(v for n, v in values.items() if n not in self.ends))
+        return np.reshape(array(found), -1).astype(self.dtype) * speed
+
+    def place(self, q: Any, r: Any, values: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return a place in the range, and how fast it moves with the variable."""
+        if len(self.ends) == 2:
+            a, b = values[BEGIN], values[END]
+            return np.where(q < 0.5, a + (b - a) * q, b - (b - a) * r), b - a
+        if not self.ends:
+            return 1.0 / r - 1.0 / q, 1.0 / q**2 + 1.0 / r**2
+        return (values[BEGIN] + r / q if BEGIN in self.ends else values[END] - r / q), 1.0 / q**2
 
 
 def _inner(a: Any, b: Any, breaks: Any) -> list[Any]:
@@ -124,7 +167,7 @@ def _quad(
 ) -> tuple[Any, Any]:  # fmt: skip
     """Record the integral of a function of a number that returns a real number."""
     own = Quadrature(name, epsabs, epsrel, limit, needed=needed)
-    if own.tolerances[0] <= 0.0 and own.tolerances[1] < 50 * np.finfo(float).eps:
+    if own.exactness.epsabs <= 0.0 and own.exactness.epsrel < 50 * np.finfo(float).eps:
         raise ValueError("If 'epsabs'<=0, 'epsrel' must be greater than both 5e-29 and 50*(machine epsilon).")
     breaks = _static_breaks(name, points)
     if breaks is not None and (_is_infinite(a) or _is_infinite(b)):
@@ -153,8 +196,10 @@ def quad_vec(
     what = "scipy.integrate.quad_vec"
     refuse(what, full_output=full_output or None)
     norm = "max" if norm is None else norm
-    if norm not in NORMS or quadrature not in POINTS:
-        raise ParseError(f"{what}: norm= is '2' or 'max', and quadrature= 'gk21' or 'gk15', while a function is recorded")
+    if norm not in ("2", "max") or quadrature not in POINTS:
+        raise ParseError(
+            f"{what}: norm= is '2' or 'max', and quadrature= 'gk21' or 'gk15', while a function is recorded"
+        )
     inner = of_array(f, args)
     own = Quadrature(what, epsabs, epsrel, limit, norm, POINTS[quadrature])
     return own.over(works_inside(lambda x: inner(x) * 1.0), a, b, _static_breaks(what, points))
@@ -194,7 +239,6 @@ def _nested(name: str, func: Any, ranges: Sequence[Any], options: Sequence[Any],
         given = dict(_called(options[depth], *outer))
         if unknown := given.keys() - {"epsabs", "epsrel", "limit", "points"}:
             raise ParseError(f"{name}: the option {sorted(unknown)[0]} is not recorded")
-        inner = of_number(func) if depth == 0 else None
 
         def value(x: Any) -> Any:
             if depth:

@@ -79,7 +79,9 @@ def odeint(
     refuse(what, full_output=full_output or None, tcrit=tcrit)
     start = np.reshape(_start(y0), -1)
     if start.dtype.kind == "c":
-        raise TypeError("Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'")
+        raise TypeError(
+            "Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'"
+        )
     if np.ndim(own_array(y0)) > 1:
         raise ValueError("Initial condition y0 must be one-dimensional.")
     times = array(own_array(t)).astype(np.float64)

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-
-
-class Points(NamedTuple):
-    """Points between -1 and 1, with weights of the sum and of a coarser sum."""
-
-    nodes: np.ndarray
-    fine: np.ndarray
-    coarse: np.ndarray
-
 
 NODES_15 = (
     0.9914553711208126, 0.9491079123427585, 0.8648644233597691, 0.7415311855993945, 0.5860872354676911,
@@ -35,12 +24,12 @@ WEIGHTS_21 = (
 )  # fmt: skip
 
 
-def kronrod(nodes: tuple[float, ...], weights: tuple[float, ...]) -> Points:
-    """Return points from those that are not negative; every other one is Gauss's."""
+def kronrod(nodes: tuple[float, ...], weights: tuple[float, ...]) -> np.ndarray:
+    """Return rows: points between -1 and 1, weights, and those of Gauss for every other point."""
     half, fine = np.array(nodes), np.array(weights)
     coarse = np.zeros(2 * half.size - 1)
     coarse[1::2] = np.polynomial.legendre.leggauss(half.size - 1)[1]
-    return Points(np.hstack([half, -half[-2::-1]]), np.hstack([fine, fine[-2::-1]]), coarse)
+    return np.stack([np.hstack([half, -half[-2::-1]]), np.hstack([fine, fine[-2::-1]]), coarse])
 
 
 GK15, GK21 = kronrod(NODES_15, WEIGHTS_15), kronrod(NODES_21, WEIGHTS_21)
