@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sdgrad.program.custom_rule import CustomRule
@@ -104,6 +104,14 @@ def expanded(program: Program, chosen: Callable[[CustomCall], bool] = lambda cal
 
     body = expand(program.body)
     return replace(program, body=body, containers=containers)
+
+
+def walk_inside(block: Block) -> Iterator[Node]:
+    """Yield every node of a block, and of the blocks of custom calls, parents first."""
+    for node in walk(block):
+        yield node
+        if isinstance(node, CustomCall):
+            yield from walk_inside(node.block)
 
 
 def _calls(block: Block) -> list[CustomCall]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sdgrad.program.custom_call import CustomCall, walk_inside
 from sdgrad.program.names import Names
 from sdgrad.program.rename import renamed, renamed_container
-from sdgrad.program.tree import Block, Container, Loop, Program, SymbolAssign, walk
+from sdgrad.program.tree import Block, Container, Loop, Program, SymbolAssign
 from sdgrad.program.window import Window
 from sdgrad.symbolic.expr import Expr, sym
 
@@ -21,11 +22,11 @@ def inline(
     """
     own = [n for n in program.containers if n not in bound]
     fresh = {n: names.fresh(n.replace("__return", "returned")) for n in own}  # DaCe reserves the prefix
-    places = {**bound, **fresh}
+    nodes = list(walk_inside(program.body))
+    inner = [c for n in nodes if isinstance(n, CustomCall) for c in n.containers if c not in program.containers]
+    places = {**bound, **fresh, **{n: names.fresh(n) for n in inner}}
     symbols: dict[str, Expr] = dict(given or {})
-    symbols |= {
-        s: sym(names.fresh(s)) for n in walk(program.body) if isinstance(n, (SymbolAssign, Loop)) for s in [n.symbol]
-    }
+    symbols |= {s: sym(names.fresh(s)) for n in nodes if isinstance(n, (SymbolAssign, Loop)) for s in [n.symbol]}
     brought = {}
     for name in own:
         brought[name] = renamed_container(program.containers[name], places, symbols)
