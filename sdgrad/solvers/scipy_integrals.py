@@ -29,12 +29,12 @@ BEGIN, END = "begin", "end"
 POINTS = {None: None, "gk15": GK15, "gk21": GK21}
 
 
-def _number(value: Any) -> Any:
+def _number(end: Any) -> Any:
     """Return an end of a range: a float if it is known, or a number of the recording."""
-    value = as_number(value)
+    value = as_number(end)
     if np.ndim(value):
         raise TypeError("the ends of an integral are numbers")
-    return value * 1.0 if is_recorded(value) else float(value)
+    return np.multiply(value, 1.0) if is_recorded(value) else float(value)
 
 
 def _is_infinite(end: Any, sign: int = 0) -> bool:
@@ -52,8 +52,8 @@ class Quadrature:
     ) -> None:
         told = f"{name}: tolerances and limits are numbers that are known"
         self.name, self.points, self.needed = name, points, needed
-        tolerances = (float(constant(t, told)) for t in (epsabs, epsrel))
-        self.exactness = Exactness(*tolerances, norm, int(min(max(constant(limit, told), LEAST), MOST)))
+        absolute, relative = (float(constant(t, told)) for t in (epsabs, epsrel))
+        self.exactness = Exactness(absolute, relative, norm, int(min(max(constant(limit, told), LEAST), MOST)))
 
     def over(self, f: Callable, a: Any, b: Any, breaks: Any = None) -> tuple[Any, Any]:
         """Record the integral of a function of a number over a range, in pieces between ``breaks``."""

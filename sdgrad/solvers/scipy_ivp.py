@@ -89,11 +89,11 @@ def odeint(
         raise ValueError("Output times t must be one-dimensional.")
     rest = args if isinstance(args, tuple) else (args,)
     told = f"{what}: rtol=, atol=, h0= and hmax= are known numbers"
-    limits = {"first_step": constant(h0, told) or None, "max_step": constant(hmax, told) or np.inf}
-    tolerances = {n: _least(constant(v, told)) for n, v in (("rtol", rtol), ("atol", atol))}
-    steps = max(ivp.STEPS, int(constant(mxstep, told)))
+    options: dict[str, Any] = {"first_step": constant(h0, told) or None, "max_step": constant(hmax, told) or np.inf}
+    options |= {n: _least(constant(v, told)) for n, v in (("rtol", rtol), ("atol", atol))}
+    options["max_steps"] = max(ivp.STEPS, int(constant(mxstep, told)))
     slope, span = _slope(func, rest, tfirst, start.shape), (times[0], times[-1])
-    y = ivp.solve_ivp(slope, span, start, "DOP853", times, max_steps=steps, **tolerances, **limits).y
+    y = ivp.solve_ivp(slope, span, start, "DOP853", times, **options).y
     return np.transpose(y)
 
 

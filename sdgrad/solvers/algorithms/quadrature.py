@@ -88,7 +88,7 @@ def part(density, points, at_points, way, place, level):
 
 
 def smooth_step(u, v):
-    """Return a step from 0 to 1, as exact near 0 as ``u``: three derivatives vanish at both ends. ``v`` is ``1 - u``."""
+    """Return a step from 0 to 1, as exact near 0 as ``u``: three derivatives vanish at the ends. ``v`` is ``1 - u``."""
     return u**4 * (35.0 * v**3 + u * (21.0 * v**2 + u * (7.0 * v + u)))
 
 
