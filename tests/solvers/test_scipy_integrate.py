@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import integrate, special
-from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, solve_ivp
+from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, solve_ivp, tplquad
 
 import sdgrad
 from sdgrad.errors import ConvergenceError, ParseError
@@ -107,6 +107,20 @@ def test_nested_integrals():
     value, slope = sdgrad.value_and_grad(f)(1.7)
     np.testing.assert_allclose(value, f(1.7), rtol=1e-9)
     np.testing.assert_allclose(slope, differences(lambda p: f(p[0]), np.array([1.7]))[0], rtol=1e-8)
+
+
+def test_three_variables_and_complex_integrands():
+    def f(p):
+        box = tplquad(lambda z, y, x: np.exp(-p * x) * y * z, 0.0, 1.0, 0.0, p, lambda x, y: 0.0, 2.0)[0]
+        wave = quad(lambda x: np.exp(1j * p * x), 0.0, 1.0, complex_func=True)[0]
+        return box + wave.imag
+
+    def closed(p):
+        return (1.0 - np.exp(-p)) * p + (1.0 - np.cos(p)) / p
+
+    value, slope = sdgrad.value_and_grad(f)(1.3)
+    np.testing.assert_allclose(value, closed(1.3), rtol=1e-9)
+    np.testing.assert_allclose(slope, differences(lambda p: closed(p[0]), np.array([1.3]))[0], rtol=1e-8)
 
 
 def test_in_loops_and_of_solutions():

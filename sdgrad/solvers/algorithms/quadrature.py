@@ -25,21 +25,15 @@ def search(density, allowed, excess, points, tables):
         and rounding errors; and the integrand at the points of one.
     :returns: the integral, its errors, and these relative to what is allowed.
     """
-    places, levels, values, errors, rounding, at_points = tables
+    places, _, values, errors, rounding, at_points = tables
     way, count = 0, 0
     going = True
     total, wrong = at_points[0] * 0.0, errors[0] + np.inf
     relative = wrong
-    begin(places, levels)
+    begin(tables)
     while going:
         worst = np.argmax(np.max(errors / allowed(total), axis=1))
-        place, level = places[worst], levels[worst] + 1
-        halves = np.where(count == 0, 1, 2)
-        for c in range(halves):
-            k = np.where(c == 0, worst, count)
-            places[k] = place * halves + c
-            levels[k] = level
-            values[k], errors[k], rounding[k] = part(density, points, at_points, way, place * halves + c, level)
+        place, level = halve(density, points, tables, way, worst, count)
         count += 1
         found, left = np.sum(values, axis=0), np.sum(errors, axis=0)
         limit, least = allowed(found), 2.0 * np.sum(rounding, axis=0)
@@ -56,17 +50,31 @@ def search(density, allowed, excess, points, tables):
         going = ~done & (again | ~full)
         if again:
             way, count = 1, 0
-            begin(places, levels)
-            values[:] = 0.0
-            errors[:] = 0.0
-            rounding[:] = 0.0
+            begin(tables)
     return total, wrong, relative
 
 
-def begin(places, levels):
+def begin(tables):
     """Begin with the whole range, as if it were a half."""
+    places, levels, values, errors, rounding, _ = tables
     places[0] = 0
     levels[0] = -1
+    values[:] = 0.0
+    errors[:] = 0.0
+    rounding[:] = 0.0
+
+
+def halve(density, points, tables, way, worst, count):
+    """Put the halves of a part in its place, and at the end; return its place, and how often they are halved."""
+    places, levels, values, errors, rounding, at_points = tables
+    place, level = places[worst], levels[worst] + 1
+    halves = np.where(count == 0, 1, 2)
+    for c in range(halves):
+        k = np.where(c == 0, worst, count)
+        places[k] = place * halves + c
+        levels[k] = level
+        values[k], errors[k], rounding[k] = part(density, points, at_points, way, place * halves + c, level)
+    return place, level
 
 
 def part(density, points, at_points, way, place, level):
