@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -105,6 +105,7 @@ def _node(node: Node, places: Places, symbols: Symbols) -> Node:
     if isinstance(node, (Leaf, Scope)):
         node = replace(node, params=tuple(_param(p, symbols) for p in node.params))
     if isinstance(node, Leaf):
+        symbols = _without(symbols, node.body)
         return replace(node, body=tuple(_instr(i, places, symbols) for i in node.body))
     if isinstance(node, NodeCall):
         return _call(node, places, symbols)
@@ -167,6 +168,12 @@ def _axis(axis: Axis | None, window: Window) -> Axis | None:
     return Axis(outer.axis, outer.step * axis.step) if outer is not None and axis is not None else None
 
 
+def _without(symbols: Symbols, body: Iterable[Instr]) -> Symbols:
+    """Return symbols without those whose names are values here: no others are meant."""
+    own = symbols.keys() & {i.name for i in body if not isinstance(i, Store)}
+    return {s: e for s, e in symbols.items() if s not in own} if own else symbols
+
+
 def _instr(instr: Instr, places: Places, symbols: Symbols) -> Instr:
     """Return an instruction over other containers and symbols."""
     if symbols:
@@ -186,6 +193,7 @@ def _access(access: Load | Store, places: Places) -> Load | Store:
 
 def _value(places: Places, symbols: Symbols, value: Value) -> Value:
     """Return a control value over other containers and symbols."""
+    symbols = _without(symbols, value.loads)
     loads = tuple(_instr(x, places, symbols) for x in value.loads)
     expr = code.rename(value.expr, {s: to_ast(e) for s, e in symbols.items()}) if symbols else value.expr
     return Value(loads, expr)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from dace import nodes as nd
 
 from sdgrad.lift.elementary import elementary
 from sdgrad.program.arrays import over_shape
+from sdgrad.program.custom_call import walk_into_calls
 from sdgrad.program.inline import inline
 from sdgrad.program.leaves import as_loops, defined_name
 from sdgrad.program.names import Names
@@ -35,7 +36,6 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
-    walk,
     whole_region,
 )
 from sdgrad.record.elements import Declined, Dim, Element, Index, bounds, dim, element, typeclass
@@ -152,7 +152,7 @@ class Builder:
         """
         nodes, brought = inline(program, bound, self.names, symbols)
         self.containers.update({c.name: c for c in brought.values()})
-        self.symbols |= {n.symbol: dace.int64 for n in walk(nodes) if isinstance(n, (Loop, SymbolAssign))}
+        self.symbols |= {n.symbol: dace.int64 for n in walk_into_calls(nodes) if isinstance(n, (Loop, SymbolAssign))}
         self.append(*nodes)
 
     def call(

@@ -16,5 +16,10 @@ def converted_frames(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def call_chain(frame: FrameType | None) -> tuple[tuple[str, int, int], ...]:
+    """Return the places of the calls of converted functions, innermost first: several calls may stand in a line."""
+    return tuple((f.f_code.co_filename, f.f_lineno, f.f_lasti) for f in converted_frames(frame))
+
+
 def is_converted(function: CodeType) -> bool:
     return OPERATORS in function.co_freevars

@@ -98,7 +98,8 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:
     name = name_of(f)
     recorder = Recorder(name if name.isidentifier() else "function", hints=hints, sizes=sizes_of(f, arguments))
-    recorder.names.add(["__return", *arguments])
+    taken = {str(s) for v in arguments.values() if isinstance(v, sympy.Basic) for s in v.free_symbols}
+    recorder.names.add(["__return", *arguments, *taken])  # a loop of a rule has no name of one around it
     given = {n: _argument(recorder, n, v) for n, v in arguments.items()}
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]
     recorder.outside_places.again(hints)

@@ -33,7 +33,7 @@ from sdgrad.program.tree import (
 )
 from sdgrad.record.builder import Builder, is_uniform
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
-from sdgrad.record.frames import converted_frames
+from sdgrad.record.frames import call_chain, converted_frames
 from sdgrad.record.index_ranges import IndexRanges
 from sdgrad.record.outside import WRITTEN, Outside
 from sdgrad.record.reads import Content, Reads, special_kind
@@ -83,9 +83,7 @@ class Recorder(Builder):
 
     def site(self) -> Any:
         """Return a key of the place that is being recorded: the same in each recording, another for each call chain."""
-        return *(
-            (f.f_code.co_filename, f.f_lineno, f.f_lasti) for f in converted_frames(sys._getframe(1))
-        ), *self.within
+        return (*call_chain(sys._getframe(1)), *self.within)
 
     # -- the open scalar leaf
     def append(self, *nodes: Node) -> None:

@@ -9,5 +9,6 @@ from sdgrad.solvers.root import fixed_point, root
 on_demand.offer(
     "scipy.optimize", "sdgrad.solvers.scipy_roots", "sdgrad.solvers.scipy_minima", "sdgrad.solvers.scipy_fits"
 )
+on_demand.offer("scipy.integrate", "sdgrad.solvers.scipy_integrals", "sdgrad.solvers.scipy_ivp")
 
 __all__ = ["Solution", "fixed_point", "linear_solve", "minimize", "root", "solve_ivp"]

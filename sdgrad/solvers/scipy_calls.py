@@ -1,4 +1,4 @@
-"""Read the arguments that functions of ``scipy.optimize`` share, and make what they return."""
+"""Read the arguments that solvers of SciPy share, and make what they return."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Found(OptimizeResult):
     def __missing__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise ParseError(f"the result of scipy.optimize has no recorded '{name}': it has {', '.join(sorted(self))}")
+        raise ParseError(f"the result of this function has no recorded '{name}': it has {', '.join(sorted(self))}")
 
 
 def found(**entries: Any) -> Any:
