@@ -147,6 +147,7 @@ LONGEST_FILE, LONGEST_FUNCTION = 400, 40
 LONG_FILES: set[str] = set()
 LONG_FUNCTIONS = {
     "sdgrad.testing._checks.check_grads",  # 17 lines of documentation, one parameter a line
+    "sdgrad.solvers.ivp.solve_ivp",  # 29 lines of documentation
 }
 """What is longer, and why."""
 

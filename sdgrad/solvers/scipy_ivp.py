@@ -48,9 +48,7 @@ def solve_ivp(
 ) -> Any:  # fmt: skip
     what = "scipy.integrate.solve_ivp"
     if events is not None:
-        raise ParseError(f"{what}: events= are not recorded: integrate to a time that sdgrad.root finds")
-    if dense_output:
-        raise ParseError(f"{what}: dense_output= is not recorded: name the times in t_eval=")
+        raise ParseError(f"{what}: events= are not recorded, whose number only a run knows: use sdgrad.solve_ivp")
     if unknown := sorted(n for n, v in options.items() if n not in KNOWN and v is not None):
         raise ParseError(f"{what}: {unknown[0]}= is not recorded: leave it out; {', '.join(KNOWN)} are recorded")
     if t_eval is None:
@@ -60,11 +58,11 @@ def solve_ivp(
         raise ValueError("`y0` must be 1-dimensional.")
     told = f"{what}: first_step=, max_step=, rtol= and atol= are known numbers"
     known = {n: constant(v, told) for n, v in options.items() if n in KNOWN and v is not None}
-    args = () if args is None else args
-    solution = ivp.solve_ivp(fun, t_span, start, _method(method), own_array(t_eval), args, **known)
+    known |= {"args": () if args is None else args, "dense_output": dense_output}
+    solution = ivp.solve_ivp(fun, t_span, start, _method(method), own_array(t_eval), **known)
     told = "The solver successfully reached the end of the integration interval."
-    nothing = {"sol": None, "t_events": None, "y_events": None}
-    return found(t=solution.t, y=solution.y, status=0, message=told, success=True, **nothing)
+    nothing = {"t_events": None, "y_events": None}
+    return found(t=solution.t, y=solution.y, status=0, message=told, success=True, sol=solution.sol, **nothing)
 
 
 @rule(integrate.odeint, aliases=True)

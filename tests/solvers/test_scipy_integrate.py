@@ -147,11 +147,16 @@ def pendulum(t, y, a):
 
 
 def flows(p):
-    r = solve_ivp(pendulum, (0.0, 2.0), [p[1], 0.5], "DOP853", TIMES, args=(p[0],), rtol=EXACT, atol=EXACT)
+    r = solve_ivp(pendulum, (0.0, 2.0), [p[1], 0.5], "DOP853", TIMES, True, args=(p[0],), rtol=EXACT, atol=EXACT)
     y = odeint(lambda y, t, a: pendulum(t, y, a), [p[1], 0.5], TIMES * p[1], args=(p[0],), rtol=EXACT, atol=EXACT)
     z = odeint(lambda t, y: -p[0] * y, p[1], TIMES[::-1], tfirst=True, rtol=EXACT, atol=EXACT)
     assert r.success and r.status == 0 and r.y.shape == (2, 5) and y.shape == (5, 2) and z.shape == (5, 1)
-    return np.sum(r.y * np.arange(10.0).reshape(2, 5)) + np.sum(y * np.arange(10.0).reshape(5, 2)) + r.t[1] * z[-1, 0]
+    return (
+        np.sum(r.y * np.arange(10.0).reshape(2, 5))
+        + np.sum(y * np.arange(10.0).reshape(5, 2))
+        + r.t[1] * z[-1, 0]
+        + r.sol(1.3)[0]
+    )
 
 
 def test_initial_value_problems():
@@ -186,7 +191,6 @@ REFUSED = {
     "'gk21' or 'gk15'": lambda p: quad_vec(lambda x: x * p, 0.0, 1.0, quadrature="trapezoid")[0],
     "give t_eval=": lambda p: flow(p, None).y[0, -1],
     "events= are not": lambda p: flow(p, events=lambda t, y: y[0]).y[0, -1],
-    "dense_output= is not": lambda p: flow(p, dense_output=True).y[0, -1],
     "jac= is not": lambda p: flow(p, jac=np.eye(1)).y[0, -1],
     "no recorded 'nfev'": lambda p: flow(p).nfev * p,
     "tcrit= is not": lambda p: odeint(lambda y, t: -p * y, 1.0, TIMES, tcrit=[1.0])[-1, 0],
