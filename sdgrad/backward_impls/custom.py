@@ -215,9 +215,9 @@ class Splice:
 
     def bind(self, parameter: str, place: Window, written: bool = False) -> None:
         """Let a container of the rule's program be a part of a container around it."""
-        own = self.rule.program.containers.get(parameter)
-        if own is None:
+        if parameter not in self.rule.program.arguments:  # of the same name there may be a container of its own
             return
+        own = self.rule.program.containers[parameter]
         if not any(c.view_of == parameter for c in self.rule.program.containers.values()):
             self.places[parameter] = place
             return

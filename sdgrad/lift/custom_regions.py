@@ -13,7 +13,7 @@ from dataclasses import replace
 from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.footprint import box, reads_of, writes_of
 from sdgrad.errors import DifferentiationError, Problem
-from sdgrad.program.custom_call import CustomCall
+from sdgrad.program.custom_call import CustomCall, walk_into_calls
 from sdgrad.program.custom_rule import names_of, stem
 from sdgrad.program.naming import names_in
 from sdgrad.program.symbols import used_symbols
@@ -67,7 +67,7 @@ def _closed(
     :raises DifferentiationError: the block assigns a symbol that the program reads after the call.
     """
     outside = _visible_outside(call, program)
-    inside = {program.root(n) for node in call.block for n in reads(node) | writes(node)}
+    inside = {program.root(n) for node in walk_into_calls(call.block) for n in reads(node) | writes(node)}
     local = {c for n in walk(call.block) for c in local_names(n)}
     own = _normal_block(call, program, containers, inside & outside, finish)
     inputs, outputs = _operands(call, own, program, inside, (inside & outside) - local)
@@ -177,7 +177,8 @@ def _touched(node: Node, call: CustomCall) -> set[str]:
     found: set[str] = set()
     for n in walk((node,)):
         if isinstance(n, CustomCall):
-            found |= {c for inner in n.block for c in reads(inner) | writes(inner)} if n is not call else set()
+            inside = walk_into_calls(n.block) if n is not call else ()
+            found |= {c for inner in inside for c in reads(inner) | writes(inner)}
         else:
             found |= own_reads(n) if children(n) else reads(n) | writes(n)
     return found

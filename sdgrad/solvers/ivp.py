@@ -53,6 +53,7 @@ def solve_ivp(
     events: Any = None,
     max_events: int = 16,
     dense_output: bool = False,
+    adjoint: str = "discrete",
 ) -> Solution:
     """Solve ``dy/dt = f(t, y, *args)`` from ``y(t_span[0]) = y0``.
 
@@ -75,6 +76,8 @@ def solve_ivp(
         SciPy's, attributes ``direction``, the sign of their slope that counts, and ``terminal``: the first is the end.
     :param max_events: the most zeros of an event.
     :param dense_output: the result has ``sol``, a function of times, each of whose calls integrates again.
+    :param adjoint: ``"continuous"`` solves the adjoint equation backwards, in place of the adjoint of the steps: keeps
+        no states, and is as exact as the tolerances say if trajectories do not move apart backwards in time.
     :returns: ``t`` and ``y`` (times along the last axis), ``t_events`` and ``y_events``, ``sol``.
     :raises ConvergenceError: the end is not reached in as many steps, or steps become too short.
     :raises ArgumentError: an argument is none of these.
@@ -86,7 +89,8 @@ def solve_ivp(
         return by_scipy(f, t_span, y0, method, t_eval, args, watched, max_events, dense_output, own)
     start = array(y0)
     start = start if start.dtype.kind in "fc" else start.astype(float)
-    options = Options(*_tolerances(start, rtol, atol), first_step, max_step, max_steps)
+    _check_adjoint(adjoint, start)
+    options = Options(*_tolerances(start, rtol, atol), first_step, max_step, max_steps, adjoint == "continuous")
     integration, given, closed = _integration(f, t_span, start, METHODS[method], args, options)
     at = None if t_eval is None else _times(t_eval, t_span)
     if watched:
@@ -168,6 +172,14 @@ def _check(method: Any, t_span: Any) -> None:
         raise ArgumentError(f"sdgrad.solve_ivp: method is one of {', '.join(METHODS)}, not {method!r}")
     if len(t_span) != 2:
         raise ArgumentError(f"sdgrad.solve_ivp: t_span has two ends, not {len(t_span)}")
+
+
+def _check_adjoint(adjoint: str, start: Any) -> None:
+    """Refuse adjoints that are unknown, or not known of such states."""
+    if adjoint not in ("discrete", "continuous"):
+        raise ArgumentError(f"sdgrad.solve_ivp: adjoint is 'discrete' or 'continuous', not {adjoint!r}")
+    if adjoint == "continuous" and start.dtype.kind == "c":
+        raise ParseError("sdgrad.solve_ivp: the continuous adjoint takes real numbers: leave adjoint= out")
 
 
 def _time(t: Any) -> Any:

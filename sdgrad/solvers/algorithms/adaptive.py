@@ -109,6 +109,13 @@ def walk_back(again, pull, state, count, every, saved, states):
     return state
 
 
+def walk_intervals(pull, state, count):
+    """Walk through the intervals before each of some times in reverse."""
+    for k in range(count):
+        state = pull(count - 1 - k, state)
+    return state
+
+
 def pull_results(pull_one, written, k, sums):
     """Take the cotangents of the results within step ``k`` to those of its polynomial."""
     for q in range(written[k], written[k + 1]):

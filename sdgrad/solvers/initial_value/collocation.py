@@ -81,8 +81,10 @@ class CollocationSearch(Search):
 
     def factors(self, matrix: Any, h: Any) -> tuple:
         """Return the factors of the two matrices of a step."""
-        one = known(np.eye(self.problem.size))
-        return factors_and_order(REAL / h * one - matrix), factors_and_order(COMPLEX / h * one - matrix)
+        ones = known(np.ones(self.problem.size))
+        shifted = (np.diag(ones * (shift / h)) - matrix for shift in (REAL, COMPLEX))
+        real, other = (factors_and_order(m) for m in shifted)
+        return real, other
 
 
 def solved(factors: tuple[Any, Any], right: Any) -> Any:

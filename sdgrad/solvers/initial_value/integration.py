@@ -8,7 +8,7 @@ kept, and the way back takes one step at a time again: no tape is as long as the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from sdgrad.program.custom_rule import CustomRule
 from sdgrad.program.tree import Node
 from sdgrad.record.custom import Variables
 from sdgrad.record.functions.table import active
+from sdgrad.solvers.initial_value.continuous import ContinuousRule
 from sdgrad.solvers.initial_value.problem import (
     AT,
     COUNT,
@@ -77,11 +78,21 @@ class Integration:
         recorder: Any = active()
         names, moving = tuple(given), tuple(n for n, v in given.items() if moves(v))
         kept = not recorder.outside_places.is_in_loop
+        if self.options.continuous:
+            rule = ContinuousRule(self.problem, self._of_another, names, moving)
+            jvp = TangentsRule(self.problem, self.segment, self.node, self.results, names, moving, kept)
+            return CustomRule("solve_ivp", names, vjp=rule, jvp=jvp, results=made)
         common = (self.problem, self.segment, self.node, self.results, names, moving, kept)
         of_result = CotangentsRule(*common)
         some = {frozenset({RESULT, *more}): of_result for more in ((), (REACHED,))}
         vjp, jvp = AllCotangentsRule(*common), TangentsRule(*common)
         return CustomRule("solve_ivp", names, vjp=vjp, jvp=jvp, results=made, of_some=some)
+
+    def _of_another(self, problem: Problem, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Record the integration of another problem, as exactly."""
+        atol = self.options.atol
+        options = replace(self.options, atol=atol if isinstance(atol, float) else np.min(atol), first_step=None)
+        return replace(self, problem=problem, options=options).node(given)
 
     def results(self, given: Mapping[str, Any]) -> dict[str, Result]:
         """Return shapes and types of what the node makes."""

@@ -70,6 +70,7 @@ class Options:
     first_step: Any
     max_step: Any
     max_steps: int
+    continuous: bool = False  # the adjoint is
 
 
 def moves(value: Any) -> bool:
