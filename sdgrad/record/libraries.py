@@ -97,11 +97,8 @@ def refused(recorder: Any, function: Any, given: Sequence[Any]) -> ParseError:
 
 
 INSTEAD = {
-    **dict.fromkeys(("solve_ivp", "odeint", "ode"), "sdgrad.solve_ivp"),
-    **dict.fromkeys(
-        ("quad", "quad_vec", "dblquad", "tplquad", "nquad"),
-        "scipy.integrate.fixed_quad, or a sum over points with weights",
-    ),
+    "ode": "sdgrad.solve_ivp",
+    "tanhsinh": "scipy.integrate.quad",
     **dict.fromkeys(("LinearOperator", "aslinearoperator"), "sdgrad.linear_solve, which takes functions"),
     "solve_bvp": "sdgrad.root of the conditions at the ends, or of the equations at all points",
     "approx_fprime": "sdgrad.grad",

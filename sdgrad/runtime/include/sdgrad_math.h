@@ -114,7 +114,6 @@ SDGRAD_FUNCTION double sdgrad_cotangent_derivative(int n, double x) {
 SDGRAD_FUNCTION double sdgrad_polygamma_double(int n, double x) {
     static const double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6,
                                        -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
-    if (x == 0) return n % 2 || (n == 0 && std::signbit(x)) ? INFINITY : -INFINITY;  // as SciPy
     if (x <= 0) {
         if (n > 30) return NAN;
         if (x == std::floor(x)) return n > 0 ? (n % 2 ? INFINITY : -INFINITY) : x == 0 ? -std::copysign(INFINITY, x) : NAN;
