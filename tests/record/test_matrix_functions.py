@@ -168,6 +168,20 @@ def test_riccati_equations():
         sdgrad.vjp(lambda a: scipy.linalg.solve_discrete_are(a, B, np.eye(4), np.eye(2), e=np.eye(4)), A)
 
 
+def test_schur_forms_have_values():
+    def forms(a, stack):
+        return (*scipy.linalg.schur(a), *scipy.linalg.schur(stack))
+
+    for found, wanted in zip(sdgrad.compile_forward(forms)(A, STACK), forms(A, STACK), strict=True):
+        assert_close(found, wanted, 1e-12, "schur")
+    for matrix in (A, Z):  # up to a phase of each column
+        t, z = sdgrad.compile_forward(lambda a: scipy.linalg.schur(a, "complex"))(matrix)
+        assert_close(z @ t @ z.conj().T, matrix, 1e-12, "product")
+        assert_close(np.abs(t), np.abs(scipy.linalg.schur(matrix, "complex")[0]), 1e-12, "triangle")
+    with pytest.raises(sdgrad.errors.DifferentiationError, match="'schur': has no backward"):
+        sdgrad.grad(lambda a: np.sum(scipy.linalg.schur(a)[0] ** 3))(A)
+
+
 def test_single_precision_is_kept():
     def several(x):
         return scipy.linalg.expm(x), scipy.linalg.sqrtm(x), scipy.linalg.solve_sylvester(x, x, x + x[0])

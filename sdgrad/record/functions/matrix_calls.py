@@ -56,6 +56,7 @@ def with_rule(
 ) -> list[Tensor]:
     """Record a function of matrices with a rule.
 
+    :param vjp: the rule; None for values without a derivative.
     :param make: records what computes the results, from operands and results by name.
     """
     made = {n: recorder.declare(n, shape, dtype) for n, (shape, dtype) in parts.items()}
@@ -75,7 +76,7 @@ def of_each(
     kind: str,
     operands: Mapping[str, Array],
     parts: Parts,
-    vjp: Callable,
+    vjp: Callable | None,
     some: Some | None = None,
     make: Callable | None = None,
     numbers: Sequence[int] = (),
@@ -93,6 +94,10 @@ def of_each(
         recorder.call_into(node, *({f"_{n}": x for n, x in part.items()} for part in (given, made)))
 
     def one(given: Mapping[str, Tensor]) -> list[Tensor]:
+        if vjp is None:
+            made = {n: recorder.declare(n, shape, dtype) for n, (shape, dtype) in parts.items()}
+            compute(given, made)
+            return list(made.values())
         return with_rule(kind, given, parts, vjp, make or compute, some or {}, recorder)
 
     if all(x.ndim == 2 for x in operands.values()):

@@ -104,6 +104,24 @@ def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, 
     return (whole[..., :n, :n], slope) if compute_expm else slope
 
 
+# -- the Schur form
+@rule(scipy.linalg.schur)
+def schur(
+    a: Any, output: str = "real", lwork: Any = None, overwrite_a: bool = False, sort: Any = None,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    if output not in ("real", "complex", "r", "c"):
+        raise ValueError("argument must be 'real', or 'complex'")
+    if sort is not None:
+        raise ParseError("scipy.linalg.schur: sort= is not recorded: leave it out")
+    matrix = square(a)
+    if output in ("complex", "c") and matrix.dtype.kind != "c":
+        matrix = square(matrix.astype(np.result_type(matrix.dtype, np.complex64)))
+    shape = matrix.tensor.shape[-2:]
+    form, vectors = of_each("schur", {"a": matrix}, dict.fromkeys("tz", (shape, matrix.dtype)), None)
+    return form, vectors
+
+
 # -- functions of the exponential
 @rule(scipy.linalg.cosm)
 def cosm(A: Any) -> Any:  # noqa: N803

@@ -67,6 +67,22 @@ template <typename T> double norm_of_columns(int64_t n, const std::vector<T> &a)
     return found;
 }
 
+// The Schur form T and the vectors Z of A = Z T Z^H.
+template <typename T>
+void schur(int64_t n, const T *a, int64_t a_row, T *t, int64_t t_row, T *z, int64_t z_row) {
+    std::vector<T> form = copied(n, n, a, a_row), vectors(n * n);
+    std::vector<std::complex<typename real_of<T>::type>> w(n);
+    if (schur_form(n, form.data(), vectors.data(), w.data())) {
+        no_numbers(n, n, t, t_row);
+        no_numbers(n, n, z, z_row);
+        return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        std::copy_n(form.data() + i * n, n, t + i * t_row);
+        std::copy_n(vectors.data() + i * n, n, z + i * z_row);
+    }
+}
+
 // A X + X B = Q (Bartels and Stewart 1972), by the Schur forms of A and of B^H.
 template <typename T>
 void sylvester(int64_t m, int64_t n, const T *a, int64_t a_row, const T *b, int64_t b_row, const T *q, int64_t q_row, T *x,
