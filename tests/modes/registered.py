@@ -72,6 +72,9 @@ ELSEWHERE = {
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
 
+WITHOUT_DERIVATIVES = {"linalg.schur"}
+"""Those of them whose values move with the arguments, and have no derivative here."""
+
 
 def names_of(function: Any) -> list[str]:
     """The names by which lines can call a function."""

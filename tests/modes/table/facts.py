@@ -22,7 +22,7 @@ from ..cells import NAMES
 from ..lines import Line
 from ..operands import FLOATS, Form, drawn, letters_of
 from ..plan import LINES
-from ..registered import ELSEWHERE, OF_TEMPLATES, PLACES, names_of
+from ..registered import ELSEWHERE, OF_TEMPLATES, PLACES, WITHOUT_DERIVATIVES, names_of
 from .notes import always_raises, notes_of, unknown_arguments
 from .sections import CALLED_OTHERWISE, Section, has_rule, is_distribution
 
@@ -157,7 +157,8 @@ def of_function(name: str, function: Any) -> Facts:
     names = names_of(function) if has_rule(function) or template else [f"np.{name}"]
     lines = lines_of(names)
     if not lines and set(names) & set(ELSEWHERE):
-        return Facts(name, YES, "any", (f"tested in `{ELSEWHERE[names[0]]}`", *notes_of(function)))
+        gradient, orders = (VALUE, "") if names[0] in WITHOUT_DERIVATIVES else (YES, "any")
+        return Facts(name, gradient, orders, (f"tested in `{ELSEWHERE[names[0]]}`", *notes_of(function)))
     gradient, unknown = gradient_of(lines, names), unknown_arguments(function)
     return Facts(name, gradient, orders_of(lines, gradient, unknown), notes_of(function, lines, unknown))
 
