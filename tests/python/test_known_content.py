@@ -115,7 +115,8 @@ def test_what_needs_no_content_is_for_all_contents(monkeypatch):
     """An array of integers that is an index in the program stays an input."""
     made = []
     monkeypatch.setattr(
-        "sdgrad.specialize.signature.record", lambda f, a, r=sdgrad.record.function.record: made.append(f) or r(f, a)
+        "sdgrad.specialize.signature.record",
+        lambda *a, record=sdgrad.record.function.record, **more: made.append(a) or record(*a, **more),
     )
 
     def picked(x, which):
