@@ -94,10 +94,13 @@ def solve_ivp(
     integration, given, closed = _integration(f, t_span, start, METHODS[method], args, options)
     at = None if t_eval is None else _times(t_eval, t_span)
     if watched:
-        found = _with_events(integration, given, [Event.closed(*e, start, args) for e in watched], at, max_events)
+        zeros = [Event.closed(*e, start, args) for e in watched]
+        found, end, last = _with_events(integration, given, zeros, at, max_events)
+        given = {**given, END: end}
     else:
         found = _recorded(integration, given, at)
-    closed.check(found.t[-1], found.y[..., -1])
+        end, last = found.t[-1], found.y[..., -1]
+    closed.check(end, last)
     return replace(found, sol=works_inside(partial(_solution, integration, given))) if dense_output else found
 
 
@@ -130,8 +133,10 @@ def _recorded(integration: Integration, given: dict[str, Any], at: Any) -> Solut
     return Solution(at, _along_last(found[RESULT], integration.problem.shape))
 
 
-def _with_events(integration: Integration, given: dict[str, Any], events: list[Event], at: Any, most: int) -> Solution:
-    """Record an integration with events."""
+def _with_events(
+    integration: Integration, given: dict[str, Any], events: list[Event], at: Any, most: int
+) -> tuple[Solution, Any, Any]:
+    """Record an integration with events; return its end and the state there as well."""
     found = with_events(integration, given, events, at, most)
     shape = integration.problem.shape
     _require_end(found.reached)
@@ -143,7 +148,8 @@ def _with_events(integration: Integration, given: dict[str, Any], events: list[E
         t, y = np.stack([given[BEGIN], found.t]), _along_last(np.stack([start, found.y]), shape)
     else:
         t, y = at, _along_last(found.within, shape)
-    return Solution(t, y, tuple(t for t, _ in found.events), tuple(_along_last(y, shape) for _, y in found.events))
+    zeros, states = tuple(t for t, _ in found.events), tuple(_along_last(y, shape) for _, y in found.events)
+    return Solution(t, y, zeros, states), found.t, np.reshape(found.y, shape) if shape else found.y[0]
 
 
 def _solution(integration: Integration, given: dict[str, Any], t: Any) -> Any:

@@ -72,6 +72,26 @@ def test_second_derivatives_of_a_period():
     assert abs(sdgrad.hvp(half, (k,), (1.0,)) - 3 * np.pi / 4 / k**2.5) < 1e-6
 
 
+def test_what_a_slope_asserts_holds_to_the_end():
+    """States behind the end are no numbers, and nobody asks whether they are positive."""
+
+    def last(p):
+        def slope(t, y):
+            assert np.all(y > -0.5)
+            return -p * np.ones(1)
+
+        def empty(t, y):
+            return y[0]
+
+        empty.terminal = True
+        found = sdgrad.solve_ivp(slope, (0.0, 9.0), np.ones(1), t_eval=np.array([0.25, 8.0]), events=empty,
+                                 dense_output=True)  # fmt: skip
+        return found.y[0, 0] * found.t_events[0][0] + found.sol(0.25)[0]
+
+    value, slope = sdgrad.value_and_grad(last)(2.0)
+    assert abs(value - 0.75) < 1e-9 and abs(slope + 0.5) < 1e-9
+
+
 def test_what_is_not_there_is_no_number():
     def times(p):
         found = sdgrad.solve_ivp(

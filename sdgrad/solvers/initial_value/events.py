@@ -140,10 +140,8 @@ def with_events(
         if event.terminal:
             is_it = ends & (row[0] == stop)
             t, y = np.where(is_it, times[0], t), np.where(is_it, states[0], y)
-    between = (
-        np.where(((at - last) * way > 0.0)[:, None], np.nan, rows[zeros.shape[0] : -1]) if at is not None else None
-    )
-    return Found(t, y, between, found, np.all(watch.counts <= most), reached)
+    within = None if at is None else np.where(((at - last) * way > 0.0)[:, None], np.nan, rows[zeros.shape[0] : -1])
+    return Found(t, y, within, found, np.all(watch.counts <= most), reached)
 
 
 class Found(NamedTuple):
