@@ -46,7 +46,7 @@ OF_TEMPLATES = {getattr(np, n) for n in (*UFUNCS, *REAL_UFUNCS, *INTEGER_UFUNCS,
 
 OPTIMIZERS = (
     *("root", "fsolve", "root_scalar", "brentq", "brenth", "bisect", "ridder", "toms748", "newton", "fixed_point"),
-    *("minimize", "minimize_scalar", "least_squares", "leastsq", "curve_fit", "Bounds"),
+    *("minimize", "minimize_scalar", "least_squares", "leastsq", "curve_fit", "Bounds", "nnls"),
 )
 INTEGRATORS = ("quad", "quad_vec", "fixed_quad", "dblquad", "tplquad", "nquad", "solve_ivp", "odeint")
 ELSEWHERE = {

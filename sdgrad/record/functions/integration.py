@@ -63,6 +63,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1, i
         raise ValueError("At least one point is required along `axis`.")
     if steps is None:
         return _with_first(rows[..., :0], initial, d)
+    steps = dx if x is None else steps  # a number leaves the type of the samples as it is
     return _with_first(np.cumsum(steps * (rows[..., 1:] + rows[..., :-1]) / 2.0, axis=-1), initial, d)
 
 

@@ -72,6 +72,13 @@ def with_rule(
     return [*made.values()]
 
 
+def _without_rule(given: Mapping[str, Tensor], parts: Parts, compute: Callable, recorder: Any) -> list[Tensor]:
+    """Return results that have no derivative."""
+    made = {n: recorder.declare(n, shape, dtype) for n, (shape, dtype) in parts.items()}
+    compute(given, made)
+    return list(made.values())
+
+
 def of_each(
     kind: str,
     operands: Mapping[str, Array],
@@ -95,9 +102,7 @@ def of_each(
 
     def one(given: Mapping[str, Tensor]) -> list[Tensor]:
         if vjp is None:
-            made = {n: recorder.declare(n, shape, dtype) for n, (shape, dtype) in parts.items()}
-            compute(given, made)
-            return list(made.values())
+            return _without_rule(given, parts, compute, recorder)
         return with_rule(kind, given, parts, vjp, make or compute, some or {}, recorder)
 
     if all(x.ndim == 2 for x in operands.values()):
