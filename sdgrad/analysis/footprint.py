@@ -17,6 +17,7 @@ import sympy
 from dace import subsets
 
 from sdgrad.analysis.access_relations import loop_param
+from sdgrad.program.symbols import assigned_symbols
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -31,7 +32,6 @@ from sdgrad.program.tree import (
     Region,
     Scope,
     Store,
-    SymbolAssign,
     children,
     own_reads,
     walk,
@@ -77,7 +77,7 @@ def box(touches: Iterable[Touch], container: Container) -> tuple[Region, bool]:
 def _unknown(block: Block) -> frozenset[str]:
     """Collect the symbols without one known value in a block: those it assigns, and variables of uncounted loops."""
     loops = {n.symbol for n in walk(block) if isinstance(n, Loop) and loop_param(n) is None}
-    return frozenset(loops | {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)})
+    return frozenset(loops | assigned_symbols(block))
 
 
 @dataclass(frozen=True)

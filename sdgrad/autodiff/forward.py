@@ -29,6 +29,7 @@ from sdgrad.program.arrays import boundary, fill
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.names import Names
 from sdgrad.program.registry import find_tangent_rule
+from sdgrad.program.symbols import assigned_symbols
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -130,7 +131,7 @@ class Forward:
 
 def zeroed_before_use(containers: list[Container], body: Block, tangents: Tangents) -> Block:
     """Return the body with every tangent set to zero before its first use, unless that use defines all of it."""
-    assigned = {n.symbol for n in walk(body) if isinstance(n, SymbolAssign)}
+    assigned = assigned_symbols(body)
     out = list(body)
     for container in containers:
         same = {container.name} | {n for n in tangents.made if _root(n, tangents) == container.name}

@@ -31,6 +31,7 @@ from sdgrad.autodiff.reversed_loops import backwards_loop, last_value, negated
 from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
 from sdgrad.autodiff.selected_adjoints import alternatives, note_call, repeated
 from sdgrad.program.arrays import assign as copy_of
+from sdgrad.program.leaves import value_of_scalar
 from sdgrad.program.names import Names
 from sdgrad.program.registry import find_rule
 from sdgrad.program.tree import (
@@ -292,7 +293,7 @@ class Reversal:
             leaf, load = self.fetch(kept.tape, kept.index)
             return [leaf], Value((load,), code.name(load.name))
         v = self.names.fresh("v")
-        return [], Value((Load(v, container, SCALAR),), code.name(v))
+        return [], value_of_scalar(container, v)
 
     def scope(self, node: Scope, path: Path) -> Node:
         """Return the map that replays its local values, then runs its body backwards."""

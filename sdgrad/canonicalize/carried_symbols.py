@@ -18,11 +18,11 @@ import dace
 from dace import data as dt
 
 from sdgrad.errors import DifferentiationError, Problem
-from sdgrad.program.leaves import set_scalar
+from sdgrad.program.leaves import set_scalar, value_of_scalar
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.rename import renamed
-from sdgrad.program.symbols import unbound_symbols, view_symbols
+from sdgrad.program.symbols import assigned_symbols, carried_symbols, view_symbols
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -47,7 +47,7 @@ def carry_in_containers(program: Program) -> Program:
 
     :raises DifferentiationError: such a symbol decides which part of an array a view is.
     """
-    carried = {s for loop in walk(program.body) if isinstance(loop, Loop) for s in _carried(loop, program)}
+    carried = {s for loop in walk(program.body) if isinstance(loop, Loop) for s in carried_symbols(loop, program)}
     if not carried:
         return program
     if moved := sorted(n for n in program.containers if view_symbols(n, program) & carried):
@@ -60,15 +60,6 @@ def carry_in_containers(program: Program) -> Program:
     }
     body = _Carrying(memory, names).block(program.body, {})
     return replace(program, body=body, containers={**program.containers, **{c.name: c for c in memory.values()}})
-
-
-def _carried(loop: Loop, program: Program) -> set[str]:
-    """Return the symbols that an iteration may use as an earlier one assigned them."""
-    return _assigned(loop) & unbound_symbols(loop.body, program)
-
-
-def _assigned(node: Node) -> set[str]:
-    return {n.symbol for n in walk((node,)) if isinstance(n, SymbolAssign)}
 
 
 @dataclass
@@ -94,7 +85,7 @@ class _Carrying:
             return [put, *self.reload({node.symbol}, now)]
         if not children(node):
             return list(renamed((node,), {}, now))
-        changes = _assigned(node) & self.memory.keys()
+        changes = assigned_symbols((node,)) & self.memory.keys()
         if isinstance(node, Scope):
             return [self.scope(node, changes, now)]
         if isinstance(node, Loop):
@@ -129,8 +120,8 @@ class _Carrying:
         for symbol in sorted(symbols):
             fresh, v = self.names.fresh(symbol), self.names.fresh("v")
             now[symbol] = sym(fresh)
-            value = Value((Load(v, self.memory[symbol].name, SCALAR),), code.name(v))
-            out.append(SymbolAssign(fresh, value, self.memory[symbol].dtype))
+            memory = self.memory[symbol]
+            out.append(SymbolAssign(fresh, value_of_scalar(memory.name, v), memory.dtype))
         return out
 
     def loaded(self, value: Value | None, symbols: set[str]) -> Value | None:

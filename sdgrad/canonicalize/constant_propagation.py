@@ -9,7 +9,6 @@ memory; at the top level it gets a symbol.
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,12 +16,11 @@ from functools import cached_property
 import dace
 from dace import data as dt
 
-from sdgrad.program.leaves import rename_instr
+from sdgrad.program.leaves import rename_instr, value_of_scalar
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
-from sdgrad.program.symbols import used_symbols
+from sdgrad.program.symbols import assigned_once, assigned_symbols, used_symbols
 from sdgrad.program.tree import (
-    SCALAR,
     Block,
     Branch,
     Container,
@@ -95,7 +93,7 @@ def drop_unused_symbols(block: Block, program: Program) -> Block:
         used = {s for node in block for s in used_symbols(node, program)}
         used |= {str(s) for c in program.containers.values() for s in c.desc.free_symbols}
         used |= {str(s) for c in program.containers.values() if c.view_subset for s in c.view_subset.free_symbols}
-        kept = _without(block, {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)} - used)
+        kept = _without(block, assigned_symbols(block) - used)
         if kept == block:
             return block
         block = kept
@@ -108,12 +106,6 @@ def _without(block: Block, symbols: Set[str]) -> Block:
         for n in block
         if not (isinstance(n, SymbolAssign) and n.symbol in symbols)
     )
-
-
-def assigned_once(block: Block) -> frozenset[str]:
-    """Return the symbols with a single assignment in the text of a program."""
-    count = Counter(n.symbol for n in walk(block) if isinstance(n, SymbolAssign))
-    return frozenset(s for s, k in count.items() if k == 1)
 
 
 @dataclass
@@ -141,7 +133,7 @@ class _Walker:
     @cached_property
     def changing(self) -> set[str]:
         """Return the symbols with several assignments."""
-        return {n.symbol for n in walk(self.program.body) if isinstance(n, SymbolAssign)} - self.once
+        return assigned_symbols(self.program.body) - self.once
 
     def promote(self, container: str) -> SymbolAssign:
         """Assign the current content of a container to a fresh symbol."""
@@ -149,7 +141,7 @@ class _Walker:
         dtype = self.program.containers[container].dtype
         self.symbols[symbol] = dtype
         self.held[container] = sym(symbol)
-        return SymbolAssign(symbol, Value((Load(v, container, SCALAR),), code.name(v)), dtype)
+        return SymbolAssign(symbol, value_of_scalar(container, v), dtype)
 
     def block(self, block: Block) -> Block:
         """Propagate through a block. At the top level, an unknown value gets a symbol right after it is written."""

@@ -21,6 +21,7 @@ from sdgrad.analysis.paths import Path
 from sdgrad.errors import ParseError
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
+from sdgrad.program.symbols import assigned_symbols
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -38,7 +39,6 @@ from sdgrad.program.tree import (
     Value,
     children,
     rewritten,
-    walk,
     with_children,
 )
 from sdgrad.symbolic import code
@@ -68,7 +68,7 @@ def within_arrays(program: Program) -> Program:
 
 def _symbols_from_the_end(program: Program, names: Names) -> Program:
     """Give symbols that are read from data, and used as subscripts, a nonnegative counterpart for each size."""
-    data = {n.symbol for n in walk(program.body) if isinstance(n, SymbolAssign)}
+    data = assigned_symbols(program.body)
     made: dict[str, dict[Expr, str]] = {}
 
     def from_the_end(node: Node) -> Block:

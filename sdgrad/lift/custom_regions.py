@@ -16,7 +16,7 @@ from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.program.custom_call import CustomCall, walk_into_calls
 from sdgrad.program.custom_rule import names_of, stem
 from sdgrad.program.naming import names_in
-from sdgrad.program.symbols import used_symbols
+from sdgrad.program.symbols import assigned_symbols, used_symbols
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -157,7 +157,7 @@ def _refuse_escaping_symbols(call: CustomCall, own: Program, program: Program) -
     :raises DifferentiationError: there is such a symbol.
     """
     later = {s for node in program.body for s in _symbols_outside(node, call, program)}
-    lost = sorted(later & {n.symbol for n in walk(own.body) if isinstance(n, SymbolAssign)})
+    lost = sorted(later & assigned_symbols(own.body))
     if lost:
         name = call.rule.name if call.rule is not None else ""
         message = f"assigns {', '.join(lost)}, which is used after it"

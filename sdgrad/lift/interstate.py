@@ -15,7 +15,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.lift.views import Env, resolve_symbols
-from sdgrad.program.leaves import set_scalar
+from sdgrad.program.leaves import set_scalar, value_of_scalar
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -132,7 +132,7 @@ def reload(symbols: set[str], env: Env) -> list[Node]:
     for symbol in sorted(symbols):
         fresh, v = env.names.fresh(symbol), env.names.fresh("v")
         dtype = env.symbols[fresh] = env.symbols.get(symbol, dace.int64)
-        value = Value((Load(v, env.carried[symbol], SCALAR),), code.name(v))
+        value = value_of_scalar(env.carried[symbol], v)
         env.values[symbol] = sym(fresh)
         out.append(SymbolAssign(fresh, value, dtype))
     return out

@@ -17,6 +17,7 @@ from dace import subsets
 from sdgrad.program.arrays import over
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
+from sdgrad.program.symbols import assigned_once
 from sdgrad.program.tree import (
     Container,
     Leaf,
@@ -28,17 +29,14 @@ from sdgrad.program.tree import (
     SymbolAssign,
     reads,
     rewritten,
-    walk,
     writes,
 )
 from sdgrad.symbolic import code
 
 
-def computed_once(program: Program) -> set[str]:
+def computed_once(program: Program) -> frozenset[str]:
     """Return the symbols that are assigned once, before or after all loops and branches but in none of them."""
-    assigned = [n.symbol for n in walk(program.body) if isinstance(n, SymbolAssign)]
-    outside = {n.symbol for n in program.body if isinstance(n, SymbolAssign)}
-    return {s for s in outside if assigned.count(s) == 1}
+    return assigned_once(program.body) & {n.symbol for n in program.body if isinstance(n, SymbolAssign)}
 
 
 def allocate_outside(program: Program) -> Program:

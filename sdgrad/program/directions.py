@@ -14,6 +14,7 @@ from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names, is_status, result_names, without_results
 from sdgrad.program.rename import renamed
+from sdgrad.program.symbols import assigned_symbols
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -28,9 +29,7 @@ from sdgrad.program.tree import (
     Scope,
     Source,
     Store,
-    SymbolAssign,
     reads,
-    walk,
     writes,
 )
 from sdgrad.symbolic import code
@@ -178,7 +177,7 @@ def _closed(body: Block, containers: Mapping[str, Container], seen: Collection[s
 
     DaCe allocates all other arrays before the sizes are known.
     """
-    assigned = {n.symbol for n in walk(body) if isinstance(n, SymbolAssign)}
+    assigned = assigned_symbols(body)
     if not any({str(s) for s in c.desc.free_symbols} & assigned for c in containers.values()):
         return body
     used = {n for node in body for n in reads(node) | writes(node)}

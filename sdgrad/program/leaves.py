@@ -31,6 +31,11 @@ def set_scalar(container: str, value: Value, name: str, source: Source) -> Leaf:
     return Leaf((), (*value.loads, Let(name, value.expr), Store(container, SCALAR, name)), source)
 
 
+def value_of_scalar(container: str, name: str) -> Value:
+    """Return the value that a scalar holds, under a local name."""
+    return Value((Load(name, container, SCALAR),), code.name(name))
+
+
 def mentioned(instr: Instr) -> Set[str]:
     """Return the local names and symbols that an instruction uses."""
     if isinstance(instr, Let):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from sdgrad.program.leaves import mentioned
 from sdgrad.program.tree import (
     Block,
@@ -59,6 +61,22 @@ def view_symbols(name: str, program: Program) -> set[str]:
         found |= {str(s) for s in (*view.desc.free_symbols, *view.view_subset.free_symbols)}
         name = view.view_of
     return found
+
+
+def assigned_symbols(block: Block) -> set[str]:
+    """Return the symbols that a block assigns somewhere."""
+    return {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)}
+
+
+def assigned_once(block: Block) -> frozenset[str]:
+    """Return the symbols with a single assignment in the text of a program."""
+    count = Counter(n.symbol for n in walk(block) if isinstance(n, SymbolAssign))
+    return frozenset(s for s, k in count.items() if k == 1)
+
+
+def carried_symbols(loop: Loop, program: Program) -> set[str]:
+    """Return the symbols that an iteration may use as an earlier one assigned them."""
+    return assigned_symbols(loop.body) & unbound_symbols(loop.body, program)
 
 
 def unbound_symbols(block: Block, program: Program, bound: frozenset[str] = frozenset()) -> set[str]:

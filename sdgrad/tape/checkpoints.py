@@ -32,7 +32,7 @@ from sdgrad.analysis.uses import users
 from sdgrad.config import config
 from sdgrad.program.arrays import over
 from sdgrad.program.names import Names
-from sdgrad.program.symbols import unbound_symbols
+from sdgrad.program.symbols import carried_symbols
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -47,7 +47,6 @@ from sdgrad.program.tree import (
     Program,
     Source,
     Store,
-    SymbolAssign,
     Value,
     values,
     walk,
@@ -90,7 +89,7 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
     state = [c for c in found if c.name in memory.changed[path]]
     fixed = tuple((c, _room(c, (), names)) for c in found if c not in state)
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
-    if trips is None or not plain or _carries_symbols(loop, program):
+    if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
     size = max(1, sum(guess(c) for c in state))
     levels = []
@@ -98,12 +97,6 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
         saved = tuple((c, _room(c, (segments,), names)) for c in state)
         levels.append(Level(names.fresh(f"segment_{loop.symbol}" + f"_{k}" * (k > 0)), length, segments, saved))
     return Checkpoint(trips, tuple(levels), fixed)
-
-
-def _carries_symbols(loop: Loop, program: Program) -> bool:
-    """True if an iteration may use a symbol that an earlier iteration assigned: it is no container to save."""
-    assigned = {n.symbol for n in walk(loop.body) if isinstance(n, SymbolAssign)}
-    return bool(unbound_symbols(loop.body, program) & assigned)
 
 
 def cut(count: int, state: int, tape: int) -> Iterator[tuple[int, int]]:

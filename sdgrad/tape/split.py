@@ -14,10 +14,10 @@ from functools import cached_property
 from dace import data as dt
 
 from sdgrad.program.arrays import boundary
-from sdgrad.program.leaves import set_scalar
+from sdgrad.program.leaves import set_scalar, value_of_scalar
 from sdgrad.program.names import Names
-from sdgrad.program.symbols import unbound_symbols, used_symbols
-from sdgrad.program.tree import SCALAR, Block, Container, Load, Node, Program, SymbolAssign, Value, reads, walk, writes
+from sdgrad.program.symbols import assigned_symbols, unbound_symbols, used_symbols
+from sdgrad.program.tree import Block, Container, Node, Program, SymbolAssign, Value, reads, walk, writes
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 
@@ -42,7 +42,7 @@ class Halves:
         None if a size is known only after the forward half has run.
         """
         shapes = [self.forward.containers[n].desc for n in self.kept]
-        assigned = assigned_in(self.forward.body)
+        assigned = assigned_symbols(self.forward.body)
         needed = {str(s) for d in shapes for s in d.free_symbols} & assigned
         found: list[SymbolAssign] = []
         changed: set[str] = set()
@@ -67,11 +67,6 @@ def _is_determined(value: Value, containers: Set[str], symbols: Set[str]) -> boo
         return False
     mentioned = code.names_in(value.expr) | {s for x in value.loads for s in free_names(*x.index)}
     return mentioned - {x.name for x in value.loads} <= symbols
-
-
-def assigned_in(block: Block) -> set[str]:
-    """Collect the symbols that a block assigns."""
-    return {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)}
 
 
 def split(program: Program, forward: Block, backward: Block, stored: Collection[str] | None = None) -> Halves:
@@ -122,7 +117,7 @@ def computed_again(
     while True:
         before = len(chosen)
         for k, node in enumerate(forward):
-            assigned = assigned_in((node,))
+            assigned = assigned_symbols((node,))
             made = {program.root(n) for n in writes(node)}
             if k not in chosen and (made & needed or assigned & symbols):
                 chosen.add(k)
@@ -153,5 +148,5 @@ def carry_symbols(program: Program, forward: Block, backward: Block) -> tuple[Bl
         made[kept.name] = kept
         v = names.fresh(f"v_{symbol}")
         stores.append(set_scalar(kept.name, Value((), code.name(symbol)), v, node.source))
-        loads.append(replace(node, value=Value((Load(v, kept.name, SCALAR),), code.name(v))))
+        loads.append(replace(node, value=value_of_scalar(kept.name, v)))
     return (*forward, *stores), (*loads, *backward), made

@@ -20,7 +20,7 @@ from dace import data as dt
 
 from sdgrad.analysis.paths import Path
 from sdgrad.program.arrays import assign as copy_of
-from sdgrad.program.leaves import set_scalar
+from sdgrad.program.leaves import set_scalar, value_of_scalar
 from sdgrad.program.names import Names
 from sdgrad.program.rename import renamed
 from sdgrad.program.symbols import used_symbols
@@ -64,10 +64,7 @@ def count_trips(
     before = [copy_of(copies[n], program.containers[n], "set", names, f"trial_{n}") for n in written if n in filled]
     v = names.fresh("v")
     zeros = [set_scalar(c.name, Value((), code.constant(0)), v, node.source) for c in totals.values()]
-    after = [
-        SymbolAssign(counters[p].total, Value((Load(v, c.name, SCALAR),), code.name(v)), dace.int64)
-        for p, c in totals.items()
-    ]
+    after = [SymbolAssign(counters[p].total, value_of_scalar(c.name, v), dace.int64) for p, c in totals.items()]
     made = {c.name: c for c in (*totals.values(), *copies.values())}
     return [*zeros, *before, *renamed((control,), mapping), *after], made
 
