@@ -8,7 +8,6 @@ The rule is a program like others, so that forward mode is its transpose, and hi
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +32,7 @@ from sdgrad.record.outside import shown_line
 from sdgrad.record.values import RULES
 from sdgrad.solvers.algorithms import krylov
 from sdgrad.solvers.closed import Equation, tolerance
+from sdgrad.solvers.named_rule import NamedRule
 
 RESULT, REACHED, RIGHT = "solution", "reached", "right"
 DIRECT = 64  # unknowns up to which a matrix of all derivatives is made
@@ -76,7 +76,7 @@ class Flat(WorksInside):
 
 
 @dataclass(frozen=True)
-class ImplicitRule(WorksInside):
+class ImplicitRule(NamedRule):
     """The adjoint of a solution: a function of the operands, the solution and its cotangent.
 
     :param names: the operands, and the right side if there is one; ``asked`` are those that are variables.
@@ -89,18 +89,15 @@ class ImplicitRule(WorksInside):
     linear: bool
     direct: int = DIRECT
 
-    @property
-    def __name__(self) -> str:
-        return "implicit"
+    label = "implicit"
 
     @property
-    def __signature__(self) -> inspect.Signature:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return inspect.Signature([inspect.Parameter(n, kind) for n in (*self.asked, RESULT, COTANGENT + RESULT)])
+    def taken(self) -> tuple[str, ...]:
+        return (*self.asked, RESULT, COTANGENT + RESULT)
 
     def __call__(self, *values: Any) -> tuple:
         """Record the cotangents of the operands that have one."""
-        given = dict(zip((*self.asked, RESULT, COTANGENT + RESULT), values, strict=True))
+        given = self.named(values)
         operands = [given[n] for n in self.names if n != RIGHT]
         x, seed = (np.reshape(array(given[n]), -1) for n in (RESULT, COTANGENT + RESULT))
         at = zeros(x.shape[0], x.dtype) if self.linear else x  # a solution that is read would be computed again
@@ -135,9 +132,9 @@ def adjoint_solution(
     return implicit("adjoint", equation, zeros(n, x.dtype), find, symmetric)[0]
 
 
-def zeros(n: int, dtype: Any) -> Any:
-    """Return a vector of zeros of the recording: an array of NumPy's would be an argument of a rule."""
-    return known(np.zeros(n, dtype))
+def zeros(shape: int | tuple[int, ...], dtype: Any) -> Any:
+    """Return zeros of the recording: an array of NumPy's would be an argument of a rule."""
+    return known(np.zeros(shape, dtype))
 
 
 def derivatives(flat: Callable, x: Any, operands: Sequence[Any]) -> Any:

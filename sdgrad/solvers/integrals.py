@@ -7,7 +7,6 @@ derivative, as at kinks: therefore each integral divides the range anew.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from sdgrad.api.vjp import vjp
 from sdgrad.errors import ConvergenceError
 from sdgrad.program.custom_rule import COTANGENT, TANGENT, CustomRule
 from sdgrad.program.tree import Node
-from sdgrad.record.calls import WorksInside, works_inside
+from sdgrad.record.calls import works_inside
 from sdgrad.record.custom import Variables
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, known
@@ -28,6 +27,7 @@ from sdgrad.record.values import RULES, Array
 from sdgrad.solvers.algorithms.quadrature import search
 from sdgrad.solvers.implicit import recorded
 from sdgrad.solvers.initial_value.problem import moves
+from sdgrad.solvers.named_rule import NamedRule
 
 RESULT, ERROR, POINTS = "integral", "error", "points"
 ELEMENTS = 1 << 22  # of integrals of parts
@@ -131,7 +131,7 @@ def _room(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class IntegralRule(WorksInside):
+class IntegralRule(NamedRule):
     """Base of the derivatives.
 
     :param names: what the integral takes; of ``moving`` there are derivatives.
@@ -141,9 +141,7 @@ class IntegralRule(WorksInside):
     names: tuple[str, ...]
     moving: tuple[str, ...]
 
-    @property
-    def __name__(self) -> str:
-        return "integral"
+    label = "integral"
 
     @property
     def derivatives(self) -> tuple[str, ...]:
@@ -151,9 +149,8 @@ class IntegralRule(WorksInside):
         raise NotImplementedError
 
     @property
-    def __signature__(self) -> inspect.Signature:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return inspect.Signature([inspect.Parameter(n, kind) for n in (*self.names, *self.derivatives)])
+    def taken(self) -> tuple[str, ...]:
+        return (*self.names, *self.derivatives)
 
     def of_moving(self, q: Any, r: Any, values: Sequence[Any]) -> tuple[Callable, list[Any]]:
         """Return the density as a function of what moves, and that."""

@@ -29,6 +29,7 @@ from sdgrad.solvers.initial_value.problem import (
     START,
     Options,
     Problem,
+    along_last,
 )
 from sdgrad.solvers.initial_value.search import Search
 
@@ -130,7 +131,7 @@ def _recorded(integration: Integration, given: dict[str, Any], at: Any) -> Solut
     _require_end(found[REACHED] == 1)
     if at is None:
         return Solution(np.stack([given[BEGIN], given[END]]), np.stack([array(given[START]), array(found[RESULT])], -1))
-    return Solution(at, _along_last(found[RESULT], integration.problem.shape))
+    return Solution(at, along_last(found[RESULT], integration.problem.shape))
 
 
 def _with_events(
@@ -145,10 +146,10 @@ def _with_events(
     RULES.require(recorder, found.are_all, ConvergenceError(told))
     if at is None:
         start = np.reshape(array(given[START]), -1)
-        t, y = np.stack([given[BEGIN], found.t]), _along_last(np.stack([start, found.y]), shape)
+        t, y = np.stack([given[BEGIN], found.t]), along_last(np.stack([start, found.y]), shape)
     else:
-        t, y = at, _along_last(found.within, shape)
-    zeros, states = tuple(t for t, _ in found.events), tuple(_along_last(y, shape) for _, y in found.events)
+        t, y = at, along_last(found.within, shape)
+    zeros, states = tuple(t for t, _ in found.events), tuple(along_last(y, shape) for _, y in found.events)
     return Solution(t, y, zeros, states), found.t, np.reshape(found.y, shape) if shape else found.y[0]
 
 
@@ -163,13 +164,8 @@ def _solution(integration: Integration, given: dict[str, Any], t: Any) -> Any:
     )
     told = f"{shown_line(recorder.where())}sdgrad.solve_ivp: the solution is asked for outside of t_span"
     RULES.require(recorder, inside, ArgumentError(told))
-    found = _along_last(rows, integration.problem.shape)
+    found = along_last(rows, integration.problem.shape)
     return found if np.ndim(t) else found[..., 0]
-
-
-def _along_last(rows: Any, shape: tuple[int, ...]) -> Any:
-    """Return states of a shape along the last axis."""
-    return np.moveaxis(np.reshape(rows, (rows.shape[0], *shape)), 0, -1)
 
 
 def _check(method: Any, t_span: Any) -> None:

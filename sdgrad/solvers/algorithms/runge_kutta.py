@@ -29,6 +29,11 @@ def combination(weights: Sequence[float], terms: Sequence[Any]) -> Any:
     return sum(float(w) * k for w, k in zip(weights, terms, strict=False) if w)
 
 
+def powers(x: Any, n: int) -> list:
+    """Return the first ``n`` powers."""
+    return [x ** (i + 1) for i in range(n)]
+
+
 class Explicit:
     """An explicit method that begins with the slope where the last step ended.
 
@@ -59,7 +64,7 @@ class Explicit:
 
     def basis(self, x: Any) -> list:
         """Return the functions whose sum the polynomial is, at a part of the step between 0 and 1."""
-        return [x ** (i + 1) for i in range(self.coefficients)]
+        return powers(x, self.coefficients)
 
 
 class Order8(Explicit):

@@ -11,9 +11,9 @@ import numpy as np
 from sdgrad.api.vjp import vjp
 from sdgrad.program.custom_rule import COTANGENT
 from sdgrad.record.calls import works_inside
-from sdgrad.record.functions.table import active, array, known
+from sdgrad.record.functions.table import active, array
 from sdgrad.solvers.algorithms.adaptive import pull_results, pull_times, walk_back
-from sdgrad.solvers.implicit import recorded, shaped
+from sdgrad.solvers.implicit import recorded, shaped, zeros
 from sdgrad.solvers.initial_value.problem import (
     AT,
     BEGIN,
@@ -44,14 +44,14 @@ class Backward:
         self.operands = operands_of({n: given[n] for n in names})
         self.seed = given[COTANGENT + RESULT]
         self.dense = AT in given
-        self.sums = [zero(np.shape(p) or (1,), p.dtype) for p in self.operands if moves(p)]
-        self.ends = zero((2,), float)  # cotangents of the begin and the end
-        self.at: Any = zero(np.shape(given[AT]), float) if self.dense else None
+        self.sums = [zeros(np.shape(p) or (1,), p.dtype) for p in self.operands if moves(p)]
+        self.ends = zeros((2,), float)  # cotangents of the begin and the end
+        self.at: Any = zeros(np.shape(given[AT]), float) if self.dense else None
 
     def record(self) -> tuple:
         """Return the cotangents of what the integration takes, in order."""
         g = self.given
-        state = zero((self.problem.size,), self.problem.dtype) if self.dense else np.reshape(array(self.seed), -1)
+        state = zeros((self.problem.size,), self.problem.dtype) if self.dense else np.reshape(array(self.seed), -1)
         recorder: Any = active()
         room = recorder.array(recorder.declare("states", (self.segment, self.problem.size), self.problem.dtype))
         state = recorded(walk_back, self.again, self.pull, state, g[COUNT], g[EVERY], g[SAVED], room)
@@ -99,8 +99,3 @@ class Backward:
 
         first = tuple(v * 0.0 for v in values)
         return recorded(pull_results, pull_one, self.given[WRITTEN], k, first)
-
-
-def zero(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return zeros of the recording."""
-    return known(np.zeros(shape, dtype))

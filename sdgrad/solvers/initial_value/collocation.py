@@ -11,7 +11,7 @@ from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.factors import factors_and_order, solve_in_order
 from sdgrad.record.functions.table import known
 from sdgrad.solvers.algorithms.radau import COMPLEX, REAL, A, C, coefficients, integrate
-from sdgrad.solvers.algorithms.runge_kutta import combination
+from sdgrad.solvers.algorithms.runge_kutta import combination, powers
 from sdgrad.solvers.closed import Equation
 from sdgrad.solvers.implicit import derivatives, implicit, recorded, zeros
 from sdgrad.solvers.initial_value.problem import Problem
@@ -35,7 +35,7 @@ class Radau:
 
     def basis(self, x: Any) -> list:
         """Return the functions whose sum the polynomial is, at a part of the step between 0 and 1."""
-        return [x ** (i + 1) for i in range(self.coefficients)]
+        return powers(x, self.coefficients)
 
 
 class Collocation(Problem):

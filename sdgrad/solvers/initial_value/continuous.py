@@ -9,7 +9,6 @@ Source: Chen et al., Neural Ordinary Differential Equations (2018), appendices B
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,15 +18,16 @@ import numpy as np
 
 from sdgrad.api.vjp import vjp
 from sdgrad.program.custom_rule import COTANGENT
-from sdgrad.record.calls import WorksInside, works_inside
-from sdgrad.record.functions.table import array, known
+from sdgrad.record.calls import works_inside
+from sdgrad.record.functions.table import array
 from sdgrad.solvers.algorithms.adaptive import walk_intervals
-from sdgrad.solvers.implicit import recorded, shaped
+from sdgrad.solvers.implicit import recorded, shaped, zeros
 from sdgrad.solvers.initial_value.problem import AT, BEGIN, END, RESULT, START, Problem, moves
+from sdgrad.solvers.named_rule import NamedRule
 
 
 @dataclass(frozen=True, eq=False)
-class ContinuousRule(WorksInside):
+class ContinuousRule(NamedRule):
     """Cotangents of what is asked for, to cotangents of what the integration takes.
 
     :param integrate: records the integration of a problem.
@@ -39,19 +39,15 @@ class ContinuousRule(WorksInside):
     names: tuple[str, ...]
     moving: tuple[str, ...]
 
-    @property
-    def __name__(self) -> str:
-        return "solve_ivp"
+    label = "solve_ivp"
 
     @property
-    def __signature__(self) -> inspect.Signature:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return inspect.Signature([inspect.Parameter(n, kind) for n in (*self.names, RESULT, COTANGENT + RESULT)])
+    def taken(self) -> tuple[str, ...]:
+        return (*self.names, RESULT, COTANGENT + RESULT)
 
     def __call__(self, *values: Any) -> tuple:
         """Record the way back."""
-        given = dict(zip(self.__signature__.parameters, values, strict=True))
-        return Adjoint(self, given).record()
+        return Adjoint(self, self.named(values)).record()
 
 
 class Adjoint:
@@ -60,9 +56,8 @@ class Adjoint:
     def __init__(self, rule: ContinuousRule, given: Mapping[str, Any]) -> None:
         self.rule, self.given = rule, given
         self.n = rule.problem.size
-        own = {n: given[n] for n in rule.names if n not in (START, BEGIN, END, AT)}
-        self.operands = own
-        self.sizes = {n: int(np.prod(np.shape(v))) for n, v in own.items() if moves(v)}
+        self.operands = {n: given[n] for n in rule.names if n not in (START, BEGIN, END, AT)}
+        self.sizes = {n: int(np.prod(np.shape(v))) for n, v in self.operands.items() if moves(v)}
         size = 2 * self.n + sum(self.sizes.values())
         self.problem = replace(rule.problem, slope_of=works_inside(partial(self.slope)), shape=(size,))
 
@@ -72,8 +67,8 @@ class Adjoint:
         seed, result = (np.reshape(array(g[k]), (-1, n)) for k in (COTANGENT + RESULT, RESULT))
         self.seed, self.result = seed, result
         self.times = g[AT] if AT in g else np.reshape(array(g[END] * 1.0), 1)
-        self.of_times = known(np.zeros(self.times.shape)) * 1.0
-        found = recorded(walk_intervals, self.pull, known(np.zeros(self.problem.size - n)) * 1.0, self.times.shape[0])
+        self.of_times = zeros(self.times.shape, float)
+        found = recorded(walk_intervals, self.pull, zeros(self.problem.size - n, float), self.times.shape[0])
         start = np.reshape(array(g[START]), -1)
         of_begin = -np.sum(found[:n] * self.slope_at(g[BEGIN], start))
         of_end = self.of_times[0] if AT not in g else g[END] * 0.0

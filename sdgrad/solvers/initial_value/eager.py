@@ -10,6 +10,7 @@ import numpy as np
 import scipy.integrate
 
 from sdgrad.errors import ConvergenceError
+from sdgrad.solvers.initial_value.problem import along_last
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,9 @@ def by_scipy(
     elif len(t) < len(t_eval):
         t, y = np.asarray(t_eval, float), _padded(y, len(t_eval))
     zeros = [_padded(t, most) for t in found.t_events or ()]
-    states = [_along_last(_padded(np.reshape(y, (-1, start.size)), most), start.shape) for y in found.y_events or ()]
+    states = [along_last(_padded(np.reshape(y, (-1, start.size)), most), start.shape) for y in found.y_events or ()]
     solution = (lambda t: found.sol(t).reshape(*start.shape, *np.shape(t))) if dense else None
-    return Solution(t, _along_last(y, start.shape).astype(start.dtype), tuple(zeros), tuple(states), solution)
+    return Solution(t, along_last(y, start.shape).astype(start.dtype), tuple(zeros), tuple(states), solution)
 
 
 def _attributed(f: Callable, direction: float, terminal: bool) -> Callable:
@@ -76,10 +77,6 @@ def _attributed(f: Callable, direction: float, terminal: bool) -> Callable:
 
     event.direction, event.terminal = direction, terminal  # type: ignore[attr-defined]
     return event
-
-
-def _along_last(rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return np.moveaxis(np.reshape(rows, (len(rows), *shape)), 0, -1)
 
 
 def _padded(rows: np.ndarray, n: int) -> np.ndarray:

@@ -20,19 +20,15 @@ from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.solvers.algorithms.events import follow
 from sdgrad.solvers.closed import Closed
-from sdgrad.solvers.implicit import recorded, shaped
-from sdgrad.solvers.initial_value.integration import Integration
+from sdgrad.solvers.implicit import recorded, shaped, zeros
+from sdgrad.solvers.initial_value.integration import Integration, Result
 from sdgrad.solvers.initial_value.problem import (
     AT,
     BEGIN,
-    COUNT,
     END,
-    EVERY,
     REACHED,
     RESULT,
     SAVED,
-    TIMES,
-    WRITTEN,
     operands_of,
 )
 from sdgrad.solvers.initial_value.search import Watch
@@ -82,18 +78,16 @@ class Event:
 def search(integration: Integration, given: Mapping[str, Any], events: Sequence[Event], most: int) -> Watch:
     """Record a search for events, without derivatives."""
     recorder: Any = active()
-    problem, steps = integration.problem, integration.options.max_steps
+    problem = integration.problem
     given = {n: detached(v) for n, v in given.items()}
-    n = problem.size
-    shapes = {RESULT: (problem.shape, problem.dtype), SAVED: ((2, n), problem.dtype), TIMES: ((steps + 1,), float)}
-    shapes |= {WRITTEN: ((steps + 1,), int), **{name: ((), int) for name in (COUNT, EVERY, REACHED)}}
-    made = {name: recorder.declare(name, shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
-    table = known(np.full((len(events), most), np.nan)) * 1.0
+    few = Result((2, problem.size), np.dtype(problem.dtype))  # of states: there is no way back
+    results = {**integration.results(given), SAVED: few}
+    made = {n: recorder.declare(n, r.shape, r.dtype) for n, r in results.items()}
     watch = Watch(
         tuple((e.function, e.direction, e.terminal) for e in events),
-        table,
-        known(np.zeros(len(events), int)) * 1,
-        known(np.zeros(2)) * 1.0,
+        known(np.full((len(events), most), np.nan)) * 1.0,
+        zeros(len(events), int),
+        zeros(2, float),
     )
     integration.search(problem, integration.options, given, watch).record(made)
     return watch
@@ -117,7 +111,7 @@ def followed(integration: Integration, given: Mapping[str, Any], event: Event, t
             t, y = t + h, along(slope, t, y, tangent, h)
         return np.where(is_there, t, np.nan), np.where(is_there, y, np.nan)
 
-    rooms = (known(np.zeros(times.shape)) * 1.0, known(np.zeros(states.shape, states.dtype)) * 1.0)
+    rooms = zeros(times.shape, float), zeros(states.shape, states.dtype)
     return recorded(follow, moved, times, states, *rooms)
 
 
@@ -129,9 +123,9 @@ def with_events(
     ends, stop = watch.stop[0] == 1.0, watch.stop[1]
     last = np.where(ends, stop, given[END])
     way = np.where(given[END] < given[BEGIN], -1.0, 1.0)
-    zeros = np.reshape(np.where(np.isnan(watch.table), last, watch.table), -1)
-    asked = known(np.zeros(0)) if at is None else np.where((at - last) * way > 0.0, last, at)
-    rows, reached = solution_at(integration, {**given, END: last}, np.concatenate([zeros, asked, np.reshape(last, 1)]))
+    places = np.reshape(np.where(np.isnan(watch.table), last, watch.table), -1)
+    asked = zeros(0, float) if at is None else np.where((at - last) * way > 0.0, last, at)
+    rows, reached = solution_at(integration, {**given, END: last}, np.concatenate([places, asked, np.reshape(last, 1)]))
     found = []
     for i, event in enumerate(events):
         found.append(followed(integration, given, event, watch.table[i], rows[i * most : (i + 1) * most]))
@@ -140,7 +134,7 @@ def with_events(
         if event.terminal:
             is_it = ends & (row[0] == stop)
             t, y = np.where(is_it, times[0], t), np.where(is_it, states[0], y)
-    within = None if at is None else np.where(((at - last) * way > 0.0)[:, None], np.nan, rows[zeros.shape[0] : -1])
+    within = None if at is None else np.where(((at - last) * way > 0.0)[:, None], np.nan, rows[places.shape[0] : -1])
     return Found(t, y, within, found, np.all(watch.counts <= most), reached)
 
 

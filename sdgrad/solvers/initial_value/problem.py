@@ -73,6 +73,11 @@ class Options:
     continuous: bool = False  # the adjoint is
 
 
+def along_last(rows: Any, shape: tuple[int, ...]) -> Any:
+    """Return states of a shape along the last axis, from rows of their elements."""
+    return np.moveaxis(np.reshape(rows, (rows.shape[0], *shape)), 0, -1)
+
+
 def moves(value: Any) -> bool:
     """True of what carries a derivative."""
     return np.dtype(getattr(value, "dtype", type(value))).kind in "fc"

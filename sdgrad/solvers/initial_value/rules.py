@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sdgrad.program.custom_rule import COTANGENT, TANGENT
-from sdgrad.record.calls import WorksInside
 from sdgrad.solvers.initial_value.backward import Backward
 from sdgrad.solvers.initial_value.forward import Forward
 from sdgrad.solvers.initial_value.problem import RESULT, SAVED, TABLES, TIMES, Problem
+from sdgrad.solvers.named_rule import NamedRule
 
 
 @dataclass(frozen=True, eq=False)
-class StepsRule(WorksInside):
+class StepsRule(NamedRule):
     """Base of the rules.
 
     :param segment: the most steps from one state that was saved to the next.
@@ -32,9 +31,7 @@ class StepsRule(WorksInside):
     moving: tuple[str, ...]
     kept: bool
 
-    @property
-    def __name__(self) -> str:
-        return "solve_ivp"
+    label = "solve_ivp"
 
     @property
     def derivatives(self) -> tuple[str, ...]:
@@ -42,14 +39,12 @@ class StepsRule(WorksInside):
         raise NotImplementedError
 
     @property
-    def __signature__(self) -> inspect.Signature:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        taken = (*self.names, *(TABLES if self.kept else ()), *self.derivatives)
-        return inspect.Signature([inspect.Parameter(n, kind) for n in taken])
+    def taken(self) -> tuple[str, ...]:
+        return (*self.names, *(TABLES if self.kept else ()), *self.derivatives)
 
     def given(self, values: tuple) -> Mapping[str, Any]:
         """Return what the rule takes by name, and the steps."""
-        given = dict(zip(self.__signature__.parameters, values, strict=True))
+        given = self.named(values)
         return given if self.kept else {**given, **self.node({n: given[n] for n in self.names})}
 
 
