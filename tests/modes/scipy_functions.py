@@ -62,8 +62,7 @@ OTHERS = (
     "distance.cdist(A, B)", "distance.pdist(A)", "distance.squareform(u)", "distance.minkowski(u, x, 3)",
     *(f"distance.{name}(u, x)" for name in _NO_WEIGHTS), "distance.mahalanobis(w, u, S)",
     "distance.seuclidean(v, p, p)",
-    "optimize.lsq_linear(S + 3.0 * np.eye(len(S)), w, (-0.2, 0.2)).x",
-    "optimize.lsq_linear(S + 3.0 * np.eye(len(S)), w, (-0.1, 0.2)).x",
+    "optimize.lsq_linear(S + np.diag(w * w + 3.0), w, (-0.1, 0.2)).x",
     "integrate.trapezoid(A)", "integrate.simpson(Y, O)", "integrate.cumulative_trapezoid(A, initial=0)",
     "integrate.cumulative_simpson(Y, x=O)", "integrate.romb(u)", "integrate.fixed_quad(np.exp, s, t)[0]",
 )  # fmt: skip

@@ -134,3 +134,18 @@ def test_sections_must_be_normalized():
     np.testing.assert_allclose(found(s, GIVEN["y"]), f(s, GIVEN["y"]))
     with pytest.raises(ValueError, match="all ones"):
         found(2 * s, GIVEN["y"])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+def test_types_of_integrals(dtype):
+    """SciPy computes some in double precision, and the others in that of the samples."""
+
+    def integrals(a, x):
+        given = integrate.simpson(a, x=x), integrate.cumulative_simpson(a, x=x), integrate.cumulative_trapezoid(a, x=x)
+        own = integrate.simpson(a), integrate.romb(a), integrate.cumulative_simpson(a), integrate.trapezoid(a)
+        return (*given, *own, integrate.cumulative_trapezoid(a, initial=0))
+
+    a, x = GIVEN["y"][:5].astype(dtype), GIVEN["x"][:5].astype(np.finfo(dtype).dtype)
+    for found, wanted in zip(sdgrad.compile_forward(integrals)(a, x), integrals(a, x), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=32 * np.finfo(dtype).eps, atol=32 * np.finfo(dtype).eps)

@@ -45,6 +45,11 @@ def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: Any = 5) -> Any:
     return half * np.sum(weights * func(half * (points + 1.0) + a, *args), axis=-1), None
 
 
+def _double(rows: Any) -> Any:
+    """Return samples in the precision in which SciPy computes most integrals."""
+    return astype(rows, np.result_type(rows.dtype, np.float64))
+
+
 def _put_back(found: Any, d: int) -> Any:
     return np.moveaxis(found, -1, d) if d != np.ndim(found) - 1 else found
 
@@ -106,12 +111,13 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
     n = rows.shape[-1]
     if n < 3:
         return trapezoid(y, x, dx, axis)
-    return np.sum(_intervals(rows, steps), axis=-1)
+    exact = rows if x is None else _double(rows)
+    return astype(np.sum(_intervals(exact, steps), axis=-1), exact.dtype)
 
 
 @rule(integrate.romb)
 def romb(y: Any, dx: Any = 1.0, axis: Any = -1, show: bool = False) -> Any:
-    rows, _, d = _samples(y, None, 1.0, axis)
+    rows = _double(_samples(y, None, 1.0, axis)[0])
     intervals = rows.shape[-1] - 1
     levels = intervals.bit_length() - 1
     if intervals < 1 or 2**levels != intervals:
