@@ -7,6 +7,7 @@ from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, 
 
 import sdgrad
 from sdgrad.errors import ConvergenceError, ParseError
+from sdgrad.solvers import scipy_ivp
 
 P = np.array([1.7, 0.6])
 EXACT = 1e-9
@@ -214,3 +215,9 @@ def test_errors_of_scipy():
     ):
         with pytest.raises(ValueError):
             sdgrad.grad(wrong)(2.0)
+
+
+def test_methods_for_stiff_equations_are_ours():
+    assert [scipy_ivp._method(m) for m in ("BDF", "LSODA", "Radau", "RK23")] == ["Radau", "Radau", "Radau", "RK23"]
+    with pytest.raises(ValueError, match=r"`method` must be one of .*BDF, LSODA, not 'Euler'"):
+        sdgrad.grad(lambda p: flow(p, method="Euler").y[0, -1])(1.0)
