@@ -10,7 +10,6 @@ import sdgrad
 from sdgrad.errors import ParseError
 
 REFUSED = {
-    "econometrics.tobit_and_ordered_probit": "np.where(mask, a, 0)",
     "operations_research.inventory_simulation": "pipeline has other entries",
     "operations_research.call_centre_staffing": "an index of Python's",
     "power_systems.economic_dispatch": "the truth value",

@@ -21,6 +21,8 @@ BY_ELEMENT = {
     np.where, np.clip, np.round, np.around, np.nan_to_num, np.real, np.imag, np.angle, np.sinc, np.fix, np.isclose,
     np.zeros_like, np.ones_like, np.full_like, np.copy, np.i0, np.isreal, np.real_if_close,
 }  # fmt: skip
+OF_THEIR_OWN: set[Callable] = set()
+"""Functions whose rules take selected elements."""
 ALONG = {
     np.sum, np.prod, np.mean, np.var, np.std, np.any, np.all, np.max, np.min, np.amax, np.amin, np.ptp, np.median,
     np.sort, np.argsort, np.cumsum, np.cumprod, np.argmax, np.argmin, np.linalg.norm, np.diff, np.flip, np.quantile,
@@ -29,11 +31,11 @@ ALONG = {
 """Functions along an axis of what selected rows are."""
 
 
-def by_element(function: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Return a function of each selected element."""
+def by_element(rule: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Return what the rule of a function gives of each selected element."""
     full, mask = together([*args, *kwargs.values()])
     own = dict(zip(kwargs, full[len(args) :], strict=True))
-    return Selected(array(FUNCTIONS[function](*full[: len(args)], **own)), mask)
+    return Selected(array(rule(*full[: len(args)], **own)), mask)
 
 
 def along_rows(function: Callable, a: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -146,8 +148,10 @@ OTHERS: dict[Any, Callable] = {
 
 def called(function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return a function of selected elements; NotImplemented if there is none."""
-    if function in BY_ELEMENT:
-        return by_element(function, args, kwargs)
+    if function in OF_THEIR_OWN:
+        return FUNCTIONS[function](*args, **kwargs)
+    if function in BY_ELEMENT or isinstance(function, np.ufunc) and function.signature is None:
+        return by_element(FUNCTIONS[function], args, kwargs)
     if function in ALONG and (found := along_rows(function, args[0], args[1:], kwargs)) is not None:
         return found
     return OTHERS[function](*args, **kwargs) if function in OTHERS else NotImplemented

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 import sdgrad
 from sdgrad.errors import ParseError
@@ -74,7 +75,25 @@ def by_element(x):
     return np.sum(y**2) + np.sum(x[m][x[m] > 0.6])
 
 
-PROGRAMS = [of_order, of_places, of_matrices, by_element, reduced, written, in_place, of_rows, as_they_were]
+def of_special_functions(x):
+    m = x > 0
+    total = special.gammaln(x[m]).sum() + special.xlogy(x[m], 2 * x[m]).sum() + np.sum(special.expit(x[~m]))
+    total += stats.gamma.logpdf(x[m], 2.0 + x[m], scale=1.5).sum() + stats.norm(0.3, x[m]).logcdf(x[m]).sum()
+    return total + stats.norm(0.3, 2.0).logpdf(x[~m]).sum()
+
+
+PROGRAMS = [
+    of_special_functions,
+    of_order,
+    of_places,
+    of_matrices,
+    by_element,
+    reduced,
+    written,
+    in_place,
+    of_rows,
+    as_they_were,
+]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=[f.__name__ for f in PROGRAMS])

@@ -18,6 +18,8 @@ from sdgrad.record.functions.discrete_distributions import DISCRETE
 from sdgrad.record.functions.distributions import CONTINUOUS, Formulas
 from sdgrad.record.functions.table import active, operand, rule
 from sdgrad.record.methods import BoundRule
+from sdgrad.record.selected import Selected
+from sdgrad.record.selected_functions import OF_THEIR_OWN, by_element
 from sdgrad.record.values import is_recorded
 
 FROZEN: tuple[type, ...] = (type(stats.norm()), type(stats.poisson(1.0)))
@@ -87,6 +89,8 @@ def _quantile(f: Formulas, name: str, q: Any, shapes: tuple) -> Any:
 def evaluate(dist: Any, name: str, x: Any, args: tuple, kwds: dict[str, Any]) -> Any:
     """Return a function of a distribution: ``name`` is that of a continuous one's method."""
     f, whole = _formulas(dist), isinstance(dist, rv_discrete)
+    if any(isinstance(v, Selected) for v in (x, *args, *kwds.values())):
+        return by_element(lambda x, *args, **kwds: evaluate(dist, name, x, args, kwds), (x, *args), kwds)
     given, loc, scale = dist._parse_args(*args, **kwds)
     if f.get(name) is None or whole and name in ("ppf", "isf"):
         raise ParseError(f"scipy.stats.{dist.name}.{name} is not recorded: no formula with a derivative is known")
@@ -136,11 +140,15 @@ def freeze(dist: Any, *args: Any, **kwds: Any) -> Any:
     return active().reads.made(Frozen(dist, args, kwds))
 
 
+OF_THEIR_OWN |= {GENERIC.__call__, GENERIC.freeze}
+
+
 def _register(owner: Any, name: str, own: str) -> None:
     def of_distribution(dist: Any, x: Any, *args: Any, **kwds: Any) -> Any:
         return evaluate(dist, own, x, args, kwds)
 
     rule(getattr(owner, name))(of_distribution)
+    OF_THEIR_OWN.add(getattr(owner, name))
 
 
 def _register_frozen(method: Callable, own: str) -> None:
@@ -148,6 +156,7 @@ def _register_frozen(method: Callable, own: str) -> None:
         return evaluate(frozen.dist, own, x, frozen.args, frozen.kwds)
 
     rule(method)(of_frozen)
+    OF_THEIR_OWN.add(method)
 
 
 for _own in METHODS_OF_ALL:
