@@ -105,12 +105,21 @@ def _bound_by_use(program: Program, sized: dict[str, list[Expr]], symbols: set[s
         open_ -= found.keys()
         if not found:
             once = computed_once(program)
-            names = ", ".join(sorted({name for name, k in open_ if free_names(sized[name][k]) & symbols - once}))
+            names = {name for name, k in open_ if free_names(sized[name][k]) & symbols - once}
             if not names:
                 return  # such an array is allocated when its size is known
-            raise DifferentiationError(
-                [Problem(f"array {names}", "has a size known only at run time", hint="give it its largest size")]
-            )
+            raise DifferentiationError([_without_bound(name, program) for name in sorted(names)])
+
+
+def _without_bound(name: str, program: Program) -> Problem:
+    """Return what is wrong with an array of unknown size, with the place that uses it first."""
+    users = (n for n in walk(program.body) if isinstance(n, Leaf) and name in reads(n) | writes(n))
+    hint = (
+        "give it its largest size; if a 'while' inside of another loop keeps its values there, say how often it runs "
+        "at most: 'for _ in range(most):' with 'if done: break'"
+    )
+    where = next((str(n.source) for n in users if n.source.line), "")
+    return Problem(f"array {name}", "has a size known only at run time", where, hint)
 
 
 def _resized(container: Container, shape: list[Expr]) -> Container:

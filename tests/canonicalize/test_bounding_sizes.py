@@ -1,8 +1,10 @@
 """Arrays whose extent varies in the program get an upper bound of it."""
 
+import numpy as np
 import pytest
 from treetext import program
 
+import sdgrad
 from sdgrad.canonicalize.bounding_sizes import bound_sizes
 from sdgrad.errors import DifferentiationError
 
@@ -108,3 +110,24 @@ def test_an_array_with_views_keeps_its_layout():
     assert str(after.containers["t_memory"]) == "local t_memory: float64[64]"
     assert str(after.containers["t"]) == "local t: float64[i + 1, 8] view of t_memory[0:8*i + 8]"
     assert after.containers["flat"] == before.containers["flat"] and after.body == before.body
+
+
+def escape(y):
+    while np.sum(y * y) < 10:
+        y = y * 1.3 + 0.1 * y * y
+    return np.sum(y)
+
+
+def test_tape_without_a_bound_is_named_with_its_line():
+    """A gradient inside of a loop keeps values of a 'while': as many as only a run knows, in each iteration others."""
+
+    def f(x):
+        for _ in range(3):
+            x = x - 0.01 * sdgrad.grad(escape)(x)
+        return np.sum(x)
+
+    line = escape.__code__.co_firstlineno + 1
+    with pytest.raises(
+        DifferentiationError, match=rf"(?s)known only at run time.*test_bounding_sizes.py:{line}.*break"
+    ):
+        sdgrad.grad(f)(np.array([0.5, 0.7]))
