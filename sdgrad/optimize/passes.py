@@ -30,6 +30,7 @@ from sdgrad.optimize.locality.row_fusion import fuse_rows
 from sdgrad.optimize.locality.threads import choose_threads
 from sdgrad.optimize.locality.transposed_arguments import turn_arguments
 from sdgrad.optimize.locality.triangular_packing import pack_triangles
+from sdgrad.optimize.reductions.loop_skewing import skew_windows
 from sdgrad.optimize.reductions.scatter_to_gather import gather_neighbours
 from sdgrad.optimize.reductions.schedule import schedule_accumulations
 from sdgrad.optimize.reductions.split_sums import sum_beside
@@ -142,6 +143,14 @@ PASSES: tuple[Pass, ...] = (
         "Gather from the neighbours in the adjoint of a stencil instead of adding to them: one pass over "
         "the interior, and slabs around it (Hückelheim et al., ICPP 2019).",
         after=("fusion", "dead-stores"),
+    ),
+    Pass(
+        "loop-skewing",
+        Plain(skew_windows),
+        UNORDERED,
+        "Sum up for each element what overlapping windows add to it, as in the adjoint of a long convolution "
+        "(Wolfe 1986).",
+        after=("fusion", "scatter-to-gather"),
     ),
     Pass(
         "loop-contraction",

@@ -130,6 +130,7 @@ CHANGES = {
     "unrolled-sums": lambda own, other: str(other) != str(own),
     "unread-results": lambda own, other: str(other) == str(own),  # of LAPACK, which is not called here
     "scatter-to-gather": lambda own, other: str(other) != str(own),
+    "loop-skewing": lambda own, other: str(other) == str(own),  # of long convolutions
     "reshape-views": lambda own, other: str(other) != str(own),
     "squared-moduli": lambda own, other: str(other) != str(own),
     "complex-pairs": lambda own, other: str(other) != str(own),
