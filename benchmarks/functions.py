@@ -25,7 +25,14 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
 import scipy.signal
+import scipy.sparse.linalg
 import scipy.special
+"""
+OF_JAX = """\
+import jax.numpy as np
+import jax.scipy
+from jax.experimental.sparse import BCSR
+scipy = jax.scipy
 """
 
 
@@ -65,6 +72,21 @@ FUNCTIONS = (
     Function("pinv", "np.linalg.pinv(x)", "tall", (100, 300)),
     Function("expm", "scipy.linalg.expm(x)", "small", (30, 100)),
     Function("sqrtm", "scipy.linalg.sqrtm(x)", "regular", (30, 100), ""),
+    Function("spmv", "SPARSE @ x", "vector", (10**4, 10**6)),
+    Function(
+        "spmv, entries",
+        "scipy.sparse.csr_array((x, *PATTERN), shape=(n, n)) @ RIGHT",
+        "entries",
+        (10**4, 10**6),
+        "BCSR((x, *PATTERN), shape=(n, n)) @ RIGHT",
+    ),
+    Function(
+        "cg",
+        "scipy.sparse.linalg.cg(SPARSE, x, rtol=1e-8)[0]",
+        "vector",
+        (10**4, 10**5),
+        "jax.scipy.sparse.linalg.cg(lambda v: SPARSE @ v, x, tol=1e-8)[0]",
+    ),
     Function("gammaln", "scipy.special.gammaln(x)", "positive", (10**4, 10**6)),
     Function("erf", "scipy.special.erf(x)", "vector", (10**4, 10**6)),
     Function("betainc", "scipy.special.betainc(2.5, 1.5, x)", "positive", (10**4, 10**5)),
@@ -79,6 +101,8 @@ def arguments(make: str, n: int) -> Any:
     rng = np.random.default_rng(0)
     if make == "vector":
         return rng.uniform(-1.0, 1.0, n)
+    if make == "entries":
+        return sparse(n).data
     if make == "positive":
         return rng.uniform(0.05, 0.95, n)
     shape = (n, n // 2) if make == "tall" else (n, n)
@@ -93,15 +117,46 @@ def module(f: Function, n: int, library: str) -> dict[str, Any]:
     import numpy as np
 
     text = f.text if f.jax == "same" or library == "numpy" else f.jax
-    head = HEAD if library == "numpy" else "import jax.numpy as np\nimport jax.scipy\nscipy = jax.scipy\n"
+    head = HEAD if library == "numpy" else OF_JAX
     source = f"{head}\ndef result(x):\n    return {text}\n\ndef total(x, w):\n    return np.sum(w * result(x))\n"
     file = f"<{library} {f.name} {n}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     grid = np.linspace(-1.0, 1.0, 200)
     found: dict[str, Any] = {"GRID": grid, "VALUES": np.sin(3.0 * grid), "n": n, "BIG": float(n), "__name__": file}
     found["KERNEL"] = np.exp(-(np.linspace(-2.0, 2.0, 64) ** 2))
+    if "SPARSE" in text or "PATTERN" in text:
+        found |= with_sparse(n, library)
     exec(compile(source, file, "exec"), found)  # noqa: S102
     return found
+
+
+def sparse(n: int) -> Any:
+    """A diffusion problem on a torus of ``n`` cells, five entries in each row, well conditioned."""
+    import numpy as np
+    import scipy.sparse
+
+    side = int(n**0.5)
+    found = scipy.sparse.diags_array(
+        [4.5, *[-1.0] * 8], offsets=[0, 1, -1, side, -side, n - 1, 1 - n, n - side, side - n], shape=(n, n)
+    ).tocsr()
+    found.data *= np.random.default_rng(2).uniform(0.9, 1.0, found.nnz)
+    symmetric = 0.5 * (found + found.T)
+    return symmetric.tocsr()
+
+
+def with_sparse(n: int, library: str) -> dict[str, Any]:
+    """What the texts about sparse matrices name."""
+    import numpy as np
+
+    matrix = sparse(n)
+    right = np.random.default_rng(3).standard_normal(n)
+    if library == "numpy":
+        return {"SPARSE": matrix, "PATTERN": (matrix.indices, matrix.indptr), "RIGHT": right}
+    import jax.numpy as jnp
+    from jax.experimental.sparse import BCSR
+
+    pattern = jnp.asarray(matrix.indices), jnp.asarray(matrix.indptr)
+    return {"SPARSE": BCSR((matrix.data, *pattern), shape=(n, n)), "PATTERN": pattern, "RIGHT": jnp.asarray(right)}
 
 
 def versions(f: Function, n: int) -> Iterator[tuple[str, Callable[[], Any]]]:
