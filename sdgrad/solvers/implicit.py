@@ -75,6 +75,18 @@ class Flat(WorksInside):
         return np.reshape(array(self.left(shaped(x, self.shape), *operands)), -1)
 
 
+@dataclass(frozen=True, eq=False)
+class AtOperands(WorksInside):
+    """The left side of an equation as a function of the vector of unknowns alone."""
+
+    flat: Flat
+    operands: Sequence[Any]
+
+    def __call__(self, x: Any) -> Any:
+        """Record the left side."""
+        return self.flat(x, *self.operands)
+
+
 @dataclass(frozen=True)
 class ImplicitRule(NamedRule):
     """The adjoint of a solution: a function of the operands, the solution and its cotangent.
@@ -139,6 +151,10 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> Any:
 
 def derivatives(flat: Callable, x: Any, operands: Sequence[Any]) -> Any:
     """Record the matrix ``dF/dx``."""
+    if isinstance(flat, AtOperands):
+        return derivatives(flat.flat, x, flat.operands)
+    if isinstance(flat, Flat):  # equal ones have one derivative, which is made once
+        return in_place(jacobian(flat, wrt="x"), (x, *operands), {})
     return in_place(jacobian(works_inside(lambda y: flat(y, *operands))), (x,), {})
 
 
@@ -190,7 +206,7 @@ def implicit(
     reached = recorder.declare(REACHED, (), np.int64)
     block: list[Node] = []
     with recorder.inside(block):
-        found, done = find(works_inside(lambda y: flat(y, *operands)), np.reshape(start, -1))
+        found, done = find(AtOperands(flat, operands), np.reshape(start, -1))
         recorder.copy(tensor_of(array(np.reshape(found, shape))), made)
         recorder.write(reached, (), done * 1)
     variables.operands[RESULT] = variables.operand(made, not shape)
