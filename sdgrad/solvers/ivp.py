@@ -171,7 +171,8 @@ def _solution(integration: Integration, given: dict[str, Any], t: Any) -> Any:
 def _check(method: Any, t_span: Any) -> None:
     """Refuse methods that are unknown, and spans that have no two ends."""
     if method not in METHODS:
-        raise ArgumentError(f"sdgrad.solve_ivp: method is one of {', '.join(METHODS)}, not {method!r}")
+        stiff = "; 'Radau' is the one for stiff equations" if method in ("BDF", "LSODA") else ""
+        raise ArgumentError(f"sdgrad.solve_ivp: method is one of {', '.join(METHODS)}, not {method!r}{stiff}")
     if len(t_span) != 2:
         raise ArgumentError(f"sdgrad.solve_ivp: t_span has two ends, not {len(t_span)}")
 

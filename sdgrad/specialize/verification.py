@@ -144,7 +144,17 @@ class Plain:
         moved = np.zeros(own.shape)
         for trial in range(TRIALS):
             moved = np.maximum(moved, _distance(self.results(_rounded(self.arguments, trial))[k], other))
-        return bool(np.any(_distance(own, other) > GROWTH * moved + _allowed(own, other)))
+        least = 0.0 if np.any(other) else GROWTH * np.finfo(np.float64).eps * self._largest()
+        return bool(np.any(_distance(own, other) > GROWTH * moved + _allowed(own, other) + least))
+
+    def _largest(self) -> float:
+        """Return the largest number among the arguments: a difference of its rounding is no reason where all is 0."""
+        sizes = (np.abs(v) for v in self.arguments.values() if _is_float(v))
+        return max((float(np.max(s, initial=0.0, where=np.isfinite(s))) for s in sizes), default=0.0)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic, float, complex)) and np.asarray(value).dtype.kind in "fc"
 
 
 def _distance(a: Any, b: Any) -> np.ndarray:
@@ -158,8 +168,8 @@ def _rounded(arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     found = dict(arguments)
     for name, value in arguments.items():
-        array = np.asarray(value) if isinstance(value, (np.ndarray, np.generic, float, complex)) else None
-        if array is not None and array.dtype.kind in "fc":
+        if _is_float(value):
+            array = np.asarray(value)
             step = ULPS * np.finfo(array.dtype).eps
             new = array * (1 + step * rng.choice([-1.0, 1.0], array.shape)).astype(array.real.dtype)
             found[name] = new if isinstance(value, np.ndarray) else type(value)(new)

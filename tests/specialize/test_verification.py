@@ -5,11 +5,14 @@ import re
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.errors import VerificationError
 from sdgrad.record.templates import UFUNCS
+from sdgrad.specialize.signature import Signature
+from sdgrad.specialize.verification import compare
 
 X = np.array([0.5, 1.5, -0.7])
 
@@ -134,6 +137,24 @@ def changes_what_lies_outside(x):
     table["calls"] = table["calls"] + 1
     print("called")
     return np.sum(x * noise)
+
+
+def test_rounding_where_all_is_zero_is_no_difference():
+    """The rest of a solution that is exact in Python, and to the last place here."""
+    matrix, solution = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+    rest = sdgrad.compile_forward(lambda b: optimize.nnls(matrix, b)[1])(matrix @ solution)
+    assert 0 <= rest < 1e-14
+    with pytest.raises(VerificationError):
+        compare_zero(1e-9)
+
+
+def compare_zero(found):
+    signature = Signature.of(zero, {"x": X})
+    compare(signature, {"x": X}, {signature.outputs[0]: found})
+
+
+def zero(x):
+    return np.sum(x - x)
 
 
 def test_nothing_outside_is_changed_twice(capsys, monkeypatch):
