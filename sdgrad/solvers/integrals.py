@@ -23,7 +23,7 @@ from sdgrad.record.custom import Variables
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.outside import shown_line
-from sdgrad.record.values import RULES, Array
+from sdgrad.record.values import RULES
 from sdgrad.solvers.algorithms.quadrature import search
 from sdgrad.solvers.implicit import recorded
 from sdgrad.solvers.initial_value.problem import moves
@@ -231,11 +231,3 @@ def require_exact(name: str, error: Any) -> Any:
     more = ": name places where the integrand jumps or is infinite in points=, or allow larger errors"
     RULES.require(recorder, error < np.inf, ConvergenceError(told + more))
     return detached(error)
-
-
-def packed(value: Any) -> Any:
-    """Return a number as an array, which a node can take; integers and arrays stay."""
-    if isinstance(value, (Array, np.ndarray)) or isinstance(value, int) and not isinstance(value, bool):
-        return value
-    is_symbol = getattr(value, "expr", None) is not None
-    return value if is_symbol else np.reshape(array(value), 1)

@@ -20,7 +20,7 @@ from sdgrad.solvers.algorithms.kronrod import GK15, GK21
 from sdgrad.solvers.algorithms.quadrature import visit
 from sdgrad.solvers.closed import Closed
 from sdgrad.solvers.implicit import recorded, shaped
-from sdgrad.solvers.integrals import Exactness, Integral, packed, require_exact
+from sdgrad.solvers.integrals import Exactness, Integral, require_exact
 from sdgrad.solvers.scipy_calls import as_number, of_array, of_number, own_array, refuse
 
 LEAST, MOST = 100, 1000  # parts of a range, whatever limit= is
@@ -74,12 +74,10 @@ class Quadrature:
             return -total, error
         ends = {n: e for n, e in ((BEGIN, a), (END, b)) if not _is_infinite(e)}
         operands = {f"operand_{k}": v for k, v in enumerate(closed.operands.values())}
-        values = {**{n: e for n, e in ends.items() if is_recorded(e)}, **operands}
-        given = {n: packed(v) for n, v in values.items()}
-        numbers = frozenset(n for n in given if given[n] is not values[n])
+        given = {**{n: e for n, e in ends.items() if is_recorded(e)}, **operands}
         (name,) = returned(closed.program)
         dtype = np.result_type(closed.program.containers[name].dtype.type, float)
-        shape, density = tuple(closed.shapes[0]), RangeDensity(closed, ends, tuple(given), numbers, dtype)
+        shape, density = tuple(closed.shapes[0]), RangeDensity(closed, ends, tuple(given), dtype)
         points = (GK21 if len(ends) == 2 else GK15) if self.points is None else self.points
         total, error = Integral(density, int(np.prod(shape)), dtype, self.exactness, _one).record(known(points), given)
         if closed.checks:
@@ -96,18 +94,17 @@ class RangeDensity(WorksInside):
     """A function over a range as a density.
 
     :param ends: the finite ends of the range by name: those that are known stay as they are.
-    :param names: what it takes; ``numbers`` are those that it takes as arrays of one element.
+    :param names: what it takes.
     """
 
     closed: Closed
     ends: Mapping[str, Any]
     names: tuple[str, ...]
-    numbers: frozenset[str]
     dtype: Any
 
     def __call__(self, q: Any, r: Any, *given: Any) -> Any:
         """Record the function at a place, with how fast that moves."""
-        values = {n: v[0] if n in self.numbers else v for n, v in zip(self.names, given, strict=True)}
+        values = dict(zip(self.names, given, strict=True))
         x, speed = self.place(q, r, {**self.ends, **values})
         found = self.closed(x, *(v for n, v in values.items() if n not in self.ends))
         return np.reshape(array(found), -1).astype(self.dtype) * speed

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, special
+from scipy import integrate, optimize, special
 from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, solve_ivp, tplquad
 
 import sdgrad
 from sdgrad.errors import ConvergenceError, ParseError
 from sdgrad.solvers import scipy_ivp
+from sdgrad.testing import check_grads
 
 P = np.array([1.7, 0.6])
 EXACT = 1e-9
@@ -221,3 +222,23 @@ def test_methods_for_stiff_equations_are_ours():
     assert [scipy_ivp._method(m) for m in ("BDF", "LSODA", "Radau", "RK23")] == ["Radau", "Radau", "Radau", "RK23"]
     with pytest.raises(ValueError, match=r"`method` must be one of .*BDF, LSODA, not 'Euler'"):
         sdgrad.grad(lambda p: flow(p, method="Euler").y[0, -1])(1.0)
+
+
+def of_carried_numbers(a, b):
+    y, t = a, 0.0
+    while t < 1.0:
+        y = y + 0.1 * integrate.quad(lambda q, y: np.exp(-y * q) * b, 0.0, y, (y,))[0]
+        t += 0.4
+    return y
+
+
+def of_roots_in_a_loop(a, b):
+    s = 0.0
+    for _ in range(2):
+        s += optimize.brentq(lambda z, s: z - integrate.quad(lambda y: np.cos(s * y * z) * b, 0, a)[0], 0, 3, (s,))
+    return s
+
+
+@pytest.mark.parametrize("f", [of_carried_numbers, of_roots_in_a_loop])
+def test_integrands_read_numbers_that_a_loop_carries(f):
+    check_grads(f, (0.7, 1.3), order=1)
