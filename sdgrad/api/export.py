@@ -33,7 +33,7 @@ from sdgrad.runtime.compile.cache import Library
 from sdgrad.specialize.argnums import Wrt, several
 from sdgrad.symbolic.expr import to_expr
 
-FORMAT = 5
+FORMAT = 6
 
 
 @dataclass(frozen=True)

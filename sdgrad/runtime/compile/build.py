@@ -31,8 +31,8 @@ from sdgrad.runtime.compile.simd import in_lanes, keeping_nan
 
 NEEDS = "needs.json"
 """The file that lists a program's own compiler and linker flags."""
-MOST_ARGUMENTS = 1000
-"""Arguments that ctypes passes one by one (its limit is 1024); programs with more are called by their addresses."""
+DONE, NO_MEMORY = 1, 2
+"""What a program returns: it has run, or there was no memory for one of its arrays."""
 SPECIAL = re.compile(
     r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
 )
@@ -105,7 +105,7 @@ def generate(job: Job) -> Needs:
         change = _on_device if is_device(job.sdfg) else _on_host
         for made in objects:
             made.code = change(keeping_nan(made.clean_code))
-        objects[0].code = objects[0].clean_code + entry_by_addresses(job.sdfg.name, job.arguments)
+        objects[0].code = objects[0].clean_code + entries(job.sdfg.name, job.arguments, job.initial)
         write_sources(job.sdfg, objects, job.folder)
     options, links = _flags_of({e for o in objects for e in o.environments})
     (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
@@ -193,12 +193,22 @@ def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
     (folder / "include" / "hash.h").write_text(f'#define __HASH_{sdfg.name} ""\n')
 
 
-def entry_by_addresses(name: str, arguments: Mapping[str, dt.Data]) -> str:
-    """Generate a C++ function, in the file of the program, that calls it with an array of pointers to its arguments."""
+def entries(name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str]) -> str:
+    """Generate C++ functions, in the file of the program, that start it, and run it on pointers to its arguments.
+
+    An exception ends here: Python's calls would end the process.
+    """
     types = [desc.as_arg(name="") for desc in arguments.values()]
     given = [f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)]
     passed = ", ".join([f"({name}_state_t*)handle", *given])
-    return f'extern "C" void __by_addresses_{name}(void* handle, void** p) {{\n    __program_{name}({passed});\n}}\n'
+    taken = ", ".join(arguments[n].as_arg(name=n) for n in initial)
+    caught = "} catch (const std::bad_alloc&) {"
+    return (
+        f'extern "C" int __by_addresses_{name}(void* handle, void** p) {{\n'
+        f"    try {{ __program_{name}({passed}); return {DONE}; {caught} return {NO_MEMORY}; }}"
+        f'\n}}\nextern "C" void* __start_{name}({taken}) {{\n'
+        f"    try {{ return __dace_init_{name}({', '.join(initial)}); {caught} return nullptr; }}\n}}\n"
+    )
 
 
 def _value(field):

@@ -20,10 +20,11 @@ from sdgrad.errors import DeviceError
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc, python_call, scipy_functions
 from sdgrad.runtime.compile.array_address import address
-from sdgrad.runtime.compile.build import MOST_ARGUMENTS, Job, build, is_device
+from sdgrad.runtime.compile.build import NO_MEMORY, Job, build, is_device
 from sdgrad.runtime.compile.compiler import compiler_name, flags
 from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.file_lock import locked
+from sdgrad.runtime.compile.memory_needs import ALL, memory_needs
 from sdgrad.runtime.compile.progress import working
 
 T = TypeVar("T")
@@ -37,22 +38,22 @@ class Library:
     Every concurrent call has a state of the program for itself; idle states are used again.
     """
 
-    def __init__(self, path: str, name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str]) -> None:
+    def __init__(
+        self, path: str, name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str], needs: str = ALL
+    ) -> None:
         """Load a library.
 
         :param initial: the arguments that the initialization takes as well.
+        :param needs: how much memory its arrays take, in words.
         """
         self.path, self.name, self.arguments, self.initial = path, name, dict(arguments), list(initial)
+        self.needs = needs
         library = load_library(path)
-        many = len(self.arguments) > MOST_ARGUMENTS or any(map(_is_half, self.arguments.values()))
-        self._call = self._by_addresses if many else self._one_by_one
-        entry = library[f"__by_addresses_{name}"]
-        self.by_addresses = ctypes.cast(entry, ctypes.c_void_p).value
-        self._program = entry if many else library[f"__program_{name}"]
+        self._program = library[f"__by_addresses_{name}"]
+        self.by_addresses = ctypes.cast(self._program, ctypes.c_void_p).value
         self._exit = library[f"__dace_exit_{name}"]
-        self._start = library[f"__dace_init_{name}"]
+        self._start = library[f"__start_{name}"]
         self._start.restype = ctypes.c_void_p
-        self._program.restype = None
         self._failure = getattr(library, "__dace_gpu_last_error", None)
         if self._failure is not None:
             self._failure.argtypes, self._failure.restype = [ctypes.c_void_p], ctypes.c_int
@@ -63,7 +64,7 @@ class Library:
     def __call__(self, values: Mapping[str, Any]) -> None:
         """Run with a value for each argument; arrays must have the right dtype and layout."""
         marshalled = {n: _marshal(values[n], desc, n) for n, desc in self.arguments.items()}
-        self.with_state(self._call, list(marshalled.values()), initial=[marshalled[n] for n in self.initial])
+        self.with_state(self._by_addresses, list(marshalled.values()), initial=[marshalled[n] for n in self.initial])
 
     def at(self, addresses: Sequence[Any], initial: Sequence[Any] = ()) -> None:
         """Run on the addresses of arrays and the ctypes values of scalars, in the order of the arguments.
@@ -71,12 +72,13 @@ class Library:
         :param initial: values of the arguments that the initialization takes; needed for symbolic sizes.
         """
         values = [ctypes.c_void_p(a) if type(a) is int else a for a in addresses]
-        self.with_state(self._call, values, initial=initial)
+        self.with_state(self._by_addresses, values, initial=initial)
 
     def with_state(self, call: Callable[..., T], *values: Any, initial: Sequence[Any] = ()) -> T:
         """Call a function, which runs the program, with a state of its own and more values.
 
         :raises DeviceError: there is no GPU, or CUDA reports an error.
+        :raises MemoryError: there is none for an array of the program.
         """
         try:
             state = self._idle.pop()
@@ -84,6 +86,8 @@ class Library:
             state = ctypes.c_void_p(self._start(*initial))
         if not state and self._failure is not None:
             raise DeviceError(f"{self.name} cannot be started: CUDA finds no GPU, or one without memory for it")
+        if not state:
+            raise self._out_of_memory()
         try:
             if self.calls_python:
                 with python_call.calls():
@@ -92,19 +96,23 @@ class Library:
                 found = call(state, *values)
         finally:
             self._idle.append(state)
+        if found == NO_MEMORY:
+            raise self._out_of_memory()
         if self._failure is not None and (error := self._failure(state)):
             self._idle.clear()
             raise DeviceError(f"{self.name}: CUDA's error {error} (a line above says where)")
         return found
 
-    def _one_by_one(self, state: ctypes.c_void_p, values: list[Any]) -> None:
-        """Call the program with its arguments."""
-        self._program(state, *values)
+    def _out_of_memory(self) -> MemoryError:
+        """Return the error where an array of the program finds no memory."""
+        return MemoryError(
+            f"{self.name}: {self.needs}. A gradient keeps what loops overwrite: sdgrad.explain shows where"
+        )
 
-    def _by_addresses(self, state: ctypes.c_void_p, values: list[Any]) -> None:
+    def _by_addresses(self, state: ctypes.c_void_p, values: list[Any]) -> int:
         """Call the program with an array of the addresses of its arguments."""
         places = [v.value if isinstance(v, ctypes.c_void_p) else ctypes.addressof(v) for v in values]
-        self._program(state, (ctypes.c_void_p * len(places))(*places))
+        return self._program(state, (ctypes.c_void_p * len(places))(*places))
 
 
 def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
@@ -148,7 +156,8 @@ def compile_together(sdfgs: Sequence[dace.SDFG]) -> list[Library]:
         new = {k: job_of(sdfg, k) for k, sdfg in zip(keys, sdfgs, strict=True) if k not in _loaded}
         _build_missing([*new.values()])
         for key, job in new.items():
-            _loaded[key] = Library(str(job.target), job.sdfg.name, job.arguments, job.initial)
+            needs = memory_needs(job.sdfg)
+            _loaded[key] = Library(str(job.target), job.sdfg.name, job.arguments, job.initial, needs)
     return [_loaded[key] for key in keys]
 
 

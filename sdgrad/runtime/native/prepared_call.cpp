@@ -82,7 +82,7 @@ namespace
     };
 
     struct Plan {
-        void (*program)(void *, void **);
+        int (*program)(void *, void **);
         const Node *nodes;  // of the positional arguments, and of those by name
         std::intptr_t leaves;
         std::intptr_t given;  // leaves, and what the call does not pass
@@ -227,7 +227,8 @@ int sdgrad_fits(const Plan *plan, Object *args, Object *named, Object *others)
     return 0;
 }
 
-// Run on the arguments of a call, and on the list of arrays that it has made; 0 if the call is of another kind.
+// Run on the arguments of a call, and on the list of arrays that it has made; return what the program does, and 0
+// if the call is of another kind.
 int sdgrad_run(void *state, const Plan *plan, Object *args, Object *named, Object *others, Object *made)
 {
     Few<Object *> given(plan->given);
@@ -256,9 +257,9 @@ int sdgrad_run(void *state, const Plan *plan, Object *args, Object *named, Objec
         }
     }
     void *thread = PyEval_SaveThread();
-    plan->program(state, places);
+    const int done = plan->program(state, places);
     PyEval_RestoreThread(thread);
-    return 1;
+    return done;
 }
 
 // What the structures tell of an array: address, rank, first extent, dtype, number, order, flags.

@@ -5,7 +5,7 @@ from pathlib import Path
 import dace
 from dace import data as dt
 
-from sdgrad.runtime.compile.build import Needs, entry_by_addresses, is_device, link_command, sources_of, spared_headers
+from sdgrad.runtime.compile.build import Needs, entries, is_device, link_command, sources_of, spared_headers
 
 
 def graph(storage=dace.StorageType.Default):
@@ -33,8 +33,9 @@ def test_programs_with_kernels():
 
 
 def test_arguments_are_passed_by_their_addresses():
-    found = entry_by_addresses("f", {"x": dt.Array(dace.float64, [3]), "n": dt.Scalar(dace.int32)})
+    found = entries("f", {"x": dt.Array(dace.float64, [3]), "n": dt.Scalar(dace.int32)}, ["n"])
     assert "__program_f((f_state_t*)handle, (double * __restrict__ )p[0], *(int *)p[1]);" in found
+    assert "__start_f(int n)" in found and "__dace_init_f(n);" in found
 
 
 def test_sources_of_a_program(tmp_path):

@@ -1,0 +1,28 @@
+"""Say how much memory the temporaries of a program take, for the error where there is not enough."""
+
+from __future__ import annotations
+
+import dace
+from dace import data as dt
+
+ALL = "its arrays do not fit into memory"
+MOST = 4  # arrays that are named
+UNITS = "bytes", "KiB", "MiB", "GiB", "TiB"
+
+
+def memory_needs(sdfg: dace.SDFG) -> str:
+    """Return in words how large temporaries are: the largest one by name, and those of sizes that a call decides."""
+    arrays = {n: d for _, n, d in sdfg.arrays_recursive() if type(d) is dt.Array and d.transient}
+    sizes = {n: int(d.total_size) * d.dtype.bytes for n, d in arrays.items() if not d.free_symbols}
+    texts = [f"'{n}' takes {d.dtype.bytes}*{d.total_size} bytes" for n, d in arrays.items() if d.free_symbols]
+    if sizes:
+        largest = max(sizes, key=lambda n: sizes[n])
+        whole = f"its temporaries take {shown(sum(sizes.values()))}, '{largest}' alone {shown(sizes[largest])}"
+        texts.insert(0, whole)
+    return "; ".join(texts[:MOST]) or ALL
+
+
+def shown(size: int) -> str:
+    """Return a number of bytes in the largest unit of which there is at least one."""
+    power = min((max(size, 1).bit_length() - 1) // 10, len(UNITS) - 1)
+    return f"{size / 1024**power:.3g} {UNITS[power]}"
