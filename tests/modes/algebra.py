@@ -29,7 +29,9 @@ LINEAR = (
     "np.linalg.svdvals(A)", "np.linalg.qr(M)[1]", "np.linalg.qr(A)[0]", "np.linalg.pinv(M)", "np.linalg.cond(M)",
     "np.linalg.matrix_rank(M)", "np.linalg.lstsq(M, w)[0]", "linalg.eigh(S + np.conj(S.T))[0]",
     "linalg.eigvalsh(S + np.conj(S.T))", "linalg.svd(M)[1]", "linalg.svdvals(A)", "linalg.qr(M)[1]", "linalg.pinv(M)",
-    "linalg.polar(M)[0]", "np.linalg.det(D)", "linalg.det(M)", "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
+    "linalg.null_space(A) @ np.conj(linalg.null_space(A).T)", "linalg.orth(P) @ np.conj(linalg.orth(P).T)",
+    "linalg.rq(M)[0]", "np.linalg.qr(P, mode='complete')[1]", "linalg.qr(M, pivoting=True)[0]",
+    "np.linalg.svd(S, hermitian=True)[1]", "linalg.polar(M)[0]", "np.linalg.det(D)", "linalg.det(M)", "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
 )  # fmt: skip
 
 SOLVERS = (

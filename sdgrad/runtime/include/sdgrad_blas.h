@@ -142,6 +142,7 @@
 #define LAPACKE_strtri  scipy_LAPACKE_strtri
 #define LAPACKE_strtrs  scipy_LAPACKE_strtrs
 #define LAPACKE_sgeqrf  scipy_LAPACKE_sgeqrf
+#define LAPACKE_sgeqp3  scipy_LAPACKE_sgeqp3
 #define LAPACKE_sgelsd  scipy_LAPACKE_sgelsd
 #define LAPACKE_sgeev   scipy_LAPACKE_sgeev
 #define LAPACKE_sgesdd  scipy_LAPACKE_sgesdd
@@ -163,6 +164,7 @@
 #define LAPACKE_dtrtri  scipy_LAPACKE_dtrtri
 #define LAPACKE_dtrtrs  scipy_LAPACKE_dtrtrs
 #define LAPACKE_dgeqrf  scipy_LAPACKE_dgeqrf
+#define LAPACKE_dgeqp3  scipy_LAPACKE_dgeqp3
 #define LAPACKE_dgelsd  scipy_LAPACKE_dgelsd
 #define LAPACKE_dgeev   scipy_LAPACKE_dgeev
 #define LAPACKE_dgesdd  scipy_LAPACKE_dgesdd
@@ -184,6 +186,7 @@
 #define LAPACKE_ctrtri  scipy_LAPACKE_ctrtri
 #define LAPACKE_ctrtrs  scipy_LAPACKE_ctrtrs
 #define LAPACKE_cgeqrf  scipy_LAPACKE_cgeqrf
+#define LAPACKE_cgeqp3  scipy_LAPACKE_cgeqp3
 #define LAPACKE_cgelsd  scipy_LAPACKE_cgelsd
 #define LAPACKE_cgeev   scipy_LAPACKE_cgeev
 #define LAPACKE_cgesdd  scipy_LAPACKE_cgesdd
@@ -205,6 +208,7 @@
 #define LAPACKE_ztrtri  scipy_LAPACKE_ztrtri
 #define LAPACKE_ztrtrs  scipy_LAPACKE_ztrtrs
 #define LAPACKE_zgeqrf  scipy_LAPACKE_zgeqrf
+#define LAPACKE_zgeqp3  scipy_LAPACKE_zgeqp3
 #define LAPACKE_zgelsd  scipy_LAPACKE_zgelsd
 #define LAPACKE_zgeev   scipy_LAPACKE_zgeev
 #define LAPACKE_zgesdd  scipy_LAPACKE_zgesdd
