@@ -31,7 +31,8 @@ LINEAR = (
     "linalg.eigvalsh(S + np.conj(S.T))", "linalg.svd(M)[1]", "linalg.svdvals(A)", "linalg.qr(M)[1]", "linalg.pinv(M)",
     "linalg.null_space(A) @ np.conj(linalg.null_space(A).T)", "linalg.orth(P) @ np.conj(linalg.orth(P).T)",
     "linalg.rq(M)[0]", "np.linalg.qr(P, mode='complete')[1]", "linalg.qr(M, pivoting=True)[0]",
-    "np.linalg.svd(S, hermitian=True)[1]", "linalg.polar(M)[0]", "np.linalg.det(D)", "linalg.det(M)", "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
+    "np.linalg.svd(S, hermitian=True)[1]", "linalg.polar(M)[0]", "np.linalg.det(D)", "linalg.det(M)",
+    "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
 )  # fmt: skip
 
 SOLVERS = (
