@@ -12,6 +12,7 @@ import scipy.special as special
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import compute, is_weak, kind, loop_types
 from sdgrad.record.functions.arguments import static
+from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.parts import choose_where
 from sdgrad.record.functions.reductions import largest, total
@@ -180,7 +181,8 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 def _weighted(weights: Any, parts: Any) -> Any:
     """Return products; of zero with what is not finite it is zero, with the largest number for its derivative."""
     lost = np.equal(weights, 0) & ~np.isfinite(parts)
-    return choose_where(lost, choose_where(lost, weights, 0) * float(np.finfo(parts.dtype).max), weights * parts)
+    zeros = astype(choose_where(lost, weights, 0), parts.dtype)
+    return choose_where(lost, zeros * float(np.finfo(parts.dtype).max), weights * parts)
 
 
 def _largest(x: Array, axis: Any) -> Any:
