@@ -147,6 +147,8 @@
 #define LAPACKE_sgeev   scipy_LAPACKE_sgeev
 #define LAPACKE_sgesdd  scipy_LAPACKE_sgesdd
 #define LAPACKE_sgees   scipy_LAPACKE_sgees
+#define LAPACKE_sgehrd  scipy_LAPACKE_sgehrd
+#define LAPACKE_sorghr  scipy_LAPACKE_sorghr
 #define LAPACKE_strsyl  scipy_LAPACKE_strsyl
 #define LAPACKE_sgbsv   scipy_LAPACKE_sgbsv
 #define LAPACKE_spbsv   scipy_LAPACKE_spbsv
@@ -169,6 +171,8 @@
 #define LAPACKE_dgeev   scipy_LAPACKE_dgeev
 #define LAPACKE_dgesdd  scipy_LAPACKE_dgesdd
 #define LAPACKE_dgees   scipy_LAPACKE_dgees
+#define LAPACKE_dgehrd  scipy_LAPACKE_dgehrd
+#define LAPACKE_dorghr  scipy_LAPACKE_dorghr
 #define LAPACKE_dtrsyl  scipy_LAPACKE_dtrsyl
 #define LAPACKE_dgbsv   scipy_LAPACKE_dgbsv
 #define LAPACKE_dpbsv   scipy_LAPACKE_dpbsv
@@ -191,6 +195,8 @@
 #define LAPACKE_cgeev   scipy_LAPACKE_cgeev
 #define LAPACKE_cgesdd  scipy_LAPACKE_cgesdd
 #define LAPACKE_cgees   scipy_LAPACKE_cgees
+#define LAPACKE_cgehrd  scipy_LAPACKE_cgehrd
+#define LAPACKE_cunghr  scipy_LAPACKE_cunghr
 #define LAPACKE_ctrsyl  scipy_LAPACKE_ctrsyl
 #define LAPACKE_cgbsv   scipy_LAPACKE_cgbsv
 #define LAPACKE_cpbsv   scipy_LAPACKE_cpbsv
@@ -213,6 +219,8 @@
 #define LAPACKE_zgeev   scipy_LAPACKE_zgeev
 #define LAPACKE_zgesdd  scipy_LAPACKE_zgesdd
 #define LAPACKE_zgees   scipy_LAPACKE_zgees
+#define LAPACKE_zgehrd  scipy_LAPACKE_zgehrd
+#define LAPACKE_zunghr  scipy_LAPACKE_zunghr
 #define LAPACKE_ztrsyl  scipy_LAPACKE_ztrsyl
 #define LAPACKE_zgbsv   scipy_LAPACKE_zgbsv
 #define LAPACKE_zpbsv   scipy_LAPACKE_zpbsv

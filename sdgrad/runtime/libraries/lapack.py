@@ -89,6 +89,9 @@ KINDS = {
         "sdgrad::expm_adjoint({rows}, _a, {a}, _k, _g, {g}, _x, {x});", "x", "k", given="akg", header=EXPONENTIALS
     ),
     "schur": Kind("sdgrad::schur({rows}, _a, {a}, _t, {t}, _z, {z});", "tz", header="sdgrad_matrix_functions.h"),
+    "hessenberg": Kind(
+        "sdgrad::hessenberg({rows}, _a, {a}, _h, {h}, _q, {q});", "hq", header="sdgrad_matrix_functions.h"
+    ),
     "sqrtm": _of_square("sqrtm"),
     "logm": _of_square("logm"),
     "det": Kind("sdgrad::det({rows}, _a, {a}, _d);", "d", "d", header=DETERMINANTS, needs_lapack=False),
@@ -148,7 +151,8 @@ class LapackCall(nd.LibraryNode):
     of rows after interchanges ``_p``, as a column; ``banded``: the solution ``_x`` of a system of diagonals ``_a``, of
     which ``numbers`` lie below and above the main one;
     ``positive_banded``: of a positive definite matrix; ``sylvester``: ``_a _x + _x _b = _q``; ``care``, ``dare``:
-    Riccati equations; ``schur``: ``_a = _z _t _z^H``; ``expm``, ``sqrtm``, ``logm``: functions of a matrix;
+    Riccati equations; ``schur``: ``_a = _z _t _z^H``; ``hessenberg``: ``_a = _q _h _q^H``; ``expm``, ``sqrtm``,
+    ``logm``: functions of a matrix;
     ``expm_kept``: the exponential, and what
     ``expm_adjoint`` needs of it (``_k``), which takes a cotangent ``_g`` to that of the matrix; ``det``; ``slogdet``:
     sign ``_s`` and logarithm ``_l``; ``adjugate``: the derivative of the determinant.
