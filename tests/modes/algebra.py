@@ -59,7 +59,7 @@ FUNCTIONS = (
 STRUCTURED = (
     "linalg.toeplitz(v, w)", "linalg.toeplitz(v)", "linalg.hankel(v, w)", "linalg.circulant(v)",
     "linalg.block_diag(A, w)", "linalg.companion(p)", "linalg.convolution_matrix(v, 3)", "linalg.khatri_rao(A, B)",
-    "linalg.leslie(p, w)", "linalg.fiedler(v)",
+    "linalg.leslie(p, w)", "linalg.fiedler_companion(p)", "linalg.diagsvd(w, 3, 5)", "linalg.fiedler(v)",
 )  # fmt: skip
 
 

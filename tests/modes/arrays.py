@@ -13,7 +13,7 @@ SHAPES = (
     "np.geomspace(s, t, 4)", "np.vander(u)", "np.vander(u, 4, increasing=True)", "np.shape(A)[0] * A",
     "np.ndim(A) * A", "np.size(A) * A", "np.transpose(A)", "np.transpose(T, (1, 2, 0))", "np.swapaxes(T, 0, 2)",
     "np.moveaxis(T, 0, -1)", "np.rollaxis(T, 2)", "np.matrix_transpose(T)", "np.linalg.matrix_transpose(T)",
-    "np.flip(A)", "np.flip(T, (0, 2))", "np.flipud(A)", "np.fliplr(A)", "np.rot90(A)", "np.rot90(A, 2)",
+    "T.mT", "np.flip(A)", "np.flip(T, (0, 2))", "np.flipud(A)", "np.fliplr(A)", "np.rot90(A)", "np.rot90(A, 2)",
     "np.diagonal(A)", "np.diagonal(A, 1)", "np.linalg.diagonal(T)", "np.reshape(A, -1)",
     "np.reshape(A, A.shape[::-1], order='F')", "np.ravel(A)", "np.ravel(A, 'F')", "np.squeeze(c, 1)",
     "np.expand_dims(A, (0, 2))", "np.broadcast_to(v, (2, v.shape[0]))", "np.broadcast_arrays(c, r)",

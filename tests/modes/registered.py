@@ -65,8 +65,8 @@ ELSEWHERE = {
     **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo")
        for kind in ("matrix", "array")},
     **{f"sparse.{name}": "tests/record/test_sparse_values.py" for name in (
-        "diags", "diags_array", "spdiags", "hstack", "vstack", "bmat", "block_array", "block_diag", "kron", "triu",
-        "tril", "find", "issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "isspmatrix_coo")},
+        "diags", "diags_array", "spdiags", "hstack", "vstack", "bmat", "block_array", "block_diag", "kron", "kronsum",
+        "triu", "tril", "find", "issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "isspmatrix_coo")},
     **{f"sparse.linalg.{name}": "tests/record/test_sparse_solves.py" for name in (
         "spsolve", "splu", "factorized", "spsolve_triangular", "cg", "gmres", "bicgstab", "minres", "norm")},
 }  # fmt: skip
