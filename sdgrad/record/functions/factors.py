@@ -9,7 +9,7 @@ import scipy.linalg
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.linalg import inexact, solve_triangular, square
+from sdgrad.record.functions.linalg import inexact, require, solve_triangular, square
 from sdgrad.record.functions.matrix_calls import (
     as_rule,
     conjugate_transpose,
@@ -67,6 +67,13 @@ def _packed(a: Any) -> list[Any]:
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     factors, interchanges, _ = _packed(a)
     return factors, interchanges
+
+
+@as_rule
+def with_pivots(factors: Any) -> Any:
+    """Return packed factors, and record that no pivot is zero."""
+    require(factors, "a pivot is zero", lambda: (np.diagonal(factors, axis1=-2, axis2=-1) != 0).all())
+    return factors
 
 
 def factors_and_order(a: Any) -> tuple[Any, Any]:
