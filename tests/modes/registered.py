@@ -61,6 +61,7 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(("linalg.schur", "linalg.hessenberg"), "tests/record/test_matrix_functions.py"),
     **dict.fromkeys(("special.itairy", "special.stdtridf"), "tests/record/test_special_extremes.py"),
+    "sparse.linalg.expm_multiply": "tests/solvers/test_exponential_action.py",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
     **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo")
        for kind in ("matrix", "array")},
