@@ -95,10 +95,8 @@ def expm_multiply(
 def _times(start: Any, stop: Any, num: Any, endpoint: Any) -> tuple[float, float, int]:
     """Return the first time, the distance of two, and their number."""
     first, last = fixed(start), fixed(stop)
-    if first is None or last is None:
-        raise ParseError(
-            "scipy.sparse.linalg.expm_multiply: start= and stop= are numbers that are known when recording"
-        )
+    if any(t is None or is_recorded(t) for t in (first, last)):
+        raise ParseError(f"{NAME}: start= and stop= are known when recording: multiply the matrix by other times")
     count = 50 if num is None else static(num)
     if count < 2:
         raise ParseError(f"{NAME}: fewer than two times are not recorded: scale the matrix")
