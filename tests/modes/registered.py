@@ -59,7 +59,7 @@ ELSEWHERE = {
         (f"optimize.{n}" for n in OPTIMIZERS),
         "tests/solvers/test_scipy_optimize.py",
     ),
-    **dict.fromkeys(("linalg.schur", "linalg.hessenberg"), "tests/record/test_matrix_functions.py"),
+    **dict.fromkeys(("linalg.schur", "linalg.hessenberg", "linalg.ldl"), "tests/record/test_matrix_functions.py"),
     **dict.fromkeys(("special.itairy", "special.stdtridf"), "tests/record/test_special_extremes.py"),
     "sparse.linalg.expm_multiply": "tests/solvers/test_exponential_action.py",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
@@ -73,7 +73,7 @@ ELSEWHERE = {
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
 
-WITHOUT_DERIVATIVES = {"linalg.schur", "linalg.hessenberg"}
+WITHOUT_DERIVATIVES = {"linalg.schur", "linalg.hessenberg", "linalg.ldl"}
 """Those of them whose values move with the arguments, and have no derivative here."""
 
 

@@ -127,3 +127,21 @@ def _order(interchanges: Array) -> Array:
     given = tensor_of(astype(interchanges, np.int32, copy=False))
     recorder.call_into(LapackCall("order"), {"_p": given}, {"_i": found})
     return recorder.array(found)[:, 0]
+
+
+@rule(scipy.linalg.ldl)
+def ldl(
+    A: Any,  # noqa: N803 (SciPy's name)
+    lower: bool = True,
+    hermitian: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Record values alone."""
+    (matrix,) = inexact(A)
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError('The input array "a" should be square.')
+    n, dtype = matrix.tensor.shape[-1], matrix.dtype
+    parts = {"l": ((n, n), dtype), "d": ((n, n), dtype), "i": ((n,), np.int64)}
+    outer, blocks, order = of_each("ldl", {"a": matrix}, parts, None, numbers=(int(bool(lower)), int(bool(hermitian))))
+    return outer, blocks, order

@@ -186,6 +186,7 @@
 #define LAPACKE_cpotri  scipy_LAPACKE_cpotri
 #define LAPACKE_cpotrs  scipy_LAPACKE_cpotrs
 #define LAPACKE_csytrf  scipy_LAPACKE_csytrf
+#define LAPACKE_chetrf  scipy_LAPACKE_chetrf
 #define LAPACKE_csytrs  scipy_LAPACKE_csytrs
 #define LAPACKE_ctrtri  scipy_LAPACKE_ctrtri
 #define LAPACKE_ctrtrs  scipy_LAPACKE_ctrtrs
@@ -210,6 +211,7 @@
 #define LAPACKE_zpotri  scipy_LAPACKE_zpotri
 #define LAPACKE_zpotrs  scipy_LAPACKE_zpotrs
 #define LAPACKE_zsytrf  scipy_LAPACKE_zsytrf
+#define LAPACKE_zhetrf  scipy_LAPACKE_zhetrf
 #define LAPACKE_zsytrs  scipy_LAPACKE_zsytrs
 #define LAPACKE_ztrtri  scipy_LAPACKE_ztrtri
 #define LAPACKE_ztrtrs  scipy_LAPACKE_ztrtrs

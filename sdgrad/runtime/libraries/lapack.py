@@ -70,6 +70,9 @@ KINDS = {
     "qr_full": Kind("sdgrad::qr_full({rows}, {columns}, _a, {a}, _q, {q}, _r, {r}, _e, {e});", "qre"),
     "pivots": Kind("sdgrad::pivots({rows}, {columns}, _a, {a}, _i);", "i", "i"),
     "lu": Kind("sdgrad::lu({rows}, {columns}, _a, {a}, _f, {f}, _p, _i);", "fpi", "pi"),
+    "ldl": Kind(
+        "sdgrad::ldl({rows}, {first}, {second}, _a, {a}, _l, {l}, _d, {d}, _i);", "ldi", "i", header="sdgrad_ldl.h"
+    ),
     "banded": _of_bands("false"),
     "positive_banded": _of_bands("true"),
     "sylvester": Kind(
@@ -148,8 +151,9 @@ class LapackCall(nd.LibraryNode):
     matrix and rows of a wide one; ``svdvals``: ``_s`` alone; ``qr``: ``_a = _q _r``; ``qr_full``: with the columns
     ``_e`` beside; ``pivots``: the order ``_i`` of columns that QR with pivots chooses; ``lu``: packed factors ``_f``,
     interchanges ``_p`` and the order ``_i`` of rows (both 32-bit), with ``_a = (L U)[_i]``; ``order``: the order ``_i``
-    of rows after interchanges ``_p``, as a column; ``banded``: the solution ``_x`` of a system of diagonals ``_a``, of
-    which ``numbers`` lie below and above the main one;
+    of rows after interchanges ``_p``, as a column; ``ldl``: factors ``_l`` and ``_d`` of a matrix of which ``numbers``
+    tell whether the lower triangle is read, and whether it is Hermitian; ``banded``: the solution ``_x`` of a system of
+    diagonals ``_a``, of which ``numbers`` lie below and above the main one;
     ``positive_banded``: of a positive definite matrix; ``sylvester``: ``_a _x + _x _b = _q``; ``care``, ``dare``:
     Riccati equations; ``schur``: ``_a = _z _t _z^H``; ``hessenberg``: ``_a = _q _h _q^H``; ``expm``, ``sqrtm``,
     ``logm``: functions of a matrix;
