@@ -54,6 +54,8 @@ FUNCTIONS = (
     "linalg.fractional_matrix_power(S @ np.conj(S.T), 0.5)", "np.real(np.linalg.eigvals(M))",
     "np.abs(np.linalg.eig(M)[1])", "np.imag(np.linalg.eigvals(D))", "np.real(linalg.eigvals(M))",
     "np.abs(linalg.eig(M)[1])", "linalg.eigh_tridiagonal(v, w)[0]", "linalg.eigvalsh_tridiagonal(v, w)",
+    "linalg.eig_banded(A)[0]", "linalg.eigvals_banded(A, lower=True)", "linalg.subspace_angles(P[:, :1], P[:, 1:])",
+    "linalg.qr_multiply(M, A, 'left')[0]",
 )  # fmt: skip
 
 STRUCTURED = (

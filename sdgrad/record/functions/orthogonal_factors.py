@@ -17,8 +17,8 @@ from sdgrad.record.functions.decompositions import named
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.linalg import adjoint, inexact
 from sdgrad.record.functions.matrix_calls import as_rule, conjugate_transpose, copied_below, of_each, over_adjoint
-from sdgrad.record.functions.singular_values import identities
-from sdgrad.record.functions.table import rule
+from sdgrad.record.functions.singular_values import identities, of_full_rank, svdvals
+from sdgrad.record.functions.table import array, rule
 from sdgrad.record.values import Array
 
 
@@ -107,6 +107,47 @@ def scipy_qr(
     if mode == "r":
         return (_rows_below(_factors(matrix)[1], matrix.shape[-2]), *order)
     return (*(_factors if mode == "economic" else _with_square_factor)(matrix), *order)
+
+
+@rule(scipy.linalg.qr_multiply)
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> Any:
+    if mode not in ("left", "right"):
+        raise ValueError(f"Mode argument can only be 'left' or 'right' but not '{mode}'")
+    if overwrite_c:
+        raise ParseError("scipy.linalg.qr_multiply: overwrite_c=True is not recorded: leave it out")
+    q, *rest = scipy_qr(a, mode="economic", pivoting=pivoting)
+    factor = np.conj(q) if conjugate else q
+    other: Any = array(c)
+    fits = other.shape[0] == q.shape[1] if mode == "left" else other.shape[-1] == q.shape[0]
+    if q.ndim != 2 or other.ndim not in (1, 2) or not fits:
+        raise ValueError(f"Array shapes are not compatible for a product: {q.shape} and {other.shape}")
+    return (factor @ other if mode == "left" else other @ factor, *rest)
+
+
+@rule(scipy.linalg.subspace_angles)
+def subspace_angles(A: Any, B: Any) -> Any:  # noqa: N803 (SciPy's names)
+    """Record angles by sines where they are small, by cosines where they are large (Knyazev and Argentati 2002)."""
+    given = inexact(A), inexact(B)
+    for (matrix,) in given:
+        if matrix.ndim != 2:
+            raise ValueError(f"expected 2D array, got shape {matrix.shape}")
+    if given[0][0].shape[0] != given[1][0].shape[0]:
+        raise ValueError("A and B must have the same number of rows")
+    one, other = (of_full_rank("subspace_angles", _factors(m)[0], svdvals(m), m, None) for (m,) in given)
+    if one.shape[1] < other.shape[1]:
+        one, other = other, one
+    across = adjoint(one) @ other
+    cosines, sines = svdvals(across), svdvals(other - one @ across)
+    by_sines, by_cosines = np.arcsin(np.minimum(sines, 1.0)), np.arccos(np.minimum(cosines[::-1], 1.0))
+    return np.where(cosines**2 >= 0.5, by_sines, by_cosines)
 
 
 @rule(scipy.linalg.rq)

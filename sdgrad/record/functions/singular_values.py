@@ -308,7 +308,7 @@ def _require_full_rank(name: str, s: Array, matrix: Array, rcond: Any) -> Any:
     return is_full
 
 
-def _of_full_rank(name: str, vectors: Any, s: Array, matrix: Array, rcond: Any) -> Any:
+def of_full_rank(name: str, vectors: Any, s: Array, matrix: Array, rcond: Any) -> Any:
     """Return vectors of a matrix of full rank; of another one, no numbers."""
     is_full = _require_full_rank(name, s, matrix, rcond)
     return np.where(is_full[..., None, None], vectors, matrix.dtype.type(np.nan))
@@ -327,15 +327,15 @@ def null_space(
     m, n = matrix.shape[-2:]
     if m >= n:
         found = np.zeros((*matrix.shape[:-2], n, 0), matrix.dtype)
-        return _of_full_rank("null_space", found, _thin(matrix, vectors=True)[1], matrix, rcond)
+        return of_full_rank("null_space", found, _thin(matrix, vectors=True)[1], matrix, rcond)
     if m == 0:
         return identities(n, matrix)
     _, s, _, beside = _full(matrix)
-    return _of_full_rank("null_space", adjoint(beside), s, matrix, rcond)
+    return of_full_rank("null_space", adjoint(beside), s, matrix, rcond)
 
 
 @rule(scipy.linalg.orth)
 def orth(A: Any, rcond: Any = None) -> Any:  # noqa: N803 (SciPy's name)
     (matrix,) = inexact(A)
     u, s, _ = _thin(matrix, vectors=True)
-    return _of_full_rank("orth", u, s, matrix, rcond)
+    return of_full_rank("orth", u, s, matrix, rcond)
