@@ -22,6 +22,7 @@ import sdgrad.record.functions.least_squares
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.matrix_equations
 import sdgrad.record.functions.matrix_functions
+import sdgrad.record.functions.orthogonal_factors
 import sdgrad.record.functions.orthogonal_functions
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
@@ -30,6 +31,7 @@ import sdgrad.record.functions.python
 import sdgrad.record.functions.quantiles
 import sdgrad.record.functions.scipy_special
 import sdgrad.record.functions.sets
+import sdgrad.record.functions.singular_values
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
 import sdgrad.record.functions.statistics

@@ -102,7 +102,6 @@ INSTEAD = {
     **dict.fromkeys(("LinearOperator", "aslinearoperator"), "sdgrad.linear_solve, which takes functions"),
     "solve_bvp": "sdgrad.root of the conditions at the ends, or of the equations at all points",
     "approx_fprime": "sdgrad.grad",
-    "expm_multiply": "scipy.linalg.expm of a dense matrix",
     **dict.fromkeys(("eigs", "eigsh"), "np.linalg.eigh of a dense matrix, or sdgrad.root of the equations of a pair"),
 }
 """What to write in place of a function without a rule, by its name."""

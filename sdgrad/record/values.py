@@ -267,6 +267,12 @@ class Array(Recorded):
     def T(self) -> Array:
         return self.transpose()
 
+    @property
+    def mT(self) -> Array:  # noqa: N802 (NumPy's name)
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return self.swapaxes(-1, -2)
+
     def __getattr__(self, name: str) -> Any:
         return RULES.method(self, name)
 

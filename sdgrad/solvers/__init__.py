@@ -10,5 +10,6 @@ on_demand.offer(
     "scipy.optimize", "sdgrad.solvers.scipy_roots", "sdgrad.solvers.scipy_minima", "sdgrad.solvers.scipy_fits"
 )
 on_demand.offer("scipy.integrate", "sdgrad.solvers.scipy_integrals", "sdgrad.solvers.scipy_ivp")
+on_demand.offer("scipy.sparse.linalg", "sdgrad.solvers.exponential_action")
 
 __all__ = ["Solution", "fixed_point", "linear_solve", "minimize", "root", "solve_ivp"]

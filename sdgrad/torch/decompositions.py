@@ -21,6 +21,7 @@ KEPT = (
     aten.linalg_inv.default,
     aten.linalg_solve.default,
     aten.linalg_cholesky.default,
+    aten.linalg_lu_factor.default,
     aten.einsum.default,
     aten.layer_norm.default,
     aten.group_norm.default,

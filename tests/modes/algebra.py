@@ -29,7 +29,10 @@ LINEAR = (
     "np.linalg.svdvals(A)", "np.linalg.qr(M)[1]", "np.linalg.qr(A)[0]", "np.linalg.pinv(M)", "np.linalg.cond(M)",
     "np.linalg.matrix_rank(M)", "np.linalg.lstsq(M, w)[0]", "linalg.eigh(S + np.conj(S.T))[0]",
     "linalg.eigvalsh(S + np.conj(S.T))", "linalg.svd(M)[1]", "linalg.svdvals(A)", "linalg.qr(M)[1]", "linalg.pinv(M)",
-    "linalg.polar(M)[0]", "np.linalg.det(D)", "linalg.det(M)", "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
+    "linalg.null_space(A) @ np.conj(linalg.null_space(A).T)", "linalg.orth(P) @ np.conj(linalg.orth(P).T)",
+    "linalg.rq(M)[0]", "np.linalg.qr(P, mode='complete')[1]", "linalg.qr(M, pivoting=True)[0]",
+    "np.linalg.svd(S, hermitian=True)[1]", "linalg.polar(M)[0]", "np.linalg.det(D)", "linalg.det(M)",
+    "np.linalg.slogdet(M)[1]", "np.linalg.slogdet(M)[0]",
 )  # fmt: skip
 
 SOLVERS = (
@@ -51,12 +54,14 @@ FUNCTIONS = (
     "linalg.fractional_matrix_power(S @ np.conj(S.T), 0.5)", "np.real(np.linalg.eigvals(M))",
     "np.abs(np.linalg.eig(M)[1])", "np.imag(np.linalg.eigvals(D))", "np.real(linalg.eigvals(M))",
     "np.abs(linalg.eig(M)[1])", "linalg.eigh_tridiagonal(v, w)[0]", "linalg.eigvalsh_tridiagonal(v, w)",
+    "linalg.eig_banded(A)[0]", "linalg.eigvals_banded(A, lower=True)", "linalg.subspace_angles(P[:, :1], P[:, 1:])",
+    "linalg.qr_multiply(M, A, 'left')[0]",
 )  # fmt: skip
 
 STRUCTURED = (
     "linalg.toeplitz(v, w)", "linalg.toeplitz(v)", "linalg.hankel(v, w)", "linalg.circulant(v)",
     "linalg.block_diag(A, w)", "linalg.companion(p)", "linalg.convolution_matrix(v, 3)", "linalg.khatri_rao(A, B)",
-    "linalg.leslie(p, w)", "linalg.fiedler(v)",
+    "linalg.leslie(p, w)", "linalg.fiedler_companion(p)", "linalg.diagsvd(w, 3, 5)", "linalg.fiedler(v)",
 )  # fmt: skip
 
 

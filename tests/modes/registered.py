@@ -59,20 +59,21 @@ ELSEWHERE = {
         (f"optimize.{n}" for n in OPTIMIZERS),
         "tests/solvers/test_scipy_optimize.py",
     ),
-    "linalg.schur": "tests/record/test_matrix_functions.py",
+    **dict.fromkeys(("linalg.schur", "linalg.hessenberg", "linalg.ldl"), "tests/record/test_matrix_functions.py"),
     **dict.fromkeys(("special.itairy", "special.stdtridf"), "tests/record/test_special_extremes.py"),
+    "sparse.linalg.expm_multiply": "tests/solvers/test_exponential_action.py",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
     **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo")
        for kind in ("matrix", "array")},
     **{f"sparse.{name}": "tests/record/test_sparse_values.py" for name in (
-        "diags", "diags_array", "spdiags", "hstack", "vstack", "bmat", "block_array", "block_diag", "kron", "triu",
-        "tril", "find", "issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "isspmatrix_coo")},
+        "diags", "diags_array", "spdiags", "hstack", "vstack", "bmat", "block_array", "block_diag", "kron", "kronsum",
+        "triu", "tril", "find", "issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "isspmatrix_coo")},
     **{f"sparse.linalg.{name}": "tests/record/test_sparse_solves.py" for name in (
         "spsolve", "splu", "factorized", "spsolve_triangular", "cg", "gmres", "bicgstab", "minres", "norm")},
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
 
-WITHOUT_DERIVATIVES = {"linalg.schur"}
+WITHOUT_DERIVATIVES = {"linalg.schur", "linalg.hessenberg", "linalg.ldl"}
 """Those of them whose values move with the arguments, and have no derivative here."""
 
 

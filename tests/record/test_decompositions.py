@@ -7,7 +7,6 @@ import scipy.linalg
 from references import assert_close
 
 import sdgrad
-from sdgrad.errors import ParseError
 from sdgrad.testing import check_grads
 
 RNG = np.random.default_rng(0)
@@ -156,19 +155,6 @@ def test_matrices_of_many_elements(name):
 def test_rank():
     singular = np.ones((3, 3))
     assert sdgrad.vjp(lambda x: x * np.linalg.matrix_rank(x), singular)[0][0, 0] == 1.0
-
-
-@pytest.mark.parametrize(
-    "f, message",
-    [
-        (lambda x: np.sum(np.linalg.svd(x)[0]), "pass full_matrices=False"),
-        (lambda x: np.sum(np.linalg.qr(x, mode="complete")[0]), "use 'reduced'"),
-        (lambda x: np.sum(scipy.linalg.qr(x, pivoting=True)[0]), "pivoting=True"),
-    ],
-)
-def test_what_is_refused(f, message):
-    with pytest.raises(ParseError, match=message):
-        sdgrad.grad(f)(TALL)
 
 
 def factors_in_a_loop(x):

@@ -182,6 +182,38 @@ def test_schur_forms_have_values():
         sdgrad.grad(lambda a: np.sum(scipy.linalg.schur(a)[0] ** 3))(A)
 
 
+def test_hessenberg_forms_have_values():
+    def forms(*matrices):
+        return [x for a in matrices for x in (*scipy.linalg.hessenberg(a, calc_q=True), scipy.linalg.hessenberg(a))]
+
+    given = (A, STACK, Z, A.astype(np.float32), A[:2, :2], np.eye(1, dtype=int), Z[:0, :0])
+    for found, wanted in zip(sdgrad.compile_forward(forms)(*given), forms(*given), strict=True):
+        assert found.dtype == wanted.dtype
+        assert_close(found, wanted, 1e-12 if found.dtype.itemsize > 4 else 1e-4, "hessenberg")
+    with pytest.raises(sdgrad.errors.DifferentiationError, match="'hessenberg': has no backward"):
+        sdgrad.grad(lambda a: np.sum(scipy.linalg.hessenberg(a) ** 3))(A)
+
+
+def test_factors_of_symmetric_matrices_have_values():
+    symmetric, hermitian = A + A.T, Z + Z.conj().T
+    for matrix in (symmetric, hermitian):
+        np.fill_diagonal(matrix, 0.0)  # some blocks have two rows
+
+    def factors(*matrices):
+        found = [x for a in matrices for lower in (True, False) for x in scipy.linalg.ldl(a, lower)]
+        return [*found, *scipy.linalg.ldl(matrices[1], hermitian=False), *scipy.linalg.ldl(matrices[1], False, False)]
+
+    given = (symmetric, hermitian, STACK, A, symmetric.astype(np.float32), RNG.standard_normal((9, 9)), Z[:0, :0])
+    with np.errstate(all="ignore"):
+        wanted = factors(*given)
+    assert np.any(np.tril(wanted[1], -1)) and np.any(np.tril(wanted[7], -1))
+    for found, other in zip(sdgrad.compile_forward(factors)(*given), wanted, strict=True):
+        assert found.dtype == other.dtype
+        assert_close(found, other, 1e-12 if found.dtype.itemsize > 4 else 1e-4, "ldl")
+    with pytest.raises(sdgrad.errors.DifferentiationError, match="'ldl': has no backward"):
+        sdgrad.grad(lambda a: np.sum(scipy.linalg.ldl(a)[1] ** 3))(A)
+
+
 def test_single_precision_is_kept():
     def several(x):
         return scipy.linalg.expm(x), scipy.linalg.sqrtm(x), scipy.linalg.solve_sylvester(x, x, x + x[0])

@@ -33,6 +33,7 @@ def test_other_operations_by_differences():
         D = sp.hstack([A, B]).tocsr()[0:2] * x[1]
         total = np.sum(C.toarray() ** 2) + np.sum(D.power(3).data) + np.sum(A.multiply(B).sin().toarray())
         total += np.sum(A.sum(axis=0) ** 2 * x) + np.sum(A.mean(axis=1) ** 3) + np.sum(sp.kron(A, B).tocsr().data ** 2)
+        total += np.sum(sp.kronsum(B @ B.T, C @ B.T).data ** 3)
         return total + np.sum(sp.diags([x, x[:-1] ** 2], [0, 1]) @ x) + np.sum(A.diagonal() ** 2)
 
     F = np.linspace(0.5, 2.0, 12).reshape(3, 4)

@@ -68,7 +68,7 @@ def rearranged(A, B):
         "A + B": A + B, "A - B": A - B, "A @ B": A @ B, "A.T @ A": A.T @ A, "multiply": A.multiply(B), "A * B": A * B,
         "hstack": sp.hstack([A, B]), "vstack": sp.vstack([A, B], format="csc"), "bmat": sp.bmat([[A, None], [None, B]]),
         "block_diag": sp.block_diag([A, B]), "kron": sp.kron(A, B, format="csr"), "triu": sp.triu(A),
-        "tril": sp.tril(A, -1),
+        "tril": sp.tril(A, -1), "kronsum": sp.kronsum(A, B), "kronsum csc": sp.kronsum(B, A, format="csc"),
         "tocsr": A.tocsr(), "tocsc": A.tocsc(), "A ** 3": A**3, "A + A.T": A + A.T, "sum": sum([A, B, A]),
         "reshape": A.reshape((2, 8)), "block_array": sp.block_array([[A, B]]), "asformat": A.asformat("coo"),
     }  # fmt: skip

@@ -65,7 +65,8 @@ MATRICES = {
     "factors": lambda a: (
         *(L.cholesky(spd(a)), L.cholesky(spd(a), upper=True), torch.logdet(spd(a))),
         *(torch.cholesky_solve(a, L.cholesky(spd(a))), torch.cholesky_inverse(L.cholesky(spd(a)))),
-        *(L.qr(a)[1].abs(), L.lu(a)[2]),
+        *(L.qr(a)[1].abs(), L.lu(a)[2], L.lu_factor(a)[0], L.pinv(a + a.mT, hermitian=True)),
+        *(L.lu_solve(*L.lu_factor(a), a.mT), L.lu_solve(*L.lu_factor(a), a.mT, left=False, adjoint=True)),
     ),
     "eigenvalues": lambda a: (L.eigvalsh(a + a.mT), L.eigh(a + a.mT)[1] ** 2, L.eigvalsh(a, UPLO="U")),
     "singular values": lambda a: (L.svdvals(a), L.matrix_norm(a, "nuc"), L.norm(a, 2), L.cond(a)),
@@ -99,6 +100,28 @@ def test_matrices_without_an_inverse_raise():
         with pytest.raises(L.LinAlgError):
             wrapped(wrong)
     wrapped(torch.eye(3, dtype=torch.float64))
+    wrapped = sdgrad.Module(Of(lambda a: L.lu_factor(a)[0]).double())
+    wrapped(torch.eye(3, dtype=torch.float64))
+    with pytest.raises(L.LinAlgError, match="pivot"):
+        wrapped(torch.zeros(3, 3, dtype=torch.float64))
+
+
+def test_the_pseudoinverse_of_a_symmetric_matrix():
+    symmetric = spd(R(3, 3))
+    same(lambda a: L.pinv(a, hermitian=True) * torch.arange(9.0, dtype=a.dtype).reshape(3, 3), symmetric, second=False)
+    below = Of(lambda a: L.pinv(a, hermitian=True)).double()
+    torch.testing.assert_close(sdgrad.Module(below)(symmetric.tril()), below(symmetric.tril()))
+
+
+def test_counts():
+    def counts(x):
+        return torch.histc(x, 5), torch.histc(x, 4, -0.5, 1.0), torch.histc(x[:1, :1], 3), L.lu_factor(x[:, :3])[1]
+
+    x = R(3, 4)
+    x[0, 0], x[1, 1] = -0.5, 1.0
+    for given in (x, x.float()):
+        for own, wanted in zip(sdgrad.Module(Of(counts).to(given.dtype))(given), Of(counts)(given), strict=True):
+            torch.testing.assert_close(own, wanted, rtol=0, atol=0)
 
 
 SPECIAL = {

@@ -9,6 +9,7 @@ import scipy.linalg
 
 from sdgrad.onnx_ops.functions.table import recorded
 from sdgrad.record.functions.detached import stop_gradient
+from sdgrad.record.functions.factors import with_pivots
 
 recorded("inv")(np.linalg.inv)
 recorded("det")(np.linalg.det)
@@ -94,6 +95,22 @@ def lu(a: Any) -> Any:
     return tuple(scipy.linalg.lu(a))
 
 
+@recorded("lu_factor")
+def lu_factor(a: Any) -> Any:
+    """Return packed factors and interchanges, which count from one."""
+    factors, interchanges = scipy.linalg.lu_factor(a)
+    return with_pivots(factors), interchanges + 1
+
+
+@recorded("lu_solve")
+def lu_solve(factors: Any, interchanges: Any, b: Any, left: bool, adjoint: bool) -> Any:
+    """Return the solution of ``A X = B``, or of ``X A = B``."""
+    given, turned = (factors, interchanges - 1), adjoint == left
+    if left:
+        return scipy.linalg.lu_solve(given, b, 1 if turned else 0)
+    return np.swapaxes(scipy.linalg.lu_solve(given, np.swapaxes(b, -1, -2), 1 if turned else 0), -1, -2)
+
+
 @recorded("solve")
 def solve(a: Any, b: Any, left: bool = True) -> Any:
     """Return the solution; one vector for each matrix where the shapes say so."""
@@ -113,7 +130,12 @@ def solve_triangular(a: Any, b: Any, upper: bool, left: bool = True, unitriangul
 
 
 @recorded("pinv")
-def pinv(a: Any, rtol: float | None = None) -> Any:
-    """Return the pseudoinverse; PyTorch leaves out singular values that are smaller than rounding."""
+def pinv(a: Any, rtol: float | None = None, hermitian: bool = False) -> Any:
+    """Return the pseudoinverse; PyTorch leaves out singular values that are smaller than rounding.
+
+    :param hermitian: the lower triangle decides the value; the derivative is that of any matrix, as in PyTorch.
+    """
+    if hermitian:
+        return pinv(a + stop_gradient(symmetric(a, False) - a), rtol)
     eps = float(np.finfo(a.dtype).eps)
     return np.linalg.pinv(a, rcond=max(a.shape[-2:]) * eps if rtol is None else rtol)

@@ -132,3 +132,40 @@ def eigvalsh_tridiagonal(
     lapack_driver: str = "auto",
 ) -> Any:
     return eigh_tridiagonal(d, e, eigvals_only=True, select=select)
+
+
+@rule(scipy.linalg.eig_banded)
+def eig_banded(
+    a_band: Any,
+    lower: bool = False,
+    eigvals_only: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    max_ev: int = 0,
+    check_finite: bool = True,
+) -> Any:
+    if select not in ("a", "all", 0):
+        raise ParseError("scipy.linalg.eig_banded: select= is not recorded: take a part of the results")
+    (bands,) = inexact(a_band)
+    if bands.ndim != 2:
+        raise ValueError("expected a 2-D array")
+    count, n = bands.shape
+    matrix: Any = np.zeros((n, n), bands.dtype)
+    for d in range(min(count, n)):  # by distance from the diagonal
+        below = bands[d, : n - d] if lower else np.conj(bands[count - 1 - d, d:])
+        matrix = matrix + np.diag(below, -d)
+    w, v = eigh(matrix)
+    return w if eigvals_only else (w, v)
+
+
+@rule(scipy.linalg.eigvals_banded)
+def eigvals_banded(
+    a_band: Any,
+    lower: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    return eig_banded(a_band, lower, eigvals_only=True, select=select)

@@ -9,7 +9,7 @@ import scipy.linalg
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.linalg import inexact, solve_triangular, square
+from sdgrad.record.functions.linalg import inexact, require, solve_triangular, square
 from sdgrad.record.functions.matrix_calls import (
     as_rule,
     conjugate_transpose,
@@ -69,6 +69,13 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
     return factors, interchanges
 
 
+@as_rule
+def with_pivots(factors: Any) -> Any:
+    """Return packed factors, and record that no pivot is zero."""
+    require(factors, "a pivot is zero", lambda: (np.diagonal(factors, axis1=-2, axis2=-1) != 0).all())
+    return factors
+
+
 def factors_and_order(a: Any) -> tuple[Any, Any]:
     """Return the packed factors of a matrix, and the order of its rows, for :func:`solve_in_order`."""
     factors, _, order = _packed(a)
@@ -120,3 +127,21 @@ def _order(interchanges: Array) -> Array:
     given = tensor_of(astype(interchanges, np.int32, copy=False))
     recorder.call_into(LapackCall("order"), {"_p": given}, {"_i": found})
     return recorder.array(found)[:, 0]
+
+
+@rule(scipy.linalg.ldl)
+def ldl(
+    A: Any,  # noqa: N803 (SciPy's name)
+    lower: bool = True,
+    hermitian: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Record values alone."""
+    (matrix,) = inexact(A)
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError('The input array "a" should be square.')
+    n, dtype = matrix.tensor.shape[-1], matrix.dtype
+    parts = {"l": ((n, n), dtype), "d": ((n, n), dtype), "i": ((n,), np.int64)}
+    outer, blocks, order = of_each("ldl", {"a": matrix}, parts, None, numbers=(int(bool(lower)), int(bool(hermitian))))
+    return outer, blocks, order

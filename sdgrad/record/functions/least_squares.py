@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.record.functions.decompositions import DIVERGED, pinv_vjp, pseudo_inverse, static_number, unchecked_svd
 from sdgrad.record.functions.linalg import inexact, require
 from sdgrad.record.functions.matrix_calls import as_rule, conjugate_transpose, of_each
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.shapes import reshape
+from sdgrad.record.functions.singular_values import DIVERGED, pinv_vjp, pseudo_inverse, static_number, unchecked_svd
 from sdgrad.record.functions.table import rule
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array

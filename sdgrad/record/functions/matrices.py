@@ -10,11 +10,11 @@ import scipy.linalg
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.arguments import axes_of, several, static, static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.decompositions import svdvals
 from sdgrad.record.functions.linalg import inv
 from sdgrad.record.functions.parts import choose_where
 from sdgrad.record.functions.products import matmul
 from sdgrad.record.functions.reductions import count_nonzero, largest, root, smallest, total
+from sdgrad.record.functions.singular_values import svdvals
 from sdgrad.record.functions.table import array, known, rule
 from sdgrad.record.values import Array
 

@@ -29,7 +29,7 @@ Parts = Mapping[str, tuple[Sequence[Any], Any]]  # results by name: shape and ty
 Some = Mapping[frozenset[str], Callable]  # rules by the results that a program reads
 
 
-OVER_DIFFERENCES = ("eigh", "svd", "eig")  # kinds whose rules divide by differences of values
+OVER_DIFFERENCES = ("eigh", "svd", "svd_full", "eig")  # kinds whose rules divide by differences of values
 OF_RULES: set[Callable] = set()
 """Functions that only rules call."""
 

@@ -17,7 +17,7 @@ from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.linalg import in_double_precision, require, solve, square
 from sdgrad.record.functions.matrices import matrix_power
 from sdgrad.record.functions.matrix_calls import as_rule, conjugate_transpose, of_each
-from sdgrad.record.functions.table import rule
+from sdgrad.record.functions.table import array, known, rule
 from sdgrad.record.values import Array, is_recorded
 
 
@@ -104,7 +104,7 @@ def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, 
     return (whole[..., :n, :n], slope) if compute_expm else slope
 
 
-# -- the Schur form
+# -- forms of matrices that are values alone
 @rule(scipy.linalg.schur)
 def schur(
     a: Any, output: str = "real", lwork: Any = None, overwrite_a: bool = False, sort: Any = None,
@@ -120,6 +120,20 @@ def schur(
     shape = matrix.tensor.shape[-2:]
     form, vectors = of_each("schur", {"a": matrix}, dict.fromkeys("tz", (shape, matrix.dtype)), None)
     return form, vectors
+
+
+@rule(scipy.linalg.hessenberg)
+def hessenberg(a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    given = array(a)
+    if given.ndim < 2 or given.shape[-1] != given.shape[-2]:
+        raise ValueError("expected square matrix")
+    n, matrix = given.shape[-1], square(given)
+    if n <= 2:  # SciPy returns what it is given
+        found, unit = (given, known(np.eye(n))) if n else (matrix, matrix)
+        return (found.copy(), np.broadcast_to(unit, given.shape).copy()) if calc_q else found.copy()
+    shape = matrix.tensor.shape[-2:]
+    form, vectors = of_each("hessenberg", {"a": matrix}, dict.fromkeys("hq", (shape, matrix.dtype)), None)
+    return (form, vectors) if calc_q else form
 
 
 # -- functions of the exponential

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from sdgrad.record.functions.decompositions import svdvals
 from sdgrad.record.functions.linalg import adjoint, inexact
 from sdgrad.record.functions.matrix_calls import conjugate_transpose, of_each, over_sums
 from sdgrad.record.functions.parts import tensor_of
+from sdgrad.record.functions.singular_values import svdvals
 from sdgrad.record.functions.table import rule
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array

@@ -12,6 +12,7 @@ import scipy.special as special
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import compute, is_weak, kind, loop_types
 from sdgrad.record.functions.arguments import static
+from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.parts import choose_where
 from sdgrad.record.functions.reductions import largest, total
@@ -160,13 +161,28 @@ def polygamma(n: Any, x: Any) -> Any:
 
 @rule(special.logsumexp)
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
-    if return_sign:
-        raise ParseError("scipy.special.logsumexp: return_sign=True is not recorded; compute the sign from the sum")
-    x = array(a)
-    top = _largest(x, axis)
+    x: Any = np.atleast_1d(array(a))
+    weights = None if b is None else operand(b)
+    if weights is not None:
+        x = np.broadcast_to(
+            x.astype(np.result_type(x, weights), copy=False), np.broadcast_shapes(x.shape, np.shape(weights))
+        )
+    counted = x if weights is None else choose_where(np.equal(weights, 0), -np.inf, x)
+    top = _largest(np.real(counted), axis)
     parts = np.exp(x - top)
-    summed = total(parts if b is None else operand(b) * parts, axis, keepdims=keepdims)
-    return np.log(summed) + (top if keepdims else np.squeeze(top, axis) if np.ndim(summed) else top.item())
+    summed: Any = total(parts if weights is None else _weighted(weights, parts), axis, keepdims=keepdims)
+    shift = top if keepdims else np.squeeze(top, axis) if np.ndim(summed) else top.item()
+    if not return_sign:
+        return np.log(summed) + shift
+    found = np.log(np.abs(summed)) + shift
+    return found, np.sign(summed if x.size else found)
+
+
+def _weighted(weights: Any, parts: Any) -> Any:
+    """Return products; of zero with what is not finite it is zero, with the largest number for its derivative."""
+    lost = np.equal(weights, 0) & ~np.isfinite(parts)
+    zeros = astype(choose_where(lost, weights, 0), parts.dtype)
+    return choose_where(lost, zeros * float(np.finfo(parts.dtype).max), weights * parts)
 
 
 def _largest(x: Array, axis: Any) -> Any:

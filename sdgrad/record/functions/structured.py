@@ -64,18 +64,45 @@ def block_diag(*arrs: Any) -> Any:
     return np.concatenate(rows, axis=-2)
 
 
+def _of_monic(values: Any, text: str) -> Any:
+    """Return the coefficients behind the leading one of polynomials, whose leading one is made 1."""
+    leading = values[..., :1]
+    require(values, text, lambda: (leading != 0).all(), ValueError)
+    return values[..., 1:] / (1.0 * leading)
+
+
 @rule(scipy.linalg.companion)
 def companion(a: Any) -> Any:
     values = _vector(a)
     n = values.shape[-1]
     if n < 2:
         raise ValueError("The length of `a` along the last axis must be at least 2.")
-    leading = values[..., :1]
     text = "The first coefficient(s) of `a` (i.e. elements of `a[..., 0]`) must not be zero."
-    require(values, text, lambda: (leading != 0).all(), ValueError)
-    first = -values[..., 1:] / (1.0 * leading)
+    first = -_of_monic(values, text)
     below = np.broadcast_to(known(np.eye(n - 2, n - 1)).astype(first.dtype), (*values.shape[:-1], n - 2, n - 1))
     return np.concatenate([first[..., None, :], below], axis=-2)
+
+
+@rule(scipy.linalg.fiedler_companion)
+def fiedler_companion(a: Any) -> Any:
+    values = _vector(a)
+    n = values.shape[-1] - 1
+    if n < 1:
+        return np.zeros((*values.shape[:-1], 0), values.dtype)
+    rest = _of_monic(values, "Leading coefficient is zero.")
+    units = np.broadcast_to(known(np.array([1.0, 0.0])).astype(rest.dtype), (*values.shape[:-1], 2))
+    pattern = scipy.linalg.fiedler_companion(np.arange(1, n + 2)).astype(int)  # -2, -3, .. for the coefficients, 1 or 0
+    return _along(np.concatenate([-rest, units], axis=-1), np.where(pattern < 0, -pattern - 2, n + 1 - pattern))
+
+
+@rule(scipy.linalg.diagsvd)
+def diagsvd(s: Any, M: Any, N: Any) -> Any:  # noqa: N803 (SciPy's names)
+    part, rows, columns = np.diag(array(s)), static(M), static(N)
+    k = part.shape[0]
+    if k not in (rows, columns):
+        raise ValueError("Length of s must be M or N.")
+    shape, axis = ((rows, columns - rows), 1) if k == rows else ((rows - columns, columns), 0)
+    return np.concatenate([part, np.zeros(shape, part.dtype)], axis=axis)
 
 
 @rule(scipy.linalg.convolution_matrix)

@@ -10,13 +10,13 @@ import scipy.linalg
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.decompositions import static_number
 from sdgrad.record.functions.least_squares import least_squares
 from sdgrad.record.functions.linalg import adjoint, cholesky, inexact, require, solve, solve_triangular
 from sdgrad.record.functions.matrix_calls import as_rule, copied_below, of_each, symmetric_below
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.products import conjugate
 from sdgrad.record.functions.shapes import diagonal, matrix_transpose
+from sdgrad.record.functions.singular_values import static_number
 from sdgrad.record.functions.table import array, rule
 from sdgrad.record.values import Array
 

@@ -232,6 +232,16 @@ def kron(A: Any, B: Any, format: Any = None) -> Any:  # noqa: N803 (SciPy's name
     return summed(picked(a.data, left) * picked(b.data, right), *at, kind)
 
 
+@rule(sp.kronsum)
+def kronsum(A: Any, B: Any, format: Any = None) -> Any:  # noqa: N803 (SciPy's names)
+    for name, shape in (("A", A.shape), ("B", B.shape)):
+        if shape[0] != shape[1]:
+            raise ValueError(f"{name} is not square")
+    unit = sp.eye_array if any(isinstance(m, sp.sparray) for m in (A, B)) else sp.identity
+    found = kron(unit(B.shape[0]), A) + kron(B, unit(A.shape[0]))
+    return found if format is None else found.asformat(format)
+
+
 def _part(function: Callable) -> None:
     def part(A: Any, k: Any = 0, format: Any = None) -> Any:  # noqa: N803 (SciPy's name)
         own = {} if format is None else {"format": _format_of(format)}

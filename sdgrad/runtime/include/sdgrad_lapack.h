@@ -82,6 +82,25 @@ void svd(int64_t m, int64_t n, const T *a, int64_t a_row, T *u, int64_t u_row, R
     no_numbers(k, n, v, v_row);
 }
 
+// The same, and the vectors beside those: columns if there are more rows than columns, or else rows.
+template <typename T, typename R>
+void svd_full(int64_t m, int64_t n, const T *a, int64_t a_row, T *u, int64_t u_row, R *s, T *v, int64_t v_row, T *e,
+              int64_t e_row) {
+    std::vector<T> own(m * n), left(m * m), right(n * n);
+    for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, own.data() + i * n);
+    const int64_t k = std::min(m, n);
+    if (!all_finite(m, n, own.data(), n) ||
+        singular_values('A', int(m), int(n), own.data(), s, left.data(), int(m), right.data(), int(n))) {
+        no_numbers(1, k, s, k);
+        no_numbers(m, m, left.data(), m);
+        no_numbers(n, n, right.data(), n);
+    }
+    for (int64_t i = 0; i < m; ++i) std::copy_n(left.data() + i * m, k, u + i * u_row);
+    for (int64_t i = 0; i < k; ++i) std::copy_n(right.data() + i * n, n, v + i * v_row);
+    for (int64_t i = 0; m > n && i < m; ++i) std::copy_n(left.data() + i * m + n, m - n, e + i * e_row);
+    for (int64_t i = m; i < n; ++i) std::copy_n(right.data() + i * n, n, e + (i - m) * e_row);
+}
+
 template <typename T, typename R> void svdvals(int64_t m, int64_t n, const T *a, int64_t a_row, R *s) {
     std::vector<T> own(m * n);
     for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, own.data() + i * n);
@@ -99,6 +118,9 @@ template <typename T> void transpose(int64_t m, int64_t n, const T *a, int64_t a
 
 #define SDGRAD_QR(letter, T, making)                                                                                   \
     inline void reflect(int m, int n, T *a, T *tau) { LAPACKE_##letter##geqrf(LAPACK_COL_MAJOR, m, n, a, m, tau); }    \
+    inline void reflect_with_pivots(int m, int n, T *a, int *p, T *tau) {                                              \
+        LAPACKE_##letter##geqp3(LAPACK_COL_MAJOR, m, n, a, m, p, tau);                                                 \
+    }                                                                                                                  \
     inline void make_orthogonal(int m, int k, int count, T *q, const T *tau) {                                         \
         LAPACKE_##letter##making(LAPACK_COL_MAJOR, m, k, count, q, m, tau);                                            \
     }
@@ -118,6 +140,29 @@ void qr(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, T *q, int64_
     for (int64_t i = 1; i < k; ++i) std::fill_n(r + i * r_row, std::min(i, n), T(0));
     make_orthogonal(int(m), int(k), int(tau.size()), own.data(), tau.data());
     transpose(k, m, own.data(), m, q, q_row);
+}
+
+// The same with as many columns of Q as A has, and the columns beside these.
+template <typename T>
+void qr_full(int64_t m, int64_t n, const T *a, int64_t a_row, T *q, int64_t q_row, T *r, int64_t r_row, T *e,
+             int64_t e_row) {
+    std::vector<T> all(m * m), triangle(m * n);
+    qr(m, n, m, a, a_row, all.data(), m, triangle.data(), n);
+    for (int64_t i = 0; i < n; ++i) std::copy_n(triangle.data() + i * n, n, r + i * r_row);
+    for (int64_t i = 0; i < m; ++i) {
+        std::copy_n(all.data() + i * m, n, q + i * q_row);
+        std::copy_n(all.data() + i * m + n, m - n, e + i * e_row);
+    }
+}
+
+// The order of columns with which QR has a descending diagonal; of what is not finite, the order that is there.
+template <typename T> void pivots(int64_t m, int64_t n, const T *a, int64_t a_row, int32_t *order) {
+    std::vector<T> own(m * n), tau(std::min(m, n));
+    std::vector<int> places(n);  // all are free to be chosen
+    transpose(m, n, a, a_row, own.data(), m);
+    const bool finite = all_finite(m, n, a, a_row);
+    if (finite) reflect_with_pivots(int(m), int(n), own.data(), places.data(), tau.data());
+    for (int64_t j = 0; j < n; ++j) order[j] = finite ? int32_t(places[j] - 1) : int32_t(j);
 }
 
 // Eigenvalues and eigenvectors (columns) of a general matrix.

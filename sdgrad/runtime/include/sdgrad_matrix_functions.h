@@ -83,6 +83,34 @@ void schur(int64_t n, const T *a, int64_t a_row, T *t, int64_t t_row, T *z, int6
     }
 }
 
+#define SDGRAD_HESSENBERG(letter, T, making)                                                                           \
+    inline void make_hessenberg(int n, T *a, T *q, T *tau) {                                                           \
+        LAPACKE_##letter##gehrd(LAPACK_COL_MAJOR, n, 1, n, a, n, tau);                                                 \
+        std::copy_n(a, int64_t(n) * n, q);                                                                             \
+        LAPACKE_##letter##making(LAPACK_COL_MAJOR, n, 1, n, q, n, tau);                                                \
+    }
+SDGRAD_HESSENBERG(s, float, orghr)
+SDGRAD_HESSENBERG(d, double, orghr)
+SDGRAD_HESSENBERG(c, std::complex<float>, unghr)
+SDGRAD_HESSENBERG(z, std::complex<double>, unghr)
+#undef SDGRAD_HESSENBERG
+
+// The Hessenberg form H and the vectors Q of A = Q H Q^H.
+template <typename T>
+void hessenberg(int64_t n, const T *a, int64_t a_row, T *h, int64_t h_row, T *q, int64_t q_row) {
+    std::vector<T> form(n * n), vectors(n * n), tau(n);  // columns, one behind the other
+    if (!all_finite(n, n, a, a_row)) {
+        no_numbers(n, n, h, h_row);
+        no_numbers(n, n, q, q_row);
+        return;
+    }
+    transpose(n, n, a, a_row, form.data(), n);
+    make_hessenberg(int(n), form.data(), vectors.data(), tau.data());
+    transpose(n, n, form.data(), n, h, h_row);
+    transpose(n, n, vectors.data(), n, q, q_row);
+    for (int64_t i = 2; i < n; ++i) std::fill_n(h + i * h_row, i - 1, T(0));
+}
+
 // A X + X B = Q (Bartels and Stewart 1972), by the Schur forms of A and of B^H.
 template <typename T>
 void sylvester(int64_t m, int64_t n, const T *a, int64_t a_row, const T *b, int64_t b_row, const T *q, int64_t q_row, T *x,

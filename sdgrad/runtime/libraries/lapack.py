@@ -59,9 +59,20 @@ KINDS = {
     "eigvalsh": Kind("sdgrad::eigvalsh({rows}, _a, {a}, _w);", "w", "w"),
     "eig": Kind("sdgrad::eig({rows}, _a, {a}, _w, _v, {v});", "wv", "w"),
     "svd": Kind("sdgrad::svd({rows}, {columns}, _a, {a}, _u, {u}, _s, _v, {v});", "usv", "s", less={"s": "svdvals"}),
+    "svd_full": Kind(
+        "sdgrad::svd_full({rows}, {columns}, _a, {a}, _u, {u}, _s, _v, {v}, _e, {e});",
+        "usve",
+        "s",
+        less={"s": "svdvals", "suv": "svd"},
+    ),
     "svdvals": Kind("sdgrad::svdvals({rows}, {columns}, _a, {a}, _s);", "s", "s"),
     "qr": Kind("sdgrad::qr({rows}, {columns}, {kept}, _a, {a}, _q, {q}, _r, {r});", "qr"),
+    "qr_full": Kind("sdgrad::qr_full({rows}, {columns}, _a, {a}, _q, {q}, _r, {r}, _e, {e});", "qre"),
+    "pivots": Kind("sdgrad::pivots({rows}, {columns}, _a, {a}, _i);", "i", "i"),
     "lu": Kind("sdgrad::lu({rows}, {columns}, _a, {a}, _f, {f}, _p, _i);", "fpi", "pi"),
+    "ldl": Kind(
+        "sdgrad::ldl({rows}, {first}, {second}, _a, {a}, _l, {l}, _d, {d}, _i);", "ldi", "i", header="sdgrad_ldl.h"
+    ),
     "banded": _of_bands("false"),
     "positive_banded": _of_bands("true"),
     "sylvester": Kind(
@@ -81,6 +92,9 @@ KINDS = {
         "sdgrad::expm_adjoint({rows}, _a, {a}, _k, _g, {g}, _x, {x});", "x", "k", given="akg", header=EXPONENTIALS
     ),
     "schur": Kind("sdgrad::schur({rows}, _a, {a}, _t, {t}, _z, {z});", "tz", header="sdgrad_matrix_functions.h"),
+    "hessenberg": Kind(
+        "sdgrad::hessenberg({rows}, _a, {a}, _h, {h}, _q, {q});", "hq", header="sdgrad_matrix_functions.h"
+    ),
     "sqrtm": _of_square("sqrtm"),
     "logm": _of_square("logm"),
     "det": Kind("sdgrad::det({rows}, _a, {a}, _d);", "d", "d", header=DETERMINANTS, needs_lapack=False),
@@ -133,12 +147,16 @@ class LapackCall(nd.LibraryNode):
 
     ``eigh``: ascending eigenvalues ``_w`` and columns of eigenvectors ``_v`` of the Hermitian matrix whose lower
     triangle ``_a`` has; ``eigvalsh``: the eigenvalues alone; ``eig``: those of a general matrix, complex; ``svd``:
-    ``_a = _u diag(_s) _v``, thin; ``svdvals``: ``_s`` alone; ``qr``:
-    ``_a = _q _r``; ``lu``: packed factors ``_f``, interchanges ``_p`` and the order ``_i`` of rows (both 32-bit), with
-    ``_a = (L U)[_i]``; ``order``: the order ``_i`` of rows after interchanges ``_p``, as a column; ``banded``: the
-    solution ``_x`` of a system of diagonals ``_a``, of which ``numbers`` lie below and above the main one;
+    ``_a = _u diag(_s) _v``, thin; ``svd_full``: with the vectors ``_e`` beside, columns of a tall
+    matrix and rows of a wide one; ``svdvals``: ``_s`` alone; ``qr``: ``_a = _q _r``; ``qr_full``: with the columns
+    ``_e`` beside; ``pivots``: the order ``_i`` of columns that QR with pivots chooses; ``lu``: packed factors ``_f``,
+    interchanges ``_p`` and the order ``_i`` of rows (both 32-bit), with ``_a = (L U)[_i]``; ``order``: the order ``_i``
+    of rows after interchanges ``_p``, as a column; ``ldl``: factors ``_l`` and ``_d`` of a matrix of which ``numbers``
+    tell whether the lower triangle is read, and whether it is Hermitian; ``banded``: the solution ``_x`` of a system of
+    diagonals ``_a``, of which ``numbers`` lie below and above the main one;
     ``positive_banded``: of a positive definite matrix; ``sylvester``: ``_a _x + _x _b = _q``; ``care``, ``dare``:
-    Riccati equations; ``schur``: ``_a = _z _t _z^H``; ``expm``, ``sqrtm``, ``logm``: functions of a matrix;
+    Riccati equations; ``schur``: ``_a = _z _t _z^H``; ``hessenberg``: ``_a = _q _h _q^H``; ``expm``, ``sqrtm``,
+    ``logm``: functions of a matrix;
     ``expm_kept``: the exponential, and what
     ``expm_adjoint`` needs of it (``_k``), which takes a cotangent ``_g`` to that of the matrix; ``det``; ``slogdet``:
     sign ``_s`` and logarithm ``_l``; ``adjugate``: the derivative of the determinant.

@@ -138,6 +138,28 @@ def _lu(g: Graph, out: Sequence[Type], A: Value, pivot: bool = True) -> tuple[Va
     return several(g, "lu", 3, A)
 
 
+@aten("linalg_lu_factor.default")
+def _lu_factor(g: Graph, out: Sequence[Type], A: Value, pivot: bool = True) -> tuple[Value, ...]:  # noqa: N803
+    if not pivot:
+        raise Unsupported("pivot=False")
+    return several(g, "lu_factor", 2, A)
+
+
+@aten("linalg_lu_solve.default")
+def _lu_solve(
+    g: Graph,
+    out: Type,
+    LU: Value,  # noqa: N803
+    pivots: Value,
+    B: Value,  # noqa: N803
+    left: bool = True,
+    adjoint: bool = False,
+) -> Value:
+    if LU.rank != 2 or B.rank != 2:
+        raise Unsupported("factors or right sides of several matrices")
+    return one(g, "lu_solve", LU, pivots, B, left=left, adjoint=adjoint)
+
+
 @aten("linalg_solve.default")
 def _solve(g: Graph, out: Type, A: Value, B: Value, left: bool = True) -> Value:  # noqa: N803
     return one(g, "solve", A, B, left=left)
@@ -172,7 +194,7 @@ def _solve_triangular(
 def _pinv(g: Graph, out: Type, self: Value, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Value:
     if atol or isinstance(rtol, Value):
         raise Unsupported("a tolerance of a pseudoinverse that is not rtol= and a number")
-    return one(g, "pinv", self, rtol=rtol)
+    return one(g, "pinv", self, rtol=rtol, hermitian=hermitian)
 
 
 # -- selection
@@ -213,6 +235,11 @@ for _name in ("cummax", "cummin"):
 @aten("logcumsumexp.default")
 def _logcumsumexp(g: Graph, out: Type, self: Value, dim: int) -> Value:
     return one(g, "logcumsumexp", self, axis=self.axis(dim)) if self.rank else self
+
+
+@aten("histc.default")
+def _histc(g: Graph, out: Type, self: Value, bins: int = 100, min: float = 0, max: float = 0) -> Value:  # noqa: A002
+    return one(g, "histc", self, bins=bins, low=min, high=max)
 
 
 @aten("masked_scatter.default")
