@@ -43,6 +43,9 @@ SIGNALS = (
     "signal.decimate(np.tile(Y, 5), 2)",
     "signal.sawtooth(A, s)", "signal.chirp(A, s, 2.0, t)", "signal.gausspulse(A, s)", "signal.welch(Y, nperseg=4)",
     "signal.periodogram(A)", "signal.csd(Y, Y**2, nperseg=4)[1]", "signal.spectrogram(Y, nperseg=4)[2]",
+    "signal.coherence(Y, Y**2, nperseg=4)[1]", "signal.upfirdn(u, Y, 3, 2)", "signal.resample_poly(A, 3, 2)",
+    "signal.medfilt(Y)", "signal.medfilt2d(A)", "signal.lfiltic([1.0, s], [2.0, t], Y[:1])",
+    "signal.deconvolve(Y, np.abs(u))[0]",
     "signal.stft(Y, nperseg=4)[2]", "signal.istft(signal.stft(Y, nperseg=4)[2], nperseg=4)[1]",
 )  # fmt: skip
 
@@ -54,6 +57,7 @@ IMAGES = (
     "ndimage.gaussian_laplace(A, 0.8)", "ndimage.zoom(A, 1.5)", "ndimage.shift(A, s, order=1)",
     "ndimage.rotate(A, 30.0)", "ndimage.affine_transform(A, np.eye(2) * s)", "ndimage.spline_filter(A)",
     "ndimage.spline_filter1d(A)", "ndimage.maximum_filter(A, 2)", "ndimage.minimum_filter(A, 2)",
+    "ndimage.median_filter(A, 3)", "ndimage.rank_filter(A, 1, 2)", "ndimage.percentile_filter(A, 30, 2)",
     "ndimage.maximum_filter1d(A, 2)", "ndimage.minimum_filter1d(A, 2)",
 )  # fmt: skip
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 RULES_OF = {
     "scipy.interpolate": ("interpolators", "interpolation", "splines"),
-    "scipy.ndimage": ("image_filters", "image_places"),
-    "scipy.signal": ("convolutions", "filters", "signals", "spectra"),
+    "scipy.ndimage": ("image_filters", "image_places", "rank_filters"),
+    "scipy.signal": ("convolutions", "filters", "resampling", "signals", "spectra"),
     "scipy.stats": ("distributions", "multivariate", "order_statistics", "sample_statistics", "scipy_stats"),
 }
 """Modules of this folder that register rules, by what they import of SciPy."""
