@@ -15,7 +15,14 @@ STATISTICS = (
     "stats.multivariate_normal.logpdf(w, w * s, M @ np.transpose(M))", "stats.multivariate_normal.pdf(w, w * s, t)",
     "stats.multivariate_normal(w * s, M @ np.transpose(M)).logpdf(w)", "stats.dirichlet(p).logpdf(p / np.sum(p))",
     "stats.dirichlet.pdf(p / np.sum(p), p)", "stats.trim_mean(Y, 0.2)", "stats.iqr(A)", "stats.moment(A, 3, axis=1)",
-    "stats.median_abs_deviation(Y)", "stats.linregress(Y, Y**2)",
+    "stats.median_abs_deviation(Y)", "stats.linregress(Y, Y**2)", "stats.rankdata(Y)", "stats.spearmanr(Y, Y**2)",
+    "stats.ttest_1samp(Y, s)", "stats.ttest_ind(Y, v)", "stats.ttest_rel(Y, Y**2)", "stats.f_oneway(A, B)",
+    "stats.ttest_ind_from_stats(s, t, 5, t, s, 7)", "stats.bartlett(Y, Y[:4])", "stats.levene(Y, v)",
+    "stats.chisquare(p)", "stats.power_divergence(p, lambda_=0)", "stats.jarque_bera(Y)", "stats.pmean(B, 3)",
+    "stats.zmap(Y, v)", "stats.gzscore(B)", "stats.gstd(B + 1.0, axis=None)", "stats.describe(A)[2]", "stats.circmean(A)",
+    "stats.circvar(A)", "stats.circstd(A)", "stats.boxcox(p, s)", "stats.boxcox_llf(s, p)", "stats.yeojohnson(Y, s)",
+    "stats.yeojohnson_llf(s, Y)", "stats.gaussian_kde(Y)(B[0])", "stats.gaussian_kde(Y).evaluate(B[0])",
+    "stats.gaussian_kde(Y).pdf(s)", "stats.gaussian_kde(Y).integrate_box_1d(s, t)",
 )  # fmt: skip
 
 GRID = "(np.arange(3.0), np.arange(2.0))"
