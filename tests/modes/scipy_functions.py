@@ -19,9 +19,10 @@ STATISTICS = (
     "stats.ttest_1samp(Y, s)", "stats.ttest_ind(Y, v)", "stats.ttest_rel(Y, Y**2)", "stats.f_oneway(A, B)",
     "stats.ttest_ind_from_stats(s, t, 5, t, s, 7)", "stats.bartlett(Y, Y[:4])", "stats.levene(Y, v)",
     "stats.chisquare(p)", "stats.power_divergence(p, lambda_=0)", "stats.jarque_bera(Y)", "stats.pmean(B, 3)",
-    "stats.zmap(Y, v)", "stats.gzscore(B)", "stats.gstd(B + 1.0, axis=None)", "stats.describe(A)[2]", "stats.circmean(A)",
-    "stats.circvar(A)", "stats.circstd(A)", "stats.boxcox(p, s)", "stats.boxcox_llf(s, p)", "stats.yeojohnson(Y, s)",
-    "stats.yeojohnson_llf(s, Y)", "stats.gaussian_kde(Y)(B[0])", "stats.gaussian_kde(Y).evaluate(B[0])",
+    "stats.zmap(Y, v)", "stats.gzscore(B)", "stats.gstd(B + 1.0, axis=None)", "stats.describe(A)[2]",
+    "stats.circmean(A)", "stats.circvar(A)", "stats.circstd(A)", "stats.boxcox(p, s)", "stats.boxcox_llf(s, p)",
+    "stats.yeojohnson(Y, s)", "stats.yeojohnson_llf(s, Y)", "stats.gaussian_kde(Y)(B[0])",
+    "stats.gaussian_kde(Y).evaluate(B[0])",
     "stats.gaussian_kde(Y).pdf(s)", "stats.gaussian_kde(Y).integrate_box_1d(s, t)",
 )  # fmt: skip
 
