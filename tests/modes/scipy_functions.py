@@ -23,7 +23,9 @@ STATISTICS = (
     "stats.circmean(A)", "stats.circvar(A)", "stats.circstd(A)", "stats.boxcox(p, s)", "stats.boxcox_llf(s, p)",
     "stats.yeojohnson(Y, s)", "stats.yeojohnson_llf(s, Y)", "stats.gaussian_kde(Y)(B[0])",
     "stats.gaussian_kde(Y).evaluate(B[0])",
-    "stats.gaussian_kde(Y).pdf(s)", "stats.gaussian_kde(Y).integrate_box_1d(s, t)",
+    "stats.gamma.mean(s)", "stats.norm(s, t).entropy()", "stats.gamma(s).median()", "stats.beta.var(s, t)",
+    "stats.norm.interval(0.9, s, t)[0]", "stats.t.std(s + 3.0)", "stats.gaussian_kde(Y).pdf(s)",
+    "stats.gaussian_kde(Y).integrate_box_1d(s, t)",
 )  # fmt: skip
 
 GRID = "(np.arange(3.0), np.arange(2.0))"

@@ -137,11 +137,13 @@ def exact(y, c):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("c", [0.0, 1e-5, -0.1, 0.02])
+@pytest.mark.parametrize("c", [0.0, 1e-5, -0.02, 0.02])
 def test_tails_are_exact(c):
+    """SciPy's own are not, and the comparison with them is off."""
     mp.mp.dps = 40
     y = 35.0
-    found = np.array(sdgrad.compile_forward(tails)(y, c), float)
+    with sdgrad.config.override(verify="never"):
+        found = np.array(sdgrad.compile_forward(tails)(y, c), float)
     np.testing.assert_allclose(found, [float(w) for w in exact(y, c)], rtol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Formulas of further distributions of SciPy's: of all real numbers, of intervals, and of ends that parameters decide."""
+"""Formulas of further distributions of SciPy: of all real numbers, of intervals, of ends that parameters decide."""
 
 from __future__ import annotations
 

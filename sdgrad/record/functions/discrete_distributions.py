@@ -112,7 +112,8 @@ DISCRETE: dict[str, Formulas] = {
     ),
     "randint": Formulas(
         logpdf=lambda k, low, high: 0.0 * k - np.log(high - low),
-        cdf=lambda k, low, high: (k - low + 1.0) / (high - low), sf=lambda k, low, high: (high - 1.0 - k) / (high - low),
+        cdf=lambda k, low, high: (k - low + 1.0) / (high - low),
+        sf=lambda k, low, high: (high - 1.0 - k) / (high - low),
         low=lambda low, high: low, high=lambda low, high: high - 1.0,
         valid=lambda low, high: (high > low) & (low == np.floor(low)) & (high == np.floor(high)),
     ),

@@ -11,7 +11,15 @@ RULES_OF = {
     "scipy.ndimage": ("image_filters", "image_places", "rank_filters"),
     "scipy.signal": ("convolutions", "filters", "resampling", "signals", "spectra"),
     "scipy.stats": (
-        *("distributions", "hypothesis_tests", "kernel_density", "multivariate", "order_statistics", "ranks"),
+        *(
+            "distributions",
+            "hypothesis_tests",
+            "kernel_density",
+            "matrix_distributions",
+            "multivariate",
+            "order_statistics",
+            "ranks",
+        ),
         *("sample_measures", "sample_statistics", "scipy_stats"),
     ),
 }

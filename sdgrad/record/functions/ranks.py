@@ -23,7 +23,7 @@ def rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_policy: s
         raise ValueError(f'unknown method "{method}"')
     if nan_policy != "propagate":
         raise ParseError(f"scipy.stats.rankdata: nan_policy={nan_policy!r} is not recorded")
-    x = array(a)
+    x: Any = array(a)
     x, d = (np.ravel(x), 0) if axis is None else (x, static_axis(axis, x.ndim))
     if not x.size:
         return known(np.zeros(x.shape, float if method == "average" else int))
@@ -59,7 +59,7 @@ def spearmanr(
 ) -> Any:
     if nan_policy != "propagate":
         raise ParseError(f"scipy.stats.spearmanr: nan_policy={nan_policy!r} is not recorded")
-    given = [array(v) for v in (a, b) if v is not None]
+    given: list[Any] = [array(v) for v in (a, b) if v is not None]
     given = [np.ravel(v) for v in given] if axis is None else given
     if any(v.ndim > 2 for v in given) or axis not in (None, 0, 1):
         raise ValueError("spearmanr only handles 1-D or 2-D arrays")

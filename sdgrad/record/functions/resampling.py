@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ INDEXED = ("symmetric", "reflect", "edge", "wrap")
 SLOPED = ("smooth", "line")
 ODD = {"antisymmetric": "symmetric", "antireflect": "reflect"}
 MODES = ("constant", *INDEXED, *SLOPED, *ODD)
-BACKGROUNDS = {"mean": np.mean, "median": np.median, "minimum": np.min, "maximum": np.max}
+BACKGROUNDS: dict[str, Callable] = {"mean": np.mean, "median": np.median, "minimum": np.min, "maximum": np.max}
 
 
 # -- what stands beyond the ends
@@ -35,7 +36,8 @@ def _before(rows: Any, count: int, mode: str, value: Any) -> Any:
         return first - slope * known(np.arange(count, 0, -1).astype(np.empty(0, rows.dtype).real.dtype))
     if mode in ODD and count > n - (mode == "antireflect"):
         raise ParseError(f"scipy.signal.upfirdn: mode={mode!r} of a filter longer than the data is not recorded")
-    places = np.pad(np.arange(n), (count, 0), mode=ODD.get(mode, mode))[:count]
+    border: Any = ODD.get(mode, mode)
+    places = np.pad(np.arange(n), (count, 0), mode=border)[:count]
     inside = rows[:, known(places)]
     return -inside if mode == "antisymmetric" else 2 * rows[:, :1] - inside if mode == "antireflect" else inside
 
@@ -87,7 +89,8 @@ def upfirdn(h: Any, x: Any, up: Any = 1, down: Any = 1, axis: Any = -1, mode: An
         raise ValueError(f"Unknown mode: {own}")
     dtype = np.result_type(filters.dtype, data.dtype, np.float32)
     d = static_axis(axis, data.ndim)
-    last = np.moveaxis(array(astype(data, dtype, copy=False)), d, -1)
+    typed: Any = astype(data, dtype, copy=False)
+    last = np.moveaxis(typed, d, -1)
     others, n = np.shape(last)[:-1], np.shape(last)[-1]
     if not n:
         raise ParseError("scipy.signal.upfirdn of no samples is not recorded")
