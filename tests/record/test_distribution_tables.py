@@ -14,6 +14,7 @@ from sdgrad.record.functions.moments import MOMENTS
 from sdgrad.record.functions.positive_distributions import POSITIVE
 from sdgrad.record.functions.scipy_stats import METHODS_OF_ALL
 
+pytestmark = pytest.mark.filterwarnings("ignore:The shape parameter of the erlang")
 SHAPES = {
     "erlang": "2.5 * c", "chi": "2.6 * c", "nakagami": "1.4 * c", "gengamma": "1.7 * c, 1.3 * c",
     "betaprime": "2.2 * c, 3.1 * c", "invgauss": "0.8 * c", "lomax": "1.8 * c", "fisk": "2.3 * c",
@@ -86,14 +87,12 @@ def test_tables_are_whole():
     assert len(PARAMETERS) > 140
 
 
-@pytest.mark.filterwarnings("ignore:The shape parameter of the erlang")
 def test_all_methods_have_values():
     """Every second one of those whose derivatives are not compared, for a compiler takes long."""
     texts = [*others([*CALLS, *MASSES], DIFFERENTIATED)[::2], *PARAMETERS[1::2], *WITHOUT_MOMENTS]
     assert value_differences(texts, NAMES, GIVEN) == []
 
 
-@pytest.mark.filterwarnings("ignore:The shape parameter of the erlang")
 @pytest.mark.parametrize("part", range(2))
 def test_first_derivatives(part):
     assert differences(DIFFERENTIATED[part::2], NAMES, GIVEN, step=1e-3, loose=1e-6, second=False) == []

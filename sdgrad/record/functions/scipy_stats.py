@@ -152,6 +152,8 @@ def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str
     if name == "median":
         return _quantile_of(dist, 0.5, args, kwds)
     if name == "interval":
+        if not more:
+            raise TypeError("interval() missing 1 required positional argument: 'confidence'")
         share = real(more[0])
         return tuple(_quantile_of(dist, q, args, kwds) for q in (0.5 - 0.5 * share, 0.5 + 0.5 * share))
     f, formulas = _formulas(dist), MOMENTS.get(dist.name)
@@ -175,14 +177,12 @@ def _quantile_of(dist: Any, q: Any, args: tuple, kwds: dict[str, Any]) -> Any:
 
 
 def _register_parameters(name: str) -> None:
-    if name == "interval":
+    count = 1 if name == "interval" else 0  # of arguments before the parameters
 
-        def of_distribution(dist: Any, confidence: Any, *args: Any, **kwds: Any) -> Any:
-            return of_parameters(dist, name, (confidence,), args, kwds)
-    else:
-
-        def of_distribution(dist: Any, *args: Any, **kwds: Any) -> Any:
-            return of_parameters(dist, name, (), args, kwds)
+    def of_distribution(dist: Any, *args: Any, **kwds: Any) -> Any:
+        if count and "confidence" in kwds:
+            return of_parameters(dist, name, (kwds.pop("confidence"),), args, kwds)
+        return of_parameters(dist, name, args[:count], args[count:], kwds)
 
     rule(getattr(GENERIC, name))(of_distribution)
 
