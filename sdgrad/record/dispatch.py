@@ -26,6 +26,7 @@ import sdgrad.record.functions.orthogonal_factors
 import sdgrad.record.functions.orthogonal_functions
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
+import sdgrad.record.functions.polynomial_series
 import sdgrad.record.functions.polynomials
 import sdgrad.record.functions.python
 import sdgrad.record.functions.quantiles

@@ -100,6 +100,10 @@ INSTEAD = {
     "ode": "sdgrad.solve_ivp",
     "tanhsinh": "scipy.integrate.quad",
     **dict.fromkeys(("LinearOperator", "aslinearoperator"), "sdgrad.linear_solve, which takes functions"),
+    **dict.fromkeys(
+        ("find_peaks", "find_peaks_cwt", "argrelextrema", "argrelmax", "argrelmin", "peak_prominences"),
+        "it outside of the function, whose argument the places are, for data decide how many there are",
+    ),
     "solve_bvp": "sdgrad.root of the conditions at the ends, or of the equations at all points",
     "approx_fprime": "sdgrad.grad",
     **dict.fromkeys(("eigs", "eigsh"), "np.linalg.eigh of a dense matrix, or sdgrad.root of the equations of a pair"),

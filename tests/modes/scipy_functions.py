@@ -15,7 +15,17 @@ STATISTICS = (
     "stats.multivariate_normal.logpdf(w, w * s, M @ np.transpose(M))", "stats.multivariate_normal.pdf(w, w * s, t)",
     "stats.multivariate_normal(w * s, M @ np.transpose(M)).logpdf(w)", "stats.dirichlet(p).logpdf(p / np.sum(p))",
     "stats.dirichlet.pdf(p / np.sum(p), p)", "stats.trim_mean(Y, 0.2)", "stats.iqr(A)", "stats.moment(A, 3, axis=1)",
-    "stats.median_abs_deviation(Y)", "stats.linregress(Y, Y**2)",
+    "stats.median_abs_deviation(Y)", "stats.linregress(Y, Y**2)", "stats.rankdata(Y)", "stats.spearmanr(Y, Y**2)",
+    "stats.ttest_1samp(Y, s)", "stats.ttest_ind(Y, v)", "stats.ttest_rel(Y, Y**2)", "stats.f_oneway(A, B)",
+    "stats.ttest_ind_from_stats(s, t, 5, t, s, 7)", "stats.bartlett(Y, Y[:4])", "stats.levene(Y, v)",
+    "stats.chisquare(p)", "stats.power_divergence(p, lambda_=0)", "stats.jarque_bera(Y)", "stats.pmean(B, 3)",
+    "stats.zmap(Y, v)", "stats.gzscore(B)", "stats.gstd(B + 1.0, axis=None)", "stats.describe(A)[2]",
+    "stats.circmean(A)", "stats.circvar(A)", "stats.circstd(A)", "stats.boxcox(p, s)", "stats.boxcox_llf(s, p)",
+    "stats.yeojohnson(Y, s)", "stats.yeojohnson_llf(s, Y)", "stats.gaussian_kde(Y)(B[0])",
+    "stats.gaussian_kde(Y).evaluate(B[0])",
+    "stats.gamma.mean(s)", "stats.norm(s, t).entropy()", "stats.gamma(s).median()", "stats.beta.var(s, t)",
+    "stats.norm.interval(0.9, s, t)[0]", "stats.t.std(s + 3.0)", "stats.gaussian_kde(Y).pdf(s)",
+    "stats.gaussian_kde(Y).integrate_box_1d(s, t)",
 )  # fmt: skip
 
 GRID = "(np.arange(3.0), np.arange(2.0))"
@@ -43,6 +53,9 @@ SIGNALS = (
     "signal.decimate(np.tile(Y, 5), 2)",
     "signal.sawtooth(A, s)", "signal.chirp(A, s, 2.0, t)", "signal.gausspulse(A, s)", "signal.welch(Y, nperseg=4)",
     "signal.periodogram(A)", "signal.csd(Y, Y**2, nperseg=4)[1]", "signal.spectrogram(Y, nperseg=4)[2]",
+    "signal.coherence(Y, Y**2, nperseg=4)[1]", "signal.upfirdn(u, Y, 3, 2)", "signal.resample_poly(A, 3, 2)",
+    "signal.medfilt(Y)", "signal.medfilt2d(A)", "signal.lfiltic([1.0, s], [2.0, t], Y[:1])",
+    "signal.deconvolve(Y, np.abs(u))[0]",
     "signal.stft(Y, nperseg=4)[2]", "signal.istft(signal.stft(Y, nperseg=4)[2], nperseg=4)[1]",
 )  # fmt: skip
 
@@ -54,6 +67,7 @@ IMAGES = (
     "ndimage.gaussian_laplace(A, 0.8)", "ndimage.zoom(A, 1.5)", "ndimage.shift(A, s, order=1)",
     "ndimage.rotate(A, 30.0)", "ndimage.affine_transform(A, np.eye(2) * s)", "ndimage.spline_filter(A)",
     "ndimage.spline_filter1d(A)", "ndimage.maximum_filter(A, 2)", "ndimage.minimum_filter(A, 2)",
+    "ndimage.median_filter(A, 3)", "ndimage.rank_filter(A, 1, 2)", "ndimage.percentile_filter(A, 30, 2)",
     "ndimage.maximum_filter1d(A, 2)", "ndimage.minimum_filter1d(A, 2)",
 )  # fmt: skip
 

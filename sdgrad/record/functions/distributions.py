@@ -70,14 +70,17 @@ def log_of_rest(u: Any) -> Any:
     return np.where(u > -0.6931471805599453, np.log(-np.expm1(u)), np.log1p(-np.exp(u)))
 
 
-def _at_ends(logpdf: Formula, at_end: Formula, ends: tuple[float, ...] = (0.0,)) -> Formula:
-    """Return a density with a formula of its own at the ends, where its logarithm may have no derivative."""
+def at_ends(logpdf: Formula, at_end: Formula, ends: tuple[float, ...] = (0.0,), inner: float = 0.5) -> Formula:
+    """Return a density with a formula of its own at the ends, where its logarithm may have no derivative.
+
+    :param inner: a place that is no end.
+    """
 
     def pdf(y: Any, *shapes: Any) -> Any:
         here = y == ends[0]
         for e in ends[1:]:
             here = here | (y == e)
-        return np.where(here, at_end(y, *shapes), np.exp(logpdf(y, *shapes)))
+        return np.where(here, at_end(y, *shapes), np.exp(logpdf(np.where(here, inner, y), *shapes)))
 
     return pdf
 
@@ -168,6 +171,14 @@ def _truncated_ppf(q: Any, a: Any, b: Any) -> Any:
     return np.where(a < 0, left, right)
 
 
+def gamma_formulas() -> Formulas:
+    return Formulas(
+        logpdf=_gamma_log, pdf=at_ends(_gamma_log, lambda y, a: y ** (a - 1.0) * np.exp(-y - sp.gammaln(a))),
+        cdf=lambda y, a: sp.gammainc(a, y), sf=lambda y, a: sp.gammaincc(a, y),
+        ppf=lambda q, a: sp.gammaincinv(a, q), isf=lambda q, a: sp.gammainccinv(a, q), low=0.0,
+    )  # fmt: skip
+
+
 # -- tables
 CONTINUOUS: dict[str, Formulas] = {
     "norm": Formulas(
@@ -183,21 +194,17 @@ CONTINUOUS: dict[str, Formulas] = {
         logpdf=lambda y: -y, cdf=lambda y: -np.expm1(-y), sf=lambda y: np.exp(-y), logsf=lambda y: -y,
         logcdf=lambda y: log_of_rest(-y), ppf=lambda q: -np.log1p(-q), isf=lambda q: -np.log(q), low=0.0,
     ),
-    "gamma": Formulas(
-        logpdf=_gamma_log, pdf=_at_ends(_gamma_log, lambda y, a: y ** (a - 1.0) * np.exp(-y - sp.gammaln(a))),
-        cdf=lambda y, a: sp.gammainc(a, y), sf=lambda y, a: sp.gammaincc(a, y),
-        ppf=lambda q, a: sp.gammaincinv(a, q), isf=lambda q, a: sp.gammainccinv(a, q), low=0.0,
-    ),
+    "gamma": gamma_formulas(),
     "chi2": Formulas(
         logpdf=_chi2_log,
-        pdf=_at_ends(_chi2_log, _chi2_at_zero),
+        pdf=at_ends(_chi2_log, _chi2_at_zero),
         cdf=lambda y, df: sp.gammainc(0.5 * df, 0.5 * y), sf=lambda y, df: sp.gammaincc(0.5 * df, 0.5 * y),
         ppf=lambda q, df: 2.0 * sp.gammaincinv(0.5 * df, q), isf=lambda q, df: 2.0 * sp.gammainccinv(0.5 * df, q),
         low=0.0,
     ),
     "beta": Formulas(
         logpdf=_beta_log,
-        pdf=_at_ends(_beta_log, _beta_at_end, (0.0, 1.0)),
+        pdf=at_ends(_beta_log, _beta_at_end, (0.0, 1.0)),
         cdf=lambda y, a, b: sp.betainc(a, b, y), sf=lambda y, a, b: sp.betaincc(a, b, y),
         ppf=lambda q, a, b: sp.betaincinv(a, b, q), isf=lambda q, a, b: sp.betainccinv(a, b, q), low=0.0, high=1.0,
     ),
@@ -206,7 +213,7 @@ CONTINUOUS: dict[str, Formulas] = {
         ppf=_t_ppf, isf=lambda q, df: -_t_ppf(q, df),
     ),
     "f": Formulas(
-        logpdf=_f_log, pdf=_at_ends(_f_log, _f_at_zero),
+        logpdf=_f_log, pdf=at_ends(_f_log, _f_at_zero),
         cdf=lambda y, n, m: sp.fdtr(n, m, y), sf=lambda y, n, m: sp.fdtrc(n, m, y),
         ppf=lambda q, n, m: m / n * sp.betaincinv(0.5 * n, 0.5 * m, q) / sp.betainccinv(0.5 * m, 0.5 * n, q),
         isf=lambda q, n, m: m / n * sp.betainccinv(0.5 * n, 0.5 * m, q) / sp.betaincinv(0.5 * m, 0.5 * n, q), low=0.0,
@@ -236,7 +243,7 @@ CONTINUOUS: dict[str, Formulas] = {
         ppf=_cauchy_ppf, isf=lambda q: -_cauchy_ppf(q),
     ),
     "weibull_min": Formulas(
-        logpdf=_weibull_log, pdf=_at_ends(_weibull_log, lambda y, c: c * y ** (c - 1.0)),
+        logpdf=_weibull_log, pdf=at_ends(_weibull_log, lambda y, c: c * y ** (c - 1.0)),
         cdf=lambda y, c: -np.expm1(-(y**c)), sf=lambda y, c: np.exp(-(y**c)), logsf=lambda y, c: -(y**c),
         logcdf=lambda y, c: log_of_rest(-(y**c)),
         ppf=lambda q, c: (-np.log1p(-q)) ** (1.0 / c), isf=lambda q, c: (-np.log(q)) ** (1.0 / c), low=0.0,

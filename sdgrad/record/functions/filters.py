@@ -11,8 +11,10 @@ import scipy.signal as signal
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.arguments import require, static, static_axis
+from sdgrad.record.functions.convolutions import convolve
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import tensor_of
+from sdgrad.record.functions.resampling import decimated
 from sdgrad.record.functions.table import array, content, fixed, known, rule
 from sdgrad.record.values import Array
 
@@ -147,6 +149,40 @@ def lfilter_zi(b: Any, a: Any) -> Any:
     return np.cumsum(under)[:-1] * first - sums
 
 
+@rule(signal.lfiltic)
+def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+    """Return the state after past outputs and inputs, the latest first."""
+    dtype = _inexact(*([b, a, y] if x is None else [b, a, y, x]))
+    over, under = _coefficients(b, a, dtype)
+    before, after = np.shape(over)[0] - 1, np.shape(under)[0] - 1
+    rows = [_past(y, -under, after, max(before, after), dtype)]
+    rows += [] if x is None else [_past(x, over, before, max(before, after), dtype)]
+    return sum(rows)
+
+
+def _past(values: Any, factors: Any, count: int, size: int, dtype: Any) -> Any:
+    """Return ``sum over j of factors[m + 1 + j] * values[j]`` for each place of a state."""
+    given = np.reshape(_typed(values, dtype), -1)
+    given = np.pad(given[:count], (0, max(count - np.shape(given)[0], 0)))
+    places = np.arange(size)[:, None] + 1 + np.arange(count)
+    inside = places <= count
+    taken = np.where(known(inside), factors[known(np.where(inside, places, 0))], 0)
+    return taken @ given if count else known(np.zeros(size, dtype))
+
+
+@rule(signal.deconvolve)
+def deconvolve(signal: Any, divisor: Any) -> Any:
+    """Divide polynomials: the quotient is an impulse, filtered."""
+    over, under = (np.atleast_1d(array(v)) for v in (signal, divisor))
+    if over.ndim != 1 or under.ndim != 1 or not over.size or not under.size:
+        raise ValueError("signal and divisor must be non-empty 1d arrays")
+    count = over.shape[0] - under.shape[0] + 1
+    if count < 1:
+        return known(np.zeros(0)), over
+    quotient = lfilter(over, under, known(np.eye(1, count)[0]))
+    return quotient, over - convolve(under, quotient)
+
+
 # -- sections of second order
 def _sections(sos: Any, dtype: Any) -> Any:
     found = _typed(sos, dtype)
@@ -265,9 +301,11 @@ def sosfiltfilt(sos: Any, x: Any, axis: Any = -1, padtype: Any = "odd", padlen: 
 
 @rule(signal.decimate)
 def decimate(x: Any, q: Any, n: Any = None, ftype: Any = "iir", axis: Any = -1, zero_phase: bool = True) -> Any:
-    if ftype != "iir":
-        raise ParseError("scipy.signal.decimate: only ftype='iir' is recorded")
     factor = static(q)
+    if ftype == "fir":
+        return decimated(x, factor, n, axis, zero_phase)
+    if ftype != "iir":
+        raise ParseError("scipy.signal.decimate: only the types 'iir' and 'fir' are recorded")
     sos = signal.cheby1(8 if n is None else static(n), 0.05, 0.8 / factor, output="sos")
     dtype = array(x).dtype
     sos = known(sos.astype(np.float32 if dtype in (np.float32, np.complex64) else np.float64))

@@ -37,10 +37,11 @@ def _parameters(mean: Any, cov: Any) -> tuple[Any, Any, int]:
     return known(np.zeros(size)) if centre is None else centre, matrix, size
 
 
-def _normal_logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Any:
-    """Return the logarithm of the density, by the Cholesky factor of the covariance."""
-    if allow_singular:
-        raise ParseError("scipy.stats.multivariate_normal: allow_singular=True is not recorded")
+def scaled(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int, Callable]:
+    """Return squared distances from a mean, half of the logarithm of a determinant, and the dimension.
+
+    The last of them gives distances the shape that SciPy's results have.
+    """
     centre, matrix, size = _parameters(mean, cov)
     places = wide(x, "multivariate_normal")
     if places.ndim == 0:
@@ -52,11 +53,22 @@ def _normal_logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Any:
     others = np.shape(places)[:-1]
     apart = np.reshape(places - centre, (-1, size))
     factor = np.linalg.cholesky(matrix)
-    scaled = solve_triangular(factor, apart.T, lower=True) if size > 1 else apart.T / factor
-    half = np.sum(np.log(np.diagonal(factor))) + 0.5 * size * math.log(2 * math.pi)
-    found = np.reshape(-0.5 * np.sum(scaled * scaled, axis=0) - half, others)
+    ahead = solve_triangular(factor, apart.T, lower=True) if size > 1 else apart.T / factor
     kept = [n for n in others if n != 1]
-    return np.reshape(found, kept) if kept else found[(0,) * len(others)]
+
+    def shaped(found: Any) -> Any:
+        whole = np.reshape(found, others)
+        return np.reshape(whole, kept) if kept else whole[(0,) * len(others)]
+
+    return np.sum(ahead * ahead, axis=0), np.sum(np.log(np.diagonal(factor))), size, shaped
+
+
+def _normal_logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Any:
+    """Return the logarithm of the density, by the Cholesky factor of the covariance."""
+    if allow_singular:
+        raise ParseError("scipy.stats.multivariate_normal: allow_singular=True is not recorded")
+    squares, half, size, shaped = scaled(x, mean, cov)
+    return shaped(-0.5 * squares - half - 0.5 * size * math.log(2 * math.pi))
 
 
 def _dirichlet_logpdf(x: Any, alpha: Any) -> Any:
@@ -89,15 +101,15 @@ class Dirichlet(Evaluated):
 
 
 def _of_object(logpdf: Any, name: str) -> Callable:
-    return lambda f, x: _outer(name)(logpdf(x, *f.given))
+    return lambda f, x: outer_of(name)(logpdf(x, *f.given))
 
 
-def _outer(name: str) -> Callable:
+def outer_of(name: str) -> Callable:
     return np.exp if name == "pdf" else lambda value: value
 
 
 def _register(name: str) -> None:
-    outer = _outer(name)
+    outer = outer_of(name)
 
     def normal(dist: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         return outer(_normal_logpdf(x, mean, cov, allow_singular))

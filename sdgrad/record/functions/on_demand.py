@@ -8,9 +8,20 @@ from collections.abc import Iterable
 
 RULES_OF = {
     "scipy.interpolate": ("interpolators", "interpolation", "splines"),
-    "scipy.ndimage": ("image_filters", "image_places"),
-    "scipy.signal": ("convolutions", "filters", "signals", "spectra"),
-    "scipy.stats": ("distributions", "multivariate", "order_statistics", "sample_statistics", "scipy_stats"),
+    "scipy.ndimage": ("image_filters", "image_places", "rank_filters"),
+    "scipy.signal": ("convolutions", "filters", "resampling", "signals", "spectra"),
+    "scipy.stats": (
+        *(
+            "distributions",
+            "hypothesis_tests",
+            "kernel_density",
+            "matrix_distributions",
+            "multivariate",
+            "order_statistics",
+            "ranks",
+        ),
+        *("sample_measures", "sample_statistics", "scipy_stats"),
+    ),
 }
 """Modules of this folder that register rules, by what they import of SciPy."""
 _left: dict[str, tuple[str, ...]] = {p: tuple(f"{__package__}.{m}" for m in own) for p, own in RULES_OF.items()}

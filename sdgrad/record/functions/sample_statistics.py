@@ -11,6 +11,7 @@ import scipy.stats as stats
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
+from sdgrad.record.functions.arguments import axes_of
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, operand, rule
@@ -36,8 +37,9 @@ def sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
     return x if x.dtype.kind == "f" else array(astype(x, np.float64))
 
 
-def _count(x: Any, axis: Any) -> int:
-    return x.size if axis is None else x.shape[axis]
+def count_along(x: Any, axis: Any) -> int:
+    """Return how many elements there are along an axis, or along several."""
+    return math.prod(x.shape[d] for d in axes_of(axis, x.ndim))
 
 
 def _moments(x: Any, axis: Any, keepdims: bool, *orders: int) -> list[Any]:
@@ -56,7 +58,7 @@ def zscore(a: Any, axis: Any = 0, ddof: Any = 0, nan_policy: str = "propagate") 
 @rule(stats.sem)
 def sem(a: Any, axis: Any = 0, ddof: Any = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
     x = sample(a, "sem", nan_policy)
-    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(_count(x, axis))
+    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count_along(x, axis))
 
 
 @rule(stats.variation)
@@ -65,7 +67,8 @@ def variation(a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: Any = 
     return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.mean(x, axis=axis, keepdims=keepdims)
 
 
-def _average(x: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
+def average(x: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
+    """Return a mean, with weights if there are some."""
     if weights is None:
         return np.mean(x, axis=axis, keepdims=keepdims)
     w = array(weights)
@@ -85,7 +88,7 @@ def gmean(
     keepdims: bool = False,
 ) -> Any:
     x = sample(a, "gmean", nan_policy, dtype)
-    return np.exp(_average(np.log(x), axis, weights, keepdims))
+    return np.exp(average(np.log(x), axis, weights, keepdims))
 
 
 @rule(stats.hmean)
@@ -99,7 +102,7 @@ def hmean(
     keepdims: bool = False,
 ) -> Any:
     x = sample(a, "hmean", nan_policy, dtype)
-    found = 1.0 / _average(1.0 / x, axis, weights, keepdims)
+    found = 1.0 / average(1.0 / x, axis, weights, keepdims)
     return np.where(np.any(x < 0, axis=axis, keepdims=keepdims), math.nan, found)
 
 
@@ -107,7 +110,7 @@ def hmean(
 def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
     x = sample(a, "skew", nan_policy)
     second, third = _moments(x, axis, keepdims, 2, 3)
-    n = _count(x, axis)
+    n = count_along(x, axis)
     factor = 1.0 if bias or n < 3 else math.sqrt((n - 1.0) * n) / (n - 2.0)
     return factor * third / second**1.5
 
@@ -124,7 +127,7 @@ def kurtosis(
 ) -> Any:
     x = sample(a, "kurtosis", nan_policy)
     second, fourth = _moments(x, axis, keepdims, 2, 4)
-    found, n = fourth / second**2, _count(x, axis)
+    found, n = fourth / second**2, count_along(x, axis)
     if not bias and n > 3:
         found = 1.0 / (n - 2) / (n - 3) * ((n * n - 1.0) * found - 3 * (n - 1.0) ** 2) + 3.0
     return found - 3 if fisher else found

@@ -13,9 +13,12 @@ from scipy.stats import rv_continuous, rv_discrete
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
+from sdgrad.record.functions.bounded_distributions import BOUNDED
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.discrete_distributions import DISCRETE
 from sdgrad.record.functions.distributions import CONTINUOUS, Formulas
+from sdgrad.record.functions.moments import MOMENTS
+from sdgrad.record.functions.positive_distributions import POSITIVE
 from sdgrad.record.functions.table import active, operand, rule
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.selected import Selected
@@ -23,6 +26,7 @@ from sdgrad.record.selected_functions import OF_THEIR_OWN, by_element
 from sdgrad.record.values import is_recorded
 
 FROZEN: tuple[type, ...] = (type(stats.norm()), type(stats.poisson(1.0)))
+TABLE: dict[str, Formulas] = {**CONTINUOUS, **POSITIVE, **BOUNDED, **DISCRETE}
 GENERIC: Any = next(k for k in rv_continuous.__mro__ if k.__name__ == "rv_generic")
 
 
@@ -43,9 +47,9 @@ def _formulas(dist: Any) -> Formulas:
     :raises ParseError: there are none.
     """
     name = getattr(dist, "name", "")
-    found = {**CONTINUOUS, **DISCRETE}.get(name)
+    found = TABLE.get(name)
     if found is None or type(getattr(stats, name, None)) is not type(dist):
-        known = ", ".join((*CONTINUOUS, *DISCRETE))
+        known = ", ".join(TABLE)
         raise ParseError(f"the distribution '{name}' is not recorded: these are {known}. Write its formula")
     return found
 
@@ -62,13 +66,22 @@ def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
     return (above & below) & (y == np.floor(y)) if whole else above & below
 
 
+def _within(f: Formulas, y: Any, inside: Any) -> Any:
+    """Return places with one of the support in place of those outside, where formulas have no derivative."""
+    if not all(isinstance(e, float) for e in (f.low, f.high)) or math.isinf(f.low) and math.isinf(f.high):
+        return y
+    middle = f.high - 1.0 if math.isinf(f.low) else f.low + 1.0 if math.isinf(f.high) else 0.5 * (f.low + f.high)
+    return np.where(inside, y, middle)
+
+
 def _density(f: Formulas, name: str, y: Any, shapes: tuple, scale: Any, whole: bool) -> Any:
     outside = -math.inf if name == "logpdf" else 0.0
     formula: Any = f.get(name)
-    found = formula(y, *shapes)
+    inside = _inside(f, y, shapes, whole)
+    found = formula(_within(f, y, inside), *shapes)
     if scale is not None:
         found = found - np.log(scale) if name == "logpdf" else found / scale
-    return np.where(_inside(f, y, shapes, whole), found, outside)
+    return np.where(inside, found, outside)
 
 
 def _probability(f: Formulas, name: str, y: Any, shapes: tuple, whole: bool) -> Any:
@@ -78,7 +91,8 @@ def _probability(f: Formulas, name: str, y: Any, shapes: tuple, whole: bool) -> 
     low, high = f.ends(shapes)
     formula: Any = f.get(name)
     below = y < low if whole else y <= low
-    return np.where(below, before, np.where(y >= high, after, formula(y, *shapes)))
+    inner = _within(f, y, ~(below | (y >= high)))
+    return np.where(below, before, np.where(y >= high, after, formula(inner, *shapes)))
 
 
 def _quantile(f: Formulas, name: str, q: Any, shapes: tuple) -> Any:
@@ -123,12 +137,58 @@ class Frozen:
     kwds: dict[str, Any]
 
     def __getattr__(self, name: str) -> Any:
+        if name in OF_PARAMETERS:
+            return BoundRule(lambda value, *args: of_parameters(value.dist, name, args, value.args, value.kwds), self)
         own = {"pmf": "pdf", "logpmf": "logpdf"}.get(name, name)
         if own not in METHODS_OF_ALL or name not in dir(type(self.dist)):
             if hasattr(type(self.dist), name):
                 raise ParseError(f"scipy.stats.{self.dist.name}.{name} is not recorded")
             raise AttributeError(name)
         return BoundRule(lambda value, x: evaluate(value.dist, own, x, value.args, value.kwds), self)
+
+
+# -- functions of the parameters alone
+OF_PARAMETERS = ("mean", "var", "std", "entropy", "median", "interval")
+
+
+def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str, Any]) -> Any:
+    """Return a moment, an entropy or a quantile of a distribution."""
+    if name == "median":
+        return _quantile_of(dist, 0.5, args, kwds)
+    if name == "interval":
+        if not more:
+            raise TypeError("interval() missing 1 required positional argument: 'confidence'")
+        share = real(more[0])
+        return tuple(_quantile_of(dist, q, args, kwds) for q in (0.5 - 0.5 * share, 0.5 + 0.5 * share))
+    f, formulas = _formulas(dist), MOMENTS.get(dist.name)
+    formula = getattr(formulas, "var" if name == "std" else name, None)
+    if formula is None:
+        raise ParseError(f"scipy.stats.{dist.name}.{name} is not recorded: no formula with a derivative is known")
+    given, loc, scale = dist._parse_args(*args, **kwds)
+    shapes, place, width = tuple(map(real, given)), real(loc), real(scale)
+    found = formula(*shapes) if callable(formula) else formula
+    outer: dict[str, Callable] = {
+        "mean": lambda v: v * width + place, "var": lambda v: v * width * width,
+        "std": lambda v: np.sqrt(v) * width,
+        "entropy": lambda v: v if isinstance(dist, rv_discrete) else v + np.log(width),
+    }  # fmt: skip
+    valid = (width > 0) & (place == place) & (f.valid(*shapes) if shapes else True)
+    return np.where(valid, outer[name](found), math.nan)[()]
+
+
+def _quantile_of(dist: Any, q: Any, args: tuple, kwds: dict[str, Any]) -> Any:
+    return evaluate(dist, "ppf", q, args, kwds)
+
+
+def _register_parameters(name: str) -> None:
+    count = 1 if name == "interval" else 0  # of arguments before the parameters
+
+    def of_distribution(dist: Any, *args: Any, **kwds: Any) -> Any:
+        if count and "confidence" in kwds:
+            return of_parameters(dist, name, (kwds.pop("confidence"),), args, kwds)
+        return of_parameters(dist, name, args[:count], args[count:], kwds)
+
+    rule(getattr(GENERIC, name))(of_distribution)
 
 
 METHODS_OF_ALL = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
@@ -159,6 +219,8 @@ def _register_frozen(method: Callable, own: str) -> None:
     OF_THEIR_OWN.add(method)
 
 
+for _own in OF_PARAMETERS:
+    _register_parameters(_own)
 for _own in METHODS_OF_ALL:
     _register(rv_continuous, _own, _own)
     _name = {"pdf": "pmf", "logpdf": "logpmf"}.get(_own, _own)

@@ -15,6 +15,8 @@ from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.borders import extended
 from sdgrad.record.functions.convolutions import slid
 from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.image_filters import per_axis
+from sdgrad.record.functions.rank_filters import of_rank
 from sdgrad.record.functions.table import array, fixed, known, operand, rule
 
 
@@ -101,6 +103,31 @@ def savgol_filter(
 def _correlated(rows: Any, factors: np.ndarray) -> Any:
     kernel = factors.reshape([1] * (np.ndim(rows) - 1) + [-1])
     return slid(rows, _constants(kernel, rows), rows.dtype)
+
+
+def _median(volume: Any, kernel_size: Any, name: str) -> Any:
+    a = array(volume)
+    if a.dtype.kind not in "iuf" or a.dtype == np.float16:
+        raise ValueError(f"dtype={a.dtype} is not supported by {name}")
+    sizes = [3] * a.ndim if kernel_size is None else [static(n) for n in per_axis(kernel_size, a.ndim)]
+    if any(n % 2 != 1 for n in sizes):
+        raise ValueError("Each element of kernel_size should be odd.")
+    return of_rank(a, math.prod(sizes) // 2, sizes, None, "constant", 0, 0, None, name)
+
+
+@rule(signal.medfilt)
+def medfilt(volume: Any, kernel_size: Any = None) -> Any:
+    return _median(np.atleast_1d(array(volume)), kernel_size, "medfilt")
+
+
+@rule(signal.medfilt2d)
+def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
+    a = array(input)
+    if a.ndim != 2:
+        raise ValueError("expected 2-D array")
+    if a.dtype not in (np.float32, np.float64):
+        raise ParseError(f"scipy.signal.medfilt2d of {a.dtype} is not recorded: convert the input to floating point")
+    return _median(a, kernel_size, "medfilt2d")
 
 
 # -- by Fourier transforms

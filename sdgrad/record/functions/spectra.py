@@ -189,6 +189,25 @@ def periodogram(
     return csd(data, None, fs, own, size, 0, length, detrend, return_onesided, scaling, d)
 
 
+@rule(signal.coherence)
+def coherence(
+    x: Any,
+    y: Any,
+    fs: Any = 1.0,
+    window: Any = "hann",
+    nperseg: Any = None,
+    noverlap: Any = None,
+    nfft: Any = None,
+    detrend: Any = "constant",
+    axis: Any = -1,
+) -> Any:
+    options = {"nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend, "axis": axis}
+    places, first = welch(x, fs, window, **options)
+    across = csd(x, y, fs, window, **options)[1]
+    power = np.real(across) ** 2 + np.imag(across) ** 2  # smooth at zero, unlike the square of a magnitude
+    return places, power / first / welch(y, fs, window, **options)[1]
+
+
 @rule(signal.spectrogram)
 def spectrogram(
     x: Any,

@@ -1,0 +1,76 @@
+"""Apply ranks of ``scipy.stats``: they are piecewise constant, as the order of elements is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.stats as stats
+
+from sdgrad.errors import ParseError
+from sdgrad.record.functions.arguments import static_axis
+from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.hypothesis_tests import Outcome, tail
+from sdgrad.record.functions.table import array, known, rule
+
+METHODS = ("average", "min", "max", "dense", "ordinal")
+
+
+@rule(stats.rankdata)
+def rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_policy: str = "propagate") -> Any:
+    """Return ranks by the places of ties in the sorted elements."""
+    if method not in METHODS:
+        raise ValueError(f'unknown method "{method}"')
+    if nan_policy != "propagate":
+        raise ParseError(f"scipy.stats.rankdata: nan_policy={nan_policy!r} is not recorded")
+    x: Any = array(a)
+    x, d = (np.ravel(x), 0) if axis is None else (x, static_axis(axis, x.ndim))
+    if not x.size:
+        return known(np.zeros(x.shape, float if method == "average" else int))
+    rows = np.moveaxis(x, d, -1)
+    order = np.argsort(rows, axis=-1, kind="stable")
+    ranks = np.take_along_axis(_in_order(np.take_along_axis(rows, order, -1), method), np.argsort(order, axis=-1), -1)
+    if x.dtype.kind == "f":
+        ranks = np.where(np.any(np.isnan(rows), axis=-1, keepdims=True), np.nan, ranks)
+    return np.moveaxis(ranks, -1, d)
+
+
+def _in_order(y: Any, method: str) -> Any:
+    """Return the ranks of elements that are in order."""
+    n = np.shape(y)[-1]
+    places = known(np.arange(1, n + 1))
+    if method == "ordinal":
+        return places + np.zeros_like(y, int)
+    edge = np.ones_like(y[..., :1], bool)
+    new = np.concatenate([edge, y[..., 1:] != y[..., :-1]], axis=-1)
+    if method == "dense":
+        return np.cumsum(astype(new, int), axis=-1)
+    first = np.maximum.accumulate(np.where(new, places, 0), axis=-1)
+    if method == "min":
+        return first
+    ends = np.concatenate([new[..., 1:], edge], axis=-1)
+    last = np.minimum.accumulate(np.where(ends, places, n)[..., ::-1], axis=-1)[..., ::-1]
+    return last if method == "max" else 0.5 * (first + last)
+
+
+@rule(stats.spearmanr)
+def spearmanr(
+    a: Any, b: Any = None, axis: Any = 0, nan_policy: str = "propagate", alternative: str = "two-sided"
+) -> Any:
+    if nan_policy != "propagate":
+        raise ParseError(f"scipy.stats.spearmanr: nan_policy={nan_policy!r} is not recorded")
+    given: list[Any] = [array(v) for v in (a, b) if v is not None]
+    given = [np.ravel(v) for v in given] if axis is None else given
+    if any(v.ndim > 2 for v in given) or axis not in (None, 0, 1):
+        raise ValueError("spearmanr only handles 1-D or 2-D arrays")
+    columns = [v[:, None] if v.ndim == 1 else v.T if axis == 1 else v for v in given]
+    data = columns[0] if b is None else np.concatenate(columns, axis=1)
+    if data.shape[1] < 2:
+        raise ValueError("`spearmanr` needs at least 2 variables to compare")
+    if data.shape[0] < 3:
+        raise ParseError("scipy.stats.spearmanr of two observations is 1 or -1, and is not recorded")
+    rs = np.clip(np.corrcoef(rankdata(data, axis=0), rowvar=False), -1.0, 1.0)
+    df = data.shape[0] - 2
+    t = rs * np.sqrt(np.maximum(df / ((rs + 1.0) * (1.0 - rs)), 0.0))
+    found = rs, tail(t, df, alternative)
+    return Outcome(*(v[1, 0] for v in found)) if data.shape[1] == 2 else Outcome(*found)
