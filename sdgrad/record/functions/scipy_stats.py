@@ -49,8 +49,10 @@ def _formulas(dist: Any) -> Formulas:
     name = getattr(dist, "name", "")
     found = TABLE.get(name)
     if found is None or type(getattr(stats, name, None)) is not type(dist):
-        known = ", ".join(TABLE)
-        raise ParseError(f"the distribution '{name}' is not recorded: these are {known}. Write its formula")
+        raise ParseError(
+            f"the distribution '{name}' is not recorded; docs/functions.md lists {len(TABLE)} that are: write its formula "
+            "instead"
+        )
     return found
 
 
