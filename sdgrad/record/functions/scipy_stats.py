@@ -50,8 +50,8 @@ def _formulas(dist: Any) -> Formulas:
     found = TABLE.get(name)
     if found is None or type(getattr(stats, name, None)) is not type(dist):
         raise ParseError(
-            f"the distribution '{name}' is not recorded; docs/functions.md lists {len(TABLE)} that are: write its formula "
-            "instead"
+            f"the distribution '{name}' is not recorded (docs/functions.md lists {len(TABLE)} that are): write its "
+            "formula"
         )
     return found
 
