@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.memory_layout import ATTRIBUTES
 from sdgrad.record.functions.table import FUNCTIONS, METHODS, array
 from sdgrad.record.indexing import item
 from sdgrad.record.values import RULES, Array, Number
@@ -31,6 +32,8 @@ def method(value: Any, name: str) -> Any:
         raise AttributeError(name)
     if name in ("real", "imag"):
         return FUNCTIONS[getattr(np, name)](value)
+    if name in ATTRIBUTES and isinstance(value, Array):
+        return ATTRIBUTES[name](value)
     if name == "flat":
         return flat(value)
     if name == "view":

@@ -52,7 +52,7 @@ INTEGRATORS = ("quad", "quad_vec", "fixed_quad", "dblquad", "tplquad", "nquad", 
 ELSEWHERE = {
     **dict.fromkeys((f"integrate.{n}" for n in INTEGRATORS), "tests/solvers/test_scipy_integrate.py"),
     "np.roots": "tests/record/test_counting.py", "np.frompyfunc": "tests/record/test_counting.py",
-    "np.lib.stride_tricks.as_strided": "tests/record/test_counting.py",
+    "np.lib.stride_tricks.as_strided": "tests/record/test_memory_layout.py",
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
     ".__call__": "tests/record/test_interpolators.py", ".freeze": "tests/record/test_distributions.py",
     **dict.fromkeys(

@@ -48,14 +48,6 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeabl
     return Array(a.recorder, storage, a.tensor.moved([*left, *extents], place))
 
 
-@rule(np.lib.stride_tricks.as_strided, aliases=True)
-def as_strided(x: Any, shape: Any = None, strides: Any = None, *, writeable: bool = True) -> Any:
-    raise ParseError(
-        "numpy.lib.stride_tricks.as_strided addresses memory, which an array here need not have: write "
-        "np.lib.stride_tricks.sliding_window_view(x, width)[::step]"
-    )
-
-
 @rule(np.i0)
 def bessel(x: Any) -> Any:
     a = array(x)
