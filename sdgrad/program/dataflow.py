@@ -126,4 +126,4 @@ def close(
 
 def identifier(text: str) -> str:
     """Return a label as an identifier of at most 40 characters; it may be empty."""
-    return "".join(c if c.isalnum() else "_" for c in text).strip("_")[:40]
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in text).strip("_").lstrip("_0123456789")[:40]

@@ -20,7 +20,9 @@ from sdgrad.runtime.libraries.random_numbers import Kind
 @works_inside
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
     """Draw truth values that hold with probability ``p``."""
-    return drawn(Kind.UNIT, key, extents(shape, p), np.float64) < numbers(p, REAL)
+    chance = numbers(p, REAL)
+    require(np.all((chance >= 0) & (chance <= 1)), "p < 0, p > 1 or p is NaN")
+    return drawn(Kind.UNIT, key, extents(shape, p), np.float64) < chance
 
 
 @works_inside

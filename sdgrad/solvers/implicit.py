@@ -35,7 +35,8 @@ from sdgrad.solvers.closed import Equation, tolerance
 from sdgrad.solvers.named_rule import NamedRule
 
 RESULT, REACHED, RIGHT = "solution", "reached", "right"
-DIRECT = 64  # unknowns up to which a matrix of all derivatives is made
+DIRECT = 1024  # unknowns up to which a matrix of all derivatives is made: iterations may fail
+NEWTON = 64  # unknowns up to which a minimum is searched with all second derivatives
 RESTART = 40  # products that GMRES keeps
 NEARER = "begin nearer to a solution, or allow more steps"
 BRACKET = "the signs at the ends of the bracket have to be different, and the steps enough"

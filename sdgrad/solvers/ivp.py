@@ -79,7 +79,8 @@ def solve_ivp(
     :param dense_output: the result has ``sol``, a function of times, each of whose calls integrates again.
     :param adjoint: ``"continuous"`` solves the adjoint equation backwards, in place of the adjoint of the steps: keeps
         no states, and is as exact as the tolerances say if trajectories do not move apart backwards in time.
-    :returns: ``t`` and ``y`` (times along the last axis), ``t_events`` and ``y_events``, ``sol``.
+    :returns: ``t`` and ``y`` (times along the last axis), ``t_events`` and ``y_events`` (events along the first axis),
+        as many as ``max_events``, NaN where there is none; ``sol``.
     :raises ConvergenceError: the end is not reached in as many steps, or steps become too short.
     :raises ArgumentError: an argument is none of these.
     """
@@ -149,7 +150,7 @@ def _with_events(
         t, y = np.stack([given[BEGIN], found.t]), along_last(np.stack([start, found.y]), shape)
     else:
         t, y = at, along_last(found.within, shape)
-    zeros, states = tuple(t for t, _ in found.events), tuple(along_last(y, shape) for _, y in found.events)
+    zeros, states = tuple(t for t, _ in found.events), tuple(np.reshape(y, (-1, *shape)) for _, y in found.events)
     return Solution(t, y, zeros, states), found.t, np.reshape(found.y, shape) if shape else found.y[0]
 
 

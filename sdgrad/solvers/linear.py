@@ -79,7 +79,8 @@ def _search(
     tol = tolerance(tol, right)
     most = 10 * right.shape[0] if maxiter is None else maxiter
     if method == "direct":
-        return np.linalg.solve(derivatives(multiply, y, ()), right), True
+        found = np.linalg.solve(derivatives(multiply, y, ()), right)
+        return found, np.all(np.isfinite(found))
     more = (min(right.shape[0], restart),) if method == "gmres" else ()
     x, size = recorded(getattr(krylov, method), multiply, right, y, tol, most, *more)
     return x, size <= 10 * tol

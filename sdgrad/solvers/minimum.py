@@ -14,7 +14,7 @@ from sdgrad.record.calls import works_inside
 from sdgrad.solvers.algorithms.descent import lbfgs, newton_descent
 from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
 from sdgrad.solvers.eager import solver
-from sdgrad.solvers.implicit import DIRECT, derivatives, recorded, shaped, solution
+from sdgrad.solvers.implicit import NEWTON, derivatives, recorded, shaped, solution
 
 MEMORY = 10  # past gradients of L-BFGS
 GRADIENTS = 16  # how much less exact than their arguments gradients are
@@ -44,7 +44,7 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
         raise ArgumentError(
             f"sdgrad.minimize: the function returns shape {value.shapes[0]}, and has to return a number"
         )
-    small = int(np.prod(np.shape(x0))) <= DIRECT
+    small = int(np.prod(np.shape(x0))) <= NEWTON
     limit = tolerance(tol, x0) if tol is not None else default_limit(x0, small)
     operands = tuple(value.operands.values())
     shape = tuple(np.shape(x0))

@@ -19,7 +19,7 @@ from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, rule
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.solvers.algorithms.least_squares import levenberg_marquardt
-from sdgrad.solvers.implicit import DIRECT, recorded
+from sdgrad.solvers.implicit import NEWTON, recorded
 from sdgrad.solvers.scipy_calls import accuracy, found, of_array, refuse, vector, wide
 from sdgrad.solvers.scipy_minima import like, minimum
 
@@ -48,7 +48,7 @@ def fit(what: str, residual: Callable, x0: Any, tol: float, limits: Any, loss: s
         return recorded(levenberg_marquardt, flat, lambda x: matrix(flat, x), y, COARSE, TRIES)
 
     unknowns = int(np.size(x0))
-    coarse = prepare if limits is None and loss == "linear" and unknowns <= DIRECT else None
+    coarse = prepare if limits is None and loss == "linear" and unknowns <= NEWTON else None
     x = minimum(what, works_inside(cost), x0, tol, limits, coarse)
     return x, np.reshape(array(residual(x)), -1)
 

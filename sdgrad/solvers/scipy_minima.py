@@ -18,7 +18,7 @@ from sdgrad.record.functions.table import active, array, rule
 from sdgrad.solvers.algorithms.bounded import golden_section, projected_newton, valley
 from sdgrad.solvers.algorithms.descent import lbfgs, newton_descent
 from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
-from sdgrad.solvers.implicit import DIRECT, derivatives, recorded, shaped, solution
+from sdgrad.solvers.implicit import NEWTON, derivatives, recorded, shaped, solution
 from sdgrad.solvers.minimum import MEMORY
 from sdgrad.solvers.scipy_calls import STEPS, accuracy, found, of_number, refuse, vector
 
@@ -70,9 +70,9 @@ def minimum(what: str, f: Callable, x0: Any, tol: float, bounds: Any = None, pre
     """
     own = Objective.of(f, x0, what)
     shape = tuple(np.shape(x0))
-    small = int(np.prod(shape)) <= DIRECT
+    small = int(np.prod(shape)) <= NEWTON
     if bounds is not None and not small:
-        raise ParseError(f"{what}: bounds are recorded for up to {DIRECT} unknowns: write x in terms of free numbers")
+        raise ParseError(f"{what}: bounds are recorded for up to {NEWTON} unknowns: write x in terms of free numbers")
     value, gradient, hessian = own.parts(shape)
     limits = None if bounds is None else [np.reshape(array(detached(b)), -1) for b in bounds]
 

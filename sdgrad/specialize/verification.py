@@ -75,7 +75,7 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
     except GivenUp:
         return
     except Exception as error:
-        if isinstance(error, IndexError | ArithmeticError) or str(error).startswith(OF_MATH):
+        if isinstance(error, IndexError | ArithmeticError | ValueError) or str(error).startswith(OF_MATH):
             raise error.with_traceback(None) from None  # which the compiled program does not look for
         if config.verify == "always":
             raise VerificationError(f"{name_of(function)} cannot be run as it stands: {error}") from error

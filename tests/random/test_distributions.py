@@ -204,6 +204,8 @@ def test_refused():
         random.poisson(KEY, -1.0)
     with pytest.raises(ValueError, match="p < 0"):
         random.binomial(KEY, 3, 1.5)
+    with pytest.raises(ValueError, match="p > 1"):
+        sdgrad.random.bernoulli(KEY, 1.5, (3,))
     with pytest.raises(ValueError, match="without replacement"):
         random.choice(KEY, 3, 4, replace=False)
     with pytest.raises(ValueError, match="shape"):

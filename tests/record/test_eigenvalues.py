@@ -152,3 +152,11 @@ def test_infinite_singular_values_alone_are_none():
 def test_what_is_refused(f, message):
     with pytest.raises(ParseError, match=message):
         sdgrad.vjp(f, A)
+
+
+def test_eigenvalues_of_defective_matrices_have_no_derivative():
+    """There is one eigenvector for several values. Beside such a matrix derivatives are right."""
+    squares = sdgrad.grad(lambda k: np.sum(np.linalg.eigvals(np.array([[0.0, 1.0], [-k, -2.0]])) ** 2).real)
+    assert np.isnan(squares(1.0))
+    assert squares(1.0 + 1e-12) == pytest.approx(-2.0, rel=1e-7)
+    assert squares(1.7) == pytest.approx(-2.0, rel=1e-14)

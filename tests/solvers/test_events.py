@@ -31,8 +31,6 @@ def flight(p, solve=sdgrad.solve_ivp, **options):
     found = solve(ball, (0.0, 100.0), start, t_eval=at, args=(p[1], p[2]), events=[ground, apex], **FINE, **options)
     fall, top = found.t_events[0][0], found.t_events[1][0]
     ends = np.stack([fall, top])
-    if solve is sdgrad.solve_ivp:
-        return np.concatenate([ends, found.y_events[1][:, 0], found.y_events[0][:, 0], found.y[0, :2]])
     return np.concatenate([ends, found.y_events[1][0], found.y_events[0][0], found.y[0, :2]])
 
 

@@ -184,3 +184,36 @@ def test_values_of_outer_functions_reach_inner_derivatives():
         return sdgrad.vjp(lambda *a: inner(x, *a), p, q)[1](1.0)[1][0]
 
     assert abs(sdgrad.compile_forward(outer)(1.67, 3.0, P) - 2 * (1.67 - 3.0)) < 1e-13
+
+
+def test_systems_of_ninety_unknowns_have_a_matrix():
+    """Iterations of Krylov's kind do not converge on these: a diffusion equation, a dense matrix, a rotation."""
+    dense = np.random.default_rng(0).standard_normal((90, 90)) + 3 * np.eye(90)
+    turned = np.linalg.qr(np.random.default_rng(1).standard_normal((90, 90)))[0]
+
+    def means(k):
+        def diffusion(u):
+            padded = np.concatenate([[0.0], u, [0.0]])
+            return k * (padded[2:] - 2 * u + padded[:-2]) * 91.0**2 + 1 - u**3
+
+        of_dense = scipy.optimize.fsolve(lambda x: dense @ x + 0.01 * k * x**3 - 1, np.zeros(90), xtol=1e-13)
+        rotated = sdgrad.linear_solve(lambda x: k * (turned @ x), np.ones(90), method="direct")
+        return np.mean(scipy.optimize.fsolve(diffusion, np.zeros(90), xtol=1e-13)) + np.sum(of_dense) + np.sum(rotated)
+
+    value, slope = sdgrad.value_and_grad(means)(1.0)
+    assert value == pytest.approx(means(1.0), rel=1e-9)
+    assert slope == pytest.approx((means(1.001) - means(0.999)) / 0.002, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda c: sdgrad.fixed_point(lambda x: c * x + 1, 1.0),
+        lambda c: sdgrad.fixed_point(lambda x: c * x * x + 1, 1.0),
+        lambda c: np.sum(sdgrad.linear_solve(lambda x: c * np.sum(x) * np.ones(3), np.arange(3.0), method="direct")),
+    ],
+    ids=["runs away", "overflows", "singular"],
+)
+def test_what_has_no_solution_is_an_error(f):
+    with pytest.raises(ConvergenceError):
+        sdgrad.value_and_grad(f)(2.0)

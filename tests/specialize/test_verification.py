@@ -219,3 +219,8 @@ def test_what_python_raises_by_data_is_raised():
             sdgrad.compile_forward(divides)(0.0)
     with config.override(verify="never"):
         assert np.isinf(sdgrad.compile_forward(divides)(0.0))
+
+
+def test_a_value_that_python_refuses_is_refused():
+    with config.override(verify="auto"), pytest.raises(ValueError, match="no identity"):
+        sdgrad.compile_forward(lambda x: np.max(x[x > 100.0]))(X)

@@ -19,6 +19,8 @@ from sdgrad.record.functions.matrix_calls import as_rule, complex_type, conjugat
 from sdgrad.record.functions.table import rule
 from sdgrad.record.values import Array
 
+DIGITS = 0.01  # error of a derivative, relative, from which it is NaN
+
 
 def _eig_vjp(a: Any, w: Any, v: Any, grad_w: Any, grad_v: Any) -> Any:
     """For eigenvectors of norm one whose phases stay as they are."""
@@ -26,12 +28,20 @@ def _eig_vjp(a: Any, w: Any, v: Any, grad_w: Any, grad_v: Any) -> Any:
     inner = h @ grad_v
     lengths = np.real(np.sum(np.conj(v) * grad_v, axis=0))
     middle = over_values(w, inner - (h @ v) * lengths, grad_w)
-    return _of_type(np.linalg.solve(h, middle @ h), a)
+    return _of_type(_in_basis(h, middle @ h), a)
 
 
 def _eigenvalues_vjp(a: Any, v: Any, grad_w: Any) -> Any:
     h = conjugate_transpose(v)
-    return _of_type(np.linalg.solve(h, grad_w[:, None] * h), a)
+    return _of_type(_in_basis(h, grad_w[:, None] * h), a)
+
+
+@as_rule
+def _in_basis(h: Any, right: Any) -> Any:
+    """Solve with eigenvectors; NaN where they are no basis but for rounding: those of a defective matrix."""
+    inverse = np.linalg.inv(h)
+    size = np.sqrt(np.sum(np.abs(h) ** 2) * np.sum(np.abs(inverse) ** 2))
+    return np.where(size * np.finfo(h.dtype).eps < DIGITS, inverse @ right, np.nan)
 
 
 @as_rule

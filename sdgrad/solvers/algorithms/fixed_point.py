@@ -12,7 +12,7 @@ def iterate(function, x, tol, most):
     while ~done and count < most:
         new = function(x)
         length = np.max(np.abs(new - x))
-        done = length <= tol * (np.max(np.abs(new)) + tol)
+        done = (length <= tol * (np.max(np.abs(new)) + tol)) & (length < np.inf)
         x = new
         count += 1
     return x, done
@@ -28,7 +28,7 @@ def accelerate(function, x, tol, most):
         bend = second - 2.0 * first + x
         new = np.where(bend != 0.0, x - (first - x) ** 2 / np.where(bend != 0.0, bend, 1.0), second)
         length = np.max(np.abs(new - x))
-        done = length <= tol * (np.max(np.abs(new)) + tol)
+        done = (length <= tol * (np.max(np.abs(new)) + tol)) & (length < np.inf)
         x = new
         count += 1
     return x, done

@@ -20,7 +20,7 @@ class Solution:
     :param t: ``t_eval``, or else the two ends.
     :param y: the states at these times, along the last axis; NaN behind the end of the integration.
     :param t_events: the times of zeros of each event, then NaN.
-    :param y_events: the states there, along the last axis.
+    :param y_events: the states there, along the first axis as in SciPy.
     :param sol: the solution as a function of times within the span; None if it is not asked for.
     """
 
@@ -66,7 +66,8 @@ def by_scipy(
     elif len(t) < len(t_eval):
         t, y = np.asarray(t_eval, float), _padded(y, len(t_eval))
     zeros = [_padded(t, most) for t in found.t_events or ()]
-    states = [along_last(_padded(np.reshape(y, (-1, start.size)), most), start.shape) for y in found.y_events or ()]
+    flat_states = (_padded(np.reshape(y, (-1, start.size)), most) for y in found.y_events or ())
+    states = [y.reshape(most, *start.shape) for y in flat_states]
     solution = (lambda t: found.sol(t).reshape(*start.shape, *np.shape(t))) if dense else None
     return Solution(t, along_last(y, start.shape).astype(start.dtype), tuple(zeros), tuple(states), solution)
 
