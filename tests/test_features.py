@@ -11,6 +11,7 @@ from pathlib import Path
 import dace
 import numpy as np
 import pytest
+import scipy.sparse
 
 import sdgrad
 from sdgrad.testing import check_grads
@@ -390,6 +391,25 @@ def test_higher_order():
 def test_hessian_vector_product():
     """``hvp`` applies forward mode to reverse mode."""
     assert np.allclose(sdgrad.hvp(power, (X,), (Y,)), 20 * X**3 * Y)
+
+
+def test_solutions_of_equations():
+    """``root``, ``fixed_point``, ``minimize``, ``linear_solve`` and SciPy's differentiate the equation, not the search."""
+    right(lambda a: sdgrad.root(lambda x: x**3 + x - a, 1.0), 2.0)
+    assert sdgrad.grad(lambda a: sdgrad.fixed_point(lambda x: 0.5 * np.cos(a * x), 1.0))(0.8) < 0
+
+
+def test_initial_value_problems():
+    """``solve_ivp`` has explicit and implicit methods, events, dense output, discrete and continuous adjoints."""
+    found = sdgrad.grad(lambda k: sdgrad.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), X, rtol=1e-10, atol=1e-12).y[0, -1])
+    assert found(0.7) == pytest.approx(-X[0] * np.exp(-0.7), rel=1e-8)
+
+
+def test_sparse_matrices():
+    """Matrices of ``scipy.sparse`` are arguments and made inside; products and solves differentiate by entries."""
+    K = scipy.sparse.csr_array(np.diag(Y) + np.diag([0.3, 0.2, 0.1], 1))
+    found = sdgrad.grad(lambda K, x: np.sum((K @ x) ** 2), wrt="K")(K, X)
+    np.testing.assert_allclose(found.toarray(), np.outer(2 * (K @ X), X) * (K.toarray() != 0), rtol=1e-13)
 
 
 def test_dense_jacobian():
