@@ -394,7 +394,7 @@ def test_hessian_vector_product():
 
 
 def test_solutions_of_equations():
-    """``root``, ``fixed_point``, ``minimize``, ``linear_solve`` and SciPy's differentiate the equation, not the search."""
+    """``root``, ``fixed_point``, ``minimize``, ``linear_solve`` and SciPy's differentiate equations, not searches."""
     right(lambda a: sdgrad.root(lambda x: x**3 + x - a, 1.0), 2.0)
     assert sdgrad.grad(lambda a: sdgrad.fixed_point(lambda x: 0.5 * np.cos(a * x), 1.0))(0.8) < 0
 
