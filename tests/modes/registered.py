@@ -54,6 +54,10 @@ ELSEWHERE = {
     "np.roots": "tests/record/test_counting.py", "np.frompyfunc": "tests/record/test_counting.py",
     "np.lib.stride_tricks.as_strided": "tests/record/test_counting.py",
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
+    **dict.fromkeys(
+        ("numpy.lib.poly1d.__call__", *(f"numpy.polynomial.ABCPolyBase.{n}" for n in ("__call__", "fit", "fromroots"))),
+        "tests/record/test_polynomial_objects.py",
+    ),
     ".__call__": "tests/record/test_interpolators.py", ".freeze": "tests/record/test_distributions.py",
     **dict.fromkeys(
         (f"optimize.{n}" for n in OPTIMIZERS),
