@@ -47,7 +47,7 @@ INTERPOLATION = (
     "interpolate.InterpolatedUnivariateSpline(np.arange(6.0), Y).integral(s, t)", "interpolate.lagrange(O, Y)(B)",
     "interpolate.make_smoothing_spline(np.arange(6.0), Y, lam=0.3)(B)",
     "interpolate.make_lsq_spline(np.arange(6.0), Y, [0, 0, 0, 2.2, 5, 5, 5], 2)(B)",
-    "interpolate.RBFInterpolator(O[:, None], Y)(np.reshape(B, (-1, 1)))",
+    "interpolate.RBFInterpolator(O[:, None], Y, None, 0.1, 'gaussian', 1.0)(np.reshape(B, (-1, 1)))",
     f"interpolate.LinearNDInterpolator({POINTS}, Y)(0.3 * A, 0.4 * A)",
     f"interpolate.griddata({POINTS}, Y, (0.3 * A, 0.4 * A))",
     f"interpolate.NearestNDInterpolator({POINTS}, Y)(0.3 * A, 0.4 * A)",

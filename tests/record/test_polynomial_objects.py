@@ -93,7 +93,8 @@ def test_objects_from_outside_are_read_again():
 def test_types():
     def f(c, z):
         is_polynomial = isinstance(Chebyshev(c), Chebyshev) and isinstance(np.poly1d(c), np.poly1d)
-        return Chebyshev(c).deriv().coef, Polynomial(z)(1j), np.poly1d(c)(c) if is_polynomial else c
+        own = np.poly1d(c)(c), (2.0 * np.poly1d(c)).c, Polynomial(c)(c), Polynomial(c)(2), (Polynomial(c) * 2).coef
+        return Chebyshev(c).deriv().coef, Polynomial(z)(1j), *(own if is_polynomial else ())
 
     c, z = np.array([1, 2, 3], np.float32), np.array([1, 2j])
     for value, wanted in zip(sdgrad.compile_forward(f)(c, z), f(c, z), strict=True):

@@ -126,7 +126,7 @@ class Poly1d(Evaluated, Compound):
         return Poly1d(np.polysub(self.factors, poly1d(other).factors))
 
     def __mul__(self, other: Any) -> Any:
-        return Poly1d(np.polymul(self.factors, array(other) if _is_number(other) else poly1d(other).factors))
+        return Poly1d(self.factors * other if _is_number(other) else np.polymul(self.factors, poly1d(other).factors))
 
     def __truediv__(self, other: Any) -> Any:
         return Poly1d(self.factors / other) if _is_number(other) else _divided(self, poly1d(other))

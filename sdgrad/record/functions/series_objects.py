@@ -235,9 +235,10 @@ def mapparms(p: Series) -> tuple[Any, Any]:
 def _mapped(p: Series, x: Any) -> Any:
     place: Any = array(x) if isinstance(x, (list, tuple)) else operand(x)
     start, factor = mapparms(p)
-    if not is_recorded(start) and not is_recorded(factor) and start == 0 and factor == 1:
+    is_double = np.dtype(getattr(place, "dtype", type(place))) in (np.float64, np.complex128)
+    if is_double and not is_recorded(start) and not is_recorded(factor) and start == 0 and factor == 1:
         return place
-    return start + factor * place
+    return start + factor * place  # in double precision, as NumPy
 
 
 def value_at(p: Series, arg: Any) -> Any:
