@@ -83,19 +83,24 @@ def _scale(scl: Any, name: str) -> Any:
     return scl
 
 
+def as_before(found: Any, dtype: Any) -> Any:
+    """Return factors in the precision of those that they are of: NumPy writes them into memory of that type."""
+    return astype(found, dtype, copy=False) if found.dtype.kind == dtype.kind else found
+
+
 @rule(powers.polyder)
 def polyder(c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
     found, times = inexact(c), static(m)
     if times < 0:
         raise ValueError("The order of derivation must be non-negative")
-    d = static_axis(axis, found.ndim)
+    d, dtype = static_axis(axis, found.ndim), found.dtype
     found, factor = np.moveaxis(found, d, 0), _scale(scl, "polyder")
     if times >= found.shape[0]:
         return np.moveaxis(found[:1] * 0, 0, d)
     for _ in range(times):
         n = np.shape(found)[0]
         found = found[1:] * factor * known(np.arange(1.0, n).reshape(-1, *[1] * (np.ndim(found) - 1)))
-    return np.moveaxis(found, 0, d)
+    return as_before(np.moveaxis(found, 0, d), dtype)
 
 
 @rule(powers.polyint)
@@ -109,7 +114,7 @@ def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: 
         raise ValueError("Too many integration constants")
     if np.ndim(lbnd) or is_recorded(m):
         raise ParseError("numpy.polynomial.polynomial.polyint: lbnd= must be a number, and m= must be known")
-    d = static_axis(axis, found.ndim)
+    d, dtype = static_axis(axis, found.ndim), found.dtype
     found, factor = np.moveaxis(found, d, 0), _scale(scl, "polyint")
     for j in range(times):
         n = np.shape(found)[0]
@@ -117,4 +122,4 @@ def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: 
         at = np.sum(higher * np.reshape(lbnd ** known(np.arange(1, n + 1)), (-1, *[1] * (np.ndim(found) - 1))), axis=0)
         first = (constants[j] if j < len(constants) else 0) - at
         found = np.concatenate([first[None], higher])
-    return np.moveaxis(found, 0, d)
+    return as_before(np.moveaxis(found, 0, d), dtype)

@@ -15,9 +15,8 @@ from numpy.polynomial._polybase import ABCPolyBase
 from sdgrad.errors import ParseError
 from sdgrad.record.compound import Compound
 from sdgrad.record.functions.arguments import require, static
-from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.evaluated import Evaluated
-from sdgrad.record.functions.polynomial_series import inexact, vander_of
+from sdgrad.record.functions.polynomial_series import as_before, inexact, vander_of
 from sdgrad.record.functions.polynomials import divided, least_squares
 from sdgrad.record.functions.table import FUNCTIONS, OBJECTS, array, content, fixed, known, operand, rule
 from sdgrad.record.values import Number, is_recorded
@@ -256,7 +255,7 @@ def derivative(p: Series, m: Any = 1) -> Series:
     for _ in range(times):
         n = np.shape(found)[0]
         found = found * 0 if n == 1 else _times(_slopes(p.kind, n), found * factor)
-    return p.of(astype(found, p.factors.dtype, copy=False), p.shortened)
+    return p.of(as_before(found, p.factors.dtype), p.shortened)
 
 
 def integral(p: Series, m: Any = 1, k: Any = (), lbnd: Any = None) -> Series:
@@ -273,7 +272,7 @@ def integral(p: Series, m: Any = 1, k: Any = (), lbnd: Any = None) -> Series:
         whole = _times(_areas(p.kind, np.shape(found)[0]), found / factor)
         first = (constants[j] if j < len(constants) else 0) - value(at, whole)
         found = np.concatenate([(whole[0] + first)[None], whole[1:]])
-    return p.of(astype(found, p.factors.dtype, copy=False), p.shortened)
+    return p.of(as_before(found, p.factors.dtype), p.shortened)
 
 
 def convert(p: Series, domain: Any = None, kind: Any = None, window: Any = None) -> Series:
