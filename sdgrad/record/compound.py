@@ -26,5 +26,12 @@ class Compound:
         """Return the library's object that is made of arrays of NumPy's."""
         raise NotImplementedError
 
+    def rule_of(self, function: Callable) -> Callable | None:
+        """Return what computes a function of it; None where the tables of sparse matrices tell.
+
+        :raises ParseError: there is no rule.
+        """
+        return None
+
     def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
         return Compound.answer(function, args, kwargs)

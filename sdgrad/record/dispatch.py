@@ -26,11 +26,13 @@ import sdgrad.record.functions.orthogonal_factors
 import sdgrad.record.functions.orthogonal_functions
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
+import sdgrad.record.functions.polynomial_objects
 import sdgrad.record.functions.polynomial_series
 import sdgrad.record.functions.polynomials
 import sdgrad.record.functions.python
 import sdgrad.record.functions.quantiles
 import sdgrad.record.functions.scipy_special
+import sdgrad.record.functions.series_objects
 import sdgrad.record.functions.sets
 import sdgrad.record.functions.singular_values
 import sdgrad.record.functions.sorting
@@ -62,7 +64,7 @@ from sdgrad.record.selected import Selected, Turned, applied, called, unknown
 from sdgrad.record.settling import settle
 from sdgrad.record.sparse.matrix import OPERATIONS
 from sdgrad.record.sparse.taking import rule_of_compound
-from sdgrad.record.values import RULES, Array, Number, can_be_fixed
+from sdgrad.record.values import RULES, Array, Number, can_be_fixed, declines
 
 METHODS: dict[str, Callable] = {
     "reduce": ufunc_methods.reduce,
@@ -76,6 +78,8 @@ WITHOUT_EFFECT = {"order", "subok", "casting"}
 def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Return a universal function, or one of its methods, of recorded values."""
     inputs = tuple(map(own, inputs))
+    if any(map(declines, inputs)):
+        raise TypeError(f"numpy.{function.__name__}: a polynomial does not support ufuncs; use its coefficients")
     if any(isinstance(x, Compound) for x in inputs):
         return OPERATIONS.ufunc(function, method, inputs, kwargs)
     if any(isinstance(x, (Selected, Turned)) for x in inputs):

@@ -76,7 +76,7 @@ def with_owner(function: Any, args: tuple) -> tuple[Any, tuple]:
     """Return what calls an object of a class whose calls have a rule, and the object among its arguments."""
     load_imported()  # the function that is recorded may have imported what it belongs to
     called = None if isinstance(function, type) else method_of(type(function), "__call__")
-    return (called, (function, *args)) if isinstance(called, FunctionType) and called in FUNCTIONS else (function, args)
+    return (called, (function, *args)) if is_hashable(called) and called in FUNCTIONS else (function, args)
 
 
 def is_plain_library_function(function: Any) -> bool:

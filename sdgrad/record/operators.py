@@ -58,6 +58,7 @@ from sdgrad.record.libraries import (
 )
 from sdgrad.record.listed import part_of, replace_part
 from sdgrad.record.loops import RecordedFor
+from sdgrad.record.met import met_object
 from sdgrad.record.methods import BoundRule, part_of_value
 from sdgrad.record.nests import OfLeaves, made_again, positional
 from sdgrad.record.peeled import PeeledFor
@@ -66,7 +67,6 @@ from sdgrad.record.random_numbers import check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
-from sdgrad.record.sparse.known import met_sparse
 from sdgrad.record.stores import check_in_place, store
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
@@ -174,7 +174,7 @@ class RecordingOperators(Operators):
         """Return what the recording has in place of an array, or of a value of the recording around this one."""
         if is_recorded(value):
             return self.recorder.adopt(value)
-        return self.recorder.outside(value) if is_numeric(value) else met_sparse(self.recorder, value, wrapped)
+        return self.recorder.outside(value) if is_numeric(value) else met_object(self.recorder, value)
 
     def met(self, value: Any) -> Any:
         """Return what the recording has in place of a value that may come from outside."""

@@ -330,11 +330,22 @@ def _compared(ufunc: np.ufunc) -> Callable:
     return compare
 
 
+def declines(value: Any) -> bool:
+    """True of objects whose own operators count (NEP 13): polynomials, say."""
+    return getattr(type(value), "__array_ufunc__", NotImplemented) is None
+
+
 def _times(a: Any, b: Any) -> Any:
     """Return a product, of which either order is the same; an integer repeats a list, a tuple or a text."""
     if isinstance(b, (list, tuple, str)) and isinstance(a, Number) and a.dtype.kind in "iu":
         return b * a.__index__()
+    if declines(b):
+        return NotImplemented
     return RULES.ufunc(np.multiply, "__call__", (a, b), {})
+
+
+def _forward(ufunc: np.ufunc) -> Callable:
+    return lambda a, b: NotImplemented if declines(b) else RULES.ufunc(ufunc, "__call__", (a, b), {})
 
 
 def _operators() -> None:
@@ -350,27 +361,24 @@ def _operators() -> None:
     }  # fmt: skip
     one = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
-    def forward(ufunc: np.ufunc) -> Callable:
-        return lambda a, b: RULES.ufunc(ufunc, "__call__", (a, b), {})
-
     def backward(ufunc: np.ufunc) -> Callable:
         return lambda a, b: RULES.ufunc(ufunc, "__call__", (b, a), {})
 
     def inplace(ufunc: np.ufunc) -> Callable:
         def update(a: Any, b: Any) -> Any:
             if not isinstance(a, Array):
-                return RULES.ufunc(ufunc, "__call__", (a, b), {})
+                return _forward(ufunc)(a, b)
             return RULES.ufunc(ufunc, "__call__", (a, b), {"out": (a,)})
 
         return update
 
     for name, ufunc in two.items():
-        setattr(Recorded, f"__{name}__", forward(ufunc))
+        setattr(Recorded, f"__{name}__", _forward(ufunc))
         setattr(Recorded, f"__r{name}__", backward(ufunc))
         setattr(Recorded, f"__i{name}__", inplace(ufunc))
     Recorded.__mul__ = Recorded.__rmul__ = _times  # type: ignore[attr-defined,operator]
     for name, ufunc in compared.items():
-        setattr(Recorded, f"__{name}__", forward(ufunc))
+        setattr(Recorded, f"__{name}__", _forward(ufunc))
     for name, ufunc in (("eq", np.equal), ("ne", np.not_equal)):
         setattr(Recorded, f"__{name}__", _compared(ufunc))
     for name, ufunc in one.items():

@@ -39,6 +39,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (r"float_power.*complex64", "CompilationFailed", "derivatives in another precision than the operand's"),
     (r"(quantile|percentile|slogdet|linalg\.norm|linalg\.det|fft).*\[(float|int|uint)", "dtype", "another precision"),
     (r"\[(uint8|bool)", "dtype|softmax.*NumPy|linalg\.det", "NumPy computes with these in half or single precision"),
+    (r"[Kk]rogh.*\[float16", "NumPy", "SciPy computes in half precision"),
     (r"softmax.*\[uint8", "NumPy", "SciPy wraps around below zero"),
     (r"linalg\.det.*\[uint8", "NumPy", "SciPy computes in single precision"),
 )

@@ -51,9 +51,14 @@ OPTIMIZERS = (
 INTEGRATORS = ("quad", "quad_vec", "fixed_quad", "dblquad", "tplquad", "nquad", "solve_ivp", "odeint")
 ELSEWHERE = {
     **dict.fromkeys((f"integrate.{n}" for n in INTEGRATORS), "tests/solvers/test_scipy_integrate.py"),
+    "np.ndenumerate": "tests/record/test_equal_places.py",
     "np.roots": "tests/record/test_counting.py", "np.frompyfunc": "tests/record/test_counting.py",
     "np.lib.stride_tricks.as_strided": "tests/record/test_memory_layout.py",
     "sdgrad.jvp": "the modes themselves", "sdgrad.linearize": "tests/api", "sdgrad.hvp": "tests/api",
+    **dict.fromkeys(
+        ("numpy.lib.poly1d.__call__", *(f"numpy.polynomial.ABCPolyBase.{n}" for n in ("__call__", "fit", "fromroots"))),
+        "tests/record/test_polynomial_objects.py",
+    ),
     ".__call__": "tests/record/test_interpolators.py", ".freeze": "tests/record/test_distributions.py",
     **dict.fromkeys(
         (f"optimize.{n}" for n in OPTIMIZERS),

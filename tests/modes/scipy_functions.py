@@ -29,6 +29,7 @@ STATISTICS = (
 )  # fmt: skip
 
 GRID = "(np.arange(3.0), np.arange(2.0))"
+POINTS = "np.array([[-9.0, -9.0], [9.0, -8.0], [0.0, 9.0], [0.5, 0.3], [-4.0, 1.0], [3.0, -2.0]])"
 INTERPOLATION = (
     "interpolate.CubicSpline(O, Y)(O[0] + B)", "interpolate.CubicSpline(O, Y).integrate(O[0], O[2])",
     "interpolate.PchipInterpolator(O, Y)(O[0] + B)", "interpolate.pchip_interpolate(O, Y, O[0] + B)",
@@ -40,6 +41,16 @@ INTERPOLATION = (
     "interpolate.CubicHermiteSpline(O, Y, Y**2)(O[0] + B)", "interpolate.interp1d(O, Y, 'cubic')(O[0] + 0.1 * B)",
     f"interpolate.RegularGridInterpolator({GRID}, np.reshape(Y, (3, 2)))((B, B))",
     f"interpolate.interpn({GRID}, np.reshape(Y, (3, 2)), (B, B))",
+    "interpolate.splev(B, interpolate.splrep(np.arange(6.0), Y))", "interpolate.KroghInterpolator(O, Y)(O[0] + B)",
+    "interpolate.splint(s, t, interpolate.splantider(interpolate.splder(interpolate.splrep(np.arange(6.0), Y))))",
+    "interpolate.UnivariateSpline(np.arange(6.0), Y, s=0)(B)", "interpolate.krogh_interpolate(O, Y, O[0] + B)",
+    "interpolate.InterpolatedUnivariateSpline(np.arange(6.0), Y).integral(s, t)", "interpolate.lagrange(O, Y)(B)",
+    "interpolate.make_smoothing_spline(np.arange(6.0), Y, lam=0.3)(B)",
+    "interpolate.make_lsq_spline(np.arange(6.0), Y, [0, 0, 0, 2.2, 5, 5, 5], 2)(B)",
+    "interpolate.RBFInterpolator(O[:, None], Y, None, 0.1, 'gaussian', 1.0)(np.reshape(B, (-1, 1)))",
+    f"interpolate.LinearNDInterpolator({POINTS}, Y)(0.3 * A, 0.4 * A)",
+    f"interpolate.griddata({POINTS}, Y, (0.3 * A, 0.4 * A))",
+    f"interpolate.NearestNDInterpolator({POINTS}, Y)(0.3 * A, 0.4 * A)",
 )  # fmt: skip
 
 SIGNALS = (

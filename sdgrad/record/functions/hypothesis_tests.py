@@ -13,8 +13,8 @@ import scipy.stats as stats
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import axes_of, require
 from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.evaluated import made
 from sdgrad.record.functions.order_statistics import trim_mean
-from sdgrad.record.functions.piecewise import made
 from sdgrad.record.functions.sample_statistics import kurtosis, sample, skew
 from sdgrad.record.functions.table import array, known, operand, rule
 from sdgrad.record.methods import BoundRule

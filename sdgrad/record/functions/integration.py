@@ -11,6 +11,7 @@ from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.scans import trapezoid
 from sdgrad.record.functions.table import array, known, rule
+from sdgrad.record.values import is_recorded
 
 rule(integrate.trapezoid)(trapezoid)
 
@@ -56,13 +57,19 @@ def _put_back(found: Any, d: int) -> Any:
 
 def _with_first(found: Any, initial: Any, d: int) -> Any:
     if initial is not None:
-        first = np.zeros_like(found[..., :1]) + initial
+        first = np.zeros((*np.shape(found)[:-1], 1), found.dtype) + initial
         found = np.concatenate([first, found], axis=-1)
     return _put_back(found, d)
 
 
 @rule(integrate.cumulative_trapezoid)
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1, initial: Any = None) -> Any:
+    if initial is not None and (is_recorded(initial) or initial != 0):
+        raise ValueError("`initial` must be `None` or `0`.")
+    return _trapezoids(y, x, dx, axis, initial)
+
+
+def _trapezoids(y: Any, x: Any, dx: Any, axis: Any, initial: Any) -> Any:
     rows, steps, d = _samples(y, x, dx, axis)
     if rows.shape[-1] == 0:
         raise ValueError("At least one point is required along `axis`.")
@@ -100,19 +107,46 @@ def _intervals(rows: Any, steps: Any) -> Any:
 def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: Any = -1, initial: Any = None) -> Any:
     rows, steps, d = _samples(y, x, dx, axis)
     if rows.shape[-1] < 3:
-        return cumulative_trapezoid(y, x, dx, axis, initial)
+        return _trapezoids(y, x, dx, axis, initial)
     return _with_first(np.cumsum(_intervals(rows, steps), axis=-1), initial, d)
+
+
+def _over(upper: Any, lower: Any) -> Any:
+    """Return a quotient; 0 where places are equal (as SciPy has it)."""
+    apart = lower != 0
+    return np.where(apart, upper / np.where(apart, lower, 1.0), 0.0)
+
+
+def _pairs(rows: Any, h: Any) -> Any:
+    """Return the sum of the integrals over pairs of intervals, of the parabolas through three samples."""
+    first, second = h[..., 0::2], h[..., 1::2]
+    whole, share = first + second, _over(first, second)
+    a, b, c = rows[..., 0:-2:2], rows[..., 1:-1:2], rows[..., 2::2]
+    middle = b * (whole * _over(whole, first * second))
+    return np.sum(whole / 6.0 * (a * (2.0 - _over(1.0, share)) + middle + c * (2.0 - share)), axis=-1)
+
+
+def _last(rows: Any, h: Any) -> Any:
+    """Return the integral over the last interval, of the parabola through the last three samples (Cartwright 2017)."""
+    before, last = h[..., -2], h[..., -1]
+    both = before + last
+    alpha = _over(2.0 * last**2 + 3.0 * before * last, 6.0 * both)
+    beta = _over(last**2 + 3.0 * before * last, 6.0 * before)
+    eta = _over(last**3, 6.0 * before * both)
+    return alpha * rows[..., -1] + beta * rows[..., -2] - eta * rows[..., -3]
 
 
 @rule(integrate.simpson)
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
-    """Integrate pairs of intervals; the last one of an odd number by the parabola that ends there (Cartwright 2017)."""
+    """Integrate pairs of intervals; the last one of an odd number by the parabola that ends there."""
     rows, steps, d = _samples(y, x, dx, axis)
     n = rows.shape[-1]
     if n < 3:
         return trapezoid(y, x, dx, axis)
     exact = rows if x is None else _double(rows)
-    return astype(np.sum(_intervals(exact, steps), axis=-1), exact.dtype)
+    if n % 2:
+        return astype(_pairs(exact, steps), exact.dtype)
+    return astype(_pairs(exact[..., :-1], steps[..., :-1]) + _last(exact, steps), exact.dtype)
 
 
 @rule(integrate.romb)

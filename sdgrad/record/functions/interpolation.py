@@ -9,15 +9,8 @@ import scipy.interpolate as interpolate
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
-from sdgrad.record.functions.piecewise import (
-    Piecewise,
-    first_axis,
-    integrate,
-    made,
-    over,
-    values_at,
-    wide,
-)
+from sdgrad.record.functions.evaluated import made
+from sdgrad.record.functions.piecewise import Piecewise, first_axis, integrate, over, values_at, wide
 from sdgrad.record.functions.spline_slopes import akima_slopes, cubic_slopes, pchip_slopes
 from sdgrad.record.functions.table import array, content, rule
 

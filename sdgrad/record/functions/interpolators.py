@@ -12,20 +12,17 @@ import scipy.interpolate as interpolate
 from sdgrad.errors import ParseError
 from sdgrad.record.functions import splines
 from sdgrad.record.functions.arguments import require, static_axis
-from sdgrad.record.functions.interpolation import cubic_spline, lines
-from sdgrad.record.functions.piecewise import (
-    Evaluated,
-    Piecewise,
-    first_axis,
-    made,
-    over,
-    placed,
-    wide,
-)
+from sdgrad.record.functions.evaluated import Evaluated, made
+from sdgrad.record.functions.interpolation import cubic_spline, lines, pchip
+from sdgrad.record.functions.piecewise import Piecewise, first_axis, interval_of, over, placed, wide
 from sdgrad.record.functions.piecewise import values_at as piecewise_at
+from sdgrad.record.functions.polynomial_objects import poly1d
+from sdgrad.record.functions.spline_slopes import pchip_slopes
 from sdgrad.record.functions.table import array, content, known, rule
 
 LINEAR, SPLINES = ("linear", "slinear"), {"quadratic": 2, "cubic": 3}
+GRID_SPLINES = {"cubic": 3, "quintic": 5}
+CURVES = (*GRID_SPLINES, "pchip")
 STEPS = ("nearest", "nearest-up", "previous", "next", "zero")
 BASE: Any = interpolate.interp1d.__call__
 
@@ -125,6 +122,8 @@ Interp1d.table = {"__call__": interp1d_at}
 @rule(BASE)
 def call_known(f: Any, x: Any) -> Any:
     """Return what an interpolator made of known data gives at recorded places."""
+    if isinstance(f, interpolate.KroghInterpolator):
+        return krogh_interpolate(f.xi, f(f.xi), x, 0, f._y_axis)
     if not isinstance(f, interpolate.interp1d):
         raise ParseError(f"scipy.interpolate.{type(f).__name__} is not recorded")
     kind = f._kind
@@ -186,6 +185,40 @@ def call_known_polynomial(f: Any, x: Any) -> Any:
     return through_points(f.xi, f(f.xi), x, f._y_axis)
 
 
+def _distinct(xi: Any, name: str) -> None:
+    """Refuse points that come twice: they stand for derivatives."""
+    places = np.sort(array(xi) if content(xi) is None else np.asarray(content(xi)))
+    require(np.all(np.diff(places) > 0), f"scipy.interpolate.{name}: points that come twice are not recorded")
+
+
+@rule(interpolate.KroghInterpolator)
+def krogh(xi: Any, yi: Any, axis: Any = 0) -> Any:
+    _distinct(xi, "KroghInterpolator")
+    return barycentric(xi, yi, axis)
+
+
+@rule(interpolate.krogh_interpolate)
+def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: Any = 0) -> Any:
+    if np.ndim(der) or der != 0:
+        raise ParseError("scipy.interpolate.krogh_interpolate: der= is not recorded; differentiate the result")
+    _distinct(xi, "krogh_interpolate")
+    return through_points(xi, yi, x, axis)
+
+
+@rule(interpolate.lagrange)
+def lagrange(x: Any, w: Any) -> Any:
+    """Return the polynomial through points by its factors, the one of the highest power first."""
+    places, values = wide(x, "lagrange"), wide(w, "lagrange")
+    found = poly1d(known(np.zeros(1)))
+    for j in range(places.shape[0]):
+        term = poly1d(values[j][None])
+        for k in range(places.shape[0]):
+            if k != j:
+                term = term * poly1d(np.stack([1.0, -places[k]])) / (places[j] - places[k])
+        found = found + term
+    return found
+
+
 # -- regular grids
 @dataclass(frozen=True, eq=False)
 class Grid(Evaluated):
@@ -209,7 +242,7 @@ def regular_grid(
     solver: Any = None,
     solver_args: Any = None,
 ) -> Any:
-    if method not in (*LINEAR, "nearest"):
+    if method not in (*LINEAR, "nearest", *CURVES):
         raise ParseError(f"scipy.interpolate.RegularGridInterpolator: method={method!r} is not recorded")
     axes, data = tuple(wide(p, "RegularGridInterpolator") for p in points), wide(values, "RegularGridInterpolator")
     if len(axes) > data.ndim:
@@ -236,7 +269,7 @@ def _descends(points: Any, axis: int) -> bool:
 
 def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
     """Return the values at the corners around places, weighted by the distances from them."""
-    if nu is not None or method not in (None, *LINEAR, "nearest"):
+    if nu is not None or method not in (None, *LINEAR, "nearest", *CURVES):
         raise ParseError("scipy.interpolate.RegularGridInterpolator: nu= and other methods are not recorded")
     rank, data = len(g.points), g.values
     places = wide(_coordinates(xi, rank), "RegularGridInterpolator")
@@ -246,6 +279,10 @@ def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
         )
     flat, trailing = np.reshape(places, (-1, rank)), data.ndim - rank
     columns = [flat[:, d] for d in range(rank)]
+    if (own := method or g.method) in CURVES:
+        _require_enough(g, GRID_SPLINES.get(own, 3))
+        found = _pchips_at(g, columns) if own == "pchip" else _splines_at(g, columns, GRID_SPLINES[own])
+        return np.reshape(_bounded(g, found, columns, trailing), (*places.shape[:-1], *data.shape[rank:]))
     cells = [np.clip(np.searchsorted(p, c) - 1, 0, p.shape[0] - 2) for p, c in zip(g.points, columns, strict=True)]
     shares = [(c - p[k]) / (p[k + 1] - p[k]) for p, c, k in zip(g.points, columns, cells, strict=True)]
     if (method or g.method) == "nearest":
@@ -253,6 +290,40 @@ def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
     else:
         found = _corners(data, cells, shares, trailing)
     return np.reshape(_bounded(g, found, columns, trailing), (*places.shape[:-1], *data.shape[rank:]))
+
+
+def _require_enough(g: Grid, degree: int) -> None:
+    for d, points in enumerate(g.points):
+        if (n := np.shape(points)[0]) <= degree:
+            raise ValueError(f"There are {n} points in dimension {d}, but the method requires at least {degree + 1}")
+
+
+def _splines_at(g: Grid, columns: list, degree: int) -> Any:
+    """Return the values of splines along all axes, by those that are 1 at one point, and 0 at the others."""
+    found = g.values
+    for d, (points, column) in enumerate(zip(g.points, columns, strict=True)):
+        shares = splines.values_at(splines.make_interp_spline(points, np.eye(np.shape(points)[0]), degree), column)
+        # the places are the first axis, once the first axis of the grid is gone
+        found = np.tensordot(shares, found, 1) if d == 0 else np.einsum("pi,pi...->p...", shares, found)
+    return found
+
+
+def _pchips_at(g: Grid, columns: list) -> Any:
+    """Return the values of shape-preserving curves along the last axis, then along those before (as SciPy has it)."""
+    last = len(columns) - 1
+    found = piecewise_at(pchip(g.points[last], np.moveaxis(g.values, last, 0)), columns[last])
+    rows = np.arange(np.shape(columns[0])[0])
+    for d in range(last - 1, -1, -1):
+        points, y = g.points[d], array(np.moveaxis(found, 1 + d, 0))
+        slopes, rank = pchip_slopes(points, y), y.ndim - 2
+        k = interval_of(points, columns[d], np.shape(points)[0] - 1)
+        h = over(points[k + 1] - points[k], rank)
+        s = over(columns[d] - points[k], rank) / h
+        secant = (y[k + 1, rows] - y[k, rows]) / h
+        first, end = slopes[k, rows], slopes[k + 1, rows]
+        bend = first + end - 2.0 * secant
+        found = y[k, rows] + h * s * (first + s * (secant - first - bend + s * bend))
+    return found
 
 
 def _coordinates(xi: Any, rank: int) -> Any:

@@ -11,9 +11,10 @@ import scipy.special as special
 import scipy.stats as stats
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.linalg import solve_triangular
 from sdgrad.record.functions.multivariate import outer_of, scaled
-from sdgrad.record.functions.piecewise import Evaluated, made, wide
+from sdgrad.record.functions.piecewise import wide
 from sdgrad.record.functions.scipy_special import multigammaln
 from sdgrad.record.functions.table import known, operand, rule
 

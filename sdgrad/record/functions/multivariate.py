@@ -12,8 +12,9 @@ import scipy.stats as stats
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
+from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.linalg import solve_triangular
-from sdgrad.record.functions.piecewise import Evaluated, made, wide
+from sdgrad.record.functions.piecewise import wide
 from sdgrad.record.functions.table import known, rule
 
 NORMAL, DIRICHLET = type(stats.multivariate_normal), type(stats.dirichlet)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any
@@ -14,8 +13,8 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.table import active, array, known
-from sdgrad.record.methods import BoundRule
+from sdgrad.record.functions.evaluated import Evaluated, made
+from sdgrad.record.functions.table import array, known
 
 
 def wide(value: Any, what: str) -> Any:
@@ -51,20 +50,6 @@ def placed(found: Any, shape: tuple[int, ...], axis: int) -> Any:
     return np.transpose(whole, order) if axis and places else whole if np.ndim(whole) else whole[()]
 
 
-class Evaluated:
-    """Have methods that recorded functions can call: those of a table, by name."""
-
-    table: dict[str, Callable] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        if name in type(self).table:
-            return BoundRule(type(self).table[name], self)
-        raise AttributeError(f"{type(self).__name__} has no recorded method '{name}'")
-
-    def record_call(self, recorder: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        return type(self).table["__call__"](self, *args, **kwargs)
-
-
 @dataclass(frozen=True, eq=False)
 class Piecewise(Evaluated):
     """Hold coefficients ``c[power, interval, ...]``, the highest power first, and the breakpoints ``x``."""
@@ -82,11 +67,6 @@ class Piecewise(Evaluated):
         if not isinstance(value, interpolate.PPoly):
             raise ParseError(f"scipy.interpolate.{type(value).__name__} is not recorded: use PPoly")
         return made(Piecewise(array(value.c), array(value.x), value.extrapolate, value.axis))
-
-
-def made(value: Any) -> Any:
-    """Return an object that the recording made: nothing in it comes from outside."""
-    return active().reads.made(value)
 
 
 def values_at(p: Piecewise, at: Any, nu: Any = 0, extrapolate: Any = None) -> Any:

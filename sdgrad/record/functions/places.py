@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,3 +94,10 @@ def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
 @rule(np.frompyfunc)
 def frompyfunc(func: Any, nin: Any, nout: Any, **kwargs: Any) -> Any:
     raise ParseError("numpy.frompyfunc makes arrays of objects: call the function in a loop, or write np.vectorize")
+
+
+@rule(np.ndenumerate)
+def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield places and elements, each as it is when the loop comes to it."""
+    given = array(arr)
+    return ((place, given[place]) for place in np.ndindex(*given.shape))

@@ -15,31 +15,28 @@ from sdgrad.record.functions.table import array, known, rule
 from sdgrad.record.values import RULES, is_recorded
 
 
-def _inexact(value: Any) -> Any:
+def inexact(value: Any) -> Any:
     a = np.atleast_1d(array(value))
     return a if a.dtype.kind in "fc" else array(astype(array(a), float))
 
 
 # -- matrices of all polynomials at places
-def _vander(value: Any, step: Any) -> None:
-    """Register the matrix of the polynomials of one family."""
-
-    def vander(x: Any, deg: Any) -> Any:
-        degree, places = static(deg), _inexact(x) + 0.0
-        if degree < 0:
-            raise ValueError("deg must be non-negative")
-        columns = [np.ones_like(places)]
-        for k in range(degree):
-            factor, before = step(k, places)
-            columns.append(factor * columns[k] - (before * columns[k - 1] if k else 0))
-        return np.stack(columns, axis=-1)
-
-    name = value.__name__.replace("val", "vander")
-    rule(getattr(__import__(value.__module__, fromlist=[name]), name))(vander)
+def vander_of(value: Any, x: Any, deg: Any) -> Any:
+    """Return the values of the polynomials of one family, up to a degree."""
+    degree, places, step = static(deg), inexact(x) + 0.0, FAMILIES[value]
+    if degree < 0:
+        raise ValueError("deg must be non-negative")
+    columns = [np.ones_like(places)]
+    for k in range(degree):
+        factor, before = step(k, places)
+        columns.append(factor * columns[k] - (before * columns[k - 1] if k else 0))
+    return np.stack(columns, axis=-1)
 
 
-for _value, _step in FAMILIES.items():
-    _vander(_value, _step)
+for _value in FAMILIES:
+    _name = _value.__name__.replace("val", "vander")
+    _module = __import__(_value.__module__, fromlist=[_name])
+    rule(getattr(_module, _name))(lambda x, deg, own=_value: vander_of(own, x, deg))
 
 
 # -- arithmetic with the factors of powers
@@ -52,7 +49,7 @@ def _whole(found: Any, name: str) -> Any:
 
 
 def _series(name: str, c1: Any, c2: Any) -> list[Any]:
-    given = [_inexact(c) for c in (c1, c2)]
+    given = [inexact(c) for c in (c1, c2)]
     if any(g.ndim != 1 or not g.size for g in given):
         raise ValueError("Coefficient array is not 1-d, or empty")
     return [_whole(g, name) for g in given]
@@ -86,25 +83,30 @@ def _scale(scl: Any, name: str) -> Any:
     return scl
 
 
+def as_before(found: Any, dtype: Any) -> Any:
+    """Return factors in the precision of those that they are of: NumPy writes them into memory of that type."""
+    return astype(found, dtype, copy=False) if found.dtype.kind == dtype.kind else found
+
+
 @rule(powers.polyder)
 def polyder(c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
-    found, times = _inexact(c), static(m)
+    found, times = inexact(c), static(m)
     if times < 0:
         raise ValueError("The order of derivation must be non-negative")
-    d = static_axis(axis, found.ndim)
+    d, dtype = static_axis(axis, found.ndim), found.dtype
     found, factor = np.moveaxis(found, d, 0), _scale(scl, "polyder")
     if times >= found.shape[0]:
         return np.moveaxis(found[:1] * 0, 0, d)
     for _ in range(times):
         n = np.shape(found)[0]
         found = found[1:] * factor * known(np.arange(1.0, n).reshape(-1, *[1] * (np.ndim(found) - 1)))
-    return np.moveaxis(found, 0, d)
+    return as_before(np.moveaxis(found, 0, d), dtype)
 
 
 @rule(powers.polyint)
 def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: Any = 0) -> Any:
     """Integrate such that the value at ``lbnd`` is the constant of each time."""
-    found, times = _inexact(c), static(m)
+    found, times = inexact(c), static(m)
     constants = several(k)
     if times < 0:
         raise ValueError("The order of integration must be non-negative")
@@ -112,7 +114,7 @@ def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: 
         raise ValueError("Too many integration constants")
     if np.ndim(lbnd) or is_recorded(m):
         raise ParseError("numpy.polynomial.polynomial.polyint: lbnd= must be a number, and m= must be known")
-    d = static_axis(axis, found.ndim)
+    d, dtype = static_axis(axis, found.ndim), found.dtype
     found, factor = np.moveaxis(found, d, 0), _scale(scl, "polyint")
     for j in range(times):
         n = np.shape(found)[0]
@@ -120,4 +122,4 @@ def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: 
         at = np.sum(higher * np.reshape(lbnd ** known(np.arange(1, n + 1)), (-1, *[1] * (np.ndim(found) - 1))), axis=0)
         first = (constants[j] if j < len(constants) else 0) - at
         found = np.concatenate([first[None], higher])
-    return np.moveaxis(found, 0, d)
+    return as_before(np.moveaxis(found, 0, d), dtype)

@@ -17,9 +17,8 @@ from sdgrad.record.values import RULES
 
 
 # -- fits
-def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any, dtype: Any = np.float64) -> Any:
-    """Return the factors of powers whose sum is closest to samples, by least squares."""
-    places, values = _inexact(x), _inexact(y)
+def least_squares(left: Any, places: Any, values: Any, rcond: Any, w: Any) -> Any:
+    """Return the factors of the columns of a matrix whose sum is closest to samples at some places."""
     if places.ndim != 1:
         raise TypeError("expected 1D vector for x")
     if not places.size:
@@ -30,7 +29,6 @@ def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any, dtype: Any =
         raise TypeError("expected x and y to have same length")
     if rcond is not None:
         raise ParseError("numpy.polyfit: rcond= is not recorded; use np.linalg.lstsq")
-    left = astype(places[:, None] ** known(powers), np.result_type(places.dtype, dtype), copy=False)
     if w is not None:
         weights = _inexact(w)
         if weights.ndim != 1 or weights.shape != places.shape:
@@ -40,6 +38,13 @@ def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any, dtype: Any =
     scale = np.sqrt(np.sum(left * left, axis=0))
     found = np.linalg.lstsq(left / scale, values)[0]
     return found / (scale[:, None] if values.ndim == 2 else scale)
+
+
+def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any, dtype: Any = np.float64) -> Any:
+    """Return the factors of powers whose sum is closest to samples."""
+    places, values = _inexact(x), _inexact(y)
+    left = places[:, None] ** known(powers) if places.ndim == 1 else places
+    return least_squares(astype(left, np.result_type(places.dtype, dtype), copy=False), places, values, rcond, w)
 
 
 def _inexact(value: Any) -> Any:
@@ -112,11 +117,8 @@ def roots(p: Any) -> Any:
     return np.linalg.eigvals(concatenate([reshape(-factors[1:] / factors[0], (1, n - 1)), below]))
 
 
-@rule(np.polydiv)
-def polydiv(u: Any, v: Any) -> Any:
-    over, by = (_inexact(np.atleast_1d(operand(a) if np.ndim(a) == 0 else array(a))) for a in (u, v))
-    if np.float32 in (over.dtype, by.dtype) or np.complex64 in (over.dtype, by.dtype):
-        raise ParseError("numpy.polydiv in single precision leaves a remainder of any length: use double precision")
+def divided(over: Any, by: Any) -> tuple[Any, Any]:
+    """Return a quotient and what remains, the highest power first; what remains of a number is one zero."""
     m, n = over.shape[0] - 1, by.shape[0] - 1
     if m < n:
         return known(np.zeros(1, np.result_type(over.dtype, by.dtype))), over
@@ -125,13 +127,24 @@ def polydiv(u: Any, v: Any) -> Any:
         factor = rest[k] / by[0]
         found.append(factor)
         rest[k : k + n + 1] = rest[k : k + n + 1] - factor * by
+    return array(found), rest[-1:] if n == 0 else rest[m - n + 1 :]
+
+
+@rule(np.polydiv)
+def polydiv(u: Any, v: Any) -> Any:
+    over, by = (_inexact(np.atleast_1d(operand(a) if np.ndim(a) == 0 else array(a))) for a in (u, v))
+    if np.float32 in (over.dtype, by.dtype) or np.complex64 in (over.dtype, by.dtype):
+        raise ParseError("numpy.polydiv in single precision leaves a remainder of any length: use double precision")
+    m, n = over.shape[0] - 1, by.shape[0] - 1
+    if m < n:
+        return known(np.zeros(1, np.result_type(over.dtype, by.dtype))), over
+    found, left = divided(over, by)
     if n == 0:
-        return array(found), rest[-1:]
-    left = rest[m - n + 1 :]
+        return found, left
     if n > 1:  # NumPy takes zeros off
         told = "numpy.polydiv: the remainder begins with zero, which NumPy would leave out: only a run knows how many"
-        RULES.require(rest.recorder, np.abs(left[0]) > 1e-8, ValueError(told))
-    return array(found), left
+        RULES.require(left.recorder, np.abs(left[0]) > 1e-8, ValueError(told))
+    return found, left
 
 
 # -- sums of polynomials by Clenshaw's recurrence: P[k+1] = (a x + b) P[k] - c P[k-1]

@@ -10,7 +10,8 @@ import scipy.interpolate as interpolate
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import static, static_axis
-from sdgrad.record.functions.piecewise import Evaluated, first_axis, interval_of, made, over, placed, wide
+from sdgrad.record.functions.evaluated import Evaluated, frozen, made
+from sdgrad.record.functions.piecewise import first_axis, interval_of, over, placed, wide
 from sdgrad.record.functions.table import active, array, fixed, known, rule
 from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.settling import settle
@@ -32,7 +33,7 @@ class Spline(Evaluated):
         if isinstance(value, Spline):
             return value
         c = first_axis(array(value.c), value.axis)[0]
-        return made(Spline(array(value.t), c, value.k, value.extrapolate, value.axis))
+        return made(Spline(frozen(value.t), c, value.k, value.extrapolate, value.axis))
 
     @property
     def count(self) -> int:

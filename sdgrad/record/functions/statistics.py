@@ -85,7 +85,10 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     if not np.ndim(c):
         return c / c
     deviation = np.sqrt(np.real(np.diagonal(c)))
-    return c / deviation[:, None] / deviation[None, :]
+    found = c / deviation[:, None] / deviation[None, :]
+    if found.dtype.kind == "c":  # each part, as NumPy
+        return np.clip(np.real(found), -1, 1) + 1j * np.clip(np.imag(found), -1, 1)
+    return np.clip(found, -1, 1)
 
 
 # -- polynomials

@@ -31,6 +31,9 @@ ALIASING: set[Any] = set()
 WITHOUT_EFFECT = frozenset({"subok", "like", "device", "order", "optimize"})
 """Arguments that choose how NumPy computes or stores a result, and not which result."""
 
+OBJECTS: dict[type, Callable[[Any, Callable[[str], Any]], Any]] = {}
+"""By its class, what stands for an object of a library's; the second argument gives an array of it by its name."""
+
 _active = threading.local()
 
 
@@ -225,6 +228,8 @@ def wrapped(value: Any) -> Any:
         return active().known(value if value.flags.owndata and value.flags.writeable else value.copy())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(wrapped, value))
+    if (stands_for := OBJECTS.get(type(value))) is not None:
+        return stands_for(value, lambda name: known(getattr(value, name).copy()))
     if sp.issparse(value) and not isinstance(value, Compound):
         return wrapped_sparse(value, known)
     return type(value)(map(wrapped, value)) if type(value) in (list, tuple) else value

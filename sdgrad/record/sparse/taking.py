@@ -26,6 +26,8 @@ def rule_of_compound(of: Callable, args: tuple, kwargs: Mapping[str, Any]) -> Ca
     own = [x for x in (*args, *kwargs.values()) if isinstance(x, Compound)]
     if not own:
         return None
+    if (found := next((r for x in own if (r := x.rule_of(of)) is not None), None)) is not None:
+        return found
     if all(isinstance(x, NumpyMatrix) for x in own):
         if of in FLAT and len(args) == 1 and not kwargs:
             return lambda x: x.array
