@@ -9,6 +9,8 @@ from .checks import Finding
 REFUSED = "of complex (numbers|matrices) is not recorded|for operands of type complex|only a run knows"
 
 KNOWN: tuple[tuple[str, str, str], ...] = (
+    (r"\blinalg\..*\[float16", "refused: (TypeError: .*LAPACK|CompilationFailed)", "no matrices in half precision"),
+    (r"medfilt2d.*\[(u?int|bool)", "refused: ParseError: .*is not recorded", "refused by name: other SciPys refuse it"),
     (r"gammaln.* special", r"\(-inf\)", "SciPy has minus infinity at a pole's end"),
     (r"special\.zeta\(a, b\).* special", "NumPy: .*not (nan|inf)", "SciPy gives up where it vanishes or overflows"),
     (r"special\.spherical_kn.* special", "NumPy: .*inf, not nan", "SciPy multiplies infinity by zero"),
