@@ -67,9 +67,13 @@ def _cityblock(u: Any, v: Any, w: Any = None) -> Any:
     return np.sum(_weighted(np.abs(u - v), w), axis=-1)
 
 
+def _largest(apart: Any, w: Any) -> Any:
+    weights: Any = None if w is None else array(w)
+    return np.max(apart if w is None else (weights > 0) * apart, axis=-1)
+
+
 def _chebyshev(u: Any, v: Any, w: Any = None) -> Any:
-    apart = np.abs(u - v)
-    return np.max(apart if w is None else (array(w) > 0) * apart, axis=-1)
+    return _largest(np.abs(u - v), w)
 
 
 def _minkowski(u: Any, v: Any, w: Any = None, p: Any = 2) -> Any:
@@ -89,7 +93,7 @@ def _norm(difference: Any, w: Any, power: Any) -> Any:
     if power == 1:
         return np.sum(_weighted(apart, w), axis=-1)
     if power == np.inf:
-        return np.max(apart if w is None else (array(w) > 0) * apart, axis=-1)
+        return _largest(apart, w)
     there = apart > 0
     total = np.sum(_weighted(np.where(there, np.where(there, apart, 1.0) ** power, 0.0), w), axis=-1)
     return np.where(total > 0, np.where(total > 0, total, 1.0) ** (1.0 / power), 0.0)
