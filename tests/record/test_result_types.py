@@ -1,6 +1,7 @@
 """Result types beside SciPy's where operands are in single or half precision, or complex."""
 
 import numpy as np
+import numpy.polynomial.polynomial as powers
 import pytest
 import scipy.integrate as integrate
 import scipy.interpolate as interpolate
@@ -39,6 +40,22 @@ def test_single_precision():
     assert [str(np.asarray(f).dtype) for f in found] == [str(np.asarray(x).dtype) for x in wanted]
     for f, x in zip(found, wanted, strict=True):
         np.testing.assert_allclose(f, x, rtol=2e-5, atol=1e-6)
+
+
+def series(a):
+    return (
+        powers.polyder(a), powers.polyder(a, 2, 0.5), powers.polyint(a), powers.polyint(a, 2, [0.5, 2.0], 0.25),
+        powers.polyder(np.reshape(a, (3, 2)), axis=1), np.polyder(a), np.polyint(a),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int32"])
+def test_derivatives_and_integrals_of_series(dtype):
+    a = (SINGLE * 9).astype(dtype)
+    found, wanted = sdgrad.compile_forward(series)(a), series(a)
+    assert [f.dtype for f in found] == [x.dtype for x in wanted]
+    for f, x in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(f, x, rtol=5e-3 if dtype == "float16" else 1e-5)
 
 
 def of_complex_weights(a, u, k):
