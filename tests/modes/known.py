@@ -9,6 +9,12 @@ from .checks import Finding
 REFUSED = "of complex (numbers|matrices) is not recorded|for operands of type complex|only a run knows"
 
 KNOWN: tuple[tuple[str, str, str], ...] = (
+    (r"\blinalg\..*\[float16", "refused: TypeError: .*LAPACK", "LAPACK has no half precision"),
+    (
+        r"medfilt2d.*\[(u?int|bool)",
+        "refused: ParseError: .*is not recorded",
+        "refused by name: floating point is needed",
+    ),
     (r"gammaln.* special", r"\(-inf\)", "SciPy has minus infinity at a pole's end"),
     (r"special\.zeta\(a, b\).* special", "NumPy: .*not (nan|inf)", "SciPy gives up where it vanishes or overflows"),
     (r"special\.spherical_kn.* special", "NumPy: .*inf, not nan", "SciPy multiplies infinity by zero"),
@@ -41,6 +47,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (r"\[(uint8|bool)", "dtype|softmax.*NumPy|linalg\.det", "NumPy computes with these in half or single precision"),
     (r"[Kk]rogh.*\[float16", "NumPy", "SciPy computes in half precision"),
     (r"softmax.*\[uint8", "NumPy", "SciPy wraps around below zero"),
+    (
+        r"(stats\..*|companion.*|procrustes.*)\[uint8",
+        "NumPy: .*not",
+        "SciPy wraps around, or computes in half precision",
+    ),
     (r"linalg\.det.*\[uint8", "NumPy", "SciPy computes in single precision"),
 )
 """Patterns of a finding's call and of its mode and message, and why that is so."""

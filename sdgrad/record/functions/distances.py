@@ -15,18 +15,33 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.arguments import constant, static
 from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, known, rule
 
 Metric = Callable[..., Any]
 
 
-def _real(value: Any, rank: int, name: str) -> Any:
+def _given(value: Any, rank: int, name: str) -> Any:
+    """Return an operand in its own type.
+
+    :raises ParseError: where it is complex.
+    :raises ValueError: where its dimensions are not ``rank``.
+    """
     a = array(value)
     if common([a]).kind == "c":
         raise ParseError(f"scipy.spatial.distance.{name} of complex numbers is not recorded")
     if a.ndim != rank:
         raise ValueError(f"{name}: an array of {rank} dimensions is needed, and not of {a.ndim}")
+    return a
+
+
+def _double(value: Any) -> Any:
+    a = array(value)
     return a if a.dtype == np.float64 else array(astype(a, np.float64))
+
+
+def _floating(value: Any) -> Any:
+    return value if value.dtype.kind == "f" else _double(value)
 
 
 def _root(squares: Any) -> Any:
@@ -35,53 +50,72 @@ def _root(squares: Any) -> Any:
     return np.where(here, np.sqrt(np.where(here, squares, 1.0)), 0.0)
 
 
-def _weighted(values: Any, w: Any) -> Any:
-    return values if w is None else values * w
+def _weighted(values: Any, w: Any = None) -> Any:
+    """Return weighted values; SciPy's weights are in double precision."""
+    return values if w is None else values * _double(w)
 
 
 def _sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
-    return np.sum(_weighted((u - v) ** 2, w), axis=-1)
+    return np.sum(_weighted((_floating(u) - _floating(v)) ** 2, w), axis=-1)
 
 
 def _euclidean(u: Any, v: Any, w: Any = None) -> Any:
-    return _root(_sqeuclidean(u, v, w))
+    return _norm(u - v, w, 2)
 
 
 def _cityblock(u: Any, v: Any, w: Any = None) -> Any:
     return np.sum(_weighted(np.abs(u - v), w), axis=-1)
 
 
+def _largest(apart: Any, w: Any) -> Any:
+    weights: Any = None if w is None else array(w)
+    return np.max(apart if w is None else (weights > 0) * apart, axis=-1)
+
+
 def _chebyshev(u: Any, v: Any, w: Any = None) -> Any:
-    apart = np.abs(u - v)
-    return np.max(apart if w is None else np.where(w > 0, apart, 0.0), axis=-1)
+    return _largest(np.abs(u - v), w)
 
 
 def _minkowski(u: Any, v: Any, w: Any = None, p: Any = 2) -> Any:
     power = constant(p, "scipy.spatial.distance.minkowski: p= must be known when recording")
     if power <= 0:
         raise ValueError("p must be greater than 0")
-    if power in (1, 2, np.inf):
-        return {1: _cityblock, 2: _euclidean, np.inf: _chebyshev}[power](u, v, w)
-    apart = np.abs(u - v)
+    return _norm(u - v, w, power)
+
+
+def _norm(difference: Any, w: Any, power: Any) -> Any:
+    """Return norms as SciPy's, whose Euclidean norm in single precision is a number in double precision."""
+    d = _floating(array(difference))
+    apart = np.abs(d)
+    if power == 2:
+        found = _root(np.sum(_weighted(d * d, w), axis=-1))
+        return _double(found)[()] if d.dtype == np.float32 else found
+    if power == 1:
+        return np.sum(_weighted(apart, w), axis=-1)
+    if power == np.inf:
+        return _largest(apart, w)
     there = apart > 0
     total = np.sum(_weighted(np.where(there, np.where(there, apart, 1.0) ** power, 0.0), w), axis=-1)
     return np.where(total > 0, np.where(total > 0, total, 1.0) ** (1.0 / power), 0.0)
 
 
 def _cosine(u: Any, v: Any, w: Any = None) -> Any:
-    def product(a: Any, b: Any) -> Any:
-        return np.sum(_weighted(a * b, w), axis=-1)
+    """Return distances by angle; rounding takes none out of their range, and has no derivative."""
 
-    return 1.0 - product(u, v) / np.sqrt(product(u, u) * product(v, v))
+    def product(a: Any, b: Any) -> Any:
+        return np.sum(_weighted(a * b, w), axis=-1, dtype=None if w is not None else a.dtype)
+
+    found = 1.0 - product(u, v) / np.sqrt(_floating(array(product(u, u) * product(v, v))))
+    return found + detached(np.clip(found, 0.0, 2.0) - found)
 
 
 def _correlation(u: Any, v: Any, w: Any = None) -> Any:
     def centred(a: Any) -> Any:
         if w is None:
             return a - np.mean(a, axis=-1, keepdims=True)
-        return a - np.sum(a * w, axis=-1, keepdims=True) / np.sum(w)
+        return a - np.sum(_weighted(a, w), axis=-1, keepdims=True) / np.sum(_double(w))
 
-    return _cosine(centred(u), centred(v), w)
+    return _cosine(array(centred(u)), array(centred(v)), w)
 
 
 def _mahalanobis(u: Any, v: Any, VI: Any = None) -> Any:  # noqa: N803 (SciPy's name)
@@ -94,8 +128,7 @@ def _mahalanobis(u: Any, v: Any, VI: Any = None) -> Any:  # noqa: N803 (SciPy's 
 def _seuclidean(u: Any, v: Any, V: Any = None) -> Any:  # noqa: N803 (SciPy's name)
     if V is None:
         raise ParseError("scipy.spatial.distance: pass V=, the variances, for 'seuclidean'")
-    variances: Any = array(V)
-    return _euclidean(u, v, 1.0 / variances)
+    return _norm(u - v, 1.0 / _double(V), 2)
 
 
 def _canberra(u: Any, v: Any, w: Any = None) -> Any:
@@ -117,8 +150,10 @@ NAMES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "linf":
 
 
 def _pair(name: str, own: Metric) -> None:
+    second = _double if name in ("canberra", "braycurtis") else array  # as SciPy converts it
+
     def of_pair(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
-        return own(_real(u, 1, name), _real(v, 1, name), *args, **kwargs)
+        return own(_given(u, 1, name), second(_given(v, 1, name)), *args, **kwargs)
 
     rule(getattr(distance, name))(of_pair)
 
@@ -129,13 +164,13 @@ for _name in METRICS.keys() - {"minkowski", "correlation"}:
 
 @rule(distance.minkowski)
 def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
-    return _minkowski(_real(u, 1, "minkowski"), _real(v, 1, "minkowski"), w, p)
+    return _minkowski(_given(u, 1, "minkowski"), _given(v, 1, "minkowski"), w, p)
 
 
 @rule(distance.correlation)
 def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
     own = _correlation if centered else _cosine
-    return own(_real(u, 1, "correlation"), _real(v, 1, "correlation"), w)
+    return own(_given(u, 1, "correlation"), _given(v, 1, "correlation"), w)
 
 
 def _metric(metric: Any) -> Metric:
@@ -147,7 +182,7 @@ def _metric(metric: Any) -> Metric:
 
 @rule(distance.cdist)
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:  # noqa: N803
-    a, b = _real(XA, 2, "cdist"), _real(XB, 2, "cdist")
+    a, b = _double(_given(XA, 2, "cdist")), _double(_given(XB, 2, "cdist"))
     if a.shape[1] != b.shape[1]:
         raise ValueError("XA and XB must have the same number of columns (i.e. feature dimension.)")
     return _metric(metric)(a[:, None, :], b[None, :, :], **kwargs)
@@ -155,7 +190,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
 @rule(distance.pdist)
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:  # noqa: N803 (SciPy's name)
-    a = _real(X, 2, "pdist")
+    a = _double(_given(X, 2, "pdist"))
     first, second = (known(k) for k in np.triu_indices(a.shape[0], 1))
     return _metric(metric)(a[first], a[second], **kwargs)
 

@@ -56,13 +56,24 @@ def _windowed(a: Any, axis: int, size: int, mode: Any, cval: Any, origin: Any) -
 
 
 def correlated(a: Any, weights: Any, axis: int, mode: Any, cval: Any, origin: Any = 0) -> Any:
-    """Return the correlation with weights along an axis, in the type of the image."""
+    """Return the correlation with weights along an axis, in the type of the image; complex ones are conjugated."""
     w = array(weights)
     if w.ndim != 1 or not w.shape[0]:
         raise RuntimeError("no filter weights given")
     wide = _windowed(a, axis, w.shape[0], mode, cval, origin)
-    kernel = np.reshape(w, [-1 if d == axis else 1 for d in range(np.ndim(a))])
-    return _typed(slid(wide, kernel, common([array(wide), w])), a)
+    kernel = np.reshape(_conjugate(w), [-1 if d == axis else 1 for d in range(np.ndim(a))])
+    return _slid(wide, kernel, a)
+
+
+def _conjugate(w: Any) -> Any:
+    return np.conj(w) if w.dtype.kind == "c" else w
+
+
+def _slid(wide: Any, kernel: Any, a: Any) -> Any:
+    """Return sums of products; those of a complex image in its type."""
+    given = array(wide)
+    dtype = given.dtype if given.dtype.kind == "c" else common([given, array(kernel)])
+    return _typed(slid(given, kernel, dtype), a)
 
 
 def _typed(found: Any, like: Any) -> Any:
@@ -99,7 +110,7 @@ def convolve1d(
     cval: Any = 0.0,
     origin: Any = 0,
 ) -> Any:
-    w = turned(array(weights))
+    w = _conjugate(turned(array(weights)))
     return correlate1d(input, w, axis, output, mode, cval, _turned_origin(np.shape(w)[0], origin))
 
 
@@ -113,7 +124,7 @@ def _correlate(a: Any, w: Any, mode: Any, cval: Any, origins: list[Any], axes: l
     for k, d in enumerate(axes):
         wide = _windowed(wide, d, kernel.shape[k], per_axis(mode, len(axes))[k], cval, origins[k])
     shape = [kernel.shape[axes.index(d)] if d in axes else 1 for d in range(a.ndim)]
-    return _typed(slid(wide, np.reshape(kernel, shape), common([array(wide), kernel])), a)
+    return _slid(wide, np.reshape(kernel, shape), a)
 
 
 @rule(ndimage.correlate)
@@ -129,7 +140,7 @@ def correlate(
 ) -> Any:
     a = image(input, "correlate", output)
     own = axes_of(axes, a.ndim)
-    return _correlate(a, weights, mode, cval, per_axis(origin, len(own)), own)
+    return _correlate(a, _conjugate(array(weights)), mode, cval, per_axis(origin, len(own)), own)
 
 
 @rule(ndimage.convolve)

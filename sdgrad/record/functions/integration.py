@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.integrate as integrate
 
+from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import common
 from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.scans import trapezoid
@@ -143,6 +145,8 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
     n = rows.shape[-1]
     if n < 3:
         return trapezoid(y, x, dx, axis)
+    if x is not None and common([array(x)]).kind == "c":
+        raise ParseError("scipy.integrate.simpson: x= of complex numbers is not recorded: SciPy drops imaginary parts")
     exact = rows if x is None else _double(rows)
     if n % 2:
         return astype(_pairs(exact, steps), exact.dtype)

@@ -12,6 +12,7 @@ import scipy.interpolate as interpolate
 from sdgrad.errors import ParseError
 from sdgrad.record.functions import splines
 from sdgrad.record.functions.arguments import require, static_axis
+from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.interpolation import cubic_spline, lines, pchip
 from sdgrad.record.functions.piecewise import Piecewise, first_axis, interval_of, over, placed, wide
@@ -30,13 +31,17 @@ BASE: Any = interpolate.interp1d.__call__
 # -- interp1d
 @dataclass(frozen=True, eq=False)
 class Interp1d(Evaluated):
-    """Hold points, data with their axis in front, and what is outside: None is an error, a pair are two values."""
+    """Hold points, data with their axis in front, what is outside, and a type.
+
+    Outside None is an error, and a pair are two values. The type is that of steps, or of lines between the points.
+    """
 
     x: Any
     y: Any
     kind: str
     axis: int
     outside: Any
+    dtype: np.dtype
 
 
 def _spread(x: Any, y: Any, assume_sorted: bool) -> tuple[Any, Any]:
@@ -79,7 +84,9 @@ def interp1d(
     if places.shape[0] != data.shape[0]:
         raise ValueError("x and y arrays must be equal in length along interpolation axis.")
     own, values = _spread(places, data, assume_sorted)
-    return made(Interp1d(own, values, kind, d, _outside(kind, values, bounds_error, fill_value)))
+    given = array(y).dtype if array(y).dtype.kind == "f" else np.dtype(np.float64)
+    dtype = np.result_type(array(x).dtype, given) if kind == "linear" else given
+    return made(Interp1d(own, values, kind, d, _outside(kind, values, bounds_error, fill_value), dtype))
 
 
 def interp1d_at(f: Interp1d, x: Any) -> Any:
@@ -93,7 +100,15 @@ def interp1d_at(f: Interp1d, x: Any) -> Any:
     if isinstance(f.outside, tuple):
         low, high = f.outside
         found = np.where(over(below, trailing), low, np.where(over(above, trailing), high, found))
-    return placed(found, places.shape, f.axis)
+    return _typed(placed(found, places.shape, f.axis), f, array(x).dtype)
+
+
+def _typed(found: Any, f: Interp1d, at: np.dtype) -> Any:
+    """Return values in SciPy's type: splines are in double precision, steps in the data's."""
+    if f.kind in SPLINES or f.kind in ("zero", "slinear"):
+        return found
+    given = np.result_type(f.dtype, at if at.kind == "f" else np.float64) if f.kind == "linear" else f.dtype
+    return astype(array(found), given, copy=False)[()]
 
 
 def _inside(f: Interp1d, flat: Any, trailing: int) -> Any:

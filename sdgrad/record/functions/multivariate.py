@@ -12,10 +12,11 @@ import scipy.stats as stats
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
+from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.linalg import solve_triangular
 from sdgrad.record.functions.piecewise import wide
-from sdgrad.record.functions.table import known, rule
+from sdgrad.record.functions.table import array, known, rule
 
 NORMAL, DIRICHLET = type(stats.multivariate_normal), type(stats.dirichlet)
 FROZEN_NORMAL, FROZEN_DIRICHLET = type(stats.multivariate_normal()), type(stats.dirichlet([1.0, 1.0]))
@@ -76,15 +77,17 @@ def _dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     places, powers = wide(x, "dirichlet"), wide(alpha, "dirichlet")
     if powers.ndim != 1 or places.shape[0] not in (powers.shape[0], powers.shape[0] - 1):
         raise ValueError("Vector 'x' must have either the same number of entries as, or one entry fewer than, 'a'.")
+    total = np.sum(array(x), axis=0)  # in the type of the data, as SciPy's
     if places.shape[0] == powers.shape[0] - 1:
+        total = total + (1.0 - total)
         places = np.concatenate([places, 1.0 - np.sum(places, axis=0, keepdims=True)])
     require(np.all(places >= 0), "Each entry in 'x' must be greater than or equal to zero.")
-    require(
-        np.all(np.abs(np.sum(places, axis=0) - 1.0) <= 1e-9), "The input vector 'x' must lie within the normal simplex."
-    )
+    require(np.all(np.abs(total - 1.0) <= 1e-9), "The input vector 'x' must lie within the normal simplex.")
     norm = np.sum(scipy.special.gammaln(powers)) - scipy.special.gammaln(np.sum(powers))
     terms = scipy.special.xlogy(np.reshape(powers - 1.0, (-1, *[1] * (np.ndim(places) - 1))), places)
-    return np.sum(terms, axis=0) - norm
+    given = np.result_type(array(x).dtype, array(alpha).dtype)
+    found = np.sum(terms, axis=0) - norm
+    return astype(array(found), given)[()] if given.kind == "f" else found
 
 
 class Normal(Evaluated):

@@ -88,6 +88,12 @@ def as_before(found: Any, dtype: Any) -> Any:
     return astype(found, dtype, copy=False) if found.dtype.kind == dtype.kind else found
 
 
+def _first_axis(numbers: Any, like: Any) -> Any:
+    """Return real numbers along the first axis of an array, in its precision."""
+    column = np.reshape(array(numbers), (-1, *[1] * (np.ndim(like) - 1)))
+    return column if column.dtype.kind == "c" else astype(array(column), np.finfo(like.dtype).dtype, copy=False)
+
+
 @rule(powers.polyder)
 def polyder(c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
     found, times = inexact(c), static(m)
@@ -99,7 +105,7 @@ def polyder(c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
         return np.moveaxis(found[:1] * 0, 0, d)
     for _ in range(times):
         n = np.shape(found)[0]
-        found = found[1:] * factor * known(np.arange(1.0, n).reshape(-1, *[1] * (np.ndim(found) - 1)))
+        found = found[1:] * factor * _first_axis(np.arange(1, n), found)
     return as_before(np.moveaxis(found, 0, d), dtype)
 
 
@@ -118,8 +124,8 @@ def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: 
     found, factor = np.moveaxis(found, d, 0), _scale(scl, "polyint")
     for j in range(times):
         n = np.shape(found)[0]
-        higher = found * factor / known(np.arange(1.0, n + 1).reshape(-1, *[1] * (np.ndim(found) - 1)))
-        at = np.sum(higher * np.reshape(lbnd ** known(np.arange(1, n + 1)), (-1, *[1] * (np.ndim(found) - 1))), axis=0)
+        higher = found * factor / _first_axis(np.arange(1, n + 1), found)
+        at = np.sum(higher * _first_axis(lbnd ** known(np.arange(1, n + 1)), found), axis=0)
         first = (constants[j] if j < len(constants) else 0) - at
         found = np.concatenate([first[None], higher])
     return as_before(np.moveaxis(found, 0, d), dtype)

@@ -167,5 +167,6 @@ def yeojohnson(x: Any, lmbda: Any = None) -> Any:
 def yeojohnson_llf(lmb: Any, data: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False) -> Any:
     x = sample(data, "yeojohnson_llf", nan_policy)
     variance = np.var(_yeojohnson(x, operand(lmb)), axis=axis, keepdims=keepdims)
-    signs = np.sum(np.where(x < 0, -1.0, 1.0) * np.log1p(np.abs(x)), axis=axis, keepdims=keepdims)
+    logs = np.log1p(np.abs(x))
+    signs = np.sum(np.where(x < 0, -logs, logs), axis=axis, keepdims=keepdims)
     return -count_along(x, axis) / 2 * np.log(variance) + (operand(lmb) - 1) * signs

@@ -31,9 +31,10 @@ def sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
     """
     if nan_policy != "propagate":
         raise ParseError(f"scipy.stats.{name}: nan_policy={nan_policy!r} is not recorded")
-    x = array(a) if dtype is None else array(astype(array(a), np.dtype(dtype)))
+    x = array(a)
     if common([x]).kind == "c":
         raise ParseError(f"scipy.stats.{name} of complex numbers is not recorded")
+    x = x if dtype is None else array(astype(x, np.dtype(dtype)))
     return x if x.dtype.kind == "f" else array(astype(x, np.float64))
 
 

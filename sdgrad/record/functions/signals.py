@@ -200,7 +200,8 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
     rises = at < 2 * math.pi * share
     up = at / np.where(rises, math.pi * share, 1.0) - 1.0
     down = (math.pi * (share + 1.0) - at) / np.where(rises | (share == 1), 1.0, math.pi * (1.0 - share))
-    return np.where((share > 1) | (share < 0), math.nan, np.where(rises, up, down))
+    found = np.where((share > 1) | (share < 0), math.nan, np.where(rises, up, down))
+    return inexact(astype(found, np.float64))[()]  # in double precision, as SciPy's
 
 
 def _chirp_phase(t: Any, f0: Any, t1: Any, f1: Any, method: str, vertex_zero: bool) -> Any:
