@@ -174,3 +174,28 @@ def test_arguments_of_other_formats_are_refused():
             sdgrad.grad(square)(other, X)
     with pytest.raises(ArgumentError, match="give it two"):
         sdgrad.grad(lambda a: a.sum())(sp.coo_array(np.ones(3)))
+
+
+EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]])
+
+
+def of_columns(w):
+    W = sp.csr_matrix((w, (EDGES[:, 0], EDGES[:, 1])), shape=(4, 4))
+    return np.sum((W @ np.arange(4.0)) ** 2)
+
+
+def of_both_directions(w):
+    i, j = EDGES.T
+    pairs = np.concatenate([i, j]), np.concatenate([j, i])
+    adjacent = sp.coo_matrix((np.concatenate([w, w]), pairs), shape=(4, 4)).tocsr()
+    laplacian = sp.diags(adjacent @ np.ones(4)) - adjacent
+    return np.sum((laplacian @ np.arange(4.0)) ** 2)
+
+
+@pytest.mark.parametrize("f", [of_columns, of_both_directions])
+def test_places_are_parts_of_an_array_outside(f, monkeypatch):
+    """The program is for the places that are there, and another one is made for others."""
+    w = np.arange(1.0, 6.0)
+    check_grads(f, (w,), order=1)
+    monkeypatch.setitem(globals(), "EDGES", EDGES[:, ::-1].copy())
+    check_grads(f, (w,), order=1)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
-from sdgrad.record.functions.table import all_known, array, content, known, rule
+from sdgrad.record.functions.table import all_known, array, content, fixed, known, rule
 from sdgrad.record.index_limits import note_limit
 from sdgrad.record.sparse.arithmetic import of_type
 from sdgrad.record.sparse.matrix import FORMATS, Kind, Sparse, is_sparse
@@ -96,6 +96,7 @@ def _inside(part: Array, extent: int, ascending: bool, name: str) -> Any:
     if note_limit(recorder, places, extent, 0) and places.tensor.place is None:
         note_places(recorder, places, extent, ascending)
         return places
+    fixed(places)  # a part of an array from outside: the program is for its content
     if ascending:
         raise ParseError(
             f"{name}((data, indices, indptr)) with an indptr that a run computes is not recorded: use "

@@ -10,7 +10,9 @@ import numpy as np
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.table import active, array, content, fixed, known
 from sdgrad.record.index_limits import note_places
+from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.restart import Restart
+from sdgrad.record.settling import settle
 from sdgrad.record.sparse.matrix import Sparse
 from sdgrad.record.sparse.nesting import ENTERED
 from sdgrad.record.values import Array, Storage
@@ -55,6 +57,7 @@ def known_places(a: Sparse, what: str) -> tuple[np.ndarray, np.ndarray]:
 def _known(part: Any, what: str) -> np.ndarray:
     if (found := deciding_content(array(part))) is not None:
         return found
+    settle(active(), ONLY_DATA)
     raise ParseError(
         f"{what} of a sparse matrix needs its places when recording, and a run computes them: make index arrays "
         "outside of the function, or use products with dense arrays, which take any places"
