@@ -83,7 +83,8 @@ def fixed_point(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float = 
 
 def bracketed(left: Callable, y: Any, bracket: Sequence[Any], tol: float, maxiter: int) -> tuple[Any, Any]:
     """Record the search between two numbers, which take the type of ``y``."""
-    low, high = (np.where(True, end, y[0]) for end in bracket)
+    ends = (np.where(True, end, y[0]) for end in bracket)
+    low, high = (end[()] if isinstance(end, np.ndarray) else end for end in ends)  # an array would be one from outside
     found, done = recorded(between, lambda x: left(np.reshape(array(x), 1))[0], low, high, tol, maxiter)
     return np.reshape(array(found), 1), done
 

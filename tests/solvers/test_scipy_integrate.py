@@ -239,6 +239,10 @@ def of_roots_in_a_loop(a, b):
     return s
 
 
-@pytest.mark.parametrize("f", [of_carried_numbers, of_roots_in_a_loop])
+def of_roots_of_each_place(a, b):
+    return integrate.quad(lambda s: optimize.brentq(lambda x: b * x**3 + x - a * s, -5, 5), 0, 1)[0]
+
+
+@pytest.mark.parametrize("f", [of_carried_numbers, of_roots_in_a_loop, of_roots_of_each_place])
 def test_integrands_read_numbers_that_a_loop_carries(f):
     check_grads(f, (0.7, 1.3), order=1)
