@@ -2,7 +2,8 @@
 
 It is solved as exactly as the problem was, so that derivatives are as exact, but are not those of the steps that were
 taken. It keeps nothing but the states that are asked for, and computes those between them again, backwards: where
-trajectories move apart in that direction, it is wrong.
+trajectories move apart in that direction, it is wrong. That shows where they do not come back to where they began:
+derivatives are NaN then.
 
 Source: Chen et al., Neural Ordinary Differential Equations (2018), appendices B and C.
 """
@@ -24,6 +25,8 @@ from sdgrad.solvers.algorithms.adaptive import walk_intervals
 from sdgrad.solvers.implicit import recorded, shaped, zeros
 from sdgrad.solvers.initial_value.problem import AT, BEGIN, END, RESULT, START, Problem, moves
 from sdgrad.solvers.named_rule import NamedRule
+
+APART = 1e-3  # what results may change by, relative to states, if they begin where the way back has ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +89,13 @@ class Adjoint:
         whole = np.concatenate([y, cotangents[:n] + self.seed[q], cotangents[n:]])
         before = np.where(q == 0, self.given[BEGIN], self.times[np.maximum(q - 1, 0)])
         given = {START: whole, BEGIN: self.times[q], END: before, **self.operands}
-        return np.reshape(array(self.rule.integrate(self.problem, given)[RESULT]), -1)[n:]
+        found = np.reshape(array(self.rule.integrate(self.problem, given)[RESULT]), -1)
+        start = np.reshape(array(self.given[START]), -1)
+        known = np.where(q == 0, start, self.result[np.maximum(q - 1, 0)])
+        size = np.max(np.abs(whole[n : 2 * n])) * np.maximum(np.max(np.abs(known)), np.max(np.abs(y)))
+        # what is asked for would change by as much, began it where the way back has ended
+        change = np.sum(np.abs(found[n : 2 * n] * (found[:n] - known)))
+        return np.where(change <= APART * size, found[n:], np.nan)
 
     def slope(self, t: Any, whole: Any, *operands: Any) -> Any:
         """Return the slope of the state, its cotangent, and those of the operands."""
