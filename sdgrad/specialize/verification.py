@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -75,7 +77,7 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
     except GivenUp:
         return
     except Exception as error:
-        if isinstance(error, IndexError | ArithmeticError | ValueError) or str(error).startswith(OF_MATH):
+        if isinstance(error, IndexError | ArithmeticError) or str(error).startswith(OF_MATH) or _is_refusal(error):
             raise error.with_traceback(None) from None  # which the compiled program does not look for
         if config.verify == "always":
             raise VerificationError(f"{name_of(function)} cannot be run as it stands: {error}") from error
@@ -92,6 +94,12 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
     what = "the value" if len(wanted) == 1 else f"result {wrong[0]}"
     text = f"{what} {differs(given[wrong[0]], wanted[wrong[0]])}"
     raise VerificationError(first_difference(function, arguments, text, differs))
+
+
+def _is_refusal(error: Exception) -> bool:
+    """True of an error by which NumPy or SciPy refuses a value."""
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    return isinstance(error, ValueError) and bool({"numpy", "scipy"} & {*Path(files[-1]).parts})
 
 
 def difference(found: Any, wanted: Any, slack: float = 1.0) -> str:
