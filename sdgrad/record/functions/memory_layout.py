@@ -16,9 +16,10 @@ import sympy
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import shape_of
-from sdgrad.record.functions.shapes import READONLY, reshape
+from sdgrad.record.functions.shapes import reshape
 from sdgrad.record.functions.table import array, known, rule
-from sdgrad.record.values import Array, Storage
+from sdgrad.record.functions.windows import read_only
+from sdgrad.record.values import Array
 
 NAME = "numpy.lib.stride_tricks.as_strided"
 
@@ -72,13 +73,11 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, *, writeable: boo
         return known(np.lib.stride_tricks.as_strided(np.ascontiguousarray(a.read_known()), wanted, by).copy())
     tensor = replace(a.tensor, place=None, shape=extents)
     flat = reshape(Array(a.recorder, a.storage, tensor), -1)
-    storage = Storage(flat.storage.name, None, flat.storage.block, flat.storage.site, readonly=READONLY)
-    storage.meet(flat.storage)
 
     def place(index: tuple) -> tuple:
         return (first + sum((i * n for i, n in zip(index, steps, strict=True)), sympy.Integer(0)),)
 
-    return Array(a.recorder, storage, flat.tensor.moved([*wanted], place))
+    return read_only(flat, wanted, place)
 
 
 def _in_elements(stride: int, itemsize: int) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.special
 
 from sdgrad.errors import ParseError
+from sdgrad.record.elements import Dim
 from sdgrad.record.functions.arguments import several, shape_of, static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.shapes import READONLY
@@ -43,9 +45,17 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeabl
 
     if a.known is not None:
         return known(np.lib.stride_tricks.sliding_window_view(a.read_known(), extents, tuple(axes)).copy())
+    return read_only(a, [*left, *extents], place)
+
+
+def read_only(a: Array, shape: Sequence[Dim], place: Callable[[tuple], tuple]) -> Array:
+    """Return a view that is only read: its elements may be those of the array many times.
+
+    :param place: the array's subscript of an element of the view.
+    """
     storage = Storage(a.storage.name, None, a.storage.block, a.storage.site, readonly=READONLY)
     storage.meet(a.storage)
-    return Array(a.recorder, storage, a.tensor.moved([*left, *extents], place))
+    return Array(a.recorder, storage, a.tensor.moved([*shape], place))
 
 
 @rule(np.i0)
