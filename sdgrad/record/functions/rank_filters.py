@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,14 +54,23 @@ def _given(value: Any, name: str, output: Any) -> Any:
 
 
 def of_rank(
-    a: Any, rank: int, size: Any, footprint: Any, mode: Any, cval: Any, origin: Any, axes: Any, name: str
+    a: Any,
+    rank_of: Callable[[int], int],
+    size: Any,
+    footprint: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+    axes: Any,
+    name: str,
 ) -> Any:
+    """Return the element of a rank in each window; the rank is chosen by how many elements count."""
     if a.dtype.kind == "c":
         raise TypeError("Complex type not supported")
     own = axes_of(axes, a.ndim)
     counted = _footprint(size, footprint, own, a.ndim)
     count = int(counted.sum())
-    rank = rank + count if rank < 0 else rank
+    rank = rank_of(count)
     if not 0 <= rank < count:
         raise RuntimeError("rank not within filter footprint size")
     given = dict(zip(own, per_axis(origin, len(own)), strict=True))
@@ -70,12 +80,6 @@ def of_rank(
         return a
     origins = [static(given.get(d, 0)) for d in range(a.ndim)]
     return of_ranks(array(_windows(a, counted, checked_mode(mode), cval, origins)), [rank])[0]
-
-
-def _count(size: Any, footprint: Any, rank: int) -> int:
-    if footprint is not None:
-        return int(np.sum(np.asarray(constant(footprint, "scipy.ndimage: footprint= must be known"), bool)))
-    return math.prod(static(n) for n in per_axis(size, rank)) if size is not None else 1
 
 
 @rule(ndimage.rank_filter)
@@ -92,7 +96,12 @@ def rank_filter(
     axes: Any = None,
 ) -> Any:
     a = _given(input, "rank_filter", output)
-    return of_rank(a, static(rank), size, footprint, mode, cval, origin, axes, "rank_filter")
+    own = static(rank)
+
+    def rank_of(count: int) -> int:
+        return own + count if own < 0 else own
+
+    return of_rank(a, rank_of, size, footprint, mode, cval, origin, axes, "rank_filter")
 
 
 @rule(ndimage.median_filter)
@@ -108,8 +117,7 @@ def median_filter(
     axes: Any = None,
 ) -> Any:
     a = _given(input, "median_filter", output)
-    middle = _count(size, footprint, len(axes_of(axes, a.ndim))) // 2
-    return of_rank(a, middle, size, footprint, mode, cval, origin, axes, "median_filter")
+    return of_rank(a, lambda count: count // 2, size, footprint, mode, cval, origin, axes, "median_filter")
 
 
 @rule(ndimage.percentile_filter)
@@ -130,6 +138,8 @@ def percentile_filter(
     share = share + 100.0 if share < 0 else share
     if not 0 <= share <= 100:
         raise RuntimeError("invalid percentile")
-    count = _count(size, footprint, len(axes_of(axes, a.ndim)))
-    rank = count - 1 if share == 100.0 else int(float(count) * share / 100.0)
-    return of_rank(a, rank, size, footprint, mode, cval, origin, axes, "percentile_filter")
+
+    def rank_of(count: int) -> int:
+        return count - 1 if share == 100.0 else int(float(count) * share / 100.0)
+
+    return of_rank(a, rank_of, size, footprint, mode, cval, origin, axes, "percentile_filter")

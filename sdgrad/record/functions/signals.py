@@ -112,7 +112,7 @@ def _median(volume: Any, kernel_size: Any, name: str) -> Any:
     sizes = [3] * a.ndim if kernel_size is None else [static(n) for n in per_axis(kernel_size, a.ndim)]
     if any(n % 2 != 1 for n in sizes):
         raise ValueError("Each element of kernel_size should be odd.")
-    return of_rank(a, math.prod(sizes) // 2, sizes, None, "constant", 0, 0, None, name)
+    return of_rank(a, lambda count: count // 2, sizes, None, "constant", 0, 0, None, name)
 
 
 @rule(signal.medfilt)
