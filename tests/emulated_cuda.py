@@ -127,6 +127,11 @@ inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMem
 inline cudaError_t cudaMemcpy(void *to, const void *from, size_t n, cudaMemcpyKind kind) {
     return cudaMemcpyAsync(to, from, n, kind, nullptr);
 }
+// CUDA has these beside any template, and they drop what is not a number.
+inline double max(double a, double b) { return std::fmax(a, b); }
+inline double min(double a, double b) { return std::fmin(a, b); }
+inline float max(float a, float b) { return std::fmax(a, b); }
+inline float min(float a, float b) { return std::fmin(a, b); }
 inline cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
 inline cudaError_t cudaGetDevice(int *n) { return *n = 0, cudaSuccess; }
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }

@@ -143,7 +143,7 @@ ROWS = (
         selects=("a >= b", "not a > b"),
         kind="same",
         kink="one half each at a tie",
-        aliases=("maximum", "fmax", "Max"),
+        aliases=("maximum", "fmax", "Max", "sdgrad_larger"),
     ),
     binary(
         "min",
@@ -152,7 +152,7 @@ ROWS = (
         selects=("a <= b", "not a < b"),
         kind="same",
         kink="one half each at a tie",
-        aliases=("minimum", "fmin", "Min"),
+        aliases=("minimum", "fmin", "Min", "sdgrad_smaller"),
     ),
     # of which a result that is not a number comes from both operands
     binary(

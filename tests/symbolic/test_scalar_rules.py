@@ -62,7 +62,7 @@ VALUES = {
     "fmod": lambda a, b: a - b * _truncated(a / b), "py_floor": _quotient(mp.floor), "int_floor": _quotient(mp.floor),
     "sdgrad_floor_divide": _quotient(mp.floor), "sdgrad_truncated_mod": lambda a, b: a - b * _truncated(a / b),
     "int_ceil": _quotient(mp.ceil), "nextafter": lambda a, b: a, "max": max, "fmax": max, "Max": max, "min": min,
-    "sdgrad_maximum": max, "sdgrad_minimum": min,
+    "sdgrad_maximum": max, "sdgrad_minimum": min, "sdgrad_larger": max, "sdgrad_smaller": min,
     "fmin": min, "Min": min, "isnan": lambda x: mp.mpf(0), "isinf": lambda x: mp.mpf(0),
     "isfinite": lambda x: mp.mpf(1), "sdgrad_is_finite": lambda x: mp.mpf(1),
     "sdgrad_is_no_infinity": lambda x: mp.mpf(1),

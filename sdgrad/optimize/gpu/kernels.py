@@ -26,6 +26,7 @@ from dace.libraries.blas import Gemm, Gemv, MatMul
 
 from sdgrad.analysis.loop_private import defined_first
 from sdgrad.config import config
+from sdgrad.optimize.gpu.extremes import with_host_extremes
 from sdgrad.program.arrays import assign
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
@@ -75,7 +76,7 @@ def run_on_device(program: Program, names: Names, resident: bool = False) -> Pro
     """
     program = with_distinct_locals(program, names)  # a local of one scope may become an array, another's not
     placer = Placer(program, names)
-    body = placer.block(program.body)
+    body = with_host_extremes(placer.block(program.body))
     outside = () if resident else program.arguments
     moved = {n: placer.twin(program.containers[n]) for n in outside if placer.is_array(n)}
     arguments = {n: program.containers[n] for n in outside}
@@ -193,7 +194,7 @@ class Placer:
         A leaf without parameters, or with sequential ones, gets one thread.
         """
         if not leaf.params:
-            return replace(leaf, params=(self.one(),), schedule=KERNEL)
+            return replace(leaf, params=(self.one(),), schedule=KERNEL, sequential=False)
         if leaf.sequential:
             return Scope((self.one(),), (replace(leaf, schedule=INSIDE),), (), leaf.source, schedule=KERNEL)
         outer = independent(leaf.params)

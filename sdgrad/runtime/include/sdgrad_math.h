@@ -275,6 +275,15 @@ template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_minimum(A a, B b) 
     using T = std::common_type_t<A, B>;
     return sdgrad_minimum(T(a), T(b));
 }
+// As DaCe's max and min on the host: the second operand, unless the comparison holds. CUDA's drop what is not a number.
+template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_larger(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return T(a) > T(b) ? T(a) : T(b);
+}
+template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_smaller(A a, B b) {
+    using T = std::common_type_t<A, B>;
+    return T(a) < T(b) ? T(a) : T(b);
+}
 template <typename T> SDGRAD_FUNCTION void sdgrad_maximum_into(T *into, T x) { *into = sdgrad_maximum(*into, x); }
 template <typename T> SDGRAD_FUNCTION void sdgrad_minimum_into(T *into, T x) { *into = sdgrad_minimum(*into, x); }
 #if defined(_OPENMP) && !defined(__CUDACC__)

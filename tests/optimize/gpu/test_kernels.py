@@ -89,6 +89,7 @@ CHOSEN = (
     "complex_in_place",
     "math_lgamma",
     "guarded_root_at_zero",
+    "places_that_are_one",  # one thread writes an element whose place it computes
     "products_into_one_element_in_a_map",  # locals of one name in two scopes, of which one becomes an array
 )
 
