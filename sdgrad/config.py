@@ -73,7 +73,8 @@ class Config:
     eigenvalue_broadening: float = 0.0
     """What is added to the square of the difference ``d`` of two eigenvalues, or of two squares of singular values, in
     derivatives of their vectors: ``d / (d**2 + eigenvalue_broadening)`` in place of ``1 / d``. With 0 derivatives are
-    exact, and none where values are equal; with 1e-12 they are finite there."""
+    exact, and none where values are equal; with 1e-12 they are finite there, without the part of the vectors that turn
+    among each other: a choice, and no derivative of what depends on that part."""
 
     checked: bool = False
     """Find changes of arrays between a forward call and the backward calls that use its tape."""
