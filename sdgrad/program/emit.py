@@ -221,10 +221,12 @@ class Emitter(Dataflow):
 
     # -- transfers between memories
     def is_transfer(self, leaf: Leaf) -> bool:
-        """True if a leaf copies from the host to a GPU, or back."""
+        """True if a leaf copies from the host to a GPU, or back; kernels read numbers of the host as they are."""
         if self.nested or [type(i) for i in leaf.body] != [Load, Store]:
             return False
         names = leaf.loads[0].container, leaf.stores[0].container
+        if isinstance(self.program.containers[names[0]].desc, dace.data.Scalar):
+            return False
         stored = (self.sdfg.arrays.get(n) for n in names)
         kinds = {d.storage == dace.StorageType.GPU_Global for d in stored if d is not None}
         return len(kinds) == 2

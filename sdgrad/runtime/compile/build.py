@@ -37,6 +37,8 @@ SPECIAL = re.compile(
     r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
 )
 """Calls of the special functions of C++17, whose headers are left out of other programs."""
+READ_WHOLE = re.compile(r"^(\s*)(\w+ ?\* ?all_\w+ = &)", re.MULTILINE)
+"""The pointer to a container that a tasklet reads as a whole."""
 
 
 def spared_headers(sdfg: dace.SDFG, codes: Iterable[str]) -> list[str]:
@@ -118,8 +120,11 @@ def _on_host(code: str) -> str:
 
 
 def _on_device(code: str) -> str:
-    """Return DaCe's code for kernels, and for the host that calls them."""
-    return code.replace("const const ", "const ")  # of arrays that kernels only read
+    """Return DaCe's code for kernels, and for the host that calls them.
+
+    Arrays that kernels only read are constant: twice, or not at all in pointers to views of them.
+    """
+    return READ_WHOLE.sub(r"\1const \2", code).replace("const const ", "const ")
 
 
 def _flags_of(environments: set[str]) -> tuple[list[str], list[str]]:

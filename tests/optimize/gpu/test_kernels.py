@@ -20,7 +20,7 @@ from dace.codegen import codegen
 from emulated_cuda import toolkit
 from programs import PROGRAMS
 from references import check
-from scipy import special
+from scipy import interpolate, special
 from torch import nn
 from torch_zoo import ZOO
 
@@ -167,6 +167,24 @@ def test_triangular_kernels(gpu):
     data = np.random.default_rng(0).normal(size=(7, 5))
     there, here = (sdgrad.grad(triangle, device=d)(data) for d in ("gpu", "cpu"))
     np.testing.assert_allclose(there, here, rtol=1e-12)
+
+
+def test_numbers_of_the_host_fill_arrays(gpu):
+    found = sdgrad.compile_forward(lambda s: np.full((2, 3), s))
+    with sdgrad.config.override(device="gpu"):
+        np.testing.assert_array_equal(found(0.7), np.full((2, 3), 0.7))
+
+
+def pieces(c, x):
+    """Views of which a kernel reads places that it computes."""
+    return np.sum(interpolate.PPoly(np.reshape(c, (3, 2)), np.arange(3.0))(x) ** 2)
+
+
+def test_views_that_a_kernel_reads(gpu):
+    given = np.arange(6.0) / 3, np.array([[0.3, 1.2], [0.9, 1.9]])
+    there, here = (sdgrad.grad(pieces, wrt=(0, 1), device=d)(*given) for d in ("gpu", "cpu"))
+    for found, wanted in zip(there, here, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 def layers(A, x, b):
