@@ -64,9 +64,10 @@ def emit(program: Program) -> dace.SDFG:
     _declare_containers(sdfg, names, program)
     Emitter(program, sdfg).block(program.body, sdfg)
     device = any(d.storage == dace.StorageType.GPU_Global for d in sdfg.arrays.values())
-    if needed := prelude(program.body, {program.containers[n].dtype for n in names}, device):
+    dtypes = {program.containers[n].dtype for n in names}
+    if needed := prelude(program.body, dtypes, device):
         sdfg.append_global_code(needed, "cuda" if device else "frame")
-    if device and (needed := host_prelude(program.body)):
+    if device and (needed := host_prelude(program.body, dtypes)):
         sdfg.append_global_code(needed, "frame")
     declare_symbols(sdfg, program)
     if has_powers(program):

@@ -104,10 +104,10 @@ def prelude(block: Block, dtypes: Collection[dace.typeclass], device: bool = Fal
     return text + _vectorized(called & VECTOR_2_22, "2, 22") + _vectorized(called & VECTOR_2_35, "2, 35")
 
 
-def host_prelude(block: Block) -> str:
-    """Return what the host needs of a program with kernels: a header for functions that only the host has."""
-    hosted = any(calls_host(n) for n in walk(block) if isinstance(n, Leaf))
-    return f'#include "{SPECIAL_HEADER}"\n' if hosted else ""
+def host_prelude(block: Block, dtypes: Collection[dace.typeclass]) -> str:
+    """Return what the host needs of a program with kernels, for leaves with functions that only the host has."""
+    hosted = tuple(n for n in walk(block) if isinstance(n, Leaf) and calls_host(n))
+    return prelude(hosted, dtypes) if hosted else ""
 
 
 def calls_host(leaf: Leaf) -> bool:

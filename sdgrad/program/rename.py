@@ -91,7 +91,7 @@ def renamed_container(container: Container, places: Places, symbols: Symbols) ->
 
 def sized(desc: dt.Data, symbols: Symbols) -> dt.Data:
     """Return a copy of a descriptor with its sizes in other terms."""
-    new = copy.deepcopy(desc)
+    new = copy.copy(desc)  # sizes are set anew, never changed in place
     if symbols and isinstance(new, dt.Array):
         shape, strides = (tuple(substitute(to_expr(n), symbols) for n in x) for x in (desc.shape, desc.strides))
         new.set_shape(shape, strides, substitute(to_expr(desc.total_size), symbols))

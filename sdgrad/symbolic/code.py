@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,28 +24,35 @@ def walk_values(expr: ast.AST):
                 yield from walk_values(node)
 
 
-class _Renamer(ast.NodeTransformer):
-    """Replace names by expressions, except for the names of functions."""
-
-    def __init__(self, env: Mapping[str, ast.expr]) -> None:
-        self.env = env
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.env[node.id]) if node.id in self.env else node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        node.left, node.right = self.visit(node.left), self.visit(node.right)
-        return _grouped(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        node.args = [self.visit(a) for a in node.args]
-        node.keywords = [self.visit(k) for k in node.keywords]
-        return node
+def _with_parts(expr: ast.AST, change: Callable[[Any], Any]) -> Any:
+    """Return a node whose children are changed; the node itself if all stay. A called function's name is no child."""
+    new: dict[str, Any] = {}
+    for field in expr._fields:
+        old = getattr(expr, field, None)
+        if field == "func" and isinstance(expr, ast.Call):
+            continue
+        if isinstance(old, (ast.expr, ast.keyword)):
+            part: Any = change(old)
+        elif isinstance(old, list):
+            part = [change(x) if isinstance(x, ast.AST) else x for x in old]
+            part = old if all(x is y for x, y in zip(part, old, strict=True)) else part
+        else:
+            continue
+        if part is not old:
+            new[field] = part
+    return type(expr)(**{f: new.get(f, getattr(expr, f, None)) for f in expr._fields}) if new else expr
 
 
 def rename(expr: ast.expr, env: Mapping[str, ast.expr]) -> ast.expr:
-    """Return a copy of the expression with names replaced by expressions."""
-    return _Renamer(env).visit(copy.deepcopy(expr)) if env else expr
+    """Return an expression with names replaced by expressions, except for names of functions; parts may be shared."""
+
+    def changed(node: ast.AST) -> Any:
+        if isinstance(node, ast.Name):
+            return env.get(node.id, node)
+        found = _with_parts(node, changed)
+        return _grouped(found) if found is not node and isinstance(found, ast.BinOp) else found
+
+    return changed(expr) if env else expr
 
 
 def rename_names(expr: ast.expr, env: Mapping[str, str]) -> ast.expr:
@@ -98,7 +104,9 @@ def _grouped(expr: ast.BinOp) -> ast.BinOp:
     """Return an operation whose text is itself: a power of the constant -1 prints as ``-1 ** i``, which is another."""
     base = expr.left.value if isinstance(expr.op, ast.Pow) and isinstance(expr.left, ast.Constant) else None
     if isinstance(base, (int, float)) and math.copysign(1, base) < 0:
-        expr.left = ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-base))
+        return ast.BinOp(
+            left=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-base)), op=expr.op, right=expr.right
+        )
     return expr
 
 
@@ -121,11 +129,10 @@ def callee(expr: ast.Call) -> str:
 
 
 def bottom_up(expr: ast.expr, visit: Callable[[ast.expr], ast.expr]) -> ast.expr:
-    """Rebuild an expression from its leaves upwards by ``visit``."""
+    """Rebuild an expression from its leaves upwards by ``visit``; parts that stay are shared."""
 
-    class Visitor(ast.NodeTransformer):
-        def generic_visit(self, node: ast.AST) -> ast.AST:
-            super().generic_visit(node)
-            return visit(node) if isinstance(node, ast.expr) else node
+    def rebuilt(node: ast.AST) -> Any:
+        found = _with_parts(node, rebuilt)
+        return visit(found) if isinstance(found, ast.expr) else found
 
-    return Visitor().visit(copy.deepcopy(expr))
+    return rebuilt(expr)
