@@ -9,14 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import dace
+import numpy as np
 
 from sdgrad.pipeline import to_plain_graph
+from sdgrad.program.recorded import remember
 from sdgrad.program.tree import Branch, Loop, Node, Program, Scope, children, lines, with_children
 from sdgrad.record.function import record
+from sdgrad.record.known_content import with_content
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.marshalling import as_recorded
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.signature import Signature
+
+LARGEST_WRITTEN = 1024
+"""Elements of known arrays that graphs write themselves."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,16 @@ def to_sdfg(f: Callable, *args: Any, **kwargs: Any) -> dace.SDFG:
     """Return the state/tasklet graph of ``f`` for arguments like these, as it is before it is differentiated.
 
     Its arguments are those of ``f``: one for each array of a nest, ``params_0_W`` for ``params[0]["W"]``; then the
-    arrays that ``f`` reads outside, and its results ``__return``, or ``__return_0``, ... It is an ordinary graph of
-    DaCe: transform it, compile it, or give it to :func:`~sdgrad.add_backward_pass`.
+    arrays that ``f`` reads outside, and its results ``__return``, or ``__return_0``, ... Arrays of known content that
+    have no name are written by the graph up to 1,024 elements, and are arguments ``constant_0``, .. beyond. An argument
+    ``sdgrad_status`` is an ``int64`` array of one element: zero on entry, it tells whether a check has failed.
+
+    It is an ordinary graph of DaCe: transform it, compile it, or give it to :func:`~sdgrad.add_backward_pass`. If
+    functions in it have derivatives of their own (factorizations, :func:`~sdgrad.custom_vjp`), differentiate it before
+    anything else: only the graph that is returned knows of them.
     """
     call = Call.of(f, args, kwargs)
-    return to_plain_graph(Signature.of(call.f, call.arguments).program)
+    signature = Signature.of(call.f, call.arguments)
+    fixed = {n: v for n, v in signature.closure.items() if isinstance(v, np.ndarray) and v.size <= LARGEST_WRITTEN}
+    program = with_content(signature.program, fixed)
+    return remember(to_plain_graph(program), program)

@@ -21,13 +21,14 @@ from sdgrad.canonicalize.negative_indices_in_views import within_parts
 from sdgrad.canonicalize.python_arithmetic import as_python_computes, divide_truly
 from sdgrad.canonicalize.rematerialize import rematerialize
 from sdgrad.canonicalize.squared_modulus import square_moduli
-from sdgrad.canonicalize.stop_gradient import stop_at_target
+from sdgrad.canonicalize.stop_gradient import stop_at, stop_at_target
 from sdgrad.config import config
 from sdgrad.lift.control_flow import lift_sdfg
 from sdgrad.lift.custom_regions import close_calls
 from sdgrad.lift.elementary import elementary
 from sdgrad.lift.prepare import prepare
 from sdgrad.program.passes import Pass, Phase, Plain, Target, run_passes
+from sdgrad.program.recorded import recorded_program
 from sdgrad.program.tree import Program
 from sdgrad.rewrite.fusion import fuse
 from sdgrad.rewrite.reduction_init import start_fresh
@@ -228,6 +229,8 @@ def normalize(sdfg: dace.SDFG, own: bool = False, stop: Collection[str] = ()) ->
     :raises NameNotFound: ``stop`` names no container.
     """
     target = Target(python=own, stop=tuple(stop))
+    if (known := recorded_program(sdfg)) is not None:
+        return stop_at(known, stop)
     lifted = lift_sdfg(prepare(sdfg, own), own)
     return in_normal_form(run_passes(lifted, LIFTED, target), target)
 

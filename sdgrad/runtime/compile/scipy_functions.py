@@ -73,3 +73,8 @@ def bind(library: ctypes.CDLL) -> bool:
         if hasattr(library, own := f"sdgrad_scipy_{name}"):
             ctypes.c_void_p.in_dll(library, own).value = address
     return True
+
+
+def bind_file(path: str) -> None:
+    """Set the addresses of the functions that a loaded library calls, given its file."""
+    bind(ctypes.CDLL(path))

@@ -1,16 +1,53 @@
 // Special functions of SciPy, called by their addresses in scipy.special.cython_special. These are set when a program
-// that calls some of them is loaded (runtime/compile/scipy_functions.py, which reads the names below).
+// that calls some of them is loaded (runtime/compile/scipy_functions.py, which reads the names below), or by the first
+// call, if DaCe has loaded it.
 #pragma once
 
 #ifndef __CUDACC__
+#include <dlfcn.h>
+#include <cstdio>
+#include <cstdlib>
+
 extern "C" {
 inline __attribute__((visibility("default"))) int sdgrad_calls_scipy = 1;  // a symbol of programs with such calls
 }
-// The variables refer to the symbol, so that it is in a library whenever one of them is.
+
+// Asks the Python of this process to set the addresses in this library.
+inline void sdgrad_find_scipy() {
+    auto take = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Ensure"));
+    auto run = reinterpret_cast<int (*)(const char *)>(dlsym(RTLD_DEFAULT, "PyRun_SimpleString"));
+    auto give = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "PyGILState_Release"));
+    Dl_info own;
+    bool found = take && run && give && dladdr(&sdgrad_calls_scipy, &own);
+    if (found) {
+        char text[5000];
+        std::snprintf(
+            text, sizeof text,
+            "__import__('sdgrad.runtime.compile.scipy_functions', fromlist=['bind_file']).bind_file(r'%s')", own.dli_fname);
+        const int state = take();
+        found = run(text) == 0;
+        give(state);
+    }
+    if (!found) {
+        std::fputs("sdgrad: no Python with SciPy in this process, whose special functions this program calls\n", stderr);
+        std::abort();
+    }
+}
+
+// The first call of a function by a variable: it is another one afterwards. The variables refer to the symbol, so that
+// it is in a library whenever one of them is.
+template <typename F> struct SdgradFirst;
+template <typename R, typename... A> struct SdgradFirst<R (*)(A...)> {
+    template <R (**Function)(A...)> static R call(A... given) {
+        sdgrad_find_scipy();
+        return (*Function)(given...);
+    }
+};
+#define SDGRAD_FIRST(name) &SdgradFirst<decltype(sdgrad_scipy_##name)>::template call<&sdgrad_scipy_##name>
 #define SDGRAD_SCIPY(name, Types, parameters, arguments) \
     extern "C" { \
     inline __attribute__((visibility("default"))) double(*sdgrad_scipy_##name) Types = \
-        reinterpret_cast<double(*) Types>(&sdgrad_calls_scipy); \
+        SDGRAD_FIRST(name); \
     } \
     inline double scipy_##name parameters { return sdgrad_scipy_##name arguments; }
 #define SDGRAD_SCIPY_1(name) SDGRAD_SCIPY(name, (double, int), (double a), (a, 0))
@@ -23,14 +60,14 @@ inline __attribute__((visibility("default"))) int sdgrad_calls_scipy = 1;  // a 
 #define SDGRAD_SCIPY_OUT_2(name, first, second) \
     extern "C" { \
     inline __attribute__((visibility("default"))) void (*sdgrad_scipy_##name)(double, double *, double *) = \
-        reinterpret_cast<void (*)(double, double *, double *)>(&sdgrad_calls_scipy); \
+        SDGRAD_FIRST(name); \
     } \
     inline double scipy_##first(double x) { double a, b; sdgrad_scipy_##name(x, &a, &b); return a; } \
     inline double scipy_##second(double x) { double a, b; sdgrad_scipy_##name(x, &a, &b); return b; }
 #define SDGRAD_SCIPY_VOID(name, Types) \
     extern "C" { \
     inline __attribute__((visibility("default"))) void (*sdgrad_scipy_##name) Types = \
-        reinterpret_cast<void (*) Types>(&sdgrad_calls_scipy); \
+        SDGRAD_FIRST(name); \
     }
 #define SDGRAD_SCIPY_PART(name, parameters, own, k) \
     inline double scipy_##own parameters { double r[4]; SDGRAD_CALL_##name; return r[k]; }
@@ -43,7 +80,7 @@ inline __attribute__((visibility("default"))) int sdgrad_calls_scipy = 1;  // a 
 #define SDGRAD_SCIPY_COMPLEX(name) \
     extern "C" { \
     inline __attribute__((visibility("default"))) std::complex<double> (*sdgrad_scipy_##name)(std::complex<double>, int) = \
-        reinterpret_cast<std::complex<double> (*)(std::complex<double>, int)>(&sdgrad_calls_scipy); \
+        SDGRAD_FIRST(name); \
     } \
     inline std::complex<double> scipy_##name(std::complex<double> z) { return sdgrad_scipy_##name(z, 0); }
 
