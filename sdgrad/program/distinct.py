@@ -1,4 +1,4 @@
-"""Give values, parameters and symbols names that no container has.
+"""Give values, parameters and symbols names that no container has, and values names that no symbol has.
 
 In a program they are apart: expressions have values and symbols, loads and stores have containers. C++ has one
 namespace.
@@ -6,9 +6,10 @@ namespace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import replace
 
+from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.leaves import rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
@@ -34,14 +35,20 @@ def distinct_names(program: Program) -> Program:
     containers = program.containers.keys() | {n for node in nodes for n in local_names(node)}
     symbols = _integers(nodes)
     numbers = {n for node in nodes if isinstance(node, Leaf) for n in node.defined}
-    if not containers & (symbols | numbers):
+    assigned = {n.symbol for n in nodes if isinstance(n, (Loop, SymbolAssign))}
+    if not containers & (symbols | numbers) and not assigned & numbers:
         return program
     names = all_names(program)
     others = {n: sym(names.fresh(n)) for n in sorted(containers & symbols)}
     if others:
         sized = {n: renamed_container(c, {}, others) for n, c in program.containers.items()}
         program = replace(program, containers=sized, body=renamed(program.body, {}, others))
-    return replace(program, body=rewritten(program.body, lambda node: _numbers(node, containers, names)))
+    return replace(program, body=with_values_apart(program.body, containers | assigned, names))
+
+
+def with_values_apart(block: Block, taken: Set[str], names: Names) -> Block:
+    """Return a block whose leaves have no values of some names: in C++ they would be the symbols of these names."""
+    return rewritten(block, lambda node: _numbers(node, taken, names))
 
 
 def _integers(nodes: Iterable[Node]) -> set[str]:
@@ -50,11 +57,13 @@ def _integers(nodes: Iterable[Node]) -> set[str]:
     return parameters | {n.symbol for n in nodes if isinstance(n, (Loop, SymbolAssign))}
 
 
-def _numbers(node: Node, containers: set[str], names: Names) -> Block:
-    """Rename the values of a leaf that are named like containers."""
+def _numbers(node: Node, taken: Set[str], names: Names) -> Block:
+    """Rename the values of a leaf whose names are taken."""
+    if isinstance(node, CustomCall):
+        return (replace(node, block=with_values_apart(node.block, taken, names)),)
     if not isinstance(node, Leaf):
         return (node,)
-    clashing = node.defined & containers
+    clashing = node.defined & taken
     if not clashing:
         return (node,)
     others = {n: names.fresh(n) for n in sorted(clashing)}

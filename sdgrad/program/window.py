@@ -59,6 +59,11 @@ class Window:
     axes: tuple[Axis | None, ...]
     shape: tuple[Expr, ...] | None = None
 
+    @property
+    def extents(self) -> tuple[Expr, ...]:
+        """Return all expressions that say where it is."""
+        return (*self.base, *(a.step for a in self.axes if a is not None), *(self.shape or ()))
+
     def index(self, given: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Return the container's subscript for a subscript of the window."""
         result = list(self.base)

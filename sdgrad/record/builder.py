@@ -150,7 +150,7 @@ class Builder:
         :param bound: the arrays here for its arguments.
         :param symbols: what its integer arguments are here.
         """
-        nodes, brought = inline(program, bound, self.names, symbols)
+        nodes, brought = inline(program, bound, self.names, symbols, self.symbols)
         self.containers.update({c.name: c for c in brought.values()})
         self.symbols |= {n.symbol: dace.int64 for n in walk_into_calls(nodes) if isinstance(n, (Loop, SymbolAssign))}
         self.append(*nodes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.memory_layout import ATTRIBUTES
-from sdgrad.record.functions.table import FUNCTIONS, METHODS, array
+from sdgrad.record.functions.table import FUNCTIONS, METHODS, array, own
 from sdgrad.record.indexing import item
 from sdgrad.record.values import RULES, Array, Number
 
@@ -23,7 +23,8 @@ class BoundRule:
     value: Any
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.rule(self.value, *args, **kwargs)
+        of_object = getattr(type(self.value), "here", None)
+        return self.rule(of_object(self.value) if of_object else own(self.value), *args, **kwargs)
 
 
 def method(value: Any, name: str) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
-from sdgrad.record.functions.table import active, known
+from sdgrad.record.functions.table import active, known, own
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.reads import Content
 
@@ -35,4 +36,14 @@ class Evaluated:
         raise AttributeError(f"{type(self).__name__} has no recorded method '{name}'")
 
     def record_call(self, recorder: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        return type(self).table["__call__"](self, *args, **kwargs)
+        return type(self).table["__call__"](self.here(), *args, **kwargs)
+
+    def here(self) -> Any:
+        """Return the same object in the recording that goes on: an integrand, say, calls one that is made around it."""
+        parts = {f.name: (old, _here(old)) for f in fields(self) for old in [getattr(self, f.name)]}  # type: ignore[arg-type]
+        changed = {n: new for n, (old, new) in parts.items() if new is not old}
+        return made(replace(self, **changed)) if changed else self  # type: ignore[type-var]
+
+
+def _here(value: Any) -> Any:
+    return value.here() if isinstance(value, Evaluated) else own(value)

@@ -1,0 +1,90 @@
+"""What is recorded apart and put into a program: its names, and the objects of the program that it calls."""
+
+import linecache
+
+import numpy as np
+import pytest
+from scipy import integrate, interpolate, optimize
+
+import sdgrad
+
+T = np.linspace(0.0, 2.0, 5)
+U = np.array([0.0, 1.0, 2.0, 1.0, 3.0])
+SOURCE = """
+def f(u):
+    s = 0.0
+    for {name} in range(3):
+        q = np.interp(0.3 * {name} + 0.1, T, u)
+        w = sdgrad.grad(lambda z: np.sum(np.interp(z * u, T, u) ** 2) + np.sum(np.clip(z * u, 0.2, 0.9) * u))(0.4 + q * 0.1)
+        s = s + w * np.sum(np.where(u > {name}, np.sort(u), u * w)) + u[{name}]
+    return s
+"""
+
+
+@pytest.fixture(autouse=True)
+def _quick():
+    with sdgrad.config.override(optimization_level=0):
+        yield
+
+
+def named(name):
+    """The function with this name for its loop's variable."""
+    text, file = SOURCE.format(name=name), f"<loop over {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space = {"np": np, "sdgrad": sdgrad, "T": T}
+    exec(compile(text, file, "exec"), space)  # noqa: S102
+    return space["f"]
+
+
+@pytest.mark.parametrize("name", ["c", "i0", "at"])
+def test_a_variable_of_a_loop_may_have_the_name_of_a_value_inside(name):
+    """Such a loop had no end, or wrote outside of its arrays."""
+    value, gradient = sdgrad.value_and_grad(named(name))(U)
+    assert value == pytest.approx(4425.5344, rel=1e-12)
+    np.testing.assert_allclose(gradient, [973.7296, 9745.592, 2908.3248, 8168.7488, 22629.52], rtol=1e-12)
+
+
+def test_integral_of_an_interpolation():
+    """The search halves parts by a variable ``c``, which the interpolation has for a condition: it did not end."""
+
+    def f(u):
+        return integrate.quad(lambda x: np.interp(x, T, u), 0.0, 2.0)[0]
+
+    value, gradient = sdgrad.value_and_grad(f)(U)
+    assert value == pytest.approx(np.trapezoid(U, T), rel=1e-12)
+    np.testing.assert_allclose(gradient, [0.25, 0.5, 0.5, 0.5, 0.25], rtol=1e-9)
+
+
+MAKERS = {
+    "cubic": lambda u: interpolate.CubicSpline(T, u),
+    "slope": lambda u: interpolate.make_interp_spline(T, u).derivative(),
+    "fitted": lambda u: interpolate.UnivariateSpline(T, u, s=0),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_objects_are_called_where_a_solver_calls(name):
+    """Objects that are made in a function and called by an integrand of it."""
+
+    def f(u):
+        curve = MAKERS[name](u)
+        return integrate.quad(lambda x: curve(x) ** 2, 0.0, 2.0, epsabs=1e-12)[0]
+
+    value, gradient = sdgrad.value_and_grad(f)(U)
+    assert value == pytest.approx(f(U), rel=1e-9)
+    steps = 1e-4 * np.eye(5)
+    np.testing.assert_allclose(gradient, [(f(U + s) - f(U - s)) / 2e-4 for s in steps], rtol=1e-6, atol=1e-8)
+
+
+def test_methods_are_called_where_a_solver_calls():
+    def f(u):
+        curve = interpolate.CubicSpline(T, u)
+        area = curve.integrate
+        root = optimize.brentq(curve, 0.1, 1.0)
+        return root + optimize.brentq(lambda x: area(0.0, x) + 0.05, 0.0, 0.2)
+
+    shifted = U - 0.5
+    value, gradient = sdgrad.value_and_grad(f)(shifted)
+    assert value == pytest.approx(f(shifted), rel=1e-9)
+    steps = 1e-5 * np.eye(5)
+    np.testing.assert_allclose(gradient, [(f(shifted + s) - f(shifted - s)) / 2e-5 for s in steps], rtol=1e-5)
