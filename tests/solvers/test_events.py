@@ -5,7 +5,7 @@ import pytest
 import scipy.integrate
 
 import sdgrad
-from sdgrad.errors import ArgumentError, ConvergenceError
+from sdgrad.errors import ArgumentError, ConvergenceError, ParseError
 
 FINE = {"rtol": 1e-10, "atol": 1e-12}
 
@@ -129,6 +129,17 @@ def test_the_end_at_a_later_zero_and_times_that_are_chosen():
     for found in (f(k), f(k, scipy.integrate.solve_ivp), sdgrad.vjp(f, k)[0]):
         np.testing.assert_allclose(found, [(3 + 20 + 30) * np.pi / k + 100.0, -1.0], rtol=1e-7)
     assert abs(sdgrad.grad(lambda k: f(k)[0])(k) + 53 * np.pi / k**2) < 1e-5
+
+
+def test_what_needs_a_time_when_recording_is_told_so():
+    """Arrays that a solver makes are others in each recording: asking for them again and again did not end."""
+
+    def f(k):
+        found = sdgrad.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), np.ones(2), events=lambda t, y: y[0] - 0.5)
+        return k * sum([1.0] * int(found.t_events[0][0] * 5.0))
+
+    with pytest.raises(ParseError, match="that only a run of the program knows"):
+        sdgrad.grad(f)(1.1)
 
 
 def test_too_many_zeros_are_refused():
