@@ -41,27 +41,19 @@ CHANGE = _change()
 def integrate(
     slope, jacobian, factors, solve, emit, goes_on, t, y, f, t1, direction, size, longest, rtol, atol, tol, tables
 ):
-    """Integrate from ``t`` to ``t1``; see :func:`sdgrad.solvers.algorithms.radau.integrate`.
-
-    :param factors: factorises ``1 - c J``.
-    :param tables: besides those of other methods, the order of each step, and that which the next would have.
-    """
+    """Integrate as :func:`sdgrad.solvers.algorithms.radau.integrate`; ``tables`` have an order for each step, too."""
     times, saved, written, orders = tables
     count, every, done, times[0] = 0, 1, 0, t
-    order, equal, before = 1, 0, f * 0.0
-    state = first_rows(y, f)
-    rows = changed(state, order, size * direction)
-    going, rejected, is_new, is_stale, again = t != t1, t1 != t1, t != t, t == t, t != t
-    matrix = jacobian(t, y)
-    lu = factors(matrix, size)
-    h, new, failed = size, t, t != t
+    order, equal, before, h, c, new, failed = 1, 0, f * 0.0, size, size, t, t != t
+    state, matrix = first_rows(y, f), jacobian(t, y)
+    rows, lu = changed(state, order, size * direction), factors(matrix, size)
+    going, rejected, is_new, is_stale, again = t != t1, failed, failed, t == t, failed
     while going and count < times.shape[0] - 1:
         if ~again:
             h, new, failed = next_step(t, t1, direction, size, rejected, longest)
             if (size > longest) | (new != t + size * direction):
                 rows, equal, is_stale = changed(rows, order, np.abs(h) / size), 0, t == t
-            size = np.abs(h)
-        c = h / pick(ALPHA, order)
+            size, c = np.abs(h), h / pick(ALPHA, order)
         if is_stale:
             lu = factors(matrix, c)
         guess, rest = predicted(rows, order)
@@ -70,25 +62,26 @@ def integrate(
         if again:
             matrix, is_new = jacobian(new, guess), t == t
         else:
-            safety = SAFETY * MOST_TRIES / (2 * ITERATIONS + iterations)
-            scale = atol + rtol * np.abs(guess + d)
-            error = norm(pick(ERROR, order) * d / scale)
-            rejected = ~found | (error > 1.0)
+            rejected, error, scale, safety = measured(d, found, iterations, order, atol + rtol * np.abs(guess + d))
             if rejected:
                 factor = np.where(found, np.fmax(LEAST, safety * power(error, order + 1)), 0.5)
                 rows, size, equal = changed(rows, order, factor), size * factor, 0
             elif ~failed:
                 every = save(saved, np.reshape(state, -1), count, every)
-                written[count], orders[count] = done, order
-                start, state, t, is_new = (t, state[0], h), advanced(rows, order, d), new, t != t
-                measured = (error, scale, safety)
-                order, size, equal, rows = following(state, order, size, equal + 1, d, before, *measured)
-                is_stale, before = equal == 0, d
+                written[count], orders[count], start = done, order, (t, state[0], h)
+                state, t, is_new = advanced(rows, order, d), new, t != t
+                order, size, equal, rows = following(state, order, size, equal + 1, d, before, error, scale, safety)
                 done = emit(*start, new, state[0], np.stack(up_to(state, order)), done)
-                count += 1
+                is_stale, before, count = equal == 0, d, count + 1
                 times[count], orders[count], going = t, order, (t != t1) & goes_on()
     written[count] = done
     return state[0], count, every, t == t1
+
+
+def measured(d, found, iterations, order, scale):
+    """Return whether a step is rejected, its error, what that is relative to, and how cautious the next step is."""
+    error = norm(pick(ERROR, order) * d / scale)
+    return ~found | (error > 1.0), error, scale, SAFETY * MOST_TRIES / (2 * ITERATIONS + iterations)
 
 
 def following(rows, order, size, equal, d, before, error, scale, safety):
