@@ -400,7 +400,7 @@ def test_solutions_of_equations():
 
 
 def test_initial_value_problems():
-    """``solve_ivp`` has explicit and implicit methods, events, dense output, discrete and continuous adjoints."""
+    """``solve_ivp`` has explicit, implicit and multistep methods, events, dense output, two adjoints."""
     found = sdgrad.grad(lambda k: sdgrad.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), X, rtol=1e-10, atol=1e-12).y[0, -1])
     assert found(0.7) == pytest.approx(-X[0] * np.exp(-0.7), rel=1e-8)
 

@@ -48,7 +48,7 @@ class CustomRule:
     parsed: dict[tuple, Any] = field(default_factory=dict)  # programs made of the rules, by what they are applied to
     adjoint: AdjointProgram | None = None
     of_some: Mapping[frozenset[str], Callable] = field(default_factory=dict)  # in place of vjp, if only these are read
-    rough: bool = False  # Python's own results are those of a search with a loose tolerance
+    rough: float = 0.0  # how far, relative, the results of a search of Python's own may be from these
 
     @property
     def functions(self) -> tuple[Callable, ...]:

@@ -76,6 +76,7 @@ class Hints:
     :param options: objects that a name is in a trip of a loop, by site and position: which one, only a run knows. With
         a number or an array like the one that it may be.
     :param countable: arguments that are arrays of integers.
+    :param settled: how often arrays were asked for at a site because Python needs content there.
     :param caller: what to tell if this goes on without an end: a function of a library needs content.
     :param rewritten: inputs that index arrays, and are written.
     :param stale: memory whose content is an old one once a trip has ended, by site.
@@ -102,6 +103,7 @@ class Hints:
     counts: dict[str, tuple[str, int]] = field(default_factory=dict)
     fits: dict[str, Fits] = field(default_factory=dict)
     choices: set[Any] = field(default_factory=set)
+    settled: dict[Any, int] = field(default_factory=dict)
     caller: BaseException | None = None
 
     def integers(self) -> dict[str, int]:

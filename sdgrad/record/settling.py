@@ -9,6 +9,8 @@ import numpy as np
 from sdgrad.record.restart import Restart
 from sdgrad.record.values import DATA, KNOWN, Origin
 
+MOST_TRIES = 3  # at one place: arrays that the function makes are others in each recording, and never become known
+
 
 def settle(recorder: Any, origin: Origin) -> None:
     """Start again where what something depends on can be known: arguments, trips of loops, arrays of integers.
@@ -21,7 +23,9 @@ def settle(recorder: Any, origin: Origin) -> None:
         return
     if DATA not in origin and (rest := origin - {KNOWN}):
         raise recorder.hints.fix(rest)
-    if freeze(recorder):
+    tries, site = recorder.hints.settled, recorder.site()
+    if tries.get(site, 0) < MOST_TRIES and freeze(recorder):
+        tries[site] = tries.get(site, 0) + 1
         raise Restart(recorder.hints)
 
 

@@ -27,6 +27,8 @@ from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.nested_calls import with_fixed
 from sdgrad.specialize.signature import Signature
 
+SEARCHED = 1e-3  # relative distance of solutions of SciPy's by its own tolerances
+
 
 @dataclass(eq=False)
 class Closed(WorksInside):
@@ -117,7 +119,7 @@ class Equation:
     right: Any = None
     linear: bool = False
     check: Callable[[Any], None] | None = None  # records what has to hold at the solution
-    rough: bool = False  # SciPy's solution, with which ours is compared, may have a loose tolerance
+    rough: float = 0.0  # how far, relative, SciPy's solution may be, which it searches only until a step is small
 
 
 def start_of(x0: Any, what: str) -> Any:

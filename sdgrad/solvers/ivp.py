@@ -11,15 +11,17 @@ import numpy as np
 
 from sdgrad.errors import ArgumentError, ConvergenceError, ParseError
 from sdgrad.record.calls import works_inside
+from sdgrad.record.functions.arguments import constant
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.outside import shown_line
 from sdgrad.record.values import RULES, is_recorded
 from sdgrad.solvers.algorithms.runge_kutta import EXPLICIT
 from sdgrad.solvers.closed import Closed
 from sdgrad.solvers.initial_value.collocation import Collocation, CollocationSearch, Radau
-from sdgrad.solvers.initial_value.eager import Solution, by_scipy
+from sdgrad.solvers.initial_value.eager import MESSAGES, Solution, by_scipy
 from sdgrad.solvers.initial_value.events import Event, solution_at, with_events
 from sdgrad.solvers.initial_value.integration import Integration
+from sdgrad.solvers.initial_value.multistep import BDF, Multistep, MultistepSearch
 from sdgrad.solvers.initial_value.problem import (
     AT,
     BEGIN,
@@ -33,9 +35,9 @@ from sdgrad.solvers.initial_value.problem import (
 )
 from sdgrad.solvers.initial_value.search import Search
 
-METHODS = {**EXPLICIT, "Radau": Radau()}
+METHODS = {**EXPLICIT, "Radau": Radau(), "BDF": BDF()}
+STIFF: dict[type, tuple] = {Radau: (Collocation, CollocationSearch), BDF: (Multistep, MultistepSearch)}
 STEPS = 16384
-ORDER = "sdgrad.solve_ivp: the times of t_eval are in order, and within t_span"
 
 
 def solve_ivp(
@@ -66,7 +68,7 @@ def solve_ivp(
     :param f: a function that can be recorded, from a time and an array to an array (or a list) of the same shape.
     :param t_span: where the integration begins and ends.
     :param y0: float64, float32 or complex, of any shape.
-    :param method: ``"RK45"``, ``"RK23"``, ``"DOP853"``; for stiff problems of real numbers ``"Radau"``.
+    :param method: ``"RK45"``, ``"RK23"``, ``"DOP853"``; for stiff problems of real numbers ``"Radau"``, ``"BDF"``.
     :param t_eval: times in order for which states are returned; if nothing is said, these are the two ends.
     :param args: more arguments of ``f``.
     :param rtol: errors of a step are at most ``atol + rtol * abs(y)``; ``atol`` may be an array.
@@ -74,18 +76,19 @@ def solve_ivp(
     :param max_step: the length of the longest step.
     :param max_steps: the most steps.
     :param events: functions ``g(t, y, *args)``, whose zeros are found, with their derivatives. They may have, as
-        SciPy's, attributes ``direction``, the sign of their slope that counts, and ``terminal``: the first is the end.
+        SciPy's, attributes ``direction``, the sign of their slope that counts, and ``terminal``: the first zero is the
+        end, or that of this number.
     :param max_events: the most zeros of an event.
     :param dense_output: the result has ``sol``, a function of times, each of whose calls integrates again.
     :param adjoint: ``"continuous"`` solves the adjoint equation backwards, in place of the adjoint of the steps: keeps
         no states, and is as exact as the tolerances say if trajectories do not move apart backwards in time.
     :returns: ``t`` and ``y`` (times along the last axis), ``t_events`` and ``y_events`` (events along the first axis),
-        as many as ``max_events``, NaN where there is none; ``sol``.
+        as many as ``max_events``, NaN where there is none, with derivatives that are NaN; ``sol``, ``status``.
     :raises ConvergenceError: the end is not reached in as many steps, or steps become too short.
     :raises ArgumentError: an argument is none of these.
     """
     _check(method, t_span)
-    watched = Event.all_of(events)
+    watched = Event.all_of(events, max_events)
     if active() is None:
         own = {"first_step": first_step, "max_step": max_step, "rtol": rtol, "atol": atol}
         return by_scipy(f, t_span, y0, method, t_eval, args, watched, max_events, dense_output, own)
@@ -119,11 +122,11 @@ def _integration(
     t0, t1 = (_time(t) for t in t_span)
     given = {START: start, BEGIN: t0, END: t1}
     given |= {f"operand_{k}": v for k, v in enumerate(closed.operands.values())}
-    if isinstance(method, Radau) and start.dtype.kind == "c":
-        raise ParseError("sdgrad.solve_ivp: Radau takes real numbers: solve for the real and the imaginary part")
-    kinds = (Collocation, CollocationSearch) if isinstance(method, Radau) else (Problem, Search)
-    problem = kinds[0](closed, method, tuple(start.shape), start.dtype)
-    return Integration(problem, options, kinds[1]), given, closed
+    if type(method) in STIFF and start.dtype.kind == "c":
+        told = f"sdgrad.solve_ivp: {type(method).__name__} takes real numbers"
+        raise ParseError(f"{told}: solve for the real and the imaginary part")
+    kind, search = STIFF.get(type(method), (Problem, Search))
+    return Integration(kind(closed, method, tuple(start.shape), start.dtype), options, search), given, closed
 
 
 def _recorded(integration: Integration, given: dict[str, Any], at: Any) -> Solution:
@@ -151,7 +154,12 @@ def _with_events(
     else:
         t, y = at, along_last(found.within, shape)
     zeros, states = tuple(t for t, _ in found.events), tuple(np.reshape(y, (-1, *shape)) for _, y in found.events)
-    return Solution(t, y, zeros, states), found.t, np.reshape(found.y, shape) if shape else found.y[0]
+    status, message = (found.ends * 1, None) if any(e.terminal for e in events) else (0, MESSAGES[0])
+    return (
+        Solution(t, y, zeros, states, None, status, message),
+        found.t,
+        np.reshape(found.y, shape) if shape else found.y[0],
+    )
 
 
 def _solution(integration: Integration, given: dict[str, Any], t: Any) -> Any:
@@ -172,10 +180,10 @@ def _solution(integration: Integration, given: dict[str, Any], t: Any) -> Any:
 def _check(method: Any, t_span: Any) -> None:
     """Refuse methods that are unknown, and spans that have no two ends."""
     if method not in METHODS:
-        stiff = "; 'Radau' is the one for stiff equations" if method in ("BDF", "LSODA") else ""
+        stiff = "; 'BDF' and 'Radau' are those for stiff equations" if method == "LSODA" else ""
         raise ArgumentError(f"sdgrad.solve_ivp: method is one of {', '.join(METHODS)}, not {method!r}{stiff}")
-    if len(t_span) != 2:
-        raise ArgumentError(f"sdgrad.solve_ivp: t_span has two ends, not {len(t_span)}")
+    if not hasattr(t_span, "__len__") or len(t_span) != 2:
+        raise ArgumentError(f"sdgrad.solve_ivp: t_span has two ends, (t0, t1), not {t_span!r}")
 
 
 def _check_adjoint(adjoint: str, start: Any) -> None:
@@ -194,25 +202,34 @@ def _time(t: Any) -> Any:
 def _times(t_eval: Any, t_span: Sequence[Any]) -> Any:
     """Return the times that are asked for.
 
-    :raises ArgumentError: they are known, and not in order within the span.
+    :raises ValueError: they are known, and not in order within the span.
     """
     at = array(t_eval)
     if at.ndim != 1:
-        raise ArgumentError(f"sdgrad.solve_ivp: t_eval has one axis, not shape {tuple(at.shape)}")
+        raise ValueError("`t_eval` must be 1-dimensional.")
     t0, t1 = t_span
     way = np.where(t1 < t0, -1.0, 1.0)
-    in_order = np.all(np.diff(at) * way >= 0.0) & np.all((at - t0) * way >= 0.0) & np.all((at - t1) * way <= 0.0)
-    if not is_recorded(in_order) and not in_order:
-        raise ArgumentError(ORDER)
-    if is_recorded(in_order):
-        RULES.require(active(), in_order, ArgumentError(ORDER))
+    _require(np.all((at - t0) * way >= 0.0) & np.all((at - t1) * way <= 0.0), "are not within `t_span`.")
+    _require(np.all(np.diff(at) * way >= 0.0), "are not properly sorted.")
     return at.astype(float)
+
+
+def _require(condition: Any, told: str) -> None:
+    """Raise SciPy's error where times are not as they have to be: now, or when the program runs."""
+    recorder: Any = active()
+    if is_recorded(condition):
+        where = shown_line(recorder.where())
+        RULES.require(recorder, condition, ValueError(f"{where}Values in `t_eval` {told}"))
+    elif not condition:
+        raise ValueError(f"Values in `t_eval` {told}")
 
 
 def _tolerances(start: Any, rtol: Any, atol: Any) -> tuple[Any, Any]:
     """Return the tolerances; that of arrays by element."""
     least = 100 * np.finfo(start.dtype).eps
-    relative, absolute = np.maximum(np.asarray(rtol, float), least), np.asarray(atol, float)
+    told = "sdgrad.solve_ivp: rtol and atol are known numbers, not ones that are computed"
+    relative, absolute = (np.asarray(constant(tolerance, told), float) for tolerance in (rtol, atol))
+    relative = np.maximum(relative, least)
     if np.any(absolute < 0) or absolute.ndim and absolute.shape != tuple(start.shape):
         raise ArgumentError("sdgrad.solve_ivp: atol is positive: a number, or an array of the shape of y0")
     return _by_element(relative), _by_element(absolute)

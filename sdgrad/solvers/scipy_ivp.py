@@ -16,9 +16,10 @@ from sdgrad.record.operators import RecordingOperators
 from sdgrad.solvers import ivp
 from sdgrad.solvers.scipy_calls import found, own_array, refuse
 
-STIFF = {"BDF": "Radau", "LSODA": "Radau"}  # of other methods for stiff equations, that of ours
+STIFF = {"LSODA": "Radau"}  # of another method for stiff equations, that of ours
 TOL = 1.49012e-8
 KNOWN = ("rtol", "atol", "first_step", "max_step")
+UNUSED = ("jac", "jac_sparsity", "lband", "uband")  # the matrix of derivatives is that of the function
 
 
 def _method(method: Any) -> str:
@@ -44,10 +45,13 @@ def solve_ivp(
     what = "scipy.integrate.solve_ivp"
     if events is not None:
         raise ParseError(f"{what}: events= are not recorded, whose number only a run knows: use sdgrad.solve_ivp")
-    if unknown := sorted(n for n, v in options.items() if n not in KNOWN and v is not None):
+    if unknown := sorted(n for n, v in options.items() if n not in (*KNOWN, *UNUSED) and v is not None):
         raise ParseError(f"{what}: {unknown[0]}= is not recorded: leave it out; {', '.join(KNOWN)} are recorded")
     if t_eval is None:
-        raise ParseError(f"{what}: only a run knows how many steps there are: give t_eval= the times to return")
+        raise ParseError(
+            f"{what}: only a run knows how many steps there are: give t_eval= the times to return, or call "
+            "sdgrad.solve_ivp, which returns the two ends without it"
+        )
     start = _start(y0)
     if start.ndim != 1:
         raise ValueError("`y0` must be 1-dimensional.")
@@ -83,15 +87,13 @@ def odeint(
     rest = args if isinstance(args, tuple) else (args,)
     told = f"{what}: rtol=, atol=, h0= and hmax= are known numbers"
     options: dict[str, Any] = {"first_step": constant(h0, told) or None, "max_step": constant(hmax, told) or np.inf}
-    options |= {n: _least(constant(v, told)) for n, v in (("rtol", rtol), ("atol", atol))}
+    options |= {
+        n: TOL if v is None else np.minimum(constant(v, told), TOL) for n, v in (("rtol", rtol), ("atol", atol))
+    }
     options["max_steps"] = max(ivp.STEPS, int(constant(mxstep, told)))
     slope, span = _slope(func, rest, tfirst, start.shape), (times[0], times[-1])
     y = ivp.solve_ivp(slope, span, start, "DOP853", times, **options).y
     return np.transpose(y)
-
-
-def _least(tolerance: Any) -> Any:
-    return TOL if tolerance is None else np.minimum(tolerance, TOL)
 
 
 def _slope(func: Any, args: tuple, tfirst: bool, shape: tuple[int, ...]) -> Callable:
@@ -99,6 +101,10 @@ def _slope(func: Any, args: tuple, tfirst: bool, shape: tuple[int, ...]) -> Call
 
     def slope(t: Any, y: Any) -> Any:
         first = (t, y) if tfirst else (y, t)
-        return np.reshape(array(own_array(RecordingOperators().call(func, *first, *map(own, args)))), shape)
+        found = array(own_array(RecordingOperators().call(func, *first, *map(own, args))))
+        if found.size != np.prod(shape):
+            sizes = f"func ({found.size}) does not match the size of y0 ({int(np.prod(shape))})"
+            raise RuntimeError(f"The size of the array returned by {sizes}.")
+        return np.reshape(found, shape)
 
     return works_inside(slope)

@@ -17,7 +17,7 @@ from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, rule
 from sdgrad.solvers.algorithms.bounded import golden_section, projected_newton, valley
 from sdgrad.solvers.algorithms.descent import lbfgs, newton_descent
-from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
+from sdgrad.solvers.closed import SEARCHED, Closed, Equation, start_of, tolerance
 from sdgrad.solvers.implicit import NEWTON, derivatives, recorded, shaped, solution
 from sdgrad.solvers.minimum import MEMORY
 from sdgrad.solvers.scipy_calls import STEPS, accuracy, found, of_number, refuse, vector
@@ -85,13 +85,13 @@ def minimum(what: str, f: Callable, x0: Any, tol: float, bounds: Any = None, pre
         return recorded(lbfgs, value, gradient, first, tolerance(max(tol, 1e-9), y), 10 * STEPS, MEMORY)
 
     if bounds is None:
-        equation = Equation(own.gradient, own.operands, check=own.value.check, rough=True)
+        equation = Equation(own.gradient, own.operands, check=own.value.check, rough=SEARCHED)
         return solution(what, equation, x0, find, symmetric=True)
 
     def projected(x: Any, low: Any, high: Any, *values: Any) -> Any:
         return x - np.clip(x - own.gradient(x, *values), low, high)
 
-    equation = Equation(projected, (*bounds, *own.operands), check=own.value.check, rough=True)
+    equation = Equation(projected, (*bounds, *own.operands), check=own.value.check, rough=SEARCHED)
     return solution(what, equation, x0, find)
 
 

@@ -12,7 +12,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, rule
 from sdgrad.solvers.algorithms.fixed_point import accelerate, iterate
-from sdgrad.solvers.closed import Equation, start_of
+from sdgrad.solvers.closed import SEARCHED, Equation, start_of
 from sdgrad.solvers.implicit import BRACKET, recorded, solution
 from sdgrad.solvers.root import bracketed, newton_steps, same_shape
 from sdgrad.solvers.scipy_calls import STEPS, accuracy, as_number, found, of_array, of_number, refuse, wide
@@ -29,7 +29,7 @@ KRYLOV = (
 def _root(name: str, f: Callable, x0: Any, tol: float) -> Any:
     """Record a root near a first guess."""
     closed = same_shape(f, x0, (), name)
-    equation = Equation(closed, tuple(closed.operands.values()), check=closed.check, rough=True)
+    equation = Equation(closed, tuple(closed.operands.values()), check=closed.check, rough=SEARCHED)
     return solution(f"scipy.optimize.{name}", equation, x0, lambda left, y: newton_steps(left, y, tol, STEPS))
 
 
@@ -38,7 +38,7 @@ def _between(name: str, f: Callable, low: Any, high: Any, tol: float) -> Any:
     start = start_of(0.0, name)
     ends = [detached(as_number(end) * 1.0) for end in (low, high)]
     closed = same_shape(f, start, (), name)
-    equation = Equation(closed, tuple(closed.operands.values()), check=closed.check, rough=True)
+    equation = Equation(closed, tuple(closed.operands.values()), check=closed.check, rough=SEARCHED)
     return solution(
         f"scipy.optimize.{name}", equation, start, lambda left, y: bracketed(left, y, ends, tol, STEPS), advice=BRACKET
     )
@@ -144,7 +144,7 @@ def fixed_point(
     start = start_of(x0, "scipy.optimize.fixed_point")
     closed = same_shape(of_array(func, args), start, (), "fixed_point")
     equation = Equation(
-        lambda x, *values: closed(x, *values) - x, tuple(closed.operands.values()), check=closed.check, rough=True
+        lambda x, *values: closed(x, *values) - x, tuple(closed.operands.values()), check=closed.check, rough=SEARCHED
     )
     tol = accuracy(start, xtol)
     most = max(STEPS, 10000 if method == "iteration" else 0)

@@ -28,7 +28,6 @@ SLOWER = 1000.0  # times that Python takes longer for a loop over elements than 
 SLOWER_ARRAYS = 20.0  # the same for operations on whole arrays
 TOLERANCE = {2: 5e-2, 4: 5e-3, 8: 1e-6}
 """What results may differ by, in parts of the largest number of an array, by the bytes of a number: rounding."""
-SEARCHED = 1e3  # times that, where SciPy searches for a solution only until a step is small
 OF_MATH = "math domain error", "math range error", "expected a "  # what errors of Python's ``math`` begin with
 TRIALS, ULPS, GROWTH = 4, 4.0, 1000.0  # inputs that are changed by rounding show how much results depend on it
 
@@ -87,7 +86,7 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
         given = compared(signature.nested(given))
     if len(given) != len(wanted):
         raise VerificationError(f"{name_of(function)} has {len(given)} results, and {len(wanted)} in Python")
-    differs = partial(difference, slack=SEARCHED if signature.rough else 1.0)
+    differs = partial(difference, slack=max(1.0, signature.rough / TOLERANCE[8]))
     wrong = [k for k, pair in enumerate(zip(given, wanted, strict=True)) if differs(*pair)]
     if not wrong or not any(plain.is_certain(k, given[k], wanted[k]) for k in wrong):
         return

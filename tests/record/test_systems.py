@@ -70,6 +70,9 @@ def test_factors():
     for found, wanted in zip(sdgrad.vjp(places, TALL)[0], places(TALL), strict=True):
         assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
     check_grads(lambda a: np.sum(np.sin(scipy.linalg.lu_factor(a)[0])), (A,), order=2)
+    with sdgrad.config.override(verify="never"):  # SciPy refuses these
+        nothing, places = sdgrad.compile_forward(lambda a: scipy.linalg.lu_factor(a))(np.full((3, 3), np.nan))
+    assert np.isnan(nothing).all() and np.array_equal(places, [0, 1, 2])
 
 
 def test_solutions_by_factors():

@@ -5,7 +5,7 @@ import pytest
 import scipy.integrate
 
 import sdgrad
-from sdgrad.errors import ArgumentError, ConvergenceError
+from sdgrad.errors import ArgumentError, ConvergenceError, ParseError
 
 FINE = {"rtol": 1e-10, "atol": 1e-12}
 
@@ -102,8 +102,45 @@ def test_what_is_not_there_is_no_number():
         assert np.isnan(never).all() and never.shape == (2,)
         assert np.isnan(once[1]) and 0.7 < once[0] < 0.9
         assert states.shape == (2, 2) and np.isnan(states).all()
-    (gradient,) = sdgrad.vjp(times, 1.0)[1]((1.0, np.zeros(2), np.array([1.0, 0.0]), np.zeros((2, 2))))
-    assert np.isfinite(gradient)
+    pull, nothing = sdgrad.vjp(times, 1.0)[1], (np.zeros(2), np.zeros((2, 2)))
+    assert np.isfinite(pull((1.0, nothing[0], np.array([1.0, 0.0]), nothing[1]))[0])
+    for k in range(3):  # nor is a derivative of it
+        seeds = [np.zeros(2), np.zeros(2), np.zeros((2, 2))]
+        seeds[k] += 1.0
+        assert np.isnan(pull((0.0, *seeds))[0])
+
+
+def test_the_end_at_a_later_zero_and_times_that_are_chosen():
+    """Of ``sin(k t) = 0``: the third after the begin is the end."""
+
+    def f(k, solve=sdgrad.solve_ivp):
+        def turn(t, y):
+            return y[0]
+
+        turn.terminal = 3
+        found = solve(
+            lambda t, y: np.stack([k * y[1], -k * y[0]]), (0.1, 50.0), np.stack([np.sin(0.1 * k), np.cos(0.1 * k)]),
+            "DOP853", events=turn, **FINE,
+        )  # fmt: skip
+        times = found.t_events[0]
+        return found.t[-1] + 10.0 * np.sum(times[times > 2.0]) + 100.0 * found.status, found.y[1, -1]
+
+    k = 1.7
+    own, pull = sdgrad.vjp(f, k)
+    for found in (f(k), f(k, scipy.integrate.solve_ivp), own):
+        np.testing.assert_allclose(found, [(3 + 20 + 30) * np.pi / k + 100.0, -1.0], rtol=1e-7)
+    assert abs(pull(1.0, 0.0)[0] + 53 * np.pi / k**2) < 1e-5
+
+
+def test_what_needs_a_time_when_recording_is_told_so():
+    """Arrays that a solver makes are others in each recording: asking for them again and again did not end."""
+
+    def f(k):
+        found = sdgrad.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), np.ones(2), events=lambda t, y: y[0] - 0.5)
+        return k * sum([1.0] * int(found.t_events[0][0] * 5.0))
+
+    with pytest.raises(ParseError, match="that only a run of the program knows"):
+        sdgrad.grad(f)(1.1)
 
 
 def test_too_many_zeros_are_refused():
@@ -112,6 +149,15 @@ def test_too_many_zeros_are_refused():
                                  events=lambda t, y: np.sin(t + 0.1), max_events=3)  # fmt: skip
         return found.t_events[0][0]
 
+    def later(k):
+        def zero(t, y):
+            return y[0]
+
+        zero.terminal = 20
+        return sdgrad.solve_ivp(lambda t, y: k * y, (0.0, 1.0), np.ones(1), events=zero).t[-1]
+
+    with pytest.raises(ArgumentError, match="max_events=16 .* zero number 20"):
+        sdgrad.grad(later)(1.0)
     for call in (zeros, sdgrad.grad(zeros)):
         with pytest.raises(ConvergenceError, match="max_events=3"):
             call(1.0)

@@ -191,9 +191,9 @@ REFUSED = {
     "complex_func=True": lambda p: quad(lambda x: p * x * 1j, 0.0, 1.0)[0],
     "quad_vec for arrays": lambda p: quad(lambda x: np.ones(3) * x * p, 0.0, 1.0)[0],
     "'gk21' or 'gk15'": lambda p: quad_vec(lambda x: x * p, 0.0, 1.0, quadrature="trapezoid")[0],
-    "give t_eval=": lambda p: flow(p, None).y[0, -1],
+    "give t_eval= .* or call sdgrad.solve_ivp": lambda p: flow(p, None).y[0, -1],
     "events= are not": lambda p: flow(p, events=lambda t, y: y[0]).y[0, -1],
-    "jac= is not": lambda p: flow(p, jac=np.eye(1)).y[0, -1],
+    "min_step= is not": lambda p: flow(p, method="LSODA", min_step=1e-9).y[0, -1],
     "no recorded 'nfev'": lambda p: flow(p).nfev * p,
     "tcrit= is not": lambda p: odeint(lambda y, t: -p * y, 1.0, TIMES, tcrit=[1.0])[-1, 0],
 }
@@ -218,8 +218,29 @@ def test_errors_of_scipy():
             sdgrad.grad(wrong)(2.0)
 
 
+def test_tolerances_that_nobody_gives_and_matrices_of_derivatives():
+    """``jac=`` changes no result; that of LSODA is within the tolerance."""
+
+    def f(p):
+        y = odeint(lambda y, t: -p * y, [1.0, 2.0], TIMES)
+        stiff = flow(p, method="Radau", jac=lambda t, y: -p * np.eye(1), t_eval=[0.5, 2.0], rtol=1e-6).y
+        return y[-1, 1] + stiff[0, 0], flow(p, method="LSODA").y[0, -1]
+
+    (found, loose), pull = sdgrad.vjp(f, 1.3)
+    assert abs(found - 2 * np.exp(-2.6) - np.exp(-0.65)) < 1e-6
+    assert abs(loose - np.exp(-2.6)) < 1e-3
+    assert abs(pull(1.0, 0.0)[0] + 4 * np.exp(-2.6) + 0.5 * np.exp(-0.65)) < 1e-5
+
+
+def test_sizes_and_times_are_checked_as_by_scipy():
+    with pytest.raises(RuntimeError, match=r"returned by func \(1\) does not match the size of y0 \(2\)"):
+        sdgrad.grad(lambda p: odeint(lambda y, t: -p * y[:1], np.ones(2), TIMES)[-1, 0])(1.0)
+    with pytest.raises(ValueError, match=r"(?s)test_scipy_integrate.py:.*`t_eval` are not within `t_span`"):
+        sdgrad.grad(lambda p: flow(p, [1.0, 5.0]).y[0, -1])(1.0)
+
+
 def test_methods_for_stiff_equations_are_ours():
-    assert [scipy_ivp._method(m) for m in ("BDF", "LSODA", "Radau", "RK23")] == ["Radau", "Radau", "Radau", "RK23"]
+    assert [scipy_ivp._method(m) for m in ("BDF", "LSODA", "Radau", "RK23")] == ["BDF", "Radau", "Radau", "RK23"]
     with pytest.raises(ValueError, match=r"`method` must be one of .*BDF, LSODA, not 'Euler'"):
         sdgrad.grad(lambda p: flow(p, method="Euler").y[0, -1])(1.0)
 

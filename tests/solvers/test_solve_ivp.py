@@ -5,7 +5,7 @@ import pytest
 import scipy.integrate
 
 import sdgrad
-from sdgrad.errors import ArgumentError, ConvergenceError
+from sdgrad.errors import ArgumentError, ConvergenceError, ParseError
 from sdgrad.solvers.initial_value import integration
 
 P = np.array([1.0, 0.5, 0.2, 0.1, 1.3, 2.0])
@@ -150,9 +150,15 @@ def test_arguments_are_checked():
     for solve in (f, sdgrad.grad(lambda y0, **more: np.sum(f(y0, **more)))):
         with pytest.raises(ArgumentError, match="one of RK23, RK45"):
             solve(P[:2], method="Euler")
-    with pytest.raises(ArgumentError, match="in order"):
-        sdgrad.grad(lambda y0: np.sum(f(y0, t_eval=[1.0, 0.5])))(P[:2])
+    with pytest.raises(ValueError, match="`t_eval` are not properly sorted"):
+        sdgrad.grad(lambda y0: np.sum(f(y0, t_eval=np.array([1.0, 0.5]))))(P[:2])
+    with pytest.raises(ArgumentError, match=r"\(t0, t1\), not 2.0"):
+        sdgrad.grad(lambda y0: sdgrad.solve_ivp(pendulum, 2.0, y0).y[0, -1])(P[:2])
+    with pytest.raises(TypeError, match="events are functions of a time and a state, not 'z'"):
+        sdgrad.grad(lambda y0: np.sum(f(y0, events="zero")))(P[:2])
+    with pytest.raises(ParseError, match="rtol and atol are known numbers"):
+        sdgrad.grad(lambda y0: np.sum(f(y0, rtol=y0[0])))(P[:2])
     with pytest.raises(ArgumentError, match=r"returns shape \(3,\)"):
         sdgrad.grad(lambda y: sdgrad.solve_ivp(lambda t, y: np.ones(3) * y[0], (0.0, 1.0), y).y[0, -1])(P[:2])
-    with pytest.raises(ArgumentError, match="in order"):
+    with pytest.raises(ValueError, match=r"(?s)test_solve_ivp.py:.*`t_eval` are not properly sorted"):
         sdgrad.grad(lambda y0, at: np.sum(f(y0, t_eval=at)))(P[:2], np.array([0.5, 0.2]))

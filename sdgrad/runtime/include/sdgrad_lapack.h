@@ -222,7 +222,12 @@ void lu(int64_t m, int64_t n, const T *a, int64_t a_row, T *f, int64_t row, int3
     for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * a_row, n, f + i * row);
     std::vector<int64_t> rows(m);
     for (int64_t i = 0; i < m; ++i) rows[i] = i;
-    eliminate(int(m), int(n), f, int(row), p);
+    for (int64_t k = 0; k < std::min(m, n); ++k) p[k] = int32_t(k + 1);
+    if (!all_finite(m, n, a, a_row)) {  // LAPACKE looks for NaN as well, and leaves the interchanges as they were
+        no_numbers(m, n, f, row);
+    } else {
+        eliminate(int(m), int(n), f, int(row), p);
+    }
     for (int64_t k = 0; k < std::min(m, n); ++k) std::swap(rows[k], rows[--p[k]]);
     for (int64_t i = 0; i < m; ++i) order[rows[i]] = int32_t(i);
 }

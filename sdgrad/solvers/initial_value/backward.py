@@ -51,10 +51,10 @@ class Backward:
     def record(self) -> tuple:
         """Return the cotangents of what the integration takes, in order."""
         g = self.given
-        state = zeros((self.problem.size,), self.problem.dtype) if self.dense else np.reshape(array(self.seed), -1)
         recorder: Any = active()
-        room = recorder.array(recorder.declare("states", (self.segment, self.problem.size), self.problem.dtype))
-        state = recorded(walk_back, self.again, self.pull, state, g[COUNT], g[EVERY], g[SAVED], room)
+        room = recorder.array(recorder.declare("states", (self.segment, self.problem.width), self.problem.dtype))
+        state = recorded(walk_back, self.again, self.pull, self._last(), g[COUNT], g[EVERY], g[SAVED], room)
+        state = self._pull_begun(state)
         begin, end = self.ends[0], self.ends[1]
         if COTANGENT + TIMES in g:
             begin, end = recorded(pull_times, g[COTANGENT + TIMES], g[COUNT], begin, end)
@@ -63,15 +63,40 @@ class Backward:
         found = {START: shaped(state, self.problem.shape), BEGIN: begin, END: end, AT: self.at}
         return tuple(found[n] if n in found else next(sums) for n in self.names if moves(g[n]))
 
+    def _last(self) -> Any:
+        """Return the cotangent of the state after the last step."""
+        problem = self.problem
+        if self.dense:
+            return zeros((problem.width,), problem.dtype)
+        own, rest = np.reshape(array(self.seed), -1), problem.width - problem.size
+        return np.concatenate([own, zeros(rest, problem.dtype)]) if rest else own
+
+    def _pull_begun(self, state: Any) -> Any:
+        """Take the cotangent of what the first step takes to that of the state at the begin."""
+        begun = self.problem.begun()
+        if begun is None:
+            return state
+        start = np.reshape(array(self.given[START]), -1)
+        of_t, of_y, *rest = vjp(begun, self.given[BEGIN], start, *self.operands)[1](state)
+        self.ends[0] += of_t
+        self._add(rest)
+        return of_y
+
+    def _add(self, rest: Sequence[Any]) -> None:
+        """Add to the cotangents of the operands."""
+        for total, c in zip(self.sums, [c for c in rest if c is not None], strict=True):
+            total += np.reshape(array(c), total.shape)
+
     def again(self, k: Any, y: Any) -> Any:
         """Take a step again."""
         t, h = step_of(self.given, k)
-        return self.problem.step(False)(t, h, y, *self.operands)
+        return self.problem.step(False, self.problem.chosen(self.given, k))(t, h, y, *self.operands)
 
     def pull(self, k: Any, y: Any, after: Any) -> Any:
         """Take cotangents through a step."""
         t, h = step_of(self.given, k)
-        found, pull = vjp(self.problem.step(self.dense), t, h, y, *self.operands)
+        step = self.problem.step(self.dense, self.problem.chosen(self.given, k))
+        found, pull = vjp(step, t, h, y, *self.operands)
         if self.dense:
             of_c, *own = self._pull_results(k, (found[1], y, t, h))
             of_t, of_h, of_y, *rest = pull(after, of_c)
@@ -81,8 +106,7 @@ class Backward:
         last = np.where(k == self.given[COUNT] - 1, of_h, 0.0)  # the other steps are as long as they were
         self.ends[0] += of_t - last
         self.ends[1] += last
-        for total, c in zip(self.sums, [c for c in rest if c is not None], strict=True):
-            total += np.reshape(array(c), total.shape)
+        self._add(rest)
         if COTANGENT + SAVED in self.given:
             every = self.given[EVERY]
             of_y = of_y + np.where(k % every == 0, self.given[COTANGENT + SAVED][k // every], 0.0)

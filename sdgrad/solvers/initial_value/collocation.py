@@ -41,7 +41,9 @@ class Radau:
 class Collocation(Problem):
     """A problem whose steps are implicit functions."""
 
-    def step(self, dense: bool) -> Callable:
+    rough = 10.0
+
+    def step(self, dense: bool, chosen: tuple) -> Callable:
         """Return a step as a function that is differentiated: where it ends, and its polynomial if ``dense``."""
 
         def step(t: Any, h: Any, y: Any, *operands: Any) -> Any:
@@ -70,10 +72,13 @@ class CollocationSearch(Search):
 
     def steps(self, emit: Callable, state: tuple, tables: tuple) -> tuple:
         """Take the steps."""
-        rtol, atol = self.options.rtol, self.options.atol
-        tol = max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
         functions = (self.slope, self.jacobian, self.factors, solved, emit, self.goes_on)
-        return recorded(integrate, *functions, *state, rtol, atol, tol, tables)
+        return recorded(integrate, *functions, *state, *self.tolerances(), tables)
+
+    def tolerances(self) -> tuple:
+        """Return the relative and the absolute tolerance, and that of Newton's method."""
+        rtol = self.options.rtol
+        return rtol, self.options.atol, max(10 * np.finfo(float).eps / rtol, min(0.03, rtol**0.5))
 
     def jacobian(self, t: Any, y: Any) -> Any:
         """Return the derivative of the slope by the state."""

@@ -12,6 +12,11 @@ import scipy.integrate
 from sdgrad.errors import ConvergenceError
 from sdgrad.solvers.initial_value.problem import along_last
 
+MESSAGES = (
+    "The solver successfully reached the end of the integration interval.",
+    "A termination event occurred.",
+)
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -22,6 +27,9 @@ class Solution:
     :param t_events: the times of zeros of each event, then NaN.
     :param y_events: the states there, along the first axis as in SciPy.
     :param sol: the solution as a function of times within the span; None if it is not asked for.
+    :param status: 1 if an event ended the integration, else 0.
+    :param message: what that says in words; None if only a run of a program knows.
+    :param success: True: what does not reach the end raises an error.
     """
 
     t: Any
@@ -29,6 +37,9 @@ class Solution:
     t_events: tuple[Any, ...] = ()
     y_events: tuple[Any, ...] = ()
     sol: Callable[[Any], Any] | None = None
+    status: Any = 0
+    message: str | None = MESSAGES[0]
+    success: bool = True
 
 
 def by_scipy(
@@ -69,10 +80,11 @@ def by_scipy(
     flat_states = (_padded(np.reshape(y, (-1, start.size)), most) for y in found.y_events or ())
     states = [y.reshape(most, *start.shape) for y in flat_states]
     solution = (lambda t: found.sol(t).reshape(*start.shape, *np.shape(t))) if dense else None
-    return Solution(t, along_last(y, start.shape).astype(start.dtype), tuple(zeros), tuple(states), solution)
+    y = along_last(y, start.shape).astype(start.dtype)
+    return Solution(t, y, tuple(zeros), tuple(states), solution, found.status, found.message)
 
 
-def _attributed(f: Callable, direction: float, terminal: bool) -> Callable:
+def _attributed(f: Callable, direction: float, terminal: int) -> Callable:
     def event(t: float, y: np.ndarray) -> float:
         return f(t, y)[0]
 

@@ -18,7 +18,8 @@ from sdgrad.errors import ArgumentError
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, known
-from sdgrad.solvers.algorithms.events import follow
+from sdgrad.record.operators import RecordingOperators
+from sdgrad.solvers.algorithms.events import follow, if_there
 from sdgrad.solvers.closed import Closed
 from sdgrad.solvers.implicit import recorded, shaped, zeros
 from sdgrad.solvers.initial_value.integration import Integration, Result
@@ -33,36 +34,47 @@ from sdgrad.solvers.initial_value.problem import (
 )
 from sdgrad.solvers.initial_value.search import Watch
 
+LITTLE = 1e-200  # where there is no zero: a step that changes nothing, and depends on what others do
+
 
 @dataclass(frozen=True, eq=False)
 class Event:
     """A function whose zeros are looked for.
 
     :param direction: the sign of its slope there; 0 stands for both.
-    :param terminal: the integration ends at its first zero.
+    :param terminal: which of its zeros ends the integration; 0: none does.
     """
 
     function: Callable[[Any, Any], Any]
     direction: float
-    terminal: bool
+    terminal: int
 
     @staticmethod
-    def all_of(events: Any) -> list[tuple[Callable, float, bool]]:
+    def all_of(events: Any, most: int) -> list[tuple[Callable, float, int]]:
         """Return functions as the caller gives them, with their attributes.
 
-        :raises ArgumentError: one ends the integration after several zeros.
+        :param most: how many zeros of each may be counted.
+
+        :raises TypeError: one is no function.
+        :raises ValueError: one is to end the integration at a zero of no number.
+        :raises ArgumentError: that zero is beyond those that are counted.
         """
         given = [] if events is None else [events] if callable(events) else list(events)
         found = []
         for f in given:
-            terminal = getattr(f, "terminal", False)
-            if terminal not in (False, True, 0, 1):
-                raise ArgumentError("sdgrad.solve_ivp: an event ends the integration at its first zero or at none")
-            found.append((f, float(getattr(f, "direction", 0.0)), bool(terminal)))
+            if not callable(f):
+                raise TypeError(f"sdgrad.solve_ivp: events are functions of a time and a state, not {f!r}")
+            terminal = getattr(f, "terminal", None) or 0
+            if int(terminal) != terminal or terminal < 0:
+                raise ValueError("The `terminal` attribute of each event must be a boolean or positive integer.")
+            if terminal > most:
+                told = f"max_events={most} are too few for one that ends the integration at zero number {terminal}"
+                raise ArgumentError(f"sdgrad.solve_ivp: {told}")
+            found.append((f, float(getattr(f, "direction", 0.0)), int(terminal)))
         return found
 
     @staticmethod
-    def closed(f: Callable, direction: float, terminal: bool, start: Any, args: Sequence[Any]) -> Event:
+    def closed(f: Callable, direction: float, terminal: int, start: Any, args: Sequence[Any]) -> Event:
         """Return an event whose function is recorded for states of a shape."""
         closed = Closed.of(f, (np.float64(0), start), args)
         if closed.shapes != [()] and closed.shapes != [(1,)]:
@@ -80,7 +92,7 @@ def search(integration: Integration, given: Mapping[str, Any], events: Sequence[
     recorder: Any = active()
     problem = integration.problem
     given = {n: detached(v) for n, v in given.items()}
-    few = Result((2, problem.size), np.dtype(problem.dtype))  # of states: there is no way back
+    few = Result((2, problem.width), np.dtype(problem.dtype))  # of states: there is no way back
     results = {**integration.results(given), SAVED: few}
     made = {n: recorder.declare(n, r.shape, r.dtype) for n, r in results.items()}
     watch = Watch(
@@ -107,12 +119,14 @@ def followed(integration: Integration, given: Mapping[str, Any], event: Event, t
         for _ in range(2):
             tangent = slope(t, y)
             value, rate = jvp(event.function, (t, y), (t * 0.0 + 1.0, tangent))
-            h = np.where(is_there, -value / np.where(is_there, rate, 1.0), 0.0)
+            h = -value * np.where(is_there, 1.0 / np.where(is_there, rate, 1.0), LITTLE)
             t, y = t + h, along(slope, t, y, tangent, h)
-        return np.where(is_there, t, np.nan), np.where(is_there, y, np.nan)
+        return t, y
 
     rooms = zeros(times.shape, float), zeros(states.shape, states.dtype)
-    return recorded(follow, moved, times, states, *rooms)
+    found = recorded(follow, moved, times, states, *rooms)
+    is_there, call = ~np.isnan(times), RecordingOperators().call
+    return call(if_there, found[0], is_there), call(if_there, found[1], is_there[:, None])
 
 
 def with_events(
@@ -132,10 +146,11 @@ def with_events(
     t, y = last, rows[-1]
     for event, (times, states), row in zip(events, found, watch.table, strict=True):
         if event.terminal:
-            is_it = ends & (row[0] == stop)
-            t, y = np.where(is_it, times[0], t), np.where(is_it, states[0], y)
+            k = event.terminal - 1
+            is_it = ends & (row[k] == stop)
+            t, y = np.where(is_it, times[k], t), np.where(is_it, states[k], y)
     within = None if at is None else np.where(((at - last) * way > 0.0)[:, None], np.nan, rows[places.shape[0] : -1])
-    return Found(t, y, within, found, np.all(watch.counts <= most), reached)
+    return Found(t, y, within, found, np.all(watch.counts <= most), reached, ends)
 
 
 class Found(NamedTuple):
@@ -147,6 +162,7 @@ class Found(NamedTuple):
     events: list
     are_all: Any
     reached: Any
+    ends: Any
 
 
 def solution_at(integration: Integration, given: Mapping[str, Any], times: Any) -> tuple[Any, Any]:

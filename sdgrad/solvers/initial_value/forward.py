@@ -53,19 +53,28 @@ class Forward:
         room = {n: recorder.array(t) for n, t in tangents.items() if t.shape}
         g = self.given
         self.out: Any = room.get(RESULT) if AT in g else None
-        start = np.reshape(array(g[TANGENT + START]), -1)
-        last = recorded(walk_forward, self.push, start, g[COUNT], g[EVERY], g[SAVED], room[SAVED])
+        last = recorded(walk_forward, self.push, self._begun(), g[COUNT], g[EVERY], g[SAVED], room[SAVED])
         recorded(push_times, room[TIMES], g[COUNT], self.begin, self.end)
         if self.out is None:
+            last = last[: self.problem.size]
             recorder.copy(tensor_of(array(np.reshape(last, self.problem.shape))), tangents[RESULT])
         return tuple(room[n] if n in room else recorder.read(t, ()) for n, t in tangents.items())
+
+    def _begun(self) -> Any:
+        """Return the tangent of what the first step takes."""
+        begun = self.problem.begun()
+        start, moved = (np.reshape(array(self.given[n]), -1) for n in (START, TANGENT + START))
+        if begun is None:
+            return moved
+        return jvp(begun, (self.given[BEGIN], start, *self.operands), (self.begin, moved, *self.moved))[1]
 
     def push(self, k: Any, y: Any, before: Any) -> tuple:
         """Take tangents through a step: return the state after it, and its tangent."""
         t, h = step_of(self.given, k)
         dh = np.where(k == self.given[COUNT] - 1, self.end - self.begin, 0.0)  # the others are as long as they were
         values, moved = (t, h, y, *self.operands), (self.begin, dh, before, *self.moved)
-        found, tangent = jvp(self.problem.step(self.out is not None), values, moved)
+        step = self.problem.step(self.out is not None, self.problem.chosen(self.given, k))
+        found, tangent = jvp(step, values, moved)
         if self.out is None:
             return found, tangent
         self._push_results(k, (found[1], y, t, h), (tangent[1], before, self.begin, dh))

@@ -22,6 +22,7 @@ from sdgrad.solvers.initial_value.problem import (
     AT,
     COUNT,
     EVERY,
+    ORDERS,
     REACHED,
     RESULT,
     SAVED,
@@ -78,15 +79,16 @@ class Integration:
         recorder: Any = active()
         names, moving = tuple(given), tuple(n for n, v in given.items() if moves(v))
         kept = not recorder.outside_places.is_in_loop
+        rough = self.problem.rough * self.options.rtol if self.problem.rough else 0.0
         if self.options.continuous:
             rule = ContinuousRule(self.problem, self._of_another, names, moving)
             jvp = TangentsRule(self.problem, self.segment, self.node, self.results, names, moving, kept)
-            return CustomRule("solve_ivp", names, vjp=rule, jvp=jvp, results=made)
+            return CustomRule("solve_ivp", names, vjp=rule, jvp=jvp, results=made, rough=rough)
         common = (self.problem, self.segment, self.node, self.results, names, moving, kept)
         of_result = CotangentsRule(*common)
         some = {frozenset({RESULT, *more}): of_result for more in ((), (REACHED,))}
         vjp, jvp = AllCotangentsRule(*common), TangentsRule(*common)
-        return CustomRule("solve_ivp", names, vjp=vjp, jvp=jvp, results=made, of_some=some)
+        return CustomRule("solve_ivp", names, vjp=vjp, jvp=jvp, results=made, of_some=some, rough=rough)
 
     def _of_another(self, problem: Problem, given: Mapping[str, Any]) -> dict[str, Any]:
         """Record the integration of another problem, as exactly."""
@@ -96,11 +98,12 @@ class Integration:
 
     def results(self, given: Mapping[str, Any]) -> dict[str, Result]:
         """Return shapes and types of what the node makes."""
-        n, most, dtype = self.problem.size, self.options.max_steps, self.problem.dtype
-        shape = (given[AT].shape[0], n) if AT in given else self.problem.shape
+        n, most, dtype = self.problem.width, self.options.max_steps, self.problem.dtype
+        shape = (given[AT].shape[0], self.problem.size) if AT in given else self.problem.shape
         states = min(most, max(self.segment, BYTES // (8 * max(n, 1))))
         found = {RESULT: (shape, dtype), TIMES: ((most + 1,), float), SAVED: ((2 * ((states + 1) // 2), n), dtype)}
-        found |= {WRITTEN: ((most + 1,), int), **{name: ((), int) for name in (COUNT, EVERY, REACHED)}}
+        found |= {name: ((most + 1,), int) for name in (WRITTEN, ORDERS) if name in self.problem.tables}
+        found |= {name: ((), int) for name in (COUNT, EVERY, REACHED)}
         return {name: Result(s, np.dtype(d)) for name, (s, d) in found.items()}
 
     @property

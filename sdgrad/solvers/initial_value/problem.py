@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from sdgrad.record.functions.table import array
 from sdgrad.solvers.implicit import shaped
 
 RESULT, TIMES, SAVED, WRITTEN = "solution", "times", "saved", "written"
-COUNT, EVERY, REACHED = "count", "every", "reached"
-TABLES = (TIMES, SAVED, WRITTEN, COUNT, EVERY)
+COUNT, EVERY, REACHED, ORDERS = "count", "every", "reached", "orders"
 START, BEGIN, END, AT = "start", "begin", "end", "at"
 
 
@@ -24,7 +23,12 @@ class Problem:
 
     :param slope_of: a function of the time, the state, and operands.
     :param shape: that of the state.
+    :cvar tables: the names of what is written down of the steps.
+    :cvar rough: how many tolerances SciPy's results may be away, whose steps solve equations with another matrix.
     """
+
+    tables: ClassVar[tuple[str, ...]] = (TIMES, SAVED, WRITTEN, COUNT, EVERY)
+    rough: ClassVar[float] = 0.0
 
     slope_of: Callable
     method: Any
@@ -36,6 +40,19 @@ class Problem:
         """Return the number of unknowns."""
         return int(np.prod(self.shape))
 
+    @property
+    def width(self) -> int:
+        """Return how many numbers go from one step to the next: the state comes first."""
+        return self.size
+
+    def begun(self) -> Callable | None:
+        """Return what the first step takes as a function of the time, the state and operands; None: the state."""
+        return None
+
+    def chosen(self, given: Mapping[str, Any], k: Any) -> tuple:
+        """Return what was chosen for step ``k`` besides its length."""
+        return ()
+
     def slope(self, operands: Sequence[Any]) -> Callable:
         """Return the slope as a function of the time and the vector of the state."""
 
@@ -45,7 +62,7 @@ class Problem:
 
         return works_inside(slope)
 
-    def step(self, dense: bool) -> Callable:
+    def step(self, dense: bool, chosen: tuple) -> Callable:
         """Return a step as a function that is differentiated: where it ends, and its polynomial if ``dense``."""
 
         def step(t: Any, h: Any, y: Any, *operands: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from sdgrad.program.custom_rule import COTANGENT, TANGENT
 from sdgrad.solvers.initial_value.backward import Backward
 from sdgrad.solvers.initial_value.forward import Forward
-from sdgrad.solvers.initial_value.problem import RESULT, SAVED, TABLES, TIMES, Problem
+from sdgrad.solvers.initial_value.problem import RESULT, SAVED, TIMES, Problem
 from sdgrad.solvers.named_rule import NamedRule
 
 
@@ -40,7 +40,7 @@ class StepsRule(NamedRule):
 
     @property
     def taken(self) -> tuple[str, ...]:
-        return (*self.names, *(TABLES if self.kept else ()), *self.derivatives)
+        return (*self.names, *(self.problem.tables if self.kept else ()), *self.derivatives)
 
     def given(self, values: tuple) -> Mapping[str, Any]:
         """Return what the rule takes by name, and the steps."""

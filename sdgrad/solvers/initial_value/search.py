@@ -21,10 +21,7 @@ from sdgrad.solvers.initial_value.problem import (
     EVERY,
     REACHED,
     RESULT,
-    SAVED,
     START,
-    TIMES,
-    WRITTEN,
     Options,
     Problem,
     operands_of,
@@ -58,7 +55,7 @@ class Search:
         emit = (lambda *step: step[-1]) if out is None else (lambda *step: self.emit(out, direction, *step))
         if self.watch is not None:
             emit = lambda *step: self.watched(*step)  # noqa: E731
-        tables = tuple(recorder.array(made[n]) for n in (TIMES, SAVED, WRITTEN))
+        tables = tuple(recorder.array(made[n]) for n in self.problem.tables if made[n].shape)
         last, *numbers = self.steps(emit, (t0, y0, f, t1, direction, size, options.max_step), tables)
         if AT not in self.given:
             recorder.copy(tensor_of(array(np.reshape(last, self.problem.shape))), made[RESULT])
