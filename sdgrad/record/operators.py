@@ -28,7 +28,7 @@ from sdgrad.record.chosen import CHANGING, refuse_change
 from sdgrad.record.compound import Compound
 from sdgrad.record.custom import call_with_rule
 from sdgrad.record.elementwise import apply
-from sdgrad.record.functions.joining import by_subscript
+from sdgrad.record.functions.joining import BY_SUBSCRIPT, by_subscript
 from sdgrad.record.functions.python import BUILTINS
 from sdgrad.record.functions.table import (
     FUNCTIONS,
@@ -143,7 +143,7 @@ class RecordingOperators(Operators):
         if isinstance(index, Choice) and not is_recorded(owner):
             return each(self.choose, index, lambda option: self.item(owner, option))
         owner = plain(owner)
-        if (owner is np.r_ or owner is np.c_) and holds_recorded(index):
+        if isinstance(owner, BY_SUBSCRIPT):
             return by_subscript(owner, index)
         return part_of_value(owner, own(index)) if is_recorded(owner) else self.inner(part_of(owner, own(index)))
 

@@ -143,7 +143,7 @@ ROWS = (
         selects=("a >= b", "not a > b"),
         kind="same",
         kink="one half each at a tie",
-        aliases=("maximum", "fmax", "Max", "sdgrad_larger"),
+        aliases=("maximum", "fmax", "Max"),
     ),
     binary(
         "min",
@@ -152,8 +152,11 @@ ROWS = (
         selects=("a <= b", "not a < b"),
         kind="same",
         kink="one half each at a tie",
-        aliases=("minimum", "fmin", "Min", "sdgrad_smaller"),
+        aliases=("minimum", "fmin", "Min"),
     ),
+    # those of kernels
+    binary("sdgrad_larger", f"0.5 * {_TWICE.format(op='>')}", f"0.5 * (2 - {_TWICE.format(op='>')})", kind="same"),
+    binary("sdgrad_smaller", f"0.5 * {_TWICE.format(op='<')}", f"0.5 * (2 - {_TWICE.format(op='<')})", kind="same"),
     # of which a result that is not a number comes from both operands
     binary(
         "sdgrad_maximum",

@@ -15,7 +15,7 @@ def f(u):
     s = 0.0
     for {name} in range(3):
         q = np.interp(0.3 * {name} + 0.1, T, u)
-        w = sdgrad.grad(lambda z: np.sum(np.interp(z * u, T, u) ** 2) + np.sum(np.clip(z * u, 0.2, 0.9) * u))(0.4 + q * 0.1)
+        w = sdgrad.grad(lambda z: np.sum(np.interp(z * u, T, u) ** 2 + np.clip(z * u, 0.2, 0.9) * u))(0.4 + q * 0.1)
         s = s + w * np.sum(np.where(u > {name}, np.sort(u), u * w)) + u[{name}]
     return s
 """
@@ -88,3 +88,50 @@ def test_methods_are_called_where_a_solver_calls():
     assert value == pytest.approx(f(shifted), rel=1e-9)
     steps = 1e-5 * np.eye(5)
     np.testing.assert_allclose(gradient, [(f(shifted + s) - f(shifted - s)) / 2e-5 for s in steps], rtol=1e-5)
+
+
+def left_out(x):
+    s = 0.0
+    for i in range(-2, 4):
+        s += np.sum(np.delete(x, i) ** 2 * np.arange(3)) * x[i]
+    return s + np.sum(np.delete(x, np.argmax(x)) ** 3)
+
+
+def put_in(x):
+    A, s = np.outer(x, x), 0.0
+    for i in range(-3, 5):
+        s += np.sum(np.insert(x, i, [1.0, x[1]]) ** 2 * np.arange(6)) + np.sum(np.insert(A, i, x, axis=0)[1:3] ** 3)
+    return s
+
+
+@pytest.mark.parametrize("f", [left_out, put_in])
+def test_one_is_left_out_or_put_in_where_a_loop_is(f):
+    x = np.array([0.3, 0.7, 1.2, 0.4])
+    value, gradient = sdgrad.value_and_grad(f)(x)
+    assert value == pytest.approx(f(x), rel=1e-13)
+    steps = 1e-5 * np.eye(4)
+    np.testing.assert_allclose(gradient, [(f(x + s) - f(x - s)) / 2e-5 for s in steps], rtol=1e-8)
+
+
+def outside(x):
+    s = 0.0
+    for i in range(5):
+        s += np.sum(np.delete(x, i))
+    return s
+
+
+def test_places_beyond_the_end():
+    with pytest.raises(IndexError, match="out of bounds for axis 0 with size 4"):
+        sdgrad.grad(outside)(np.ones(4))
+    with pytest.raises(sdgrad.errors.ParseError, match=r"np.delete takes one place, or places known without a run"):
+        sdgrad.grad(lambda x: np.sum(np.delete(x, np.argsort(x)[:2])))(np.ones(4))
+
+
+def test_arrays_that_subscripts_make():
+    """``np.r_`` made another array in each recording, whose content was asked for again and again."""
+
+    def f(y):
+        return interpolate.make_lsq_spline(np.arange(6.0), y, np.r_[[0.0] * 4, [5.0] * 4])(2.2) + np.mgrid[0:3] @ y[:3]
+
+    y = np.arange(6.0) ** 1.5
+    np.testing.assert_allclose(sdgrad.grad(f)(y), [f(s) for s in np.eye(6)], rtol=1e-9, atol=1e-9)

@@ -50,12 +50,12 @@ def axes_of(axis: Any, rank: int) -> list[int]:
     return found
 
 
-def require(condition: Any, message: str) -> None:
+def require(condition: Any, message: str, kind: type[Exception] = ValueError) -> None:
     """Raise an error of SciPy's where a condition does not hold: now, or when the program runs."""
     if is_recorded(condition):
-        RULES.require(condition.recorder, condition, ValueError(message))
+        RULES.require(condition.recorder, condition, kind(message))
     elif not condition:
-        raise ValueError(message)
+        raise kind(message)
 
 
 def constant(value: Any, told: str) -> Any:

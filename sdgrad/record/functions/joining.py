@@ -12,7 +12,16 @@ import sympy
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import dim
 from sdgrad.record.elementwise import common
-from sdgrad.record.functions.arguments import lines, recorder_of, settled, several, shape_of, static, static_axis
+from sdgrad.record.functions.arguments import (
+    lines,
+    recorder_of,
+    require,
+    settled,
+    several,
+    shape_of,
+    static,
+    static_axis,
+)
 from sdgrad.record.functions.creation import astype, duplicate
 from sdgrad.record.functions.shapes import (
     along,
@@ -25,11 +34,11 @@ from sdgrad.record.functions.shapes import (
     ravel,
     reshape,
 )
-from sdgrad.record.functions.table import active, array, content, fixed, known, rule
+from sdgrad.record.functions.table import active, array, content, fixed, known, rule, wrapped
 from sdgrad.record.growth import as_one
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import fill
-from sdgrad.record.values import Array, is_recorded
+from sdgrad.record.values import Array, holds_recorded, is_recorded
 
 
 # -- joining
@@ -268,14 +277,30 @@ def rearranged(a: Array, axis: int, order: np.ndarray) -> Array:
 @rule(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     a, d = (ravel(arr), 0) if axis is None else (array(arr), static_axis(axis, np.ndim(arr)))
-    return rearranged(a, d, np.delete(np.arange(a.tensor.shape[d]), fixed(obj)))
+    n, where = a.tensor.shape[d], fixed(obj)
+    if where is None or is_recorded(where):
+        place, k = _place(obj, n, "delete"), np.arange(n - 1)
+        return item(a, lines(a.ndim, d, k + (k >= place)))
+    return rearranged(a, d, np.delete(np.arange(n), where))
+
+
+def _place(obj: Any, n: int, name: str, after: int = 0) -> Any:
+    """Return a place that only a run knows, counted from the start.
+
+    :raises ParseError: they are several, of which only a run knows how many are different.
+    """
+    if np.ndim(obj) or obj.dtype.kind not in "iu":
+        raise ParseError(f"np.{name} takes one place, or places known without a run: write np.where, or a loop")
+    require((obj >= -n) & (obj < n + after), f"index is out of bounds for axis 0 with size {n}", IndexError)
+    return np.where(obj < 0, obj + n, obj)
 
 
 @rule(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     a, d = (ravel(arr), 0) if axis is None else (array(arr), static_axis(axis, np.ndim(arr)))
     n, where = a.tensor.shape[d], fixed(obj)
-    new = np.asarray(range(*where.indices(n)) if isinstance(where, slice) else where)
+    at_run = where is None or is_recorded(where)
+    new = np.asarray(0 if at_run else range(*where.indices(n)) if isinstance(where, slice) else where)
     more = array(values)
     more = view(more, [*[None] * (a.ndim - more.ndim), *[slice(None)] * more.ndim])
     if new.size == 1 and new.dtype != np.bool_:
@@ -284,12 +309,22 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     else:
         count = int(np.count_nonzero(new)) if new.dtype == np.bool_ else new.size
     own = [count if e == d else m for e, m in enumerate(a.tensor.shape)]
-    order = np.insert(np.arange(n), where, n + np.arange(count))
-    return rearranged(concatenate([a, astype(broadcast_to(more, own), a.dtype)], d), d, order)
+    both = concatenate([a, astype(broadcast_to(more, own), a.dtype)], d)
+    if at_run:
+        place, k = _place(obj, n, "insert", after=1), np.arange(n + count)
+        return item(
+            both, lines(a.ndim, d, np.where(k < place, k, np.where(k < place + count, n + k - place, k - count)))
+        )
+    return rearranged(both, d, np.insert(np.arange(n), where, n + np.arange(count)))
+
+
+BY_SUBSCRIPT = (type(np.r_), type(np.c_), type(np.mgrid), type(np.ogrid))
 
 
 def by_subscript(joiner: Any, parts: Any) -> Any:
-    """Return what ``np.r_[..]`` and ``np.c_[..]`` make of recorded parts."""
+    """Return what ``np.r_[..]``, ``np.c_[..]``, ``np.mgrid[..]`` or ``np.ogrid[..]`` make."""
+    if not holds_recorded(parts) or joiner is np.mgrid or joiner is np.ogrid:
+        return wrapped(joiner[content(parts)])
     given = parts if isinstance(parts, tuple) else (parts,)
     axis, least, first = (-1, 2, 0) if joiner is np.c_ else (0, 1, -1)
     if isinstance(given[0], str):
