@@ -11,6 +11,7 @@ import scipy.special as special
 import scipy.stats as stats
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.linalg import solve_triangular
 from sdgrad.record.functions.multivariate import outer_of, scaled
@@ -24,6 +25,7 @@ def _t_logpdf(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singul
         raise ParseError("scipy.stats.multivariate_t: allow_singular=True is not recorded")
     squares, half, size, shaped = scaled(x, loc, shape)
     free = operand(df)
+    require(free > 0, "'df' must be greater than zero.")
     norm = special.gammaln(0.5 * (free + size)) - special.gammaln(0.5 * free) - 0.5 * size * np.log(free * math.pi)
     return shaped(norm - half - 0.5 * (free + size) * np.log1p(squares / free))
 
@@ -49,6 +51,7 @@ def _wishart_logpdf(x: Any, df: Any, scale: Any) -> Any:
     if place.ndim != 2 or place.shape[0] != place.shape[1]:
         raise ParseError("scipy.stats.wishart: densities of one symmetric matrix are recorded, and of no other arrays")
     size, free = place.shape[0], operand(df)
+    require(free > size - 1, "Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
     own, inner = _factor(scale, size, "wishart"), np.linalg.cholesky(place)
     ratio = solve_triangular(own, inner, lower=True)
     norm = 0.5 * free * (size * math.log(2.0) + _log_determinant(own)) + multigammaln(0.5 * free, size)

@@ -81,6 +81,7 @@ def _dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     if places.shape[0] == powers.shape[0] - 1:
         total = total + (1.0 - total)
         places = np.concatenate([places, 1.0 - np.sum(places, axis=0, keepdims=True)])
+    require(np.min(powers) > 0, "All parameters must be greater than 0")
     require(np.all(places >= 0), "Each entry in 'x' must be greater than or equal to zero.")
     require(np.all(np.abs(total - 1.0) <= 1e-9), "The input vector 'x' must lie within the normal simplex.")
     norm = np.sum(scipy.special.gammaln(powers)) - scipy.special.gammaln(np.sum(powers))

@@ -20,6 +20,7 @@ from sdgrad.record.functions.distributions import CONTINUOUS, Formulas
 from sdgrad.record.functions.moments import MOMENTS
 from sdgrad.record.functions.positive_distributions import POSITIVE
 from sdgrad.record.functions.table import active, operand, rule
+from sdgrad.record.functions.undefined import undefined_where
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.selected import Selected
 from sdgrad.record.selected_functions import OF_THEIR_OWN, by_element
@@ -56,10 +57,10 @@ def _formulas(dist: Any) -> Formulas:
     return found
 
 
-def _checked(found: Any, y: Any, valid: Any) -> Any:
-    """Return values, NaN for parameters and for places that are none."""
+def _checked(found: Any, y: Any, valid: Any, inputs: tuple) -> Any:
+    """Return values, NaN for parameters and for places that are none, with the derivative NaN by the inputs."""
     wrong = np.isnan(y) if valid is True else np.isnan(y) | ~(valid & (y == y))
-    return np.where(wrong, math.nan, found)
+    return undefined_where(wrong, found, *inputs)
 
 
 def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
@@ -97,11 +98,6 @@ def _probability(f: Formulas, name: str, y: Any, shapes: tuple, whole: bool) -> 
     return np.where(below, before, np.where(y >= high, after, formula(inner, *shapes)))
 
 
-def _quantile(f: Formulas, name: str, q: Any, shapes: tuple) -> Any:
-    formula: Any = f.get(name)
-    return np.where((q >= 0) & (q <= 1), formula(q, *shapes), math.nan)
-
-
 def evaluate(dist: Any, name: str, x: Any, args: tuple, kwds: dict[str, Any]) -> Any:
     """Return a function of a distribution: ``name`` is that of a continuous one's method."""
     f, whole = _formulas(dist), isinstance(dist, rv_discrete)
@@ -119,15 +115,18 @@ def _with_place(f: Formulas, name: str, x: Any, shapes: tuple, loc: Any, scale: 
     valid = f.valid(*shapes) if shapes else True
     scaled = is_recorded(scale) or scale != 1.0
     valid = (scale > 0) & valid if scaled else valid
+    inputs = (x, *shapes, loc, scale)
     if name in ("ppf", "isf"):
-        found = _quantile(f, name, x, shapes)
-        return _checked(found * scale + loc if scaled else found + loc, x, valid)
+        formula: Any = f.get(name)
+        found = formula(x, *shapes)
+        valid = (x >= 0) & (x <= 1) & (loc == loc) & valid
+        return _checked(found * scale + loc if scaled else found + loc, x, valid, inputs)
     moved = x - loc if is_recorded(loc) or loc != 0.0 else x
     y = moved / scale if scaled else moved
     if name in ("pdf", "logpdf"):
-        return _checked(_density(f, name, y, shapes, scale if scaled else None, whole), y, valid)
+        return _checked(_density(f, name, y, shapes, scale if scaled else None, whole), y, valid, inputs)
     y = np.floor(y) if whole else y
-    return _checked(_probability(f, name, y, shapes, whole), y, valid)
+    return _checked(_probability(f, name, y, shapes, whole), y, valid, inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +174,7 @@ def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str
         "entropy": lambda v: v if isinstance(dist, rv_discrete) else v + np.log(width),
     }  # fmt: skip
     valid = (width > 0) & (place == place) & (f.valid(*shapes) if shapes else True)
-    return np.where(valid, outer[name](found), math.nan)[()]
+    return undefined_where(~valid, outer[name](found), *shapes, place, width)[()]
 
 
 def _quantile_of(dist: Any, q: Any, args: tuple, kwds: dict[str, Any]) -> Any:

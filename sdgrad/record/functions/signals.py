@@ -18,6 +18,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.image_filters import per_axis
 from sdgrad.record.functions.rank_filters import of_rank
 from sdgrad.record.functions.table import array, fixed, known, operand, rule
+from sdgrad.record.functions.undefined import undefined_where
 
 
 def inexact(x: Any) -> Any:
@@ -190,7 +191,7 @@ def resample(x: Any, num: Any, t: Any = None, axis: Any = 0, window: Any = None,
 def square(t: Any, duty: Any = 0.5) -> Any:
     x, share = _place(t, "square") * 1.0, _place(duty, "square") * 1.0
     found = np.where(np.mod(x, 2 * math.pi) < 2 * math.pi * share, 1.0, -1.0)
-    return np.where((share > 1) | (share < 0), math.nan, found)
+    return undefined_where((share > 1) | (share < 0), found, x, share)
 
 
 @rule(signal.sawtooth)
@@ -200,7 +201,7 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
     rises = at < 2 * math.pi * share
     up = at / np.where(rises, math.pi * share, 1.0) - 1.0
     down = (math.pi * (share + 1.0) - at) / np.where(rises | (share == 1), 1.0, math.pi * (1.0 - share))
-    found = np.where((share > 1) | (share < 0), math.nan, np.where(rises, up, down))
+    found = undefined_where((share > 1) | (share < 0), np.where(rises, up, down), x, share)
     return inexact(astype(found, np.float64))[()]  # in double precision, as SciPy's
 
 
