@@ -94,12 +94,16 @@ def _dirichlet_logpdf(x: Any, alpha: Any) -> Any:
 class Normal(Evaluated):
     """Hold a recorded mean and covariance."""
 
+    told = "a multivariate_normal"
+
     def __init__(self, mean: Any, cov: Any, allow_singular: bool) -> None:
         self.given = (mean, cov, allow_singular)
 
 
 class Dirichlet(Evaluated):
     """Hold recorded parameters."""
+
+    told = "a dirichlet"
 
     def __init__(self, alpha: Any) -> None:
         self.given = (alpha,)
@@ -110,7 +114,7 @@ def _of_object(logpdf: Any, name: str) -> Callable:
 
 
 def outer_of(name: str) -> Callable:
-    return np.exp if name == "pdf" else lambda value: value
+    return np.exp if name in ("pdf", "pmf") else lambda value: value
 
 
 def _register(name: str) -> None:

@@ -17,6 +17,7 @@ from sdgrad.record.functions.bounded_distributions import BOUNDED
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.discrete_distributions import DISCRETE
 from sdgrad.record.functions.distributions import CONTINUOUS, Formulas
+from sdgrad.record.functions.further_distributions import FURTHER
 from sdgrad.record.functions.moments import MOMENTS
 from sdgrad.record.functions.positive_distributions import POSITIVE
 from sdgrad.record.functions.table import active, operand, rule
@@ -27,7 +28,7 @@ from sdgrad.record.selected_functions import OF_THEIR_OWN, by_element
 from sdgrad.record.values import is_recorded
 
 FROZEN: tuple[type, ...] = (type(stats.norm()), type(stats.poisson(1.0)))
-TABLE: dict[str, Formulas] = {**CONTINUOUS, **POSITIVE, **BOUNDED, **DISCRETE}
+TABLE: dict[str, Formulas] = {**CONTINUOUS, **POSITIVE, **BOUNDED, **FURTHER, **DISCRETE}
 GENERIC: Any = next(k for k in rv_continuous.__mro__ if k.__name__ == "rv_generic")
 
 
@@ -69,11 +70,17 @@ def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
     return (above & below) & (y == np.floor(y)) if whole else above & below
 
 
-def _within(f: Formulas, y: Any, inside: Any) -> Any:
+def _within(f: Formulas, y: Any, shapes: tuple, inside: Any) -> Any:
     """Return places with one of the support in place of those outside, where formulas have no derivative."""
-    if not all(isinstance(e, float) for e in (f.low, f.high)) or math.isinf(f.low) and math.isinf(f.high):
-        return y
-    middle = f.high - 1.0 if math.isinf(f.low) else f.low + 1.0 if math.isinf(f.high) else 0.5 * (f.low + f.high)
+    low, high = f.ends(shapes)
+    if isinstance(low, float) and isinstance(high, float):
+        if math.isinf(low) and math.isinf(high):
+            return y
+        middle: Any = high - 1.0 if math.isinf(low) else low + 1.0 if math.isinf(high) else 0.5 * (low + high)
+    else:
+        begins, ends = np.isfinite(low), np.isfinite(high)
+        one_end = np.where(begins, low + 1.0, np.where(ends, high - 1.0, 0.0))
+        middle = np.where(begins & ends, 0.5 * (low + high), one_end)
     return np.where(inside, y, middle)
 
 
@@ -81,7 +88,7 @@ def _density(f: Formulas, name: str, y: Any, shapes: tuple, scale: Any, whole: b
     outside = -math.inf if name == "logpdf" else 0.0
     formula: Any = f.get(name)
     inside = _inside(f, y, shapes, whole)
-    found = formula(_within(f, y, inside), *shapes)
+    found = formula(_within(f, y, shapes, inside), *shapes)
     if scale is not None:
         found = found - np.log(scale) if name == "logpdf" else found / scale
     return np.where(inside, found, outside)
@@ -94,7 +101,7 @@ def _probability(f: Formulas, name: str, y: Any, shapes: tuple, whole: bool) -> 
     low, high = f.ends(shapes)
     formula: Any = f.get(name)
     below = y < low if whole else y <= low
-    inner = _within(f, y, ~(below | (y >= high)))
+    inner = _within(f, y, shapes, ~(below | (y >= high)))
     return np.where(below, before, np.where(y >= high, after, formula(inner, *shapes)))
 
 

@@ -158,10 +158,9 @@ class Sparse(Compound):
         return OPERATIONS.item(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise ParseError(
-            "writing elements of a sparse matrix is not recorded: collect values and places, and make it of them: "
-            "coo_matrix((values, (rows, columns)), shape=..)"
-        )
+        if self.kind.format == "coo":
+            raise TypeError(f"'{self.kind.cls.__name__}' object does not support item assignment")
+        OPERATIONS.store(self, index, value)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return OPERATIONS.ufunc(ufunc, method, inputs, kwargs)
@@ -187,6 +186,7 @@ class Operations:
     properties: dict[str, Callable] = {}
     bound: Callable[[Callable, Sparse], Any]
     item: Callable[[Sparse, Any], Any]
+    store: Callable[[Sparse, Any, Any], None]
     other: Callable[[Sparse, str], Any]
     ufunc: Callable[..., Any]
 
