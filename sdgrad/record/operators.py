@@ -67,6 +67,7 @@ from sdgrad.record.random_numbers import check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
+from sdgrad.record.sparse.matrix import is_sparse
 from sdgrad.record.sparse.writing import store_attribute
 from sdgrad.record.stores import check_in_place, store
 from sdgrad.record.trips import trips_of
@@ -376,7 +377,7 @@ class RecordingOperators(Operators):
         self.recorder.outside_places.names(self.recorder, names, sys._getframe(1).f_globals)
 
     def update(self, word: str, value: Any, by: Any) -> Any:
-        if not is_recorded(value) and isinstance(by, (Array, Number)):
+        if not (is_recorded(value) or is_sparse(value)) and isinstance(by, (Array, Number)):
             return getattr(operator, UPDATES[word])(value, by)
         check_in_place(value)
         refuse_change(self.recorder.reads, value)

@@ -47,7 +47,16 @@ def diagonals(A, x):
     return np.sum((made @ x) ** 2) + np.sum(sp.dia_matrix(A) @ x) + np.sum(A.todia() @ x) + np.sum(made.T @ x)
 
 
-PROGRAMS = [writes, shared, extremes, diagonals]
+def scaled(A, x):
+    B, C = A, A.copy()  # two names of one matrix, and another one
+    B *= x[0]
+    B /= 2.0
+    C *= 3.0
+    C *= C  # a product, which is another matrix
+    return np.sum((A @ x) ** 2) + np.sum(C @ x)
+
+
+PROGRAMS = [writes, shared, extremes, diagonals, scaled]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
