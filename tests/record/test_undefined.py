@@ -16,7 +16,7 @@ N = np.nan
 
 # -- distributions: all share what finds that they are undefined
 def density(name):
-    shapes = ", ".join(["p"] * getattr(stats, name).numargs)
+    shapes = "2.5, p" if name == "ncx2" else ", ".join(["p"] * getattr(stats, name).numargs)
     if name in DISCRETE:
         return f"stats.{name}.logpmf(1, {shapes}, loc=m)"
     return f"stats.{name}.logpdf({', '.join(filter(None, ['x', shapes]))}, loc=m, scale=s)"

@@ -10,7 +10,6 @@ import scipy.special as special
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import kind
-from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.table import operand, rule
 from sdgrad.record.functions.undefined import undefined_where
 
@@ -27,8 +26,11 @@ def _real(z: Any, name: str) -> Any:
 def _hankel(name: str, sign: int, scaled: bool) -> None:
     def function(v: Any, z: Any) -> Any:
         order, x = operand(v), _real(z, name)
-        require(np.all(np.logical_not(x < 0)), f"scipy.special.{name} of negative numbers is not recorded")
-        found = special.jv(order, x) + sign * 1j * special.yv(order, x)
+        at = np.abs(x)
+        first, second = special.jv(order, at), 1j * special.yv(order, at)
+        turned = np.exp(-1j * math.pi * order) * (first - second)  # DLMF 10.11, on the upper side of the cut
+        beyond = -turned if sign > 0 else 2.0 * np.exp(1j * math.pi * order) * first + turned
+        found = np.where(x < 0, beyond, first + sign * second)
         found = found * np.exp(-sign * 1j * x) if scaled else found
         return undefined_where(x == 0, found, x)
 

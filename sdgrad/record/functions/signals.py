@@ -35,6 +35,12 @@ def _place(t: Any, name: str) -> Any:
     return x
 
 
+def _transformed(x: Any) -> Any:
+    """Return data in the type in which SciPy transforms them: there are no transforms of halves."""
+    data = array(x)
+    return array(astype(data, np.float32)) if data.dtype == np.float16 else inexact(data)
+
+
 def _constants(values: np.ndarray, like: Any) -> Any:
     """Return known factors in the precision of some data."""
     return known(values.astype(np.empty(0, like.dtype).real.dtype))
@@ -134,7 +140,7 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
 # -- by Fourier transforms
 @rule(signal.hilbert)
 def hilbert(x: Any, N: Any = None, axis: Any = -1) -> Any:  # noqa: N803 (SciPy's name)
-    data = inexact(x)
+    data = _transformed(x)
     if data.dtype.kind == "c":
         raise ValueError("x must be real.")
     d = static_axis(axis, data.ndim)
@@ -165,7 +171,7 @@ def _spectral_window(window: Any, n: int) -> np.ndarray:
 def resample(x: Any, num: Any, t: Any = None, axis: Any = 0, window: Any = None, domain: str = "time") -> Any:
     if domain != "time":
         raise ParseError("scipy.signal.resample: domain='freq' is not recorded: transform back first")
-    data = inexact(x)
+    data = _transformed(x)
     if data.dtype.kind == "c":
         raise ParseError("scipy.signal.resample of complex numbers is not recorded: resample both parts")
     d, count = static_axis(axis, data.ndim), static(num)
