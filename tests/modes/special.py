@@ -97,7 +97,6 @@ _SOLUTIONS = (  # of differential equations, integrals and inverses; only where 
 _OTHERS = (
     *(one(f"special.airy(a)[{k}]") for k in range(4)),
     *(one(f"special.airye(a)[{k}]", POSITIVE) for k in range(4)),
-    *(one(f"special.hankel{kind}(1.5, a)", POSITIVE, only=(1e-2, 1e3)) for kind in ("1", "2", "1e", "2e")),
     two("special.powm1(a, b)", POSITIVE, ANY, only=(0.1, 1e300)),
     Line("special.radian(a, b, d)", (ANY, POSITIVE, POSITIVE)),
     one("special.cotdg(a)", POSITIVE),
