@@ -97,6 +97,10 @@ class UnboundVariable(ParseError, UnboundLocalError):
     """A name has no value that can be used, or another one in each arm of a condition that only a run decides."""
 
 
+class UnknownAttribute(ParseError, AttributeError):
+    """An object has no attribute of this name that can be recorded."""
+
+
 class UnknownContent(ParseError):
     """Python needs a number, or a length, that only a run of the program knows."""
 

@@ -31,6 +31,14 @@ def require(recorder: Recorder, condition: Any, error: BaseException) -> None:
     _fail_if(recorder, apply(np.logical_not, [condition]), error)
 
 
+def require_of_function(recorder: Recorder, condition: Any, error: BaseException) -> None:
+    """Record that a condition has to hold for a function that the user calls: the error shows the line."""
+    line, told = shown_line(recorder.where()), str(error.args[0]) if error.args else ""
+    if not told.startswith(line):
+        error.args = (f"{line}{told}", *error.args[1:])
+    require(recorder, condition, error)
+
+
 def fail(recorder: Recorder, error: BaseException) -> None:
     """Record that the call raises an error if it comes here."""
     _fail_if(recorder, True, error)
@@ -73,7 +81,7 @@ def agree(recorder: Recorder, *shapes: Sequence[Any]) -> None:
                 continue
             sizes = (n if isinstance(n, int) else recorder.symbolic(n, ONLY_DATA) for n in (first, other))
             told = f"operands of sizes {first} and {other}, which only a run knows: they are not equal"
-            require(recorder, apply(np.equal, list(sizes)), ValueError(told))
+            require_of_function(recorder, apply(np.equal, list(sizes)), ValueError(told))
 
 
 def within(recorder: Recorder, bound: Any, extent: Any) -> None:
@@ -89,10 +97,10 @@ def within(recorder: Recorder, bound: Any, extent: Any) -> None:
     size = extent if isinstance(extent, int) else recorder.symbolic(extent, ONLY_DATA)
     inside = apply(np.logical_and, [apply(np.greater_equal, [bound, 0]), apply(np.less_equal, [bound, size])])
     told = f"a slice that only a run knows begins or ends outside of its {extent} elements"
-    require(recorder, inside, IndexError(f"{shown_line(recorder.where())}{told}"))
+    require_of_function(recorder, inside, IndexError(told))
 
 
-RULES.agree, RULES.within, RULES.require = agree, within, require
+RULES.agree, RULES.within, RULES.require = agree, within, require_of_function
 
 
 def take_over(recorder: Recorder, checks: Checks, status: Tensor) -> None:

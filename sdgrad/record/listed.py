@@ -9,6 +9,7 @@ import numpy as np
 from sdgrad.record.carried import is_value, shape_of
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import FUNCTIONS
+from sdgrad.record.sparse.known import refuse_filling
 from sdgrad.record.values import RULES, Number, can_be_fixed
 
 MOST = 64  # parts, each of which is compared with the position
@@ -37,6 +38,7 @@ def part_of(owner: Any, index: Any) -> Any:
 def replace_part(owner: Any, index: Any, value: Any) -> None:
     """Put a value in place of an entry; the call raises IndexError if a list has none there."""
     if not isinstance(owner, list) or not is_value(value) or not _is_open(owner, index):
+        refuse_filling(owner, value)
         owner[index] = value
         return
     _check(owner, index)

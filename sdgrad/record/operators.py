@@ -67,6 +67,8 @@ from sdgrad.record.random_numbers import check_random
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import ArmEnds
+from sdgrad.record.sparse.matrix import is_sparse
+from sdgrad.record.sparse.writing import store_attribute
 from sdgrad.record.stores import check_in_place, store
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
@@ -364,7 +366,7 @@ class RecordingOperators(Operators):
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
         if is_recorded(owner) or isinstance(owner, Compound):
-            raise ParseError(f"assigning .{name} of an array is not recorded: write a new array instead")
+            return store_attribute(owner, name, value)
         if id(owner) not in self.recorder.reads.own:
             self.recorder.outside_places.attribute(self.recorder, owner, name)
         if type(value) in (list, dict, set):  # made here, or a copy of one from outside
@@ -375,7 +377,7 @@ class RecordingOperators(Operators):
         self.recorder.outside_places.names(self.recorder, names, sys._getframe(1).f_globals)
 
     def update(self, word: str, value: Any, by: Any) -> Any:
-        if not is_recorded(value) and isinstance(by, (Array, Number)):
+        if not (is_recorded(value) or is_sparse(value)) and isinstance(by, (Array, Number)):
             return getattr(operator, UPDATES[word])(value, by)
         check_in_place(value)
         refuse_change(self.recorder.reads, value)

@@ -14,6 +14,7 @@ import scipy.special
 
 from sdgrad.record.elements import bounds
 from sdgrad.record.functions.table import FUNCTIONS, array, known
+from sdgrad.record.functions.undefined import undefined_where
 from sdgrad.record.selected import CALLED, Places, Selected, filled, reduced, same_mask, together, unknown
 from sdgrad.record.values import RULES, Array
 
@@ -61,7 +62,8 @@ def _middle(of: Callable) -> Callable:
         if not isinstance(a, Selected) or a.full.ndim != a.mask.ndim or axis not in (None, 0):
             raise unknown(f"numpy.{of.__name__.removeprefix('nan')} along an axis")
         full, missing = _not_numbers(a)
-        return np.where(missing, np.nan, of(full, *args, **kwargs))
+        nothing = np.logical_or(missing, np.equal(a.count, 0))
+        return undefined_where(nothing, of(full, *args, **kwargs), np.sum(a.full))
 
     return ordered
 

@@ -48,7 +48,7 @@ def root(
     """
     x0 = start_of(x0, "sdgrad.root")
     tol = tolerance(tol, x0)
-    closed = same_shape(f, x0, args, "root")
+    closed = same_shape(f, x0, args, "sdgrad.root")
     equation = Equation(closed, tuple(closed.operands.values()), check=closed.check)
     if bracket is None:
         return solution("root", equation, x0, lambda left, y: newton_steps(left, y, tol, maxiter))
@@ -73,7 +73,7 @@ def fixed_point(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float = 
     """
     x0 = start_of(x0, "sdgrad.fixed_point")
     tol = tolerance(tol, x0)
-    closed = same_shape(f, x0, args, "fixed_point")
+    closed = same_shape(f, x0, args, "sdgrad.fixed_point")
     operands = tuple(closed.operands.values())
     equation = Equation(lambda x, *values: closed(x, *values) - x, operands, check=closed.check)
     return solution(
@@ -107,7 +107,5 @@ def same_shape(f: Callable, x0: Any, args: Sequence[Any], name: str) -> Closed:
     """Return a function of the program that returns what it takes."""
     closed = Closed.of(f, (x0,), args)
     if closed.shapes != [tuple(np.shape(x0))]:
-        raise ArgumentError(
-            f"sdgrad.{name}: the function returns shape {closed.shapes[0]}, and takes {tuple(np.shape(x0))}"
-        )
+        raise ArgumentError(f"{name}: the function returns shape {closed.shapes[0]}, and takes {tuple(np.shape(x0))}")
     return closed

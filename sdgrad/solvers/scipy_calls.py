@@ -27,7 +27,9 @@ class Found(OptimizeResult):
     def __missing__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise ParseError(f"the result of this function has no recorded '{name}': it has {', '.join(sorted(self))}")
+        raise ParseError(
+            f"the result of this function has no recorded '{name}': it has {', '.join(sorted(self)) or 'no entries'}"
+        )
 
 
 def found(**entries: Any) -> Any:

@@ -86,8 +86,10 @@ def least_squares(
     refuse(what, callback=callback)
     if method not in ("trf", "dogbox", "lm"):
         raise ValueError("`method` must be 'trf', 'dogbox' or 'lm'.")
+    if not isinstance(loss, str):
+        raise ParseError(f"{what}: a function as loss= is not recorded: use one of {', '.join(LOSSES)}")
     if loss not in LOSSES:
-        raise ParseError(f"{what}: loss={loss!r} is not recorded")
+        raise ValueError(f"`loss` must be one of {list(LOSSES)} or a callable.")
     start = vector(x0, what)
     residual = of_array(fun, args, **(kwargs or {}))
     x, r = fit(what, residual, start, accuracy(start, xtol), around(bounds, start), loss, f_scale)

@@ -21,7 +21,7 @@ from sdgrad.solvers.algorithms.quadrature import visit
 from sdgrad.solvers.closed import Closed
 from sdgrad.solvers.implicit import recorded, shaped
 from sdgrad.solvers.integrals import Exactness, Integral, require_exact
-from sdgrad.solvers.scipy_calls import as_number, of_array, of_number, own_array, refuse
+from sdgrad.solvers.scipy_calls import as_number, found, of_array, of_number, own_array, refuse
 
 LEAST, MOST = 100, 1000  # parts of a range, whatever limit= is
 TOL = 1.49e-8
@@ -146,8 +146,14 @@ def quad(
     limlst: Any = 50, complex_func: bool = False,
 ) -> tuple:  # fmt: skip
     what = "scipy.integrate.quad"
-    refuse(what, full_output=full_output or None, weight=weight, wvar=wvar, wopts=wopts)
+    if weight is not None:
+        raise ParseError(
+            f"{what}: weight={weight!r} is not recorded: write it into the function, as in lambda x: f(x) * "
+            "np.cos(wvar * x), after a substitution where it is infinite"
+        )
     f = of_number(func, args)
+    if full_output:
+        return *quad(func, a, b, args, 0, epsabs, epsrel, limit, points, complex_func=complex_func), found()
     if complex_func:
         real, imag = (quad(_part(f, n), a, b, (), 0, epsabs, epsrel, limit, points) for n in ("real", "imag"))
         return real[0] + 1j * imag[0], real[1] + 1j * imag[1]

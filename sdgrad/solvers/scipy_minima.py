@@ -13,6 +13,7 @@ from sdgrad.api.forward import in_place
 from sdgrad.api.gradient import grad
 from sdgrad.errors import ParseError
 from sdgrad.record.calls import works_inside
+from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, rule
 from sdgrad.solvers.algorithms.bounded import golden_section, projected_newton, valley
@@ -24,6 +25,10 @@ from sdgrad.solvers.scipy_calls import STEPS, accuracy, found, of_number, refuse
 
 TAKE_BOUNDS = ("nelder-mead", "l-bfgs-b", "tnc", "slsqp", "powell", "trust-constr", "cobyla", "cobyqa")
 METHODS = (*TAKE_BOUNDS, "cg", "bfgs", "newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
+NO_VALLEY = (
+    "Bracketing values (xa, xb, xc) do not fulfill this requirement: (f(xb) < f(xa)) and (f(xb) < f(xc)), and xb "
+    "between the others"
+)
 COARSE = 1e-4  # width of a golden section, relative to where it is
 
 
@@ -174,6 +179,8 @@ def minimize_scalar(
         x = minimum(what, own, start, accuracy(start, tol), limits, _inside(*map(detached, limits)))
     else:
         ends = tuple(bracket) if bracket is not None else (0.0, 1.0)
+        if len(ends) not in (2, 3):
+            raise ValueError("Bracketing interval must be length 2 or 3 sequence.")
         x = minimum(what, own, start, accuracy(start, tol), None, _downhill([detached(e * 1.0) for e in ends]))
     return found(x=x, fun=own(x), success=True, message="Solution found.")
 
@@ -201,6 +208,10 @@ def _downhill(ends: list[Any]) -> Prepare:
         of_number_ = _number_of(value)
         if len(places) == 2:
             *places, _ = recorded(valley, of_number_, *places, 100)
+        else:
+            first, middle, last = map(of_number_, places)
+            a, b, c = places
+            require((middle < first) & (middle < last) & ((b - a) * (c - b) > 0), NO_VALLEY)
         a, b, c = places
         width = COARSE * (np.abs(b) + 1e-3 * np.abs(c - a))
         return np.reshape(array(recorded(golden_section, of_number_, a, b, c, width)), 1)

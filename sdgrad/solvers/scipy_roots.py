@@ -28,7 +28,7 @@ KRYLOV = (
 
 def _root(name: str, f: Callable, x0: Any, tol: float) -> Any:
     """Record a root near a first guess."""
-    closed = same_shape(f, x0, (), name)
+    closed = same_shape(f, x0, (), f"scipy.optimize.{name}")
     equation = Equation(closed, tuple(closed.operands.values()), check=closed.check, rough=SEARCHED)
     return solution(f"scipy.optimize.{name}", equation, x0, lambda left, y: newton_steps(left, y, tol, STEPS))
 
@@ -37,7 +37,7 @@ def _between(name: str, f: Callable, low: Any, high: Any, tol: float) -> Any:
     """Record the place between two numbers where a function changes its sign."""
     start = start_of(0.0, name)
     ends = [detached(as_number(end) * 1.0) for end in (low, high)]
-    closed = same_shape(f, start, (), name)
+    closed = same_shape(f, start, (), f"scipy.optimize.{name}")
     equation = Equation(closed, tuple(closed.operands.values()), check=closed.check, rough=SEARCHED)
     return solution(
         f"scipy.optimize.{name}", equation, start, lambda left, y: bracketed(left, y, ends, tol, STEPS), advice=BRACKET
@@ -142,7 +142,7 @@ def fixed_point(
     if method not in ways:
         raise ValueError(f"Unknown method {method}")
     start = start_of(x0, "scipy.optimize.fixed_point")
-    closed = same_shape(of_array(func, args), start, (), "fixed_point")
+    closed = same_shape(of_array(func, args), start, (), "scipy.optimize.fixed_point")
     equation = Equation(
         lambda x, *values: closed(x, *values) - x, tuple(closed.operands.values()), check=closed.check, rough=SEARCHED
     )

@@ -96,6 +96,7 @@ _SOLUTIONS = (  # of differential equations, integrals and inverses; only where 
 )
 _OTHERS = (
     *(one(f"special.airy(a)[{k}]") for k in range(4)),
+    *(one(f"special.airye(a)[{k}]", POSITIVE) for k in range(4)),
     two("special.powm1(a, b)", POSITIVE, ANY, only=(0.1, 1e300)),
     Line("special.radian(a, b, d)", (ANY, POSITIVE, POSITIVE)),
     one("special.cotdg(a)", POSITIVE),

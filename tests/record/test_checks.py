@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import sdgrad
+from sdgrad.errors import ConvergenceError
 
 GOOD, NEGATIVE, LARGE = np.array([1.0, 2.0, 3.0]), np.array([1.0, -2.0, 3.0]), np.array([1.0, 20.0, 3.0])
 
@@ -96,3 +98,27 @@ def test_several_checks_of_a_derivative_inside():
     np.testing.assert_allclose(compiled(x, p, p), sdgrad.vjp(between, x, p)[1](p)[0])
     with pytest.raises(AssertionError, match="beyond the last"):
         compiled(x, 10 * p, p)
+
+
+def demanding(A, b):
+    scaled = A * 2.0
+    return np.sum(np.linalg.solve(scaled, b)) + np.sum(np.linalg.cholesky(A @ A.T))
+
+
+def searching(x):
+    return scipy.optimize.brentq(lambda t: t * t - x, 0.0, 1.0)
+
+
+SHOWN = [
+    (demanding, (np.zeros((2, 2)), np.ones(2)), np.linalg.LinAlgError, "np.linalg.solve(scaled, b)", "Singular matrix"),
+    (searching, (4.0,), ConvergenceError, "brentq(lambda t", "signs at the ends"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHOWN, ids=lambda case: case[0].__name__)
+def test_what_a_function_demands_shows_the_line(case):
+    f, args, kind, line, told = case
+    with pytest.raises(kind) as raised:
+        sdgrad.grad(f)(*args)
+    where, shown, message = str(raised.value).split("\n", 2)
+    assert where.startswith("test_checks.py:") and line in shown and told in message

@@ -10,6 +10,7 @@ import sdgrad
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.bounded_distributions import BOUNDED
 from sdgrad.record.functions.discrete_distributions import DISCRETE
+from sdgrad.record.functions.further_distributions import FURTHER
 from sdgrad.record.functions.moments import MOMENTS
 from sdgrad.record.functions.positive_distributions import POSITIVE
 from sdgrad.record.functions.scipy_stats import METHODS_OF_ALL
@@ -70,7 +71,7 @@ MASSES = [mass(n, m) for n, m in offered(DISCRETE) if n in SHAPES]
 DIFFERENTIATED = [*(t for t in CALLS if ".logpdf" in t), *CALLS[2::9], *MASSES[::3]]
 OFFERED_MOMENTS = [
     (n, m) for n, f in MOMENTS.items() for m in ("mean", "var", "std", "entropy")
-    if n != "cauchy" and getattr(f, m.replace("std", "var")) is not None
+    if n not in ("cauchy", *FURTHER) and getattr(f, m.replace("std", "var")) is not None
 ]  # fmt: skip
 PARAMETERS = [
     *(moment(n, m) for n, m in OFFERED_MOMENTS), "stats.gamma.median(2.5 * c, scale=s)", "stats.norm(m, s).median()",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.errors import UnknownAttribute
 from sdgrad.record.functions.table import active, known, own
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.reads import Content
@@ -26,14 +27,23 @@ def frozen(content: np.ndarray) -> Any:
 
 
 class Evaluated:
-    """Have methods that recorded functions can call: those of a table, by name."""
+    """Have methods that recorded functions can call: those of a table, by name.
+
+    ``told`` is what a user calls such an object, and ``instead`` what can be written for other methods, by name.
+    """
 
     table: dict[str, Callable] = {}
+    told = "this object"
+    instead: dict[str, str] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name in type(self).table:
             return BoundRule(type(self).table[name], self)
-        raise AttributeError(f"{type(self).__name__} has no recorded method '{name}'")
+        if name.startswith("_"):
+            raise AttributeError(name)
+        methods = ", ".join(n for n in type(self).table if not n.startswith("_"))
+        more = f": {self.instead[name]}" if name in self.instead else f"; it has {methods}" if methods else ""
+        raise UnknownAttribute(f"'{name}' of {self.told} is not recorded{more}")
 
     def record_call(self, recorder: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         return type(self).table["__call__"](self.here(), *args, **kwargs)

@@ -142,6 +142,8 @@ EXTENSIONS = {0: 0, "extrapolate": 0, 1: 1, "zeros": 1, 2: 2, "raise": 2, 3: 3, 
 class Univariate(Evaluated):
     """Hold a spline, and what it has outside of its knots: one of FITPACK's numbers."""
 
+    told = "a UnivariateSpline"
+
     spline: Spline
     ext: int
 

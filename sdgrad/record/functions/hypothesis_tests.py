@@ -73,7 +73,7 @@ def tail(t: Any, df: Any, alternative: str) -> Any:
         found = special.stdtr(df, t if alternative == "less" else -t)
     else:
         raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
-    return astype(found, t.dtype, copy=False)
+    return astype(found, np.promote_types(t.dtype, np.float32), copy=False)  # as SciPy's, of halves too
 
 
 def _interval(found: Any, confidence_level: Any = 0.95, *, state: tuple) -> Interval:

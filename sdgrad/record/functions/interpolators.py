@@ -36,6 +36,8 @@ class Interp1d(Evaluated):
     Outside None is an error, and a pair are two values. The type is that of steps, or of lines between the points.
     """
 
+    told = "an interp1d"
+
     x: Any
     y: Any
     kind: str
@@ -77,7 +79,7 @@ def interp1d(
     assume_sorted: bool = False,
 ) -> Any:
     if kind not in (*LINEAR, *STEPS, *SPLINES):
-        raise ParseError(f"scipy.interpolate.interp1d: kind={kind!r} is not recorded")
+        raise NotImplementedError(f"{kind} is unsupported: Use fitpack routines for other types.")
     places, (data, d) = wide(x, "interp1d"), first_axis(wide(y, "interp1d"), axis)
     if places.ndim != 1:
         raise ValueError("the x array must have exactly one dimension.")
@@ -176,6 +178,8 @@ def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: Any = 0, *, der: Any
 class Through(Evaluated):
     """Hold points, and data with the axis of the points."""
 
+    told = "an interpolating polynomial of scipy.interpolate"
+
     xi: Any
     yi: Any
     axis: int
@@ -238,6 +242,8 @@ def lagrange(x: Any, w: Any) -> Any:
 @dataclass(frozen=True, eq=False)
 class Grid(Evaluated):
     """Hold the points along each axis, the values, and what is outside: None is an error."""
+
+    told = "an interpolator on a grid"
 
     points: tuple
     values: Any

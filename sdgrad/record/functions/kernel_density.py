@@ -22,6 +22,8 @@ KDE = stats.gaussian_kde
 class Density(Evaluated):
     """Hold points ``dataset[d, n]``, their weights, the covariance around each, and its Cholesky factor."""
 
+    told = "a gaussian_kde"
+
     def __init__(self, dataset: Any, weights: Any, factor: Any) -> None:
         self.dataset, self.weights, self.factor = dataset, weights, factor
         self.d, self.n = dataset.shape

@@ -1,4 +1,4 @@
-"""Apply the densities of ``multivariate_t``, ``wishart`` and ``matrix_normal`` of ``scipy.stats``."""
+"""Apply the densities of ``multivariate_t``, ``wishart``, ``matrix_normal`` and ``multinomial`` of ``scipy.stats``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import scipy.special as special
 import scipy.stats as stats
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.linalg import solve_triangular
 from sdgrad.record.functions.multivariate import outer_of, scaled
 from sdgrad.record.functions.piecewise import wide
 from sdgrad.record.functions.scipy_special import multigammaln
-from sdgrad.record.functions.table import known, operand, rule
+from sdgrad.record.functions.table import array, known, operand, rule
+from sdgrad.record.functions.undefined import undefined_where
 
 
 def _t_logpdf(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
@@ -24,6 +26,7 @@ def _t_logpdf(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singul
         raise ParseError("scipy.stats.multivariate_t: allow_singular=True is not recorded")
     squares, half, size, shaped = scaled(x, loc, shape)
     free = operand(df)
+    require(free > 0, "'df' must be greater than zero.")
     norm = special.gammaln(0.5 * (free + size)) - special.gammaln(0.5 * free) - 0.5 * size * np.log(free * math.pi)
     return shaped(norm - half - 0.5 * (free + size) * np.log1p(squares / free))
 
@@ -49,6 +52,7 @@ def _wishart_logpdf(x: Any, df: Any, scale: Any) -> Any:
     if place.ndim != 2 or place.shape[0] != place.shape[1]:
         raise ParseError("scipy.stats.wishart: densities of one symmetric matrix are recorded, and of no other arrays")
     size, free = place.shape[0], operand(df)
+    require(free > size - 1, "Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
     own, inner = _factor(scale, size, "wishart"), np.linalg.cholesky(place)
     ratio = solve_triangular(own, inner, lower=True)
     norm = 0.5 * free * (size * math.log(2.0) + _log_determinant(own)) + multigammaln(0.5 * free, size)
@@ -67,8 +71,30 @@ def _matrix_logpdf(x: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -
     return -0.5 * (norm + np.sum(ahead * ahead))
 
 
+def _multinomial_logpmf(x: Any, n: Any, p: Any) -> Any:
+    """Return the logarithm of the probability of counts; probabilities that do not add up to one are none."""
+    counts, shares, trials = array(x), wide(p, "multinomial"), operand(n)
+    if not counts.ndim:
+        raise ValueError("x must be an array.")
+    if counts.shape[-1] != shares.shape[-1]:
+        raise ValueError(f"Size of each quantile should be size of p: received {counts.shape[-1]}, but expected "
+                         f"{shares.shape[-1]}.")  # fmt: skip
+    require(
+        np.all(np.abs(np.sum(shares, axis=-1) - 1.0) <= 1e-6),
+        "scipy.stats.multinomial: the rows of p have to add up to one: divide them by their sums",
+    )
+    k, whole = wide(counts, "multinomial"), trials * np.float64(1.0)
+    terms = special.xlogy(k, shares) - special.gammaln(k + 1.0)
+    inside = np.all((k >= 0) & (k == np.floor(k)), axis=-1) & (np.sum(k, axis=-1) == whole)
+    found = np.where(inside, special.gammaln(whole + 1.0) + np.sum(terms, axis=-1), -math.inf)
+    wrong = np.any((shares < 0) | (shares > 1), axis=-1) | (whole < 0)
+    return undefined_where(wrong, found, np.sum(shares, axis=-1))
+
+
 class Density(Evaluated):
     """Hold a distribution's recorded parameters."""
+
+    told = "a distribution of scipy.stats"
 
     def __init__(self, formula: Callable, given: tuple, named: dict[str, Any]) -> None:
         self.formula, self.given, self.named = formula, given, named
@@ -78,10 +104,16 @@ def _of_parameters(name: str) -> Callable:
     return lambda f, x: outer_of(name)(f.formula(x, *f.given, **f.named))
 
 
-Density.table = {name: _of_parameters(name) for name in ("pdf", "logpdf")}
+class Mass(Density):
+    """Hold the parameters of a distribution of counts."""
 
 
-def _register(dist: Any, formula: Callable, frozen: type, names: dict[str, str]) -> None:
+DENSITIES, MASSES = ("pdf", "logpdf"), ("pmf", "logpmf")
+Density.table = {name: _of_parameters(name) for name in DENSITIES}
+Mass.table = {name: _of_parameters(name) for name in MASSES}
+
+
+def _register(dist: Any, formula: Callable, frozen: type, names: dict[str, str], held: type[Density] = Density) -> None:
     """Register densities of one of SciPy's objects, and of frozen ones, whose attributes are named."""
 
     def method(name: str) -> None:
@@ -94,11 +126,11 @@ def _register(dist: Any, formula: Callable, frozen: type, names: dict[str, str])
         rule(getattr(type(dist), name))(density)
         rule(getattr(frozen, name))(of_frozen)
 
-    for name in ("pdf", "logpdf"):
+    for name in held.table:
         method(name)
 
     def freeze(own: Any, *args: Any, seed: Any = None, **kwargs: Any) -> Any:
-        return made(Density(formula, args, kwargs))
+        return made(held(formula, args, kwargs))
 
     rule(type(dist).__call__)(freeze)
 
@@ -111,3 +143,4 @@ _register(
     type(stats.matrix_normal(np.zeros((2, 2)))),
     {"mean": "mean", "rowcov": "rowcov", "colcov": "colcov"},
 )
+_register(stats.multinomial, _multinomial_logpmf, type(stats.multinomial(1, [1.0])), {"n": "n", "p": "p"}, Mass)

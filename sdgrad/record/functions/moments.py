@@ -65,6 +65,8 @@ def _of_log_uniform(a: Any, b: Any) -> tuple[Any, Any]:
 _GAMMA = Moments(lambda a: a, lambda a: a, _gamma_entropy)
 _SIXTH = math.pi**2 / 6
 MOMENTS: dict[str, Moments] = {
+    "pearson3": Moments(0.0, 1.0),
+    "ncx2": Moments(lambda df, nc: df + nc, lambda df, nc: 2.0 * (df + 2.0 * nc)),
     "norm": Moments(0.0, 1.0, 0.5 * math.log(2 * math.pi * math.e)), "uniform": Moments(0.5, 1 / 12, 0.0),
     "expon": Moments(1.0, 1.0, 1.0), "gamma": _GAMMA, "erlang": _GAMMA,
     "chi2": Moments(lambda k: k, lambda k: 2.0 * k, lambda k: _gamma_entropy(0.5 * k) + math.log(2.0)),

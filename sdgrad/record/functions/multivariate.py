@@ -81,6 +81,7 @@ def _dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     if places.shape[0] == powers.shape[0] - 1:
         total = total + (1.0 - total)
         places = np.concatenate([places, 1.0 - np.sum(places, axis=0, keepdims=True)])
+    require(np.min(powers) > 0, "All parameters must be greater than 0")
     require(np.all(places >= 0), "Each entry in 'x' must be greater than or equal to zero.")
     require(np.all(np.abs(total - 1.0) <= 1e-9), "The input vector 'x' must lie within the normal simplex.")
     norm = np.sum(scipy.special.gammaln(powers)) - scipy.special.gammaln(np.sum(powers))
@@ -93,12 +94,16 @@ def _dirichlet_logpdf(x: Any, alpha: Any) -> Any:
 class Normal(Evaluated):
     """Hold a recorded mean and covariance."""
 
+    told = "a multivariate_normal"
+
     def __init__(self, mean: Any, cov: Any, allow_singular: bool) -> None:
         self.given = (mean, cov, allow_singular)
 
 
 class Dirichlet(Evaluated):
     """Hold recorded parameters."""
+
+    told = "a dirichlet"
 
     def __init__(self, alpha: Any) -> None:
         self.given = (alpha,)
@@ -109,7 +114,7 @@ def _of_object(logpdf: Any, name: str) -> Callable:
 
 
 def outer_of(name: str) -> Callable:
-    return np.exp if name == "pdf" else lambda value: value
+    return np.exp if name in ("pdf", "pmf") else lambda value: value
 
 
 def _register(name: str) -> None:

@@ -54,6 +54,9 @@ def placed(found: Any, shape: tuple[int, ...], axis: int) -> Any:
 class Piecewise(Evaluated):
     """Hold coefficients ``c[power, interval, ...]``, the highest power first, and the breakpoints ``x``."""
 
+    told = "a piecewise polynomial of scipy.interpolate"
+    instead = dict.fromkeys(("roots", "solve"), "find each by scipy.optimize.brentq between places of different signs")
+
     c: Any
     x: Any
     extrapolate: Any = True

@@ -162,13 +162,9 @@ def _kept(found: Any, gone: list[int], q: Any, keepdims: bool) -> Any:
     return expand_dims(found, [d + np.ndim(q) for d in gone]) if keepdims else found
 
 
-def _unless(nan: Any, found: Any) -> Any:
-    return choose_where(nan, np.nan, found)
-
-
 def _unless_nan(last: Any, found: Any) -> Any:
-    """Return a quantile; NaN where the last element in order is."""
-    return _unless(np.isnan(last), found) if last.dtype.kind == "f" else found
+    """Return a quantile; NaN where the last element in order is, with that element's derivative."""
+    return choose_where(np.isnan(last), last, found) if last.dtype.kind == "f" else found
 
 
 @rule(np.quantile)
@@ -232,6 +228,8 @@ def _of_percent(q: Any) -> Any:
 
 @rule(np.median)
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    if array(a).tensor.size == 0:
+        return mean(a, axis, keepdims=keepdims)
     x, gone = _merged(a, axis)
     n = x.shape[0]
     ordered = of_ranks(x, [(n - 1) // 2, n // 2, n - 1])
@@ -271,7 +269,7 @@ def nanquantile(
     ordered, n = _present(merged)
     n = array(n)
     found = _in_order(ordered if ordered.ndim > 1 else ordered[:, None], n if n.ndim else n[None], parts, method)
-    found = _unless(np.equal(n, 0), found if ordered.ndim > 1 else found[..., 0])
+    found = found if ordered.ndim > 1 else found[..., 0]
     return _kept(found, gone, parts, keepdims)
 
 
@@ -291,7 +289,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     ordered, n = _present(merged)
     places = [np.maximum((n - 1) // 2, 0), np.minimum(n // 2, max(merged.shape[0] - 1, 0))]
     low, high = (take_along_axis(ordered, array(p)[None], 0)[0] for p in places)
-    found = astype(_unless(np.equal(n, 0), (low + high) / 2), x.dtype)
+    found = astype((low + high) / 2, x.dtype)
     return expand_dims(found, gone) if keepdims else found
 
 

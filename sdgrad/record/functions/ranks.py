@@ -12,6 +12,7 @@ from sdgrad.record.functions.arguments import static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.hypothesis_tests import Outcome, tail
 from sdgrad.record.functions.table import array, known, rule
+from sdgrad.record.functions.undefined import undefined_where
 
 METHODS = ("average", "min", "max", "dense", "ordinal")
 
@@ -31,7 +32,8 @@ def rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_policy: s
     order = np.argsort(rows, axis=-1, kind="stable")
     ranks = np.take_along_axis(_in_order(np.take_along_axis(rows, order, -1), method), np.argsort(order, axis=-1), -1)
     if x.dtype.kind == "f":
-        ranks = np.where(np.any(np.isnan(rows), axis=-1, keepdims=True), np.nan, ranks)
+        missing = np.any(np.isnan(rows), axis=-1, keepdims=True)
+        ranks = undefined_where(missing, ranks, np.sum(rows, axis=-1, keepdims=True))
     return np.moveaxis(ranks, -1, d)
 
 

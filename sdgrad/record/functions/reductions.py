@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.parts import choose_where, tensor_of
 from sdgrad.record.functions.shapes import along, broadcast_to, expand_dims, ravel, reshape, size, transpose
 from sdgrad.record.functions.table import array, operand, rule
+from sdgrad.record.functions.undefined import memory_of, undefined_where
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number
@@ -155,9 +157,30 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     x = array(a)
+    return _mean(x, x, axis, dtype, keepdims, where)
+
+
+def _mean(x: Array, given: Array, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+    """Return a mean; where there are no elements it is NaN, and so is the derivative by what is ``given``."""
     own = _inexact(x, dtype)
     summed = total(x, axis, _wide(own) if dtype is None else own, keepdims=keepdims, where=where)
-    return astype(apply(np.true_divide, [summed, count(x, axis, keepdims, where)]), own)
+    n = count(x, axis, keepdims, where)
+    return _unless_none(astype(apply(np.true_divide, [summed, n]), own), n, given, axis, keepdims)
+
+
+def _unless_none(found: Any, n: Any, given: Array, axis: Any, keepdims: bool) -> Any:
+    """Return what is NaN where the number of elements is zero, with the derivative NaN there."""
+    if isinstance(n, int):
+        if n:
+            return found
+        warnings.warn("a mean or a variance of no elements is recorded: it is NaN", RuntimeWarning, stacklevel=2)
+        return undefined_where(True, found, total(memory_of(given)))
+    if isinstance(n, Number) and n.expr is not None:  # the size of a slice
+        memory = memory_of(given)
+        if not given.recorder.ranges.may_be_short(n.expr) or 0 in memory.tensor.shape:
+            return found
+        return undefined_where(np.equal(n, 0), found, memory[(0,) * memory.ndim])
+    return undefined_where(np.equal(n, 0), found, total(given, axis, keepdims=keepdims))
 
 
 @rule(np.var, method="var")
@@ -175,15 +198,14 @@ def var(
 ) -> Any:
     x = array(a)
     own = _inexact(x, dtype)
-    middle = _mean(x, axis, own, keepdims=True, where=where) if mean is None else operand(mean)
+    middle = _mean(x, x, axis, own, True, where) if mean is None else operand(mean)
     centred = apply(np.subtract, [x, middle])
     square = apply(np.square, [apply(np.absolute, [centred]) if own.kind == "c" else centred])
     summed = total(square, axis, keepdims=keepdims, where=where)
-    n = np.maximum(count(x, axis, keepdims, where) - (ddof if correction is None else correction), 0)
-    return astype(apply(np.true_divide, [astype(summed, _wide(summed.dtype)), n]), summed.dtype)
-
-
-_mean = mean
+    present = count(x, axis, keepdims, where)
+    n = np.maximum(present - (ddof if correction is None else correction), 0)
+    found = astype(apply(np.true_divide, [astype(summed, _wide(summed.dtype)), n]), summed.dtype)
+    return _unless_none(found, present, x, axis, keepdims)
 
 
 def std(*args: Any, **kwargs: Any) -> Any:
@@ -209,6 +231,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     else:
         w = wide_weights(array(weights), x, axis)
         norm = total(w, axis, keepdims=keepdims)
+        if 0 in w.shape:
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         found = apply(np.true_divide, [total(apply(np.multiply, [x, w]), axis, keepdims=keepdims), norm])
     if not returned:
         return found
@@ -261,7 +285,7 @@ def _nan_extreme(function: Any, of: Callable, filler: float) -> None:
         if initial is not None:
             return found
         present = any_(apply(np.logical_not, [apply(np.isnan, [x])]), axis, keepdims=keepdims, where=where)
-        return choose_where(present, found, np.nan)
+        return undefined_where(np.logical_not(present), found, total(x, axis, keepdims=keepdims))
 
     rule(function)(reduce)
 
@@ -283,7 +307,7 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     x = array(a)
-    return mean(without_nan(x, 0), axis, dtype, None, keepdims, where=_present(x, where))
+    return _mean(array(without_nan(x, 0)), x, axis, dtype, keepdims, _present(x, where))
 
 
 def _nan_variance(function: Any, after: Callable) -> None:
@@ -302,10 +326,8 @@ def _nan_variance(function: Any, after: Callable) -> None:
         x = array(a)
         less, present = ddof if correction is None else correction, _present(x, where)
         found = var(without_nan(x, 0), axis, dtype, None, less, keepdims, where=present, mean=mean)
-        if not less:
-            return after(found)
-        enough = np.greater(count(x, axis, keepdims, present), less)
-        return after(choose_where(enough, found, np.nan))
+        missing = np.less_equal(count(x, axis, keepdims, present), less)
+        return after(undefined_where(missing, found, total(x, axis, keepdims=keepdims)))
 
     rule(function)(reduce)
 

@@ -13,6 +13,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.sample_statistics import average, count_along, gmean, kurtosis, sample, skew, zscore
 from sdgrad.record.functions.table import array, operand, rule
+from sdgrad.record.functions.undefined import undefined_where
 from sdgrad.record.values import is_recorded
 
 
@@ -56,7 +57,7 @@ def pmean(
     require(np.isfinite(power), "Power mean only implemented for finite `p`")
     require(power != 0, "a power that only a run knows must not be zero: use scipy.stats.gmean")
     x = sample(a, "pmean", nan_policy, dtype)
-    x = np.where(x < 0, math.nan, x)
+    x = undefined_where(x < 0, x, x)
     return average(x**power, axis, weights, keepdims) ** (1.0 / power)
 
 

@@ -15,6 +15,7 @@ from sdgrad.record.functions.arguments import axes_of
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, operand, rule
+from sdgrad.record.functions.undefined import undefined_where
 
 
 class Correlation(NamedTuple):
@@ -104,7 +105,8 @@ def hmean(
 ) -> Any:
     x = sample(a, "hmean", nan_policy, dtype)
     found = 1.0 / average(1.0 / x, axis, weights, keepdims)
-    return np.where(np.any(x < 0, axis=axis, keepdims=keepdims), math.nan, found)
+    negative = np.any(x < 0, axis=axis, keepdims=keepdims)
+    return undefined_where(negative, found, np.sum(x, axis=axis, keepdims=keepdims))
 
 
 @rule(stats.skew)

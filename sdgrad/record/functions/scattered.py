@@ -49,6 +49,8 @@ KERNELS: dict[str, tuple[Kernel, int, bool]] = {
 class Radial(Evaluated):
     """Hold points, factors of the functions around them and of the powers, the scale, and the shape of data."""
 
+    told = "an RBFInterpolator"
+
     y: Any
     factors: Any
     kernel: str
@@ -146,6 +148,8 @@ def call_known_radial(r: Any, x: Any) -> Any:
 @dataclass(frozen=True, eq=False)
 class Scattered(Evaluated):
     """Hold points and values; for lines the known corners of each triangle, and the numbers that stand outside."""
+
+    told = "an interpolator of scattered points"
 
     points: Any
     values: Any

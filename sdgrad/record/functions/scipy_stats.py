@@ -17,16 +17,18 @@ from sdgrad.record.functions.bounded_distributions import BOUNDED
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.discrete_distributions import DISCRETE
 from sdgrad.record.functions.distributions import CONTINUOUS, Formulas
+from sdgrad.record.functions.further_distributions import FURTHER
 from sdgrad.record.functions.moments import MOMENTS
 from sdgrad.record.functions.positive_distributions import POSITIVE
 from sdgrad.record.functions.table import active, operand, rule
+from sdgrad.record.functions.undefined import undefined_where
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.selected import Selected
 from sdgrad.record.selected_functions import OF_THEIR_OWN, by_element
 from sdgrad.record.values import is_recorded
 
 FROZEN: tuple[type, ...] = (type(stats.norm()), type(stats.poisson(1.0)))
-TABLE: dict[str, Formulas] = {**CONTINUOUS, **POSITIVE, **BOUNDED, **DISCRETE}
+TABLE: dict[str, Formulas] = {**CONTINUOUS, **POSITIVE, **BOUNDED, **FURTHER, **DISCRETE}
 GENERIC: Any = next(k for k in rv_continuous.__mro__ if k.__name__ == "rv_generic")
 
 
@@ -56,10 +58,10 @@ def _formulas(dist: Any) -> Formulas:
     return found
 
 
-def _checked(found: Any, y: Any, valid: Any) -> Any:
-    """Return values, NaN for parameters and for places that are none."""
+def _checked(found: Any, y: Any, valid: Any, inputs: tuple) -> Any:
+    """Return values, NaN for parameters and for places that are none, with the derivative NaN by the inputs."""
     wrong = np.isnan(y) if valid is True else np.isnan(y) | ~(valid & (y == y))
-    return np.where(wrong, math.nan, found)
+    return undefined_where(wrong, found, *inputs)
 
 
 def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
@@ -68,11 +70,17 @@ def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
     return (above & below) & (y == np.floor(y)) if whole else above & below
 
 
-def _within(f: Formulas, y: Any, inside: Any) -> Any:
+def _within(f: Formulas, y: Any, shapes: tuple, inside: Any) -> Any:
     """Return places with one of the support in place of those outside, where formulas have no derivative."""
-    if not all(isinstance(e, float) for e in (f.low, f.high)) or math.isinf(f.low) and math.isinf(f.high):
-        return y
-    middle = f.high - 1.0 if math.isinf(f.low) else f.low + 1.0 if math.isinf(f.high) else 0.5 * (f.low + f.high)
+    low, high = f.ends(shapes)
+    if isinstance(low, float) and isinstance(high, float):
+        if math.isinf(low) and math.isinf(high):
+            return y
+        middle: Any = high - 1.0 if math.isinf(low) else low + 1.0 if math.isinf(high) else 0.5 * (low + high)
+    else:
+        begins, ends = np.isfinite(low), np.isfinite(high)
+        one_end = np.where(begins, low + 1.0, np.where(ends, high - 1.0, 0.0))
+        middle = np.where(begins & ends, 0.5 * (low + high), one_end)
     return np.where(inside, y, middle)
 
 
@@ -80,7 +88,7 @@ def _density(f: Formulas, name: str, y: Any, shapes: tuple, scale: Any, whole: b
     outside = -math.inf if name == "logpdf" else 0.0
     formula: Any = f.get(name)
     inside = _inside(f, y, shapes, whole)
-    found = formula(_within(f, y, inside), *shapes)
+    found = formula(_within(f, y, shapes, inside), *shapes)
     if scale is not None:
         found = found - np.log(scale) if name == "logpdf" else found / scale
     return np.where(inside, found, outside)
@@ -93,13 +101,8 @@ def _probability(f: Formulas, name: str, y: Any, shapes: tuple, whole: bool) -> 
     low, high = f.ends(shapes)
     formula: Any = f.get(name)
     below = y < low if whole else y <= low
-    inner = _within(f, y, ~(below | (y >= high)))
+    inner = _within(f, y, shapes, ~(below | (y >= high)))
     return np.where(below, before, np.where(y >= high, after, formula(inner, *shapes)))
-
-
-def _quantile(f: Formulas, name: str, q: Any, shapes: tuple) -> Any:
-    formula: Any = f.get(name)
-    return np.where((q >= 0) & (q <= 1), formula(q, *shapes), math.nan)
 
 
 def evaluate(dist: Any, name: str, x: Any, args: tuple, kwds: dict[str, Any]) -> Any:
@@ -119,15 +122,18 @@ def _with_place(f: Formulas, name: str, x: Any, shapes: tuple, loc: Any, scale: 
     valid = f.valid(*shapes) if shapes else True
     scaled = is_recorded(scale) or scale != 1.0
     valid = (scale > 0) & valid if scaled else valid
+    inputs = (x, *shapes, loc, scale)
     if name in ("ppf", "isf"):
-        found = _quantile(f, name, x, shapes)
-        return _checked(found * scale + loc if scaled else found + loc, x, valid)
+        formula: Any = f.get(name)
+        found = formula(x, *shapes)
+        valid = (x >= 0) & (x <= 1) & (loc == loc) & valid
+        return _checked(found * scale + loc if scaled else found + loc, x, valid, inputs)
     moved = x - loc if is_recorded(loc) or loc != 0.0 else x
     y = moved / scale if scaled else moved
     if name in ("pdf", "logpdf"):
-        return _checked(_density(f, name, y, shapes, scale if scaled else None, whole), y, valid)
+        return _checked(_density(f, name, y, shapes, scale if scaled else None, whole), y, valid, inputs)
     y = np.floor(y) if whole else y
-    return _checked(_probability(f, name, y, shapes, whole), y, valid)
+    return _checked(_probability(f, name, y, shapes, whole), y, valid, inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +181,7 @@ def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str
         "entropy": lambda v: v if isinstance(dist, rv_discrete) else v + np.log(width),
     }  # fmt: skip
     valid = (width > 0) & (place == place) & (f.valid(*shapes) if shapes else True)
-    return np.where(valid, outer[name](found), math.nan)[()]
+    return undefined_where(~valid, outer[name](found), *shapes, place, width)[()]
 
 
 def _quantile_of(dist: Any, q: Any, args: tuple, kwds: dict[str, Any]) -> Any:

@@ -18,6 +18,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.image_filters import per_axis
 from sdgrad.record.functions.rank_filters import of_rank
 from sdgrad.record.functions.table import array, fixed, known, operand, rule
+from sdgrad.record.functions.undefined import undefined_where
 
 
 def inexact(x: Any) -> Any:
@@ -32,6 +33,12 @@ def _place(t: Any, name: str) -> Any:
     if common([x]).kind == "c":
         raise ParseError(f"scipy.signal.{name} of complex numbers is not recorded")
     return x
+
+
+def _transformed(x: Any) -> Any:
+    """Return data in the type in which SciPy transforms them: there are no transforms of halves."""
+    data = array(x)
+    return array(astype(data, np.float32)) if data.dtype == np.float16 else inexact(data)
 
 
 def _constants(values: np.ndarray, like: Any) -> Any:
@@ -133,7 +140,7 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
 # -- by Fourier transforms
 @rule(signal.hilbert)
 def hilbert(x: Any, N: Any = None, axis: Any = -1) -> Any:  # noqa: N803 (SciPy's name)
-    data = inexact(x)
+    data = _transformed(x)
     if data.dtype.kind == "c":
         raise ValueError("x must be real.")
     d = static_axis(axis, data.ndim)
@@ -164,7 +171,7 @@ def _spectral_window(window: Any, n: int) -> np.ndarray:
 def resample(x: Any, num: Any, t: Any = None, axis: Any = 0, window: Any = None, domain: str = "time") -> Any:
     if domain != "time":
         raise ParseError("scipy.signal.resample: domain='freq' is not recorded: transform back first")
-    data = inexact(x)
+    data = _transformed(x)
     if data.dtype.kind == "c":
         raise ParseError("scipy.signal.resample of complex numbers is not recorded: resample both parts")
     d, count = static_axis(axis, data.ndim), static(num)
@@ -190,7 +197,7 @@ def resample(x: Any, num: Any, t: Any = None, axis: Any = 0, window: Any = None,
 def square(t: Any, duty: Any = 0.5) -> Any:
     x, share = _place(t, "square") * 1.0, _place(duty, "square") * 1.0
     found = np.where(np.mod(x, 2 * math.pi) < 2 * math.pi * share, 1.0, -1.0)
-    return np.where((share > 1) | (share < 0), math.nan, found)
+    return undefined_where((share > 1) | (share < 0), found, x, share)
 
 
 @rule(signal.sawtooth)
@@ -200,7 +207,7 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
     rises = at < 2 * math.pi * share
     up = at / np.where(rises, math.pi * share, 1.0) - 1.0
     down = (math.pi * (share + 1.0) - at) / np.where(rises | (share == 1), 1.0, math.pi * (1.0 - share))
-    found = np.where((share > 1) | (share < 0), math.nan, np.where(rises, up, down))
+    found = undefined_where((share > 1) | (share < 0), np.where(rises, up, down), x, share)
     return inexact(astype(found, np.float64))[()]  # in double precision, as SciPy's
 
 

@@ -21,6 +21,8 @@ from sdgrad.record.settling import settle
 class Spline(Evaluated):
     """Hold knots ``t``, coefficients ``c`` with their axis in front, and the degree ``k``."""
 
+    told = "a BSpline"
+
     t: Any
     c: Any
     k: int

@@ -172,6 +172,24 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = N
     return _filled([array(data)], lambda numbers: sp.spdiags(numbers[0], own, m, n, _format_of(format)))
 
 
+def _of_diagonals(is_array: bool, cls: Any) -> None:
+    def made(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: Any = None) -> Sparse:
+        if is_sparse(arg1):
+            found = converted(arg1, "csr", is_array)
+        elif isinstance(arg1, tuple) and len(arg1) == 2 and not all_known(arg1[0]):
+            offsets = content(arg1[1])
+            found = _filled([array(arg1[0])], lambda numbers: cls((numbers[0], offsets), shape=shape))
+        else:
+            raise ParseError(DENSE.format("coo_matrix"))
+        return found if dtype is None else found.with_data(of_type(found.data, dtype))
+
+    rule(cls)(made)
+
+
+for _is_array, _class in enumerate((sp.dia_matrix, sp.dia_array)):
+    _of_diagonals(bool(_is_array), _class)
+
+
 # -- of blocks
 def _blocks(function: Callable, blocks: Any, *args: Any, format: Any = None, dtype: Any = None) -> Any:
     """Return what a function makes of a nest of blocks, which are sparse, or arrays without a recorded content."""

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from sdgrad.errors import ParseError
 from sdgrad.record.sparse.matrix import CLASSES, Kind, Sparse, parts_of
+from sdgrad.record.values import holds_recorded
 
 REPLACED = ("dia", "bsr")
 """Formats for which functions have compressed rows while they are recorded."""
@@ -40,6 +41,16 @@ def special_format(value: Any) -> str:
     if value.format != "coo" and len(value.data) != value.nnz:
         return f"is a {name} with room for more elements than it has: call its method prune()"
     return ""
+
+
+def refuse_filling(owner: Any, value: Any) -> None:
+    """Raise an error where recorded numbers are put into one of SciPy's matrices, element by element."""
+    if type(owner) is not Sparse and sp.issparse(owner) and holds_recorded(value):
+        raise ParseError(
+            f"a {type(owner).__name__} is filled with numbers of a recorded function: collect values and places, and "
+            "write coo_matrix((values, (rows, columns)), shape=..), or write to elements of a csr_matrix that holds "
+            "these places"
+        )
 
 
 def met_sparse(recorder: Any, value: Any, wrapped: Callable[[Any], Any]) -> Any:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sdgrad.errors import ParseError
 from sdgrad.record.compound import Compound
 
 FORMATS = {
@@ -158,10 +157,9 @@ class Sparse(Compound):
         return OPERATIONS.item(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise ParseError(
-            "writing elements of a sparse matrix is not recorded: collect values and places, and make it of them: "
-            "coo_matrix((values, (rows, columns)), shape=..)"
-        )
+        if self.kind.format == "coo":
+            raise TypeError(f"'{self.kind.cls.__name__}' object does not support item assignment")
+        OPERATIONS.store(self, index, value)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return OPERATIONS.ufunc(ufunc, method, inputs, kwargs)
@@ -187,6 +185,7 @@ class Operations:
     properties: dict[str, Callable] = {}
     bound: Callable[[Callable, Sparse], Any]
     item: Callable[[Sparse, Any], Any]
+    store: Callable[[Sparse, Any, Any], None]
     other: Callable[[Sparse, str], Any]
     ufunc: Callable[..., Any]
 
@@ -212,13 +211,17 @@ def _operators() -> None:
             setattr(Sparse, f"__r{name}__", lambda a, b, u=ufunc: OPERATIONS.ufunc(u, "operator", (b, a), {}))
     for name, ufunc in {"neg": np.negative, "abs": np.absolute}.items():
         setattr(Sparse, f"__{name}__", lambda a, u=ufunc: OPERATIONS.ufunc(u, "operator", (a,), {}))
-    for name in ("imul", "itruediv"):
-        setattr(Sparse, f"__{name}__", _in_place)
+    for name, ufunc in {"imul": np.multiply, "itruediv": np.true_divide}.items():
+        setattr(Sparse, f"__{name}__", lambda a, b, u=ufunc: _in_place(u, a, b))
     Sparse.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
-def _in_place(a: Sparse, b: Any) -> Any:
-    raise ParseError("a sparse matrix is scaled in place: write A = A * factor, which makes another one")
+def _in_place(ufunc: np.ufunc, a: Sparse, b: Any) -> Any:
+    """Scale the data in place, as SciPy does with numbers."""
+    if is_sparse(b) or np.ndim(b):
+        return NotImplemented
+    ufunc(a.data, b, out=a.data)
+    return a
 
 
 _operators()

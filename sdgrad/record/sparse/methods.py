@@ -13,18 +13,24 @@ from sdgrad.record.methods import BoundRule
 from sdgrad.record.sparse import arithmetic
 from sdgrad.record.sparse.arithmetic import KEEP_ZERO, multiply, of_type, power_of_elements, toarray, total, transposed
 from sdgrad.record.sparse.dense import dense_like
+from sdgrad.record.sparse.known import REPLACED
 from sdgrad.record.sparse.matrix import FORMATS, OPERATIONS, Sparse
-from sdgrad.record.sparse.patterns import rearranged
+from sdgrad.record.sparse.patterns import rearranged, without_repeats
 from sdgrad.record.sparse.places import each_place
 from sdgrad.record.values import RULES
 
 METHODS, PROPERTIES = OPERATIONS.methods, OPERATIONS.properties
 INSTEAD = {
-    **dict.fromkeys(("setdiag", "resize"), "it writes the matrix: make another one of values and places"),
+    "resize": "it writes the matrix: make another one of values and places",
     **dict.fromkeys(
         ("sum_duplicates", "eliminate_zeros", "prune", "sort_indices"), "it writes the matrix: do so before"
     ),
-    **dict.fromkeys(("max", "min", "argmax", "argmin"), "write .toarray() first, or use .data, which lacks the zeros"),
+    **dict.fromkeys(
+        ("argmax", "argmin", "nanmax", "nanmin"), "write .toarray() first, or use .data, without the zeros"
+    ),
+    **dict.fromkeys(("tolil", "todok"), "use .tocsr(), whose elements can be written where it holds them"),
+    **dict.fromkeys(("maximum", "minimum"), "write .toarray() first, as in np.maximum(A.toarray(), B.toarray())"),
+    **dict.fromkeys(("count_nonzero", "nonzero"), "which elements are zero only a run knows: use .nnz, or .tocoo()"),
 }
 
 
@@ -52,8 +58,12 @@ def _listed(a: Sparse) -> Sparse:
     return Sparse(a.data, *each_place(a), a.kind.of_format("coo"))
 
 
-for _format in FORMATS:
-    METHODS[f"to{_format}"] = lambda a, copy=False, own=_format: _fresh(converted(a, own), a, copy)
+def _conversion(format: str) -> Callable:
+    own = format if format in FORMATS else "csr"
+    return lambda a, copy=format == "coo": _fresh(converted(a, own), a, copy)
+
+
+METHODS |= {f"to{_format}": _conversion(_format) for _format in (*FORMATS, *REPLACED)}
 
 
 def _fresh(found: Sparse, a: Sparse, copy: bool) -> Sparse:
@@ -63,7 +73,7 @@ def _fresh(found: Sparse, a: Sparse, copy: bool) -> Sparse:
 
 @method("asformat")
 def asformat(a: Sparse, format: Any, copy: bool = False) -> Sparse:
-    if format is not None and format not in (*FORMATS, "dia", "bsr"):
+    if format is not None and format not in (*FORMATS, *REPLACED):
         raise ParseError(f"a sparse matrix of format {format!r} is not recorded: use csr, csc or coo")
     own = a.kind.format if format is None else format if format in FORMATS else "csr"
     return _fresh(converted(a, own), a, copy)
@@ -183,11 +193,34 @@ METHODS["__abs__"] = lambda a: abs(a)
 # -- parts
 def item(a: Sparse, index: Any) -> Any:
     """Return a part: its places decide which elements that has, so that the program is for these."""
-    parts = index if isinstance(index, tuple) else (index,)
-    if not all_known(parts):
-        parts = tuple(_position(p) for p in parts)
-    own = tuple(content(p) for p in parts)
+    own = own_index(index)
     return rearranged(lambda m: m[own], "a part", a)
+
+
+def own_index(index: Any) -> tuple:
+    """Return an index with known positions: numbers may be made known."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return tuple(map(content, parts if all_known(parts) else map(_position, parts)))
+
+
+# -- extremes
+def _extreme(name: str, of_all: Callable, of_two: np.ufunc) -> None:
+    def extreme(a: Sparse, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+        if axis is not None or out is not None:
+            raise ParseError(f".{name}(axis=) of a sparse matrix is not recorded: write .toarray().{name}(axis)")
+        if not a.shape[0] * a.shape[1]:
+            raise ValueError("zero-size array to reduction operation")
+        own = without_repeats(a, f".{name}()")
+        is_full = explicit or own.nnz == a.shape[0] * a.shape[1]
+        if not own.nnz:
+            return known(np.zeros((), a.data.dtype))[()]
+        return of_all(own.data) if is_full else of_two(of_all(own.data), 0)
+
+    METHODS[name] = extreme
+
+
+_extreme("max", np.max, np.maximum)
+_extreme("min", np.min, np.minimum)
 
 
 def _position(part: Any) -> Any:

@@ -41,7 +41,8 @@ def from_numbers(numbers: Any, data: Any) -> Any:
             "two, as A[i : i + 1] gives, or use .toarray()"
         )
     own, first, second = parts_of(numbers)
-    return Sparse(picked(data, own.astype(np.int64) - 1), known(first), known(second), Kind.of(numbers))
+    moved = picked(data, own.astype(np.int64) - 1)
+    return Sparse(np.copy(moved) if moved is data else moved, known(first), known(second), Kind.of(numbers))
 
 
 def picked(data: Any, order: np.ndarray) -> Any:

@@ -45,6 +45,7 @@ def method_of(name: str) -> Callable:
     return lambda a, *args, **kwargs: getattr(a, name)(*args, **kwargs)
 
 
+TAKES |= {np.max: method_of("max"), np.min: method_of("min")}
 TAKES |= {np.sum: method_of("sum"), np.mean: method_of("mean"), np.transpose: method_of("transpose")}
 KINDS: dict[Callable, Callable] = {sp.issparse: lambda a: True, sp.isspmatrix: lambda a: not a.kind.is_array}
 for _format in FORMATS:

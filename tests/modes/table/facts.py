@@ -14,8 +14,7 @@ import numpy as np
 
 from sdgrad.record.dispatch import METHODS as UFUNC_METHODS
 from sdgrad.record.functions.discrete_distributions import DISCRETE
-from sdgrad.record.functions.distributions import CONTINUOUS
-from sdgrad.record.functions.scipy_stats import METHODS_OF_ALL
+from sdgrad.record.functions.scipy_stats import METHODS_OF_ALL, TABLE
 from sdgrad.record.functions.table import METHODS
 
 from ..cells import NAMES
@@ -186,7 +185,7 @@ def of_ufunc_method(name: str) -> Facts:
 
 def of_distribution(name: str, dist: Any) -> Facts:
     """The row of a distribution: its functions are the notes."""
-    formulas = {**CONTINUOUS, **DISCRETE}.get(name)
+    formulas = TABLE.get(name)
     if formulas is None:
         own = [n for n in dir(type(dist)) if not n.startswith("_") and has_rule(getattr(type(dist), n))]
         registered = [] if hasattr(dist, "_parse_args") else own

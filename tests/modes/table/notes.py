@@ -26,6 +26,8 @@ LIMITS = Path(__file__).resolve().parents[3] / "docs" / "limits.md"
 OF_THE_ARRAY = {*WITHOUT_EFFECT, "out", "casting", "signature", "extobj", "self"}
 """Parameters that no rule needs."""
 DEEPEST, LONGEST = 2, 130
+CALLED = r"((numpy|scipy|ndarray)[\w.…]*(\(…\))?|…)"
+"""How a message begins with what is called."""
 
 
 # The rule's own text -----------------------------------------------------------------------------------
@@ -90,9 +92,14 @@ def _message(node: ast.expr, values: dict[str, Any]) -> str:
 
 def _shortened(message: str) -> str:
     """A message without the function's name in front of it."""
-    text = re.sub(r"^(numpy|scipy|ndarray)[\w.…]*(:| (?=(of|along|is|in|has)\b))\s*", "", message)
-    text = re.sub(r"^(is not recorded|has no derivative here)[:,]? ?", "", text).replace("|", "\\|").strip()
-    return text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0] + " …"
+    text = re.sub(rf"^{CALLED}(:| (?=(of|along|is|in|has)\b))\s*", "", message)
+    text = re.sub(r"^(is not recorded|has no derivative here)[:,]? ?", "", text)
+    text = re.sub(r"^(\w+=)… is not recorded", r"some \1 are not recorded", text).replace("|", "\\|")
+    text = re.sub(r"^… (?=(must|are) )", "some arguments ", text)
+    text = re.sub(r": [^:.;]*…$", "", text).strip()
+    while len(text) > LONGEST and (parts := re.match(r"(.+)[.:;] .*", text)):
+        text = parts[1]
+    return "" if text == "…" else text
 
 
 # Parameters --------------------------------------------------------------------------------------------

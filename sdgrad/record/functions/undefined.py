@@ -1,0 +1,39 @@
+"""What is not a number because of its inputs: NaN there, and NaN as the derivative by them."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from sdgrad.record.elementwise import common
+from sdgrad.record.functions.creation import astype
+from sdgrad.record.functions.table import operand
+from sdgrad.record.tensors import Tensor
+from sdgrad.record.values import Array, is_recorded
+
+
+def undefined_where(wrong: Any, found: Any, *inputs: Any) -> Any:
+    """Return values, NaN where a condition holds: a constant there would have the derivative zero by the inputs.
+
+    :param inputs: numbers and arrays that decide the condition, of which those that are recorded have derivatives.
+    """
+    deciding = [x for x in inputs if is_recorded(x)]
+    if not deciding:
+        return np.where(wrong, math.nan, found)
+    dtype = common([operand(found)])
+    slope = np.where(wrong, math.nan, 0.0)  # zero elsewhere: the branch that is not chosen has a derivative as well
+    anything = astype(slope, dtype.type().real.dtype) * functools.reduce(operator.add, deciding)
+    return np.where(wrong, astype(anything, dtype), found)
+
+
+def memory_of(a: Array) -> Array:
+    """Return all of the memory that an array is a view of; the array itself where it is no view."""
+    recorder: Any = a.recorder
+    whole = recorder.containers.get(a.storage.name)
+    if a.tensor.place is None or whole is None:
+        return a
+    return Array(recorder, a.storage, Tensor(recorder, a.storage.name, tuple(whole.shape), a.dtype))
