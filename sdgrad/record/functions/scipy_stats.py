@@ -64,13 +64,16 @@ def _checked(found: Any, y: Any, valid: Any) -> Any:
 
 def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
     low, high = f.ends(shapes)
-    above, below = y > low if f.open else y >= low, y <= high
+    above, below = (y > low, y < high) if f.open else (y >= low, y <= high)
+    below = y < math.inf if f.finite and f.high == math.inf else below & (y < math.inf) if f.finite else below
     return (above & below) & (y == np.floor(y)) if whole else above & below
 
 
-def _within(f: Formulas, y: Any, inside: Any) -> Any:
+def _within(f: Formulas, y: Any, inside: Any, shapes: tuple) -> Any:
     """Return places with one of the support in place of those outside, where formulas have no derivative."""
-    if not all(isinstance(e, float) for e in (f.low, f.high)) or math.isinf(f.low) and math.isinf(f.high):
+    if f.inner is not None:
+        return np.where(inside, y, f.inner(*shapes) if callable(f.inner) else f.inner)
+    if f.endless or not all(isinstance(e, float) for e in (f.low, f.high)):
         return y
     middle = f.high - 1.0 if math.isinf(f.low) else f.low + 1.0 if math.isinf(f.high) else 0.5 * (f.low + f.high)
     return np.where(inside, y, middle)
@@ -80,7 +83,7 @@ def _density(f: Formulas, name: str, y: Any, shapes: tuple, scale: Any, whole: b
     outside = -math.inf if name == "logpdf" else 0.0
     formula: Any = f.get(name)
     inside = _inside(f, y, shapes, whole)
-    found = formula(_within(f, y, inside), *shapes)
+    found = formula(_within(f, y, inside, shapes), *shapes)
     if scale is not None:
         found = found - np.log(scale) if name == "logpdf" else found / scale
     return np.where(inside, found, outside)
@@ -93,13 +96,17 @@ def _probability(f: Formulas, name: str, y: Any, shapes: tuple, whole: bool) -> 
     low, high = f.ends(shapes)
     formula: Any = f.get(name)
     below = y < low if whole else y <= low
-    inner = _within(f, y, ~(below | (y >= high)))
+    inner = _within(f, y, ~(below | (y >= high)), shapes)
     return np.where(below, before, np.where(y >= high, after, formula(inner, *shapes)))
 
 
 def _quantile(f: Formulas, name: str, q: Any, shapes: tuple) -> Any:
     formula: Any = f.get(name)
-    return np.where((q >= 0) & (q <= 1), formula(q, *shapes), math.nan)
+    if not f.quantiles_at_ends:
+        return np.where((q >= 0) & (q <= 1), formula(q, *shapes), math.nan)
+    inside, (first, last) = (q > 0) & (q < 1), f.ends(shapes) if name == "ppf" else f.ends(shapes)[::-1]
+    found = formula(np.where(inside, q, 0.5), *shapes)
+    return np.where(inside, found, np.where(q == 0, first, np.where(q == 1, last, math.nan)))
 
 
 def evaluate(dist: Any, name: str, x: Any, args: tuple, kwds: dict[str, Any]) -> Any:
