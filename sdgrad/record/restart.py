@@ -78,6 +78,8 @@ class Hints:
     :param countable: arguments that are arrays of integers.
     :param caller: what to tell if this goes on without an end: a function of a library needs content.
     :param rewritten: inputs that index arrays, and are written.
+    :param rough: what SciPy computes is the result of a search with a loose tolerance.
+    :param disordered: what SciPy computes depends on the order of elements where some are NaN.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -103,6 +105,8 @@ class Hints:
     fits: dict[str, Fits] = field(default_factory=dict)
     choices: set[Any] = field(default_factory=set)
     caller: BaseException | None = None
+    rough: bool = False
+    disordered: bool = False
 
     def integers(self) -> dict[str, int]:
         """Return the integer arguments of this call, by name."""

@@ -77,7 +77,8 @@ def _cosine_cdf(y: Any) -> Any:
     """Return the area up to a place, which near the lower end is a cube of the distance to it."""
     u = math.pi + y + 1.2246467991473532e-16
     near = u < 0.5
-    t, series = np.where(near, u * u, 0.0), 0.0
+    t = np.where(near, u * u, 0.0)
+    series: Any = 0.0
     for k in (15, 13, 11, 9, 7, 5, 3):
         series = (1.0 - t * series) / (k * (k - 1))
     return np.where(near, u * t * series, math.pi + y + np.sin(y)) / (2 * math.pi)
@@ -87,12 +88,16 @@ def _gennorm_cdf(y: Any, b: Any) -> Any:
     """Return the area up to a place, in the middle by a series, for the power has no derivative there."""
     far = np.abs(y)
     z = np.where(far == 0, 0.0, np.where(far == 0, 1.0, far) ** b)
-    middle, term, series = z < 0.01, 1.0, 0.0
+    middle = z < 0.01
+    term: Any = 1.0
+    series: Any = 0.0
     for k in range(7):
         series = series + term / (k * b + 1.0)
         term = -term * np.where(middle, z, 0.0) / (k + 1)
-    half = 0.5 * np.where(middle, 0.0, 1.0) * sp.gammaincc(1.0 / b, np.where(middle, 1.0, z))
-    return np.where(middle, 0.5 + 0.5 * y * series * np.exp(-sp.gammaln(1.0 + 1.0 / b)), np.where(y < 0, half, 1.0 - half))
+    half = 0.5 * sp.gammaincc(1.0 / b, np.where(middle, 1.0, z))
+    return np.where(
+        middle, 0.5 + 0.5 * y * series * np.exp(-sp.gammaln(1.0 + 1.0 / b)), np.where(y < 0, half, 1.0 - half)
+    )
 
 
 def _trapezoid(y: Any, c: Any, d: Any) -> Any:

@@ -300,7 +300,8 @@ CONTINUOUS: dict[str, Formulas] = {
         logcdf=sp.log_expit, logsf=lambda y: sp.log_expit(-y), ppf=sp.logit, isf=lambda q: -sp.logit(q),
     ),
     "cauchy": Formulas(
-        logpdf=lambda y: -math.log(math.pi) - 2.0 * np.log(np.hypot(1.0, y)), pdf=lambda y: 1.0 / (math.pi * (1.0 + y * y)),
+        logpdf=lambda y: -math.log(math.pi) - 2.0 * np.log(np.hypot(1.0, y)),
+        pdf=lambda y: 1.0 / (math.pi * (1.0 + y * y)),
         cdf=lambda y: np.arctan2(1.0, -y) / math.pi, sf=lambda y: np.arctan2(1.0, y) / math.pi,
         ppf=_cauchy_ppf, isf=lambda q: -_cauchy_ppf(q),
     ),
@@ -350,7 +351,8 @@ CONTINUOUS: dict[str, Formulas] = {
         ppf=lambda q: np.sqrt(-2.0 * np.log1p(-q)), isf=lambda q: np.sqrt(-2.0 * np.log(q)), low=0.0, finite=True,
     ),
     "skewnorm": Formulas(
-        logpdf=lambda y, a: math.log(2) - 0.5 * y * y - LOG_ROOT_TAU + sp.log_ndtr(a * y), valid=np.isfinite, open=True, inner=0.0,
+        logpdf=lambda y, a: math.log(2) - 0.5 * y * y - LOG_ROOT_TAU + sp.log_ndtr(a * y), valid=np.isfinite,
+        open=True, inner=0.0,
     ),
     "vonmises": Formulas(
         logpdf=lambda y, kappa: kappa * sp.cosm1(y) - 2 * LOG_ROOT_TAU - np.log(sp.i0e(kappa)),

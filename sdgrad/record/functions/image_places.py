@@ -106,6 +106,11 @@ def sampled(data: Any, places: list[Any], order: int, mode: str, cval: Any) -> A
 
     wide_shape = (*shape, *np.shape(data)[rank:])
     found: Any = recorder.array(recorder.reduction(wide_shape, (count,) * rank, term, "sum", data.dtype))
+    if order == 0:  # the weights of other orders are NaN where a place is
+        none = functools.reduce(np.logical_or, [np.isnan(c) for c in places if array(c).dtype.kind == "f"], False)
+        if none is not False and data.dtype.kind in "fc":
+            recorder.hints.disordered = True
+            found = np.where(over(none, data.ndim - rank), np.nan, found)
     if mode == "constant":
         inside = functools.reduce(
             np.logical_and, [(c >= 0) & (c <= n - 1) for c, n in zip(places, np.shape(data), strict=False)]

@@ -19,7 +19,7 @@ from sdgrad.record.functions.piecewise import Piecewise, first_axis, interval_of
 from sdgrad.record.functions.piecewise import values_at as piecewise_at
 from sdgrad.record.functions.polynomial_objects import poly1d
 from sdgrad.record.functions.spline_slopes import pchip_slopes
-from sdgrad.record.functions.table import array, content, known, rule
+from sdgrad.record.functions.table import active, array, content, known, rule
 
 LINEAR, SPLINES = ("linear", "slinear"), {"quadratic": 2, "cubic": 3}
 GRID_SPLINES = {"cubic": 3, "quintic": 5}
@@ -296,6 +296,7 @@ def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
     columns = [flat[:, d] for d in range(rank)]
     if (own := method or g.method) in CURVES:
         _require_enough(g, GRID_SPLINES.get(own, 3))
+        active().hints.rough |= own in GRID_SPLINES  # SciPy's coefficients are those of an iterative solver
         found = _pchips_at(g, columns) if own == "pchip" else _splines_at(g, columns, GRID_SPLINES[own])
         return np.reshape(_bounded(g, found, columns, trailing), (*places.shape[:-1], *data.shape[rank:]))
     cells = [np.clip(np.searchsorted(p, c) - 1, 0, p.shape[0] - 2) for p, c in zip(g.points, columns, strict=True)]

@@ -122,6 +122,9 @@ def _loglaplace_ppf(q: Any, c: Any) -> Any:
     return np.where(q < 0.5, (2.0 * q) ** (1.0 / c), (2.0 * (1.0 - q)) ** (-1.0 / c))
 
 
+_log_erfc = of_parts(lambda r: -sp.erf(r / ROOT_TWO), lambda r: LOG_TWO + sp.log_ndtr(-r))
+
+
 # -- tables
 POSITIVE: dict[str, Formulas] = {
     "erlang": gamma_formulas(),
@@ -170,7 +173,7 @@ POSITIVE: dict[str, Formulas] = {
     "levy": Formulas(
         logpdf=lambda y: -LOG_ROOT_TAU - 1.5 * np.log(y) - 0.5 / y,
         cdf=lambda y: sp.erfc(np.sqrt(0.5 / y)), sf=lambda y: sp.erf(np.sqrt(0.5 / y)),
-        logcdf=lambda y: of_parts(lambda r: -sp.erf(r / ROOT_TWO), lambda r: LOG_TWO + sp.log_ndtr(-r))(np.sqrt(1.0 / y)),
+        logcdf=lambda y: _log_erfc(np.sqrt(1.0 / y)),
         ppf=lambda q: sp.ndtri(0.5 * q) ** -2.0, isf=lambda q: 0.5 * sp.erfinv(q) ** -2.0, low=0.0, open=True,
     ),
     "lomax": Formulas(

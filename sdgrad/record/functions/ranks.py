@@ -10,7 +10,7 @@ import scipy.stats as stats
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.hypothesis_tests import Outcome, tail
+from sdgrad.record.functions.sample_statistics import Outcome, tail
 from sdgrad.record.functions.table import array, known, rule
 
 METHODS = ("average", "min", "max", "dense", "ordinal")

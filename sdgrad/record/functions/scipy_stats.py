@@ -116,7 +116,10 @@ def evaluate(dist: Any, name: str, x: Any, args: tuple, kwds: dict[str, Any]) ->
         return by_element(lambda x, *args, **kwds: evaluate(dist, name, x, args, kwds), (x, *args), kwds)
     given, loc, scale = dist._parse_args(*args, **kwds)
     if f.get(name) is None or whole and name in ("ppf", "isf"):
-        raise ParseError(f"scipy.stats.{dist.name}.{name} is not recorded: no formula with a derivative is known")
+        raise ParseError(
+            f"scipy.stats.{dist.name}.{name} is not recorded: it has no closed form with a derivative; integrate the "
+            "density with scipy.integrate.quad, or find the root of the distribution function with sdgrad.root"
+        )
     with np.errstate(all="ignore"):
         return _with_place(f, name, real(x), tuple(map(real, given)), real(loc), real(scale), whole)
 
