@@ -9,6 +9,7 @@ import scipy.signal as signal
 import scipy.stats as stats
 
 import sdgrad
+from sdgrad.errors import ParseError
 from sdgrad.testing import check_grads
 
 X4 = np.array([0.3, 0.7, 1.2, 0.4])
@@ -180,3 +181,26 @@ def test_iterated_coefficients_are_no_fault():
 
     points = np.array([[0.7, 0.9], [2.2, 1.3]])
     np.testing.assert_allclose(sdgrad.compile_forward(f)(points, values), f(points, values), rtol=1e-4)
+
+
+# -- options
+def test_nan_may_be_refused(later_calls):
+    compiled = sdgrad.compile_forward(lambda x: stats.skew(x, nan_policy="raise"))
+    assert np.isclose(compiled(SAMPLE), stats.skew(SAMPLE))
+    with pytest.raises(ValueError, match="contains nan"):
+        compiled(np.where(SAMPLE == 2.2, np.nan, SAMPLE))
+
+
+GRID = np.arange(4.0)
+UNKNOWN = {
+    "nan_policy must be one of": lambda x: stats.skew(x, nan_policy="omitt"),
+    "use one of linear, slinear, nearest": lambda x: interpolate.interpn((GRID,), x, [0.5], method="cubicc"),
+    "is not recorded: use one of linear": lambda x: interpolate.interp1d(GRID, x, kind="cubicc")(0.5),
+    "use one of .'average'": lambda x: stats.rankdata(x, method="mean") * x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", UNKNOWN)
+def test_unknown_options_name_the_known_ones(message):
+    with pytest.raises((ValueError, ParseError), match=message):
+        sdgrad.compile_forward(UNKNOWN[message])(X4)

@@ -77,7 +77,8 @@ def interp1d(
     assume_sorted: bool = False,
 ) -> Any:
     if kind not in (*LINEAR, *STEPS, *SPLINES):
-        raise ParseError(f"scipy.interpolate.interp1d: kind={kind!r} is not recorded")
+        known_kinds = ", ".join((*LINEAR, *STEPS, *SPLINES))
+        raise ParseError(f"scipy.interpolate.interp1d: kind={kind!r} is not recorded: use one of {known_kinds}")
     places, (data, d) = wide(x, "interp1d"), first_axis(wide(y, "interp1d"), axis)
     if places.ndim != 1:
         raise ValueError("the x array must have exactly one dimension.")
@@ -258,7 +259,7 @@ def regular_grid(
     solver_args: Any = None,
 ) -> Any:
     if method not in (*LINEAR, "nearest", *CURVES):
-        raise ParseError(f"scipy.interpolate.RegularGridInterpolator: method={method!r} is not recorded")
+        raise ValueError(f"Method {method!r} is not defined: use one of {', '.join((*LINEAR, 'nearest', *CURVES))}")
     axes, data = tuple(wide(p, "RegularGridInterpolator") for p in points), wide(values, "RegularGridInterpolator")
     if len(axes) > data.ndim:
         raise ValueError(f"There are {len(axes)} point arrays, but values has {data.ndim} dimensions")

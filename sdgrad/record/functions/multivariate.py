@@ -52,10 +52,13 @@ def places_of(x: Any, size: int) -> Any:
 
 def definite(matrix: Any) -> None:
     """Require that a matrix is positive definite but for rounding, by SciPy's bound for its eigenvalues."""
-    found = np.linalg.eigvalsh(matrix)
-    bound = 1e6 * np.finfo(np.float64).eps * np.max(np.abs(found))
     told = "When `allow_singular is False`, the input matrix must be symmetric positive definite."
-    factorized(array(found), told, lambda: np.all(found > bound))
+
+    def holds() -> Any:
+        found = np.linalg.eigvalsh(matrix)
+        return np.all(found > 1e6 * np.finfo(np.float64).eps * np.max(np.abs(found)))
+
+    factorized(array(matrix), told, holds)
 
 
 def of_full_rank(factor: Any, matrix: Any, told: str) -> None:

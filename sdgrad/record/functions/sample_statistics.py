@@ -59,13 +59,24 @@ def sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
 
     :raises ParseError: NaN is left out, or numbers are complex.
     """
-    if nan_policy != "propagate":
-        raise ParseError(f"scipy.stats.{name}: nan_policy={nan_policy!r} is not recorded")
+    check_nan_policy(nan_policy, name)
     x = array(a)
     if common([x]).kind == "c":
         raise ParseError(f"scipy.stats.{name} of complex numbers is not recorded")
     x = x if dtype is None else array(astype(x, np.dtype(dtype)))
-    return x if x.dtype.kind == "f" else array(astype(x, np.float64))
+    x = x if x.dtype.kind == "f" else array(astype(x, np.float64))
+    if nan_policy == "raise":
+        require(~np.any(np.isnan(x)), "The input contains nan values")
+    return x
+
+
+def check_nan_policy(nan_policy: str, name: str, *taken: str) -> None:
+    """Refuse a policy that there is not, or that is not recorded."""
+    policies = ("propagate", "raise", "omit")
+    if nan_policy not in policies:
+        raise ValueError(f"nan_policy must be one of {policies}, and not {nan_policy!r}")
+    if nan_policy == "omit" or taken and nan_policy not in taken:
+        raise ParseError(f"scipy.stats.{name}: nan_policy={nan_policy!r} is not recorded")
 
 
 def count_along(x: Any, axis: Any) -> int:
