@@ -95,6 +95,12 @@ def test_the_order_of_nan_is_no_fault():
     x = np.where(SAMPLE == 2.2, np.nan, SAMPLE)
     assert np.isnan(sdgrad.compile_forward(lambda x: ndimage.median_filter(x, 3))(x)).sum() == 3
 
+    def moved(x, places):
+        return ndimage.map_coordinates(x, [places], order=1, mode="reflect")
+
+    found = sdgrad.compile_forward(moved)(SAMPLE, np.array([0.5, np.nan]))
+    np.testing.assert_array_equal(np.isnan(found), [False, True])
+
 
 # -- correlations
 def correlations(x, y):
