@@ -64,6 +64,11 @@ def test_known_infinite_degrees_of_freedom():
     assert differences(texts, NAMES, GIVEN) == []
 
 
+def test_f_with_infinite_degrees_of_freedom_is_no_number():
+    found = sdgrad.compile_forward(lambda x, n: (stats.f.cdf(x, 3.0, n), special.fdtrc(n, 3.0, x)))(1.0, np.inf)
+    assert np.all(np.isnan(found))
+
+
 # -- ends
 def at_ends(low, zero, one, inf):
     return (
