@@ -79,6 +79,8 @@ class Hints:
     :param settled: how often arrays were asked for at a site because Python needs content there.
     :param caller: what to tell if this goes on without an end: a function of a library needs content.
     :param rewritten: inputs that index arrays, and are written.
+    :param rough: how far, relative, the result of a search of SciPy's may be from ours.
+    :param disordered: what SciPy computes depends on the order of elements where some are NaN.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -105,6 +107,8 @@ class Hints:
     choices: set[Any] = field(default_factory=set)
     settled: dict[Any, int] = field(default_factory=dict)
     caller: BaseException | None = None
+    rough: float = 0.0
+    disordered: bool = False
 
     def integers(self) -> dict[str, int]:
         """Return the integer arguments of this call, by name."""

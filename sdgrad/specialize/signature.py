@@ -93,6 +93,7 @@ class Signature:
     recorded: bool = False  # a function of Python's that can be run as it stands
     stepwise: bool = False  # with loops
     rough: float = 0.0  # how far, relative, results of searches of Python's own may be from these
+    disordered: bool = False  # Python's own results depend on the order of elements where some are NaN
     limits: tuple[IndexLimit, ...] = ()  # of index arrays among the inputs
     changed: Sequence[Place] = ()  # what the recording has bound outside of the function
     verified: bool = False  # results have been compared with those of the function
@@ -189,8 +190,10 @@ class Signature:
         own = Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
         nodes = [*walk(found.program.body)]
         stepwise = any(isinstance(n, Loop) for n in nodes)
-        rough = max((n.rule.rough for n in nodes if isinstance(n, CustomCall) and n.rule is not None), default=0.0)
-        return replace(own, recorded=True, stepwise=stepwise, rough=rough, changed=found.changed, limits=found.limits)
+        rules = (n.rule.rough for n in nodes if isinstance(n, CustomCall) and n.rule is not None)
+        rough = max(hints.rough, max(rules, default=0.0))
+        own = replace(own, recorded=True, stepwise=stepwise, rough=rough, disordered=hints.disordered)
+        return replace(own, changed=found.changed, limits=found.limits)
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdgrad.symbolic.rows import ANY, POSITIVE, UNIT, UNKNOWN, Interval, ScalarRule, binary, unary
-from sdgrad.symbolic.special_rules import LARGER, NONE, SMALL, several
+from sdgrad.symbolic.special_rules import LARGER, NONE, SMALL, several, t_density
 
 _PART = "special_spherical_{0}n({1}, b)"
 
@@ -40,7 +40,7 @@ POLYNOMIALS = (  # DLMF 18.9
     unary("scipy_airy_bip", "x * scipy_airy_bi(x)", overflows=True),
 )
 
-_T = "(exp(-0.5 * (a + 1) * log1p(y * y / a) - special_betaln(0.5 * a, 0.5)) / sqrt(a))"
+_T = t_density("a", "y")
 _PLACE, _SQUARE = "a * y / (b + a * y)", "((b + a * y) * (b + a * y))"
 _F = f"special_beta_density(0, 0, 0.5 * a, 0.5 * b, {_PLACE})"
 _CHANCE = "special_beta_density(0, 0, floor(a) + 1, b - floor(a), {})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdgrad.symbolic.rows import ANY, POSITIVE, UNKNOWN, Interval, ScalarRule, binary, unary
-from sdgrad.symbolic.special_rules import LARGER, NONE, SMALL, several
+from sdgrad.symbolic.special_rules import LARGER, NONE, SMALL, several, t_density
 
 # the second derivatives of ber and bei near 0, where a quotient by x would be one of zeros (DLMF 10.65.1)
 _SMALL_BER = "-0.1875 * x ** 2 + 56 * x ** 6 / 147456.0 - 132 * x ** 10 / 2123366400.0"
@@ -91,7 +91,7 @@ INTEGRALS = (  # of functions of their own
 _BY_SHAPE = "special_gammainc(1, {0}, {1})"
 _BY_A, _BY_B = "special_betainc(1, 0, {0}, {1}, c)", "special_betainc(0, 1, {0}, {1}, c)"
 _BETA = "special_beta_density(0, 0, {0}, {1}, c)"
-_T = "(exp(-0.5 * (y + 1) * log1p(b * b / y) - special_betaln(0.5 * y, 0.5)) / sqrt(y))"
+_T = t_density("y", "b")
 INVERSES = (  # of distribution functions by a parameter
     several(
         "scipy_gdtrib",

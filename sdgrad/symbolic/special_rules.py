@@ -15,6 +15,12 @@ ORDER: Interval = (0, 3)
 LARGER: Interval = (0.5, 6.0)
 
 
+def t_density(df: str, t: str) -> str:
+    """Return the density of Student's t, that of the normal distribution if the degrees of freedom are infinite."""
+    own = f"exp(-0.5 * ({df} + 1) * log1p({t} * {t} / {df}) - special_betaln(0.5 * {df}, 0.5)) / sqrt({df})"
+    return f"(0.3989422804014327 * exp(-0.5 * {t} * {t}) if {df} > 1.7976931348623157e308 else {own})"
+
+
 def several(name: str, *partials: str | None, domain: tuple[Interval, ...], **kw) -> ScalarRule:
     """Return the row of a function of three or more arguments."""
     return ScalarRule(name, partials, domain, **kw)
@@ -246,7 +252,7 @@ GAMMA = (  # DLMF 5, 8, 25.11
     binary(
         "special_stdtr",
         "special_stdtr_by_freedom(a, b)",
-        "exp(-0.5 * (a + 1) * log1p(b * b / a) - special_betaln(0.5 * a, 0.5)) / sqrt(a)",
+        t_density("a", "b"),
         LARGER,
         ANY,
     ),
@@ -256,7 +262,7 @@ GAMMA = (  # DLMF 5, 8, 25.11
         UNKNOWN,
         LARGER,
         ANY,
-        extra={"called": "scipy.special.stdtr twice, the degrees of freedom among its arguments,"},
+        extra={"called": "a derivative of scipy.special.stdtr by the degrees of freedom"},
     ),
     several(
         "special_zeta",

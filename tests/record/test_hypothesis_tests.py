@@ -72,7 +72,7 @@ def test_degrees_of_freedom_that_data_decide():
     """Their probabilities have no second derivative."""
     used = {n: GIVEN[n] for n in ("x", "v", "im", "pos")}
     assert differences(WITH_DEGREES_OF_DATA, NAMES, used, step=1e-3, second=False) == []
-    with pytest.raises(SdgradError, match="twice, the degrees of freedom"):
+    with pytest.raises(SdgradError, match="by the degrees of freedom"):
         sdgrad.hessian(lambda a: stats.ttest_ind(a, GIVEN["v"], equal_var=False).pvalue)(GIVEN["x"])
 
 
@@ -116,7 +116,6 @@ def test_single_precision():
 REFUSED = {
     "trim= and method= are not recorded": lambda x: stats.ttest_ind(x, x[:4], trim=0.2).pvalue,
     "nan_policy='omit' is not recorded": lambda x: stats.ttest_1samp(x, 0.0, nan_policy="omit").pvalue,
-    "equal_var=False is not recorded": lambda x: stats.f_oneway(x, x[:4], equal_var=False).pvalue,
     "pass lmbda=": lambda x: stats.boxcox(x**2)[0],
     "bw_method= must be": lambda x: stats.gaussian_kde(x, lambda kde: 0.3)(0.0),
     "complex numbers": lambda x: stats.ttest_1samp(x + 1j * x, 0.0).pvalue,

@@ -59,7 +59,44 @@ def _triangle(y: Any, c: Any) -> Any:
 def _triangle_cdf(y: Any, c: Any) -> Any:
     up = (y < c) | (c == 1)
     return np.where(
-        up, y * y / np.where(up, np.where(c == 0, 1.0, c), 1.0), 1.0 - (1.0 - y) ** 2 / np.where(up, 1.0, 1.0 - c)
+        up, y * y / np.where(up, np.where(c == 0, 1.0, c), 1.0), (y * (2.0 - y) - c) / np.where(up, 1.0, 1.0 - c)
+    )
+
+
+def _triangle_ppf(q: Any, c: Any) -> Any:
+    up = q < c
+    first, last = np.where(up, c * q, 1.0), np.where(up, 1.0, (1.0 - c) * (1.0 - q))
+    return np.where(up, np.sqrt(first), 1.0 - np.sqrt(last))
+
+
+def _semicircular_cdf(y: Any) -> Any:
+    return 0.5 + (y * np.sqrt(1.0 - y * y) + np.arcsin(y)) / math.pi
+
+
+def _cosine_cdf(y: Any) -> Any:
+    """Return the area up to a place, which near the lower end is a cube of the distance to it."""
+    u = math.pi + y + 1.2246467991473532e-16
+    near = u < 0.5
+    t = np.where(near, u * u, 0.0)
+    series: Any = 0.0
+    for k in (15, 13, 11, 9, 7, 5, 3):
+        series = (1.0 - t * series) / (k * (k - 1))
+    return np.where(near, u * t * series, math.pi + y + np.sin(y)) / (2 * math.pi)
+
+
+def _gennorm_cdf(y: Any, b: Any) -> Any:
+    """Return the area up to a place, in the middle by a series, for the power has no derivative there."""
+    far = np.abs(y)
+    z = np.where(far == 0, 0.0, np.where(far == 0, 1.0, far) ** b)
+    middle = z < 0.01
+    term: Any = 1.0
+    series: Any = 0.0
+    for k in range(7):
+        series = series + term / (k * b + 1.0)
+        term = -term * np.where(middle, z, 0.0) / (k + 1)
+    half = 0.5 * sp.gammaincc(1.0 / b, np.where(middle, 1.0, z))
+    return np.where(
+        middle, 0.5 + 0.5 * y * series * np.exp(-sp.gammaln(1.0 + 1.0 / b)), np.where(y < 0, half, 1.0 - half)
     )
 
 
@@ -138,7 +175,7 @@ def _loguniform() -> Formulas:
         logpdf=lambda y, a, b: -np.log(y) - np.log(np.log(b / a)), cdf=lambda y, a, b: np.log(y / a) / np.log(b / a),
         sf=lambda y, a, b: np.log(b / y) / np.log(b / a), ppf=lambda q, a, b: a * np.exp(q * np.log(b / a)),
         isf=lambda q, a, b: b * np.exp(-q * np.log(b / a)), low=lambda a, b: a, high=lambda a, b: b,
-        valid=lambda a, b: (a > 0) & (b > a),
+        valid=lambda a, b: (a > 0) & (b > a), inner=lambda a, b: a,
     )  # fmt: skip
 
 
@@ -148,13 +185,14 @@ BOUNDED: dict[str, Formulas] = {
         sf=lambda y, c: -np.expm1(-np.exp(_extreme(y, c))), logcdf=lambda y, c: -np.exp(_extreme(y, c)),
         logsf=lambda y, c: log_of_rest(-np.exp(_extreme(y, c))),
         ppf=lambda q, c: _extreme_ppf(np.log(-np.log(q)), c), isf=lambda q, c: _extreme_ppf(np.log(-np.log1p(-q)), c),
-        low=_below, high=_above, valid=np.isfinite,
+        low=_below, high=_above, open=True, inner=0.0, valid=np.isfinite, quantiles_at_ends=True,
     ),
     "genpareto": Formulas(
         logpdf=lambda y, c: -(1.0 + c) * _excess(y, c), cdf=lambda y, c: -np.expm1(-_excess(y, c)),
         sf=lambda y, c: np.exp(-_excess(y, c)), logcdf=lambda y, c: log_of_rest(-_excess(y, c)),
         logsf=lambda y, c: -_excess(y, c), ppf=lambda q, c: -np.log1p(-q) * sp.exprel(-c * np.log1p(-q)),
         isf=lambda q, c: -np.log(q) * sp.exprel(-c * np.log(q)), low=0.0, high=lambda c: -_below(c), valid=np.isfinite,
+        inner=0.0, finite=True, quantiles_at_ends=True,
     ),
     "genlogistic": Formulas(
         logpdf=lambda y, c: np.log(c) + sp.log_expit(-y) + c * sp.log_expit(y),
@@ -162,7 +200,10 @@ BOUNDED: dict[str, Formulas] = {
         logcdf=lambda y, c: c * sp.log_expit(y), logsf=lambda y, c: log_of_rest(c * sp.log_expit(y)),
         ppf=lambda q, c: -np.log(np.expm1(-np.log(q) / c)), isf=lambda q, c: -np.log(np.expm1(-np.log1p(-q) / c)),
     ),
-    "gennorm": Formulas(logpdf=lambda y, b: np.log(0.5 * b) - sp.gammaln(1.0 / b) - np.abs(y) ** b),
+    "gennorm": Formulas(
+        logpdf=lambda y, b: np.log(0.5 * b) - sp.gammaln(1.0 / b) - np.abs(y) ** b, cdf=_gennorm_cdf,
+        sf=lambda y, b: _gennorm_cdf(-y, b),
+    ),
     "hypsecant": Formulas(
         logpdf=lambda y: math.log(2 / math.pi) - np.logaddexp(y, -y), cdf=lambda y: 2 / math.pi * np.arctan(np.exp(y)),
         sf=lambda y: 2 / math.pi * np.arctan(np.exp(-y)), ppf=lambda q: np.log(np.tan(0.5 * math.pi * q)),
@@ -219,7 +260,7 @@ BOUNDED: dict[str, Formulas] = {
     "semicircular": Formulas(
         logpdf=lambda y: math.log(2 / math.pi) + 0.5 * np.log1p(-y * y),
         pdf=lambda y: 2 / math.pi * np.sqrt(1.0 - y * y),
-        cdf=lambda y: 0.5 + (y * np.sqrt(1.0 - y * y) + np.arcsin(y)) / math.pi, low=-1.0, high=1.0,
+        cdf=_semicircular_cdf, sf=lambda y: _semicircular_cdf(-y), low=-1.0, high=1.0,
     ),
     "arcsine": Formulas(
         logpdf=lambda y: -math.log(math.pi) - 0.5 * (np.log(y) + np.log1p(-y)),
@@ -229,14 +270,14 @@ BOUNDED: dict[str, Formulas] = {
     ),
     "triang": Formulas(
         logpdf=lambda y, c: np.log(_triangle(y, c)), pdf=_triangle, cdf=_triangle_cdf,
-        sf=lambda y, c: _triangle_cdf(1.0 - y, 1.0 - c),
-        ppf=lambda q, c: np.where(q < c, np.sqrt(np.where(q < c, c * q, 1.0)),
-                                  1.0 - np.sqrt(np.where(q < c, 1.0, (1.0 - c) * (1.0 - q)))),
+        sf=lambda y, c: _triangle_cdf(1.0 - y, 1.0 - c), ppf=_triangle_ppf,
+        isf=lambda q, c: 1.0 - _triangle_ppf(q, 1.0 - c),
         low=0.0, high=1.0, valid=lambda c: (c >= 0) & (c <= 1),
     ),
     "trapezoid": Formulas(
         logpdf=lambda y, c, d: np.log(_trapezoid(y, c, d)), pdf=_trapezoid, cdf=_trapezoid_cdf,
-        sf=lambda y, c, d: _trapezoid_cdf(1.0 - y, 1.0 - d, 1.0 - c), ppf=_trapezoid_ppf, low=0.0, high=1.0,
+        sf=lambda y, c, d: _trapezoid_cdf(1.0 - y, 1.0 - d, 1.0 - c), ppf=_trapezoid_ppf,
+        isf=lambda q, c, d: 1.0 - _trapezoid_ppf(q, 1.0 - d, 1.0 - c), low=0.0, high=1.0,
         valid=lambda c, d: (c >= 0) & (d <= 1) & (d >= c),
     ),
     "truncexpon": Formulas(
@@ -266,8 +307,7 @@ BOUNDED: dict[str, Formulas] = {
     ),
     "cosine": Formulas(
         logpdf=lambda y: np.log1p(np.cos(y)) - 2 * LOG_ROOT_TAU, pdf=lambda y: (1.0 + np.cos(y)) / (2 * math.pi),
-        cdf=lambda y: (math.pi + y + np.sin(y)) / (2 * math.pi),
-        sf=lambda y: (math.pi - y - np.sin(y)) / (2 * math.pi), low=-math.pi, high=math.pi,
+        cdf=_cosine_cdf, sf=lambda y: _cosine_cdf(-y), low=-math.pi, high=math.pi,
     ),
     "vonmises_line": Formulas(logpdf=_angle_log, low=-math.pi, high=math.pi, valid=lambda kappa: kappa >= 0),
 }  # fmt: skip

@@ -34,7 +34,9 @@ def positive(*shapes: Any) -> Any:
 class Formulas:
     """Functions of a standardized value, or of a probability, and the shape parameters.
 
-    ``low`` and ``high`` end the support, as numbers or functions of the shapes; ``open`` leaves its ends out.
+    ``low`` and ``high`` end the support, as numbers or functions of the shapes; ``open`` leaves its ends out. With
+    ``quantiles_at_ends``, the quantiles of 0 and of 1 are these ends, where the formulas give none. ``inner`` is a
+    place of a support whose ends are functions. With ``finite``, infinity is outside, for its formula is no number.
     """
 
     logpdf: Formula
@@ -48,7 +50,14 @@ class Formulas:
     low: Any = -math.inf
     high: Any = math.inf
     open: bool = False
+    finite: bool = False
+    inner: Any = None
+    quantiles_at_ends: bool = False
     valid: Formula = positive
+
+    @property
+    def endless(self) -> bool:
+        return self.low == -math.inf and self.high == math.inf
 
     def ends(self, shapes: tuple) -> tuple[Any, Any]:
         low, high = (e(*shapes) if callable(e) else e for e in (self.low, self.high))
@@ -57,17 +66,53 @@ class Formulas:
     def get(self, name: str) -> Formula | None:
         """Return a formula, from another one where it has none of its own."""
         own: Formula | None = getattr(self, name)
-        if own is not None or name in ("ppf", "isf", "cdf", "sf"):
+        if own is not None or name in ("ppf", "cdf"):
             return own
-        base = getattr(self, {"pdf": "logpdf", "logcdf": "cdf", "logsf": "sf"}[name])
-        outer = np.exp if name == "pdf" else np.log
-        return None if base is None else lambda *values: outer(base(*values))
+        if name in ("sf", "isf"):
+            return _reflected(self, name)
+        if name == "pdf":
+            return lambda *values: np.exp(self.logpdf(*values))
+        near, far = (self.cdf, self.sf) if name == "logcdf" else (self.sf, self.cdf)
+        return _log_of(near, far)
+
+
+def _reflected(f: Formulas, name: str) -> Formula | None:
+    """Return the probability beyond, or its inverse, by the distribution function or its inverse."""
+    cdf, ppf = f.cdf, f.ppf
+    if name == "sf":
+        return None if cdf is None else lambda *values: 1.0 - cdf(*values)
+    return None if ppf is None else lambda q, *shapes: ppf(1.0 - q, *shapes)
+
+
+def _log_of(near: Formula | None, far: Formula | None) -> Formula | None:
+    """Return the logarithm of a probability, by the rest of it where it is nearly 1."""
+    if near is None:
+        return None if far is None else lambda *values: np.log1p(-far(*values))
+    if far is None:
+        return lambda *values: np.log(near(*values))
+
+    def log(*values: Any) -> Any:
+        own, rest = near(*values), far(*values)
+        large = own > 0.5
+        return np.where(large, np.log1p(-np.where(large, rest, 0.0)), np.log(np.where(large, 1.0, own)))
+
+    return log
 
 
 # -- parts of formulas
 def log_of_rest(u: Any) -> Any:
     """Return ``log(1 - exp(u))`` for ``u`` up to 0."""
     return np.where(u > -0.6931471805599453, np.log(-np.expm1(u)), np.log1p(-np.exp(u)))
+
+
+def of_parts(below: Formula, above: Formula) -> Formula:
+    """Return a logarithm that below 1 is ``log1p`` of a formula, where another one cancels."""
+
+    def found(y: Any) -> Any:
+        near = y < 1.0
+        return np.where(near, np.log1p(below(np.where(near, y, 0.0))), above(np.where(near, 1.0, y)))
+
+    return found
 
 
 def at_ends(logpdf: Formula, at_end: Formula, ends: tuple[float, ...] = (0.0,), inner: float = 0.5) -> Formula:
@@ -118,6 +163,22 @@ def _f_at_zero(y: Any, n: Any, m: Any) -> Any:
     return y ** (0.5 * n - 1.0) * np.exp(0.5 * n * np.log(n / m) - sp.betaln(0.5 * n, 0.5 * m))
 
 
+def with_limit(limit: Formula, formula: Formula) -> Formula:
+    """Return a formula by degrees of freedom with that of the normal distribution where they are infinite."""
+
+    def found(y: Any, df: Any) -> Any:
+        if isinstance(df, float):
+            return limit(y) if math.isinf(df) else formula(y, df)
+        endless = df == math.inf
+        return np.where(endless, limit(y), formula(y, np.where(endless, 1.0, df)))
+
+    return found
+
+
+def _normal_log(y: Any) -> Any:
+    return -0.5 * y * y - LOG_ROOT_TAU
+
+
 def _t_log(y: Any, df: Any) -> Any:
     return -sp.betaln(0.5 * df, 0.5) - 0.5 * np.log(df) - 0.5 * (df + 1.0) * np.log1p(y * y / df)
 
@@ -148,7 +209,8 @@ def log_mass(a: Any, b: Any) -> Any:
 
     def tail(near: Any, far: Any) -> Any:
         top = sp.log_ndtr(near)
-        return top + log_of_rest(sp.log_ndtr(far) - top)
+        none = top == -math.inf
+        return np.where(none, -math.inf, top + log_of_rest(sp.log_ndtr(far) - np.where(none, 0.0, top)))
 
     middle = np.log1p(-sp.ndtr(a) - sp.ndtr(-b))
     return np.where(b <= 0, tail(b, a), np.where(a > 0, tail(-a, -b), middle))
@@ -182,7 +244,7 @@ def gamma_formulas() -> Formulas:
 # -- tables
 CONTINUOUS: dict[str, Formulas] = {
     "norm": Formulas(
-        logpdf=lambda y: -0.5 * y * y - LOG_ROOT_TAU,
+        logpdf=_normal_log,
         cdf=sp.ndtr, sf=lambda y: sp.ndtr(-y), logcdf=sp.log_ndtr, logsf=lambda y: sp.log_ndtr(-y),
         ppf=sp.ndtri, isf=lambda q: -sp.ndtri(q),
     ),
@@ -209,8 +271,8 @@ CONTINUOUS: dict[str, Formulas] = {
         ppf=lambda q, a, b: sp.betaincinv(a, b, q), isf=lambda q, a, b: sp.betainccinv(a, b, q), low=0.0, high=1.0,
     ),
     "t": Formulas(
-        logpdf=_t_log, cdf=lambda y, df: sp.stdtr(df, y), sf=lambda y, df: sp.stdtr(df, -y),
-        ppf=_t_ppf, isf=lambda q, df: -_t_ppf(q, df),
+        logpdf=with_limit(_normal_log, _t_log), cdf=lambda y, df: sp.stdtr(df, y), sf=lambda y, df: sp.stdtr(df, -y),
+        ppf=with_limit(sp.ndtri, _t_ppf), isf=with_limit(lambda q: -sp.ndtri(q), lambda q, df: -_t_ppf(q, df)),
     ),
     "f": Formulas(
         logpdf=_f_log, pdf=at_ends(_f_log, _f_at_zero),
@@ -238,7 +300,8 @@ CONTINUOUS: dict[str, Formulas] = {
         logcdf=sp.log_expit, logsf=lambda y: sp.log_expit(-y), ppf=sp.logit, isf=lambda q: -sp.logit(q),
     ),
     "cauchy": Formulas(
-        logpdf=lambda y: -math.log(math.pi) - np.log1p(y * y), pdf=lambda y: 1.0 / (math.pi * (1.0 + y * y)),
+        logpdf=lambda y: -math.log(math.pi) - 2.0 * np.log(np.hypot(1.0, y)),
+        pdf=lambda y: 1.0 / (math.pi * (1.0 + y * y)),
         cdf=lambda y: np.arctan2(1.0, -y) / math.pi, sf=lambda y: np.arctan2(1.0, y) / math.pi,
         ppf=_cauchy_ppf, isf=lambda q: -_cauchy_ppf(q),
     ),
@@ -265,7 +328,8 @@ CONTINUOUS: dict[str, Formulas] = {
     ),
     "halfnorm": Formulas(
         logpdf=lambda y: 0.5 * math.log(2 / math.pi) - 0.5 * y * y, cdf=lambda y: sp.erf(y / ROOT_TWO),
-        sf=lambda y: sp.erfc(y / ROOT_TWO), logsf=lambda y: math.log(2) + sp.log_ndtr(-y),
+        sf=lambda y: sp.erfc(y / ROOT_TWO),
+        logsf=of_parts(lambda y: -sp.erf(y / ROOT_TWO), lambda y: math.log(2) + sp.log_ndtr(-y)),
         ppf=lambda q: ROOT_TWO * sp.erfinv(q), isf=lambda q: -sp.ndtri(0.5 * q), low=0.0,
     ),
     "invgamma": Formulas(
@@ -278,16 +342,17 @@ CONTINUOUS: dict[str, Formulas] = {
         cdf=lambda *v: np.exp(_truncated_logcdf(*v)), sf=lambda *v: np.exp(_truncated_logsf(*v)),
         logcdf=_truncated_logcdf, logsf=_truncated_logsf,
         ppf=_truncated_ppf, isf=lambda q, a, b: -_truncated_ppf(q, -b, -a),
-        low=lambda a, b: a, high=lambda a, b: b, valid=lambda a, b: a < b,
+        low=lambda a, b: a, high=lambda a, b: b, valid=lambda a, b: a < b, quantiles_at_ends=True,
     ),
     "rayleigh": Formulas(
         logpdf=lambda y: np.log(y) - 0.5 * y * y, pdf=lambda y: y * np.exp(-0.5 * y * y),
         cdf=lambda y: -np.expm1(-0.5 * y * y), sf=lambda y: np.exp(-0.5 * y * y), logsf=lambda y: -0.5 * y * y,
         logcdf=lambda y: log_of_rest(-0.5 * y * y),
-        ppf=lambda q: np.sqrt(-2.0 * np.log1p(-q)), isf=lambda q: np.sqrt(-2.0 * np.log(q)), low=0.0,
+        ppf=lambda q: np.sqrt(-2.0 * np.log1p(-q)), isf=lambda q: np.sqrt(-2.0 * np.log(q)), low=0.0, finite=True,
     ),
     "skewnorm": Formulas(
         logpdf=lambda y, a: math.log(2) - 0.5 * y * y - LOG_ROOT_TAU + sp.log_ndtr(a * y), valid=np.isfinite,
+        open=True, inner=0.0,
     ),
     "vonmises": Formulas(
         logpdf=lambda y, kappa: kappa * sp.cosm1(y) - 2 * LOG_ROOT_TAU - np.log(sp.i0e(kappa)),

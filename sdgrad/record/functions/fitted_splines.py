@@ -172,7 +172,7 @@ def univariate_at(u: Any, x: Any, nu: Any = 0, ext: Any = None) -> Any:
     if mode == 3 and static(nu):
         raise ParseError("scipy.interpolate.UnivariateSpline: derivatives at ext=3 are not recorded; use .derivative()")
     found = splines.values_at(s, np.clip(places, first, last) if mode == 3 else places, nu)
-    return np.where(inside, found, 0.0) if mode == 1 else found
+    return np.where(inside | np.isnan(places), found, 0.0) if mode == 1 else found
 
 
 def _moved(change: Callable) -> Callable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.special as special
@@ -15,24 +15,10 @@ from sdgrad.record.functions.arguments import axes_of, require
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.evaluated import made
 from sdgrad.record.functions.order_statistics import trim_mean
-from sdgrad.record.functions.sample_statistics import kurtosis, sample, skew
+from sdgrad.record.functions.sample_statistics import Interval, Outcome, kurtosis, sample, skew, tail
 from sdgrad.record.functions.table import array, known, operand, rule
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.values import is_recorded
-
-
-class Outcome(NamedTuple):
-    """Hold the statistic of a test, and how probable one as far away is by chance."""
-
-    statistic: Any
-    pvalue: Any
-
-
-class Interval(NamedTuple):
-    """Hold the ends of an interval of confidence."""
-
-    low: Any
-    high: Any
 
 
 class TOutcome(Outcome):
@@ -65,17 +51,6 @@ def _together(samples: Sequence[Any], axis: Any, name: str, nan_policy: str = "p
 
 
 # -- tests by Student's distribution
-def tail(t: Any, df: Any, alternative: str) -> Any:
-    """Return the probability of a value as far away as ``t``."""
-    if alternative == "two-sided":
-        found = 2.0 * special.stdtr(df, -np.abs(t))
-    elif alternative in ("less", "greater"):
-        found = special.stdtr(df, t if alternative == "less" else -t)
-    else:
-        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
-    return astype(found, np.promote_types(t.dtype, np.float32), copy=False)  # as SciPy's, of halves too
-
-
 def _interval(found: Any, confidence_level: Any = 0.95, *, state: tuple) -> Interval:
     error, estimate, alternative = state
     level = operand(confidence_level)
@@ -216,9 +191,9 @@ def f_oneway(
 ) -> Any:
     if len(samples) < 2:
         raise TypeError(f"at least two inputs are required; got {len(samples)}.")
-    if equal_var is not True:
-        raise ParseError("scipy.stats.f_oneway: equal_var=False is not recorded")
     rows = _together(samples, axis, "f_oneway", nan_policy)
+    if not equal_var:
+        return Outcome(*(_kept(v, np.ndim(samples[0]), axis, keepdims) for v in _welch(rows)))
     count, groups = sum(np.shape(r)[-1] for r in rows), len(rows)
     whole = sum(np.sum(r, axis=-1) for r in rows) / count
     means = [np.mean(r, axis=-1) for r in rows]
@@ -227,6 +202,18 @@ def f_oneway(
     f = between / (groups - 1) / (within / (count - groups))
     rank = np.ndim(samples[0])
     return Outcome(*(_kept(v, rank, axis, keepdims) for v in (f, _of_f(f, groups - 1.0, float(count - groups)))))
+
+
+def _welch(rows: list[Any]) -> tuple[Any, Any]:
+    """Return the statistic and the probability of groups whose variances differ (Welch 1951)."""
+    means, variances, sizes = zip(*map(_moments, rows), strict=True)
+    groups, weights = len(rows), [n / v for n, v in zip(sizes, variances, strict=True)]
+    whole = sum(weights)
+    middle = sum(w * m for w, m in zip(weights, means, strict=True)) / whole
+    between = sum(w * (m - middle) ** 2 for w, m in zip(weights, means, strict=True)) / (groups - 1)
+    apart = sum((1.0 - w / whole) ** 2 / (n - 1) for w, n in zip(weights, sizes, strict=True))
+    f = between / (1.0 + 2.0 * (groups - 2) / (groups**2 - 1) * apart)
+    return f, astype(special.fdtrc(groups - 1.0, (groups**2 - 1) / (3.0 * apart), f), f.dtype, copy=False)
 
 
 @rule(stats.bartlett)

@@ -297,6 +297,7 @@ def _extreme(a: Any, size: int, axis: int, kind: str, mode: Any, cval: Any, orig
         raise TypeError("Complex type not supported")
     wide = array(_windowed(a, axis, size, mode, cval, origin))
     given, recorder = tensor_of(wide), wide.recorder
+    recorder.hints.disordered = True  # SciPy takes or leaves NaN by its place in a window
 
     def at(out: tuple, k: tuple) -> Any:
         return given[tuple(i + k[0] if d == axis else i for d, i in enumerate(out))]

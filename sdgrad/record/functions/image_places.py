@@ -88,6 +88,7 @@ def sampled(data: Any, places: list[Any], order: int, mode: str, cval: Any) -> A
     rank, count = len(places), order + 1
     shape = np.broadcast_shapes(*map(np.shape, places))
     recorder: Any = array(data).recorder
+    recorder.hints.disordered = True  # at places that are NaN SciPy takes elements by chance
     given = tensor_of(array(data))
     outside = recorder.element(cval, data.dtype) if mode == "grid-constant" else None
     parts = [_taps(c, n, order, mode) for c, n in zip(places, np.shape(data), strict=False)]
@@ -106,6 +107,10 @@ def sampled(data: Any, places: list[Any], order: int, mode: str, cval: Any) -> A
 
     wide_shape = (*shape, *np.shape(data)[rank:])
     found: Any = recorder.array(recorder.reduction(wide_shape, (count,) * rank, term, "sum", data.dtype))
+    if order == 0:  # the weights of other orders are NaN where a place is
+        none = functools.reduce(np.logical_or, [np.isnan(c) for c in places if array(c).dtype.kind == "f"], False)
+        if none is not False and data.dtype.kind in "fc":
+            found = np.where(over(none, data.ndim - rank), np.nan, found)
     if mode == "constant":
         inside = functools.reduce(
             np.logical_and, [(c >= 0) & (c <= n - 1) for c, n in zip(places, np.shape(data), strict=False)]

@@ -19,7 +19,7 @@ from sdgrad.record.functions.piecewise import Piecewise, first_axis, interval_of
 from sdgrad.record.functions.piecewise import values_at as piecewise_at
 from sdgrad.record.functions.polynomial_objects import poly1d
 from sdgrad.record.functions.spline_slopes import pchip_slopes
-from sdgrad.record.functions.table import array, content, known, rule
+from sdgrad.record.functions.table import active, array, content, known, rule
 
 LINEAR, SPLINES = ("linear", "slinear"), {"quadratic": 2, "cubic": 3}
 GRID_SPLINES = {"cubic": 3, "quintic": 5}
@@ -264,7 +264,7 @@ def regular_grid(
     solver_args: Any = None,
 ) -> Any:
     if method not in (*LINEAR, "nearest", *CURVES):
-        raise ParseError(f"scipy.interpolate.RegularGridInterpolator: method={method!r} is not recorded")
+        raise ValueError(f"Method {method!r} is not defined: use one of {', '.join((*LINEAR, 'nearest', *CURVES))}")
     axes, data = tuple(wide(p, "RegularGridInterpolator") for p in points), wide(values, "RegularGridInterpolator")
     if len(axes) > data.ndim:
         raise ValueError(f"There are {len(axes)} point arrays, but values has {data.ndim} dimensions")
@@ -302,6 +302,8 @@ def grid_at(g: Grid, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
     columns = [flat[:, d] for d in range(rank)]
     if (own := method or g.method) in CURVES:
         _require_enough(g, GRID_SPLINES.get(own, 3))
+        if own in GRID_SPLINES:
+            active().hints.rough = 1e-3  # SciPy's coefficients are those of an iterative solver
         found = _pchips_at(g, columns) if own == "pchip" else _splines_at(g, columns, GRID_SPLINES[own])
         return np.reshape(_bounded(g, found, columns, trailing), (*places.shape[:-1], *data.shape[rank:]))
     cells = [np.clip(np.searchsorted(p, c) - 1, 0, p.shape[0] - 2) for p, c in zip(g.points, columns, strict=True)]

@@ -12,6 +12,7 @@ import scipy.stats as stats
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.linalg import solve_triangular
+from sdgrad.record.functions.multivariate import of_full_rank
 from sdgrad.record.functions.piecewise import wide
 from sdgrad.record.functions.scipy_special import logsumexp
 from sdgrad.record.functions.table import known, rule
@@ -34,6 +35,8 @@ class Density(Evaluated):
         self.factor = self._factor(factor)
         self.covariance = data * self.factor**2
         self.root = np.linalg.cholesky(self.covariance)
+        told = "The data appears to lie in a lower-dimensional subspace of the space in which it is expressed."
+        of_full_rank(self.root, self.covariance, told)
 
     def _factor(self, how: Any) -> Any:
         """Return the width of the kernel in widths of the data."""

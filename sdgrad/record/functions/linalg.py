@@ -76,6 +76,8 @@ def solve(a: Any, b: Any) -> Any:
     n = right.tensor.shape[-2]
     if n != matrix.tensor.shape[-1]:
         raise ValueError(f"solve: a matrix of {matrix.shape[-1]} rows, and {n} equations")
+    if n == 0:
+        return right
     if n == 1:
         return apply(np.true_divide, [right, matrix])
     found = _systems(matrix, right, Solve("solve"), ("_ain", "_bin", "_bout"))
@@ -121,6 +123,8 @@ def _systems(matrix: Array, right: Array, node: nodes.LibraryNode, connectors: t
 @rule(np.linalg.inv)
 def inv(a: Any) -> Any:
     matrix = square(a)
+    if matrix.tensor.shape[-1] == 0:
+        return matrix
     if matrix.tensor.shape[-1] == 1:
         return apply(np.true_divide, [1, matrix])
 
@@ -140,6 +144,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     matrix = square(a)
     if upper:
         return adjoint(cholesky(adjoint(matrix)))
+    if matrix.tensor.shape[-1] == 0:
+        return matrix
     if matrix.tensor.shape[-1] == 1:
         return apply(np.sqrt, [matrix])
 
@@ -207,11 +213,15 @@ def solve_triangular(
 
 @rule(scipy.linalg.cho_factor)
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    return cholesky(a, upper=not lower), lower
+    """Return the factor in one triangle; the other one holds the matrix still, as SciPy leaves it."""
+    matrix = square(a)
+    own = np.tri(matrix.shape[-1], k=0, dtype=bool)
+    return choose_where(known(own if lower else own.T), cholesky(matrix, upper=not lower), matrix), lower
 
 
 @rule(scipy.linalg.cho_solve)
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     factor, lower = c_and_lower
+    factor = (np.tril if lower else np.triu)(factor)
     half = solve_triangular(factor, b, 0 if lower else 2, lower)
     return solve_triangular(factor, half, 2 if lower else 0, lower)

@@ -14,33 +14,45 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.linalg import solve_triangular
-from sdgrad.record.functions.multivariate import outer_of, scaled
+from sdgrad.record.functions.multivariate import definite, of_full_rank, outer_of, places_of, scaled
 from sdgrad.record.functions.piecewise import wide
 from sdgrad.record.functions.scipy_special import multigammaln
 from sdgrad.record.functions.table import array, known, operand, rule
 from sdgrad.record.functions.undefined import undefined_where
+from sdgrad.record.values import is_recorded
 
 
 def _t_logpdf(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
     if allow_singular:
         raise ParseError("scipy.stats.multivariate_t: allow_singular=True is not recorded")
     squares, half, size, shaped = scaled(x, loc, shape)
-    free = operand(df)
+    free = 1 if df is None else operand(df)
     require(free > 0, "'df' must be greater than zero.")
+    normal = -0.5 * squares - half - 0.5 * size * math.log(2 * math.pi)
+    if not is_recorded(free) and math.isinf(free):  # SciPy keeps the axes of one element here
+        return np.reshape(normal, np.shape(places_of(x, size))[:-1])
+    endless = free == math.inf
+    free = np.where(endless, 1.0, free)
     norm = special.gammaln(0.5 * (free + size)) - special.gammaln(0.5 * free) - 0.5 * size * np.log(free * math.pi)
-    return shaped(norm - half - 0.5 * (free + size) * np.log1p(squares / free))
+    own = norm - half - 0.5 * (free + size) * np.log1p(squares / free)
+    return shaped(np.where(endless, normal, own) if is_recorded(df) else own)
 
 
-def _factor(value: Any, size: int, name: str, single: bool = True) -> Any:
+def _factor(value: Any, size: int, name: str, single: bool = True, bounded: bool = False) -> Any:
     """Return the Cholesky factor of a covariance; numbers are those of the diagonal.
 
     :param single: a number is a matrix of one element.
+    :param bounded: eigenvalues that are zero but for rounding are refused as well.
     """
     matrix = wide(value, name)
     matrix = matrix if matrix.ndim == 2 else matrix * known(np.eye(1 if single and not matrix.ndim else size))
     if np.shape(matrix) != (size, size):
         raise ValueError(f"scipy.stats.{name}: a matrix of shape {np.shape(matrix)} in place of {(size, size)}")
-    return np.linalg.cholesky(matrix)
+    if bounded:
+        definite(matrix)
+    factor = np.linalg.cholesky(matrix)
+    of_full_rank(factor, matrix, "The matrix is not positive definite")
+    return factor
 
 
 def _log_determinant(factor: Any) -> Any:
@@ -64,7 +76,7 @@ def _matrix_logpdf(x: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -
     if places.ndim != 2:
         raise ParseError("scipy.stats.matrix_normal: densities of one matrix are recorded")
     n, m = places.shape
-    rows, columns = (_factor(c, k, "matrix_normal", mean is None) for c, k in ((rowcov, n), (colcov, m)))
+    rows, columns = (_factor(c, k, "matrix_normal", mean is None, True) for c, k in ((rowcov, n), (colcov, m)))
     apart = places if mean is None else places - mean
     ahead = solve_triangular(columns, solve_triangular(rows, apart, lower=True).T, lower=True)
     norm = n * m * math.log(2 * math.pi) + n * _log_determinant(columns) + m * _log_determinant(rows)

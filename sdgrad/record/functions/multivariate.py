@@ -14,6 +14,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.evaluated import Evaluated, made
+from sdgrad.record.functions.linalg import require as factorized
 from sdgrad.record.functions.linalg import solve_triangular
 from sdgrad.record.functions.piecewise import wide
 from sdgrad.record.functions.table import array, known, rule
@@ -39,21 +40,46 @@ def _parameters(mean: Any, cov: Any) -> tuple[Any, Any, int]:
     return known(np.zeros(size)) if centre is None else centre, matrix, size
 
 
+def places_of(x: Any, size: int) -> Any:
+    """Return points with their coordinates along the last axis."""
+    places = wide(x, "multivariate_normal")
+    if places.ndim == 0:
+        return np.reshape(places, (1, 1))
+    if places.ndim == 1:
+        return places[:, None] if size == 1 else places[None, :]
+    return places
+
+
+def definite(matrix: Any) -> None:
+    """Require that a matrix is positive definite but for rounding, by SciPy's bound for its eigenvalues."""
+    told = "When `allow_singular is False`, the input matrix must be symmetric positive definite."
+
+    def holds() -> Any:
+        found = np.linalg.eigvalsh(matrix)
+        return np.all(found > 1e6 * np.finfo(np.float64).eps * np.max(np.abs(found)))
+
+    factorized(array(matrix), told, holds)
+
+
+def of_full_rank(factor: Any, matrix: Any, told: str) -> None:
+    """Require that no pivot of a Cholesky factor is what rounding leaves."""
+    pivots, sizes = np.diagonal(factor) ** 2, np.diagonal(matrix)
+    least = 4 * np.finfo(np.float64).eps * np.shape(matrix)[-1]
+    factorized(array(factor), told, lambda: np.all(pivots > least * sizes))
+
+
 def scaled(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int, Callable]:
     """Return squared distances from a mean, half of the logarithm of a determinant, and the dimension.
 
     The last of them gives distances the shape that SciPy's results have.
     """
     centre, matrix, size = _parameters(mean, cov)
-    places = wide(x, "multivariate_normal")
-    if places.ndim == 0:
-        places = np.reshape(places, (1, 1))
-    elif places.ndim == 1:
-        places = places[:, None] if size == 1 else places[None, :]
+    places = places_of(x, size)
     if np.shape(places)[-1] != size:
         raise ValueError(f"points of {np.shape(places)[-1]} coordinates, and a mean of {size}")
     others = np.shape(places)[:-1]
     apart = np.reshape(places - centre, (-1, size))
+    definite(matrix)
     factor = np.linalg.cholesky(matrix)
     ahead = solve_triangular(factor, apart.T, lower=True) if size > 1 else apart.T / factor
     kept = [n for n in others if n != 1]

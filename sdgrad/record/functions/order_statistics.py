@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,18 +11,28 @@ import scipy.stats as stats
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require, static, static_axis
-from sdgrad.record.functions.sample_statistics import sample
+from sdgrad.record.functions.evaluated import made
+from sdgrad.record.functions.sample_statistics import check_alternative, sample, tail
 from sdgrad.record.functions.table import rule
+
+TINY = 1e-20
+"""What SciPy adds to the shares that a line leaves and explains."""
 
 
 class Line(NamedTuple):
-    """Hold what ``linregress`` returns; ``intercept_stderr`` is no part of the tuple."""
+    """Hold the tuple that ``linregress`` returns."""
 
     slope: Any
     intercept: Any
     rvalue: Any
     pvalue: Any
     stderr: Any
+
+
+class Fit(Line):
+    """Hold what is no part of that tuple."""
+
+    intercept_stderr: Any
 
 
 @rule(stats.trim_mean)
@@ -34,7 +45,8 @@ def trim_mean(
     cut = int(proportiontocut * n)
     if 2 * cut >= n:
         raise ValueError("Proportion too big.")
-    return np.mean(np.sort(x, axis=d)[(slice(None),) * d + (slice(cut, n - cut),)], axis=d, keepdims=keepdims)
+    found = np.mean(np.sort(x, axis=d)[(slice(None),) * d + (slice(cut, n - cut),)], axis=d, keepdims=keepdims)
+    return np.where(np.any(np.isnan(x), axis=d, keepdims=keepdims), math.nan, found) if cut else found
 
 
 @rule(stats.iqr)
@@ -100,8 +112,7 @@ def moment(
 
 @rule(stats.linregress)
 def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Any:
-    if alternative != "two-sided":
-        raise ParseError("scipy.stats.linregress: alternative= is not recorded")
+    check_alternative(alternative)
     a, b = (sample(v, "linregress", "propagate", np.float64) for v in (x, y))
     n = a.shape[0]
     if a.ndim != 1 or a.shape != b.shape:
@@ -112,6 +123,13 @@ def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Any:
     first, second = a - np.mean(a), b - np.mean(b)
     xx, xy, yy = np.mean(first * first), np.mean(first * second), np.mean(second * second)
     slope, r = xy / xx, xy / np.sqrt(xx * yy)
-    rest = (1.0 - r) * (1.0 + r)  # the share of the variance that the line leaves
-    pvalue = scipy.special.betainc(0.5 * (n - 2), 0.5, rest)  # of Student's t
-    return Line(slope, np.mean(b) - slope * np.mean(a), r, pvalue, np.sqrt(rest * yy / xx / (n - 2)))
+    r = np.where(np.abs(r) > 1.0, np.sign(r), r)  # by rounding
+    rest = (1.0 - r + TINY) * (1.0 + r + TINY)  # the share of the variance that the line leaves
+    if alternative == "two-sided":
+        pvalue = scipy.special.betainc(0.5 * (n - 2), 0.5, rest / (rest + r * r))  # of Student's t
+    else:
+        pvalue = tail(r * np.sqrt((n - 2) / rest), n - 2, alternative)
+    error = np.sqrt((1.0 - r) * (1.0 + r) * yy / xx / (n - 2))
+    found = Fit(slope, np.mean(b) - slope * np.mean(a), r, pvalue, error)
+    found.intercept_stderr = error * np.sqrt(xx + np.mean(a) ** 2)
+    return made(found)

@@ -15,6 +15,7 @@ from sdgrad.record.functions.distributions import (
     at_ends,
     gamma_formulas,
     log_of_rest,
+    of_parts,
 )
 
 LOG_TWO = math.log(2.0)
@@ -38,7 +39,9 @@ def _nakagami_at_zero(y: Any, nu: Any) -> Any:
 
 
 def _gengamma_log(y: Any, a: Any, c: Any) -> Any:
-    return np.log(np.abs(c)) + sp.xlogy(c * a - 1.0, y) - y**c - sp.gammaln(a)
+    none = (y == 0) & (c < 0)
+    y = np.where(none, 1.0, y)
+    return np.where(none, -math.inf, np.log(np.abs(c)) + sp.xlogy(c * a - 1.0, y) - y**c - sp.gammaln(a))
 
 
 def _gengamma_at_zero(y: Any, a: Any, c: Any) -> Any:
@@ -49,13 +52,14 @@ def _betaprime_log(y: Any, a: Any, b: Any) -> Any:
     return sp.xlogy(a - 1.0, y) - sp.xlog1py(a + b, y) - sp.betaln(a, b)
 
 
-def _fisk_log(y: Any, c: Any) -> Any:
-    return np.log(c) + sp.xlogy(c - 1.0, y) - 2.0 * np.log1p(y**c)
-
-
 def _burr_log(y: Any, c: Any, d: Any) -> Any:
-    e = c * np.log(y)
-    return np.log(c * d) - np.log(y) + sp.log_expit(-e) + d * sp.log_expit(e)
+    low = y < 1.0
+    apart = np.where(low, -1.0, 1.0) * np.log(y)
+    return np.log(c * d) + sp.xlogy(np.where(low, c * d, -c) - 1.0, y) + (d + 1.0) * sp.log_expit(c * apart)
+
+
+def _fisk_log(y: Any, c: Any) -> Any:
+    return _burr_log(y, c, 1.0)
 
 
 def _burr12_log(y: Any, c: Any, d: Any) -> Any:
@@ -100,6 +104,10 @@ def _laplace_of_log(y: Any, c: Any) -> tuple[Any, Any]:
     return 0.5 * np.exp(-np.abs(e)), e > 0
 
 
+def _loglaplace_log(y: Any, c: Any) -> Any:
+    return np.log(0.5 * c) + sp.xlogy(np.where(y < 1.0, c, -c) - 1.0, y)
+
+
 def _loglaplace_cdf(y: Any, c: Any) -> Any:
     half, above = _laplace_of_log(y, c)
     return np.where(above, 1.0 - half, half)
@@ -112,6 +120,9 @@ def _loglaplace_sf(y: Any, c: Any) -> Any:
 
 def _loglaplace_ppf(q: Any, c: Any) -> Any:
     return np.where(q < 0.5, (2.0 * q) ** (1.0 / c), (2.0 * (1.0 - q)) ** (-1.0 / c))
+
+
+_log_erfc = of_parts(lambda r: -sp.erf(r / ROOT_TWO), lambda r: LOG_TWO + sp.log_ndtr(-r))
 
 
 # -- tables
@@ -145,10 +156,10 @@ POSITIVE: dict[str, Formulas] = {
         low=0.0, valid=lambda a, c: (a > 0) & (c != 0),
     ),
     "betaprime": Formulas(
-        logpdf=_betaprime_log, pdf=at_ends(_betaprime_log, lambda y, a, b: y ** (a - 1.0) * np.exp(-sp.betaln(a, b))),
+        logpdf=_betaprime_log,
         cdf=lambda y, a, b: sp.betainc(a, b, y / (1.0 + y)), sf=lambda y, a, b: sp.betainc(b, a, 1.0 / (1.0 + y)),
         ppf=lambda q, a, b: sp.betaincinv(a, b, q) / sp.betainccinv(b, a, q),
-        isf=lambda q, a, b: sp.betainccinv(a, b, q) / sp.betaincinv(b, a, q), low=0.0,
+        isf=lambda q, a, b: sp.betainccinv(a, b, q) / sp.betaincinv(b, a, q), low=0.0, open=True,
     ),
     "invgauss": Formulas(
         logpdf=_invgauss_log, cdf=lambda *v: np.exp(_invgauss_logcdf(*v)), sf=lambda *v: np.exp(_invgauss_logsf(*v)),
@@ -162,7 +173,7 @@ POSITIVE: dict[str, Formulas] = {
     "levy": Formulas(
         logpdf=lambda y: -LOG_ROOT_TAU - 1.5 * np.log(y) - 0.5 / y,
         cdf=lambda y: sp.erfc(np.sqrt(0.5 / y)), sf=lambda y: sp.erf(np.sqrt(0.5 / y)),
-        logcdf=lambda y: LOG_TWO + sp.log_ndtr(-np.sqrt(1.0 / y)),
+        logcdf=lambda y: _log_erfc(np.sqrt(1.0 / y)),
         ppf=lambda q: sp.ndtri(0.5 * q) ** -2.0, isf=lambda q: 0.5 * sp.erfinv(q) ** -2.0, low=0.0, open=True,
     ),
     "lomax": Formulas(
@@ -175,7 +186,7 @@ POSITIVE: dict[str, Formulas] = {
         logpdf=_fisk_log, pdf=at_ends(_fisk_log, lambda y, c: c * y ** (c - 1.0)),
         cdf=lambda y, c: sp.expit(c * np.log(y)), sf=lambda y, c: sp.expit(-c * np.log(y)),
         logcdf=lambda y, c: sp.log_expit(c * np.log(y)), logsf=lambda y, c: sp.log_expit(-c * np.log(y)),
-        ppf=lambda q, c: np.exp(sp.logit(q) / c), isf=lambda q, c: np.exp(-sp.logit(q) / c), low=0.0,
+        ppf=lambda q, c: np.exp(sp.logit(q) / c), isf=lambda q, c: np.exp(-sp.logit(q) / c), low=0.0, finite=True,
     ),
     "burr": Formulas(
         logpdf=_burr_log, pdf=at_ends(_burr_log, lambda y, c, d: c * d * y ** (c * d - 1.0)),
@@ -197,7 +208,8 @@ POSITIVE: dict[str, Formulas] = {
         logpdf=_exponweib_log, pdf=at_ends(_exponweib_log, lambda y, a, c: a * c * y ** (a * c - 1.0)),
         cdf=lambda y, a, c: (-np.expm1(-(y**c))) ** a, sf=lambda y, a, c: -np.expm1(a * log_of_rest(-(y**c))),
         logcdf=lambda y, a, c: a * log_of_rest(-(y**c)), logsf=lambda y, a, c: log_of_rest(a * log_of_rest(-(y**c))),
-        ppf=lambda q, a, c: (-np.log1p(-(q ** (1.0 / a)))) ** (1.0 / c), low=0.0,
+        ppf=lambda q, a, c: (-np.log1p(-(q ** (1.0 / a)))) ** (1.0 / c),
+        isf=lambda q, a, c: (-np.log(-np.expm1(np.log1p(-q) / a))) ** (1.0 / c), low=0.0,
     ),
     "halfcauchy": Formulas(
         logpdf=lambda y: math.log(2 / math.pi) - np.log1p(y * y), cdf=lambda y: 2 / math.pi * np.arctan(y),
@@ -206,7 +218,8 @@ POSITIVE: dict[str, Formulas] = {
     ),
     "halflogistic": Formulas(
         logpdf=lambda y: LOG_TWO - y - 2.0 * np.log1p(np.exp(-y)), cdf=lambda y: np.tanh(0.5 * y),
-        sf=lambda y: 2.0 * sp.expit(-y), logsf=lambda y: LOG_TWO + sp.log_expit(-y),
+        sf=lambda y: 2.0 * sp.expit(-y),
+        logsf=of_parts(lambda y: -np.tanh(0.5 * y), lambda y: LOG_TWO + sp.log_expit(-y)),
         ppf=lambda q: 2.0 * np.arctanh(q), isf=lambda q: -sp.logit(0.5 * q), low=0.0,
     ),
     "halfgennorm": Formulas(
@@ -221,9 +234,9 @@ POSITIVE: dict[str, Formulas] = {
         low=0.0, open=True,
     ),
     "loglaplace": Formulas(
-        logpdf=lambda y, c: np.log(0.5 * c) - np.log(y) - c * np.abs(np.log(y)),
+        logpdf=_loglaplace_log, pdf=at_ends(_loglaplace_log, lambda y, c: 0.5 * c * y ** (c - 1.0)),
         cdf=_loglaplace_cdf, sf=_loglaplace_sf, ppf=_loglaplace_ppf, isf=lambda q, c: 1.0 / _loglaplace_ppf(q, c),
-        low=0.0, open=True,
+        low=0.0,
     ),
     "rice": Formulas(
         logpdf=lambda y, b: np.log(y) - 0.5 * (y - b) ** 2 + np.log(sp.i0e(y * b)),
@@ -248,7 +261,7 @@ POSITIVE: dict[str, Formulas] = {
         sf=lambda y, c: sp.ndtr((1.0 / np.sqrt(y) - np.sqrt(y)) / c),
         logcdf=lambda y, c: sp.log_ndtr((np.sqrt(y) - 1.0 / np.sqrt(y)) / c),
         logsf=lambda y, c: sp.log_ndtr((1.0 / np.sqrt(y) - np.sqrt(y)) / c),
-        ppf=_fatigue_ppf, isf=lambda q, c: 1.0 / _fatigue_ppf(q, c), low=0.0, open=True,
+        ppf=_fatigue_ppf, isf=lambda q, c: 1.0 / _fatigue_ppf(q, c), low=0.0, open=True, quantiles_at_ends=True,
     ),
     "alpha": Formulas(
         logpdf=lambda y, a: -2.0 * np.log(y) - LOG_ROOT_TAU - 0.5 * (a - 1.0 / y) ** 2 - sp.log_ndtr(a),

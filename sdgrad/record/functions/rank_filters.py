@@ -79,7 +79,16 @@ def of_rank(
     if not a.size:
         return a
     origins = [static(given.get(d, 0)) for d in range(a.ndim)]
-    return of_ranks(array(_windows(a, counted, checked_mode(mode), cval, origins)), [rank])[0]
+    windows = array(_windows(a, counted, checked_mode(mode), cval, origins))
+    return of_numbers(windows, of_ranks(windows, [rank])[0])
+
+
+def of_numbers(windows: Any, found: Any) -> Any:
+    """Return what was found in windows along the first axis, NaN for those with NaN: SciPy's order of it is chance."""
+    if windows.dtype.kind != "f":
+        return found
+    windows.recorder.hints.disordered = True
+    return np.where(np.any(np.isnan(windows), axis=0), windows.dtype.type(np.nan), found)
 
 
 @rule(ndimage.rank_filter)

@@ -10,7 +10,7 @@ import scipy.stats as stats
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.hypothesis_tests import Outcome, tail
+from sdgrad.record.functions.sample_statistics import Outcome, check_nan_policy, tail
 from sdgrad.record.functions.table import array, known, rule
 from sdgrad.record.functions.undefined import undefined_where
 
@@ -21,9 +21,8 @@ METHODS = ("average", "min", "max", "dense", "ordinal")
 def rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_policy: str = "propagate") -> Any:
     """Return ranks by the places of ties in the sorted elements."""
     if method not in METHODS:
-        raise ValueError(f'unknown method "{method}"')
-    if nan_policy != "propagate":
-        raise ParseError(f"scipy.stats.rankdata: nan_policy={nan_policy!r} is not recorded")
+        raise ValueError(f'unknown method "{method}": use one of {METHODS}')
+    check_nan_policy(nan_policy, "rankdata", "propagate")
     x: Any = array(a)
     x, d = (np.ravel(x), 0) if axis is None else (x, static_axis(axis, x.ndim))
     if not x.size:
@@ -59,8 +58,7 @@ def _in_order(y: Any, method: str) -> Any:
 def spearmanr(
     a: Any, b: Any = None, axis: Any = 0, nan_policy: str = "propagate", alternative: str = "two-sided"
 ) -> Any:
-    if nan_policy != "propagate":
-        raise ParseError(f"scipy.stats.spearmanr: nan_policy={nan_policy!r} is not recorded")
+    check_nan_policy(nan_policy, "spearmanr", "propagate")
     given: list[Any] = [array(v) for v in (a, b) if v is not None]
     given = [np.ravel(v) for v in given] if axis is None else given
     if any(v.ndim > 2 for v in given) or axis not in (None, 0, 1):

@@ -11,18 +11,48 @@ import scipy.stats as stats
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
-from sdgrad.record.functions.arguments import axes_of
+from sdgrad.record.functions.arguments import axes_of, require
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.detached import detached
+from sdgrad.record.functions.evaluated import made
 from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.functions.undefined import undefined_where
+from sdgrad.record.methods import BoundRule
 
 
-class Correlation(NamedTuple):
-    """Hold a coefficient of correlation, and how probable one as large is without any."""
+class Outcome(NamedTuple):
+    """Hold the statistic of a test, and how probable one as far away is by chance."""
 
     statistic: Any
     pvalue: Any
+
+
+class Interval(NamedTuple):
+    """Hold the ends of an interval of confidence."""
+
+    low: Any
+    high: Any
+
+
+class Correlation(Outcome):
+    """Hold a coefficient of correlation, and what gives the interval around it."""
+
+    confidence_interval: Any
+
+
+def check_alternative(alternative: str) -> None:
+    if alternative not in ("two-sided", "less", "greater"):
+        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
+
+
+def tail(t: Any, df: Any, alternative: str) -> Any:
+    """Return the probability of a value of Student's t as far away as ``t``."""
+    check_alternative(alternative)
+    if alternative == "two-sided":
+        found = 2.0 * scipy.special.stdtr(df, -np.abs(t))
+    else:
+        found = scipy.special.stdtr(df, t if alternative == "less" else -t)
+    return astype(found, np.promote_types(t.dtype, np.float32), copy=False)  # as SciPy's, of halves too
 
 
 def sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
@@ -30,13 +60,24 @@ def sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
 
     :raises ParseError: NaN is left out, or numbers are complex.
     """
-    if nan_policy != "propagate":
-        raise ParseError(f"scipy.stats.{name}: nan_policy={nan_policy!r} is not recorded")
+    check_nan_policy(nan_policy, name)
     x = array(a)
     if common([x]).kind == "c":
         raise ParseError(f"scipy.stats.{name} of complex numbers is not recorded")
     x = x if dtype is None else array(astype(x, np.dtype(dtype)))
-    return x if x.dtype.kind == "f" else array(astype(x, np.float64))
+    x = x if x.dtype.kind == "f" else array(astype(x, np.float64))
+    if nan_policy == "raise":
+        require(~np.any(np.isnan(x)), "The input contains nan values")
+    return x
+
+
+def check_nan_policy(nan_policy: str, name: str, *taken: str) -> None:
+    """Refuse a policy that there is not, or that is not recorded."""
+    policies = ("propagate", "raise", "omit")
+    if nan_policy not in policies:
+        raise ValueError(f"nan_policy must be one of {policies}, and not {nan_policy!r}")
+    if nan_policy == "omit" or taken and nan_policy not in taken:
+        raise ParseError(f"scipy.stats.{name}: nan_policy={nan_policy!r} is not recorded")
 
 
 def count_along(x: Any, axis: Any) -> int:
@@ -154,16 +195,44 @@ def entropy(
 
 @rule(stats.pearsonr)
 def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0) -> Any:
-    if alternative != "two-sided" or method is not None or axis is None:
-        raise ParseError("scipy.stats.pearsonr: alternative=, method= and axis=None are not recorded")
+    check_alternative(alternative)
+    if method is not None or axis is None:
+        raise ParseError("scipy.stats.pearsonr: method= and axis=None are not recorded")
     a, b = sample(x, "pearsonr", "propagate"), sample(y, "pearsonr", "propagate")
     n = a.shape[axis]
     if n != b.shape[axis]:
         raise ValueError("`x` and `y` must have the same length along `axis`.")
     if n < 3:
         raise ParseError("scipy.stats.pearsonr of two points is 1 or -1, and is not recorded")
-    first, second = (v - np.mean(v, axis=axis, keepdims=True) for v in (a, b))
+    first, second = (_scaled(v - np.mean(v, axis=axis, keepdims=True), axis) for v in (a, b))
     norms = np.sqrt(np.sum(first * first, axis=axis)) * np.sqrt(np.sum(second * second, axis=axis))
     r = np.sum(first * second, axis=axis) / norms
+    r = np.where(np.abs(r) > 1.0, np.sign(r), r)  # by rounding
     half = 0.5 * n - 1.0
-    return Correlation(r, 2.0 * scipy.special.betaincc(half, half, 0.5 * (np.abs(r) + 1.0)))
+    if alternative == "two-sided":
+        pvalue = 2.0 * scipy.special.betaincc(half, half, 0.5 * (np.abs(r) + 1.0))
+    else:
+        share = scipy.special.betainc if alternative == "less" else scipy.special.betaincc
+        pvalue = share(half, half, 0.5 * (r + 1.0))
+    found = Correlation(r, pvalue)
+    state = (n, alternative)
+    found.confidence_interval = BoundRule(lambda own, *args, **kw: _interval(own, *args, state=state, **kw), found)
+    return made(found)
+
+
+def _scaled(x: Any, axis: Any) -> Any:
+    """Return data in parts of the largest: a correlation does not depend on it, and its squares may overflow."""
+    return x / detached(np.max(np.abs(x), axis=axis, keepdims=True))
+
+
+def _interval(found: Any, confidence_level: Any = 0.95, method: Any = None, *, state: tuple) -> Interval:
+    """Return the ends by Fisher's transformation of the coefficient."""
+    if method is not None:
+        raise ParseError("scipy.stats.pearsonr: an interval by method= is not recorded")
+    n, alternative = state
+    level, middle = operand(confidence_level), np.arctanh(found.statistic)
+    require((level >= 0) & (level <= 1), "`confidence_level` must be a number between 0 and 1.")
+    share = 0.5 + 0.5 * level if alternative == "two-sided" else level
+    half = scipy.special.ndtri(share) * (math.sqrt(1.0 / (n - 3)) if n > 3 else math.inf)
+    low, high, still = np.tanh(middle - half), np.tanh(middle + half), 0.0 * middle
+    return Interval(still - 1.0 if alternative == "less" else low, still + 1.0 if alternative == "greater" else high)

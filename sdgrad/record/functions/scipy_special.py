@@ -59,8 +59,9 @@ _LOG_RATIO = (  # of numbers beside each other, whose quotient may overflow
     "(log1p(({0} - {1}) / {1}) if {0} > 0.5 * {1} and {0} < 2 * {1}"
     " else (log({0} / {1}) if {0} / {1} > 1e-300 and {0} / {1} < 1e300 else log({0}) - log({1})))"
 )
-_SHARES = (  # of F: by the smaller share, which is exact
-    "({}{{0}} / 2, {{1}} / 2, {{0}} * {{2}} / ({{1}} + {{0}} * {{2}})) if {{0}} * {{2}} < {{1}}"
+_SHARES = (  # of F: by the smaller share, which is exact; SciPy has no number for infinite degrees of freedom
+    "(0.0 / 0.0 if isinf({{0}}) or isinf({{1}}) else "
+    "{}{{0}} / 2, {{1}} / 2, {{0}} * {{2}} / ({{1}} + {{0}} * {{2}})) if {{0}} * {{2}} < {{1}}"
     " else {}{{1}} / 2, {{0}} / 2, {{1}} / ({{1}} + {{0}} * {{2}})))"
 )
 TEMPLATES = {

@@ -66,12 +66,15 @@ def _checked(found: Any, y: Any, valid: Any, inputs: tuple) -> Any:
 
 def _inside(f: Formulas, y: Any, shapes: tuple, whole: bool) -> Any:
     low, high = f.ends(shapes)
-    above, below = y > low if f.open else y >= low, y <= high
+    above, below = (y > low, y < high) if f.open else (y >= low, y <= high)
+    below = y < math.inf if f.finite and f.high == math.inf else below & (y < math.inf) if f.finite else below
     return (above & below) & (y == np.floor(y)) if whole else above & below
 
 
 def _within(f: Formulas, y: Any, shapes: tuple, inside: Any) -> Any:
     """Return places with one of the support in place of those outside, where formulas have no derivative."""
+    if f.inner is not None:
+        return np.where(inside, y, f.inner(*shapes) if callable(f.inner) else f.inner)
     low, high = f.ends(shapes)
     if isinstance(low, float) and isinstance(high, float):
         if math.isinf(low) and math.isinf(high):
@@ -105,6 +108,15 @@ def _probability(f: Formulas, name: str, y: Any, shapes: tuple, whole: bool) -> 
     return np.where(below, before, np.where(y >= high, after, formula(inner, *shapes)))
 
 
+def _quantile(f: Formulas, name: str, q: Any, shapes: tuple) -> Any:
+    formula: Any = f.get(name)
+    if not f.quantiles_at_ends:
+        return np.where((q >= 0) & (q <= 1), formula(q, *shapes), math.nan)
+    inside, (first, last) = (q > 0) & (q < 1), f.ends(shapes) if name == "ppf" else f.ends(shapes)[::-1]
+    found = formula(np.where(inside, q, 0.5), *shapes)
+    return np.where(inside, found, np.where(q == 0, first, np.where(q == 1, last, math.nan)))
+
+
 def evaluate(dist: Any, name: str, x: Any, args: tuple, kwds: dict[str, Any]) -> Any:
     """Return a function of a distribution: ``name`` is that of a continuous one's method."""
     f, whole = _formulas(dist), isinstance(dist, rv_discrete)
@@ -112,7 +124,10 @@ def evaluate(dist: Any, name: str, x: Any, args: tuple, kwds: dict[str, Any]) ->
         return by_element(lambda x, *args, **kwds: evaluate(dist, name, x, args, kwds), (x, *args), kwds)
     given, loc, scale = dist._parse_args(*args, **kwds)
     if f.get(name) is None or whole and name in ("ppf", "isf"):
-        raise ParseError(f"scipy.stats.{dist.name}.{name} is not recorded: no formula with a derivative is known")
+        raise ParseError(
+            f"scipy.stats.{dist.name}.{name} is not recorded: it has no closed form with a derivative; integrate the "
+            "density with scipy.integrate.quad, or find the root of the distribution function with sdgrad.root"
+        )
     with np.errstate(all="ignore"):
         return _with_place(f, name, real(x), tuple(map(real, given)), real(loc), real(scale), whole)
 
@@ -124,8 +139,7 @@ def _with_place(f: Formulas, name: str, x: Any, shapes: tuple, loc: Any, scale: 
     valid = (scale > 0) & valid if scaled else valid
     inputs = (x, *shapes, loc, scale)
     if name in ("ppf", "isf"):
-        formula: Any = f.get(name)
-        found = formula(x, *shapes)
+        found = _quantile(f, name, x, shapes)
         valid = (x >= 0) & (x <= 1) & (loc == loc) & valid
         return _checked(found * scale + loc if scaled else found + loc, x, valid, inputs)
     moved = x - loc if is_recorded(loc) or loc != 0.0 else x

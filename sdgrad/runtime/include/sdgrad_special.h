@@ -395,13 +395,14 @@ inline double special_beta_density(int i, int j, double a, double b, double x) {
 inline double special_stdtr(double df, double t) {
     if (!(df > 0)) return NAN;
     if (std::isinf(t)) return t > 0 ? 1 : 0;
+    if (std::isinf(df)) return 0.5 * std::erfc(-t * 0.70710678118654752440);
     const double tail = 0.5 * (t * t < df ? scipy_betaincc(0.5, 0.5 * df, t * t / (df + t * t))
                                           : scipy_betainc(0.5 * df, 0.5, df / (df + t * t)));
     return t > 0 ? 1 - tail : tail;
 }
 inline double special_stdtr_by_freedom(double df, double t) {
     if (!(df > 0)) return NAN;
-    if (t == 0 || std::isinf(t)) return 0;
+    if (t == 0 || std::isinf(t) || std::isinf(df)) return 0;
     const double square = t * t, both = df + square;
     const double density = square < df ? sdgrad_special::beta_density(0.5, 0.5 * df, square / both)
                                        : sdgrad_special::beta_density(0.5 * df, 0.5, df / both);
