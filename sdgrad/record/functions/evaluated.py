@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,12 @@ class Evaluated:
 
     def here(self) -> Any:
         """Return the same object in the recording that goes on: an integrand, say, calls one that is made around it."""
-        parts = {f.name: (old, _here(old)) for f in fields(self) for old in [getattr(self, f.name)]}  # type: ignore[arg-type]
-        changed = {n: new for n, (old, new) in parts.items() if new is not old}
-        return made(replace(self, **changed)) if changed else self  # type: ignore[type-var]
+        changed = {n: new for n, old in vars(self).items() if (new := _here(old)) is not old}
+        if not changed:
+            return self
+        found = copy.copy(self)
+        vars(found).update(changed)
+        return made(found)
 
 
 def _here(value: Any) -> Any:

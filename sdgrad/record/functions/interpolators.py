@@ -79,7 +79,8 @@ def interp1d(
     assume_sorted: bool = False,
 ) -> Any:
     if kind not in (*LINEAR, *STEPS, *SPLINES):
-        raise NotImplementedError(f"{kind} is unsupported: Use fitpack routines for other types.")
+        known_kinds = ", ".join((*LINEAR, *STEPS, *SPLINES))
+        raise ParseError(f"scipy.interpolate.interp1d: kind={kind!r} is not recorded: use one of {known_kinds}")
     places, (data, d) = wide(x, "interp1d"), first_axis(wide(y, "interp1d"), axis)
     if places.ndim != 1:
         raise ValueError("the x array must have exactly one dimension.")
