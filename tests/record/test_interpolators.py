@@ -86,7 +86,7 @@ REFUSED = {
     "points and knots must be known": lambda x: interpolate.make_interp_spline(x, Y)(1.0),
     "kind='nearby' is not recorded": lambda x: interpolate.interp1d(x, Y, "nearby")(1.0),
     "complex numbers is not recorded": lambda x: interpolate.CubicSpline(X, x + 1j)(1.0).real,
-    "Method 'near' is not defined: use one of": lambda x: interpolate.RegularGridInterpolator((X,), x, method="near")([1.0])[0],
+    "'near' is not defined: use one of": lambda x: interpolate.RegularGridInterpolator((X,), x, "near")([1.0])[0],
     "der= is not recorded": lambda x: interpolate.barycentric_interpolate(X, x, 1.0, der=1),
 }
 

@@ -28,6 +28,7 @@ from sdgrad.runtime.compile.nontemporal_stores import around_caches
 from sdgrad.runtime.compile.precompiled_header import Header, without_parts
 from sdgrad.runtime.compile.restrict_pointers import local_pointers
 from sdgrad.runtime.compile.simd import in_lanes, keeping_nan
+from sdgrad.runtime.compile.wide_permutations import NARROW, has_doubtful_permutation
 
 NEEDS = "needs.json"
 """The file that lists a program's own compiler and linker flags."""
@@ -158,6 +159,8 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         given = [header.include, *given]
     written = [Path(s) for job in jobs for s in sources_of(job.folder)]
     run(link_command(given, sources, part, needs.links), first.sdfg.name, written)
+    if has_doubtful_permutation(part.read_bytes()):
+        run(link_command([NARROW, *given], sources, part, needs.links), first.sdfg.name, written)
     for job in jobs[1:]:
         job.target.unlink(missing_ok=True)
         os.link(part, job.target)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
 import shlex
 import shutil
 import subprocess
@@ -24,7 +23,7 @@ def flags() -> list[str]:
     """Return the compiler flags of all programs."""
     level = ["-O0", "-g"] if config.debug else [f"-O{config.optimization_level}", "-DNDEBUG"]
     warnings_off = [f for f in shlex.split(DaceConfig.get("compiler", "cpu", "args")) if not f.startswith("-W")]
-    return [*warnings_off, *level, *complex_rules(), *vector_width(), "-w", "-fPIC", "-fopenmp", "-std=c++20"]
+    return [*warnings_off, *level, *complex_rules(), "-w", "-fPIC", "-fopenmp", "-std=c++20"]
 
 
 @functools.cache
@@ -32,17 +31,6 @@ def complex_rules() -> tuple[str, ...]:
     """Return the flags for complex products without the NaN checks of C++, as NumPy computes them; none for clang."""
     told = subprocess.run([compiler_name(), "--version"], capture_output=True, text=True, check=False).stdout
     return () if "clang" in told.lower() else ("-fcx-fortran-rules", "--param=vect-max-version-for-alias-checks=200")
-
-
-@functools.cache
-def vector_width() -> tuple[str, ...]:
-    """Return the flag for vectors of four doubles where GCC would take eight, as it does for some processors of AMD.
-
-    GCC 12 permutes eight doubles wrongly: elements 2 and 3 of its ``vpermilpd`` cannot come from the upper half
-    (``avx_vpermilp_parallel``), and the part of a 4x4 matrix above the diagonal that mirrors the one below was wrong.
-    """
-    wide = platform.machine() in ("x86_64", "AMD64") and complex_rules()
-    return ("-mprefer-vector-width=256",) if wide else ()
 
 
 def compiler_name() -> str:

@@ -9,6 +9,7 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime.compile.compiler import compiler_name, flags, run
+from sdgrad.runtime.compile.wide_permutations import has_doubtful_permutation
 
 
 def test_levels():
@@ -43,3 +44,13 @@ def test_permutations_of_eight_doubles_are_not_trusted():
     A = np.arange(16.0).reshape(4, 4)
     with config.override(optimization_level=3, verify="never"):
         np.testing.assert_array_equal(sdgrad.compile_forward(mirrored)(A), mirrored(A))
+
+
+def test_doubtful_permutations_are_found():
+    """Of ``vpermilpd`` of 512 bits, in registers and of memory, with constants that mean pairs, and one that does not."""
+    swapped, other = b"\x62\xf3\xfd\x48\x05\xc0\x55", b"\x62\xf3\xfd\x48\x05\xc0\xa2"
+    of_memory = b"\x62\xf3\xfd\x48\x05\x44\x24\x01\xa2"  # 64 bytes after an address
+    rest = bytes(8)
+    assert not has_doubtful_permutation(swapped + rest) and has_doubtful_permutation(other + rest)
+    assert has_doubtful_permutation(of_memory + rest)
+    assert not has_doubtful_permutation(other.replace(b"\x48", b"\x28") + rest)  # of 256 bits
