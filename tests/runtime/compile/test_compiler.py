@@ -47,7 +47,7 @@ def test_permutations_of_eight_doubles_are_not_trusted():
 
 
 def test_doubtful_permutations_are_found():
-    """Of ``vpermilpd`` of 512 bits, in registers and of memory, with constants that mean pairs, and one that does not."""
+    """Of ``vpermilpd`` of 512 bits, in registers and of memory: constants that mean pairs, and one that does not."""
     swapped, other = b"\x62\xf3\xfd\x48\x05\xc0\x55", b"\x62\xf3\xfd\x48\x05\xc0\xa2"
     of_memory = b"\x62\xf3\xfd\x48\x05\x44\x24\x01\xa2"  # 64 bytes after an address
     rest = bytes(8)
