@@ -101,7 +101,7 @@ def test_an_operand_that_the_program_overwrites_is_copied():
     node = Twice()
     reader = graph(node, "x[0:8]", "x[0:8]", ("_a", "_b"))
     found = written(reader, node).splitlines()
-    assert found[-3:] == ["  u = _a[i]", "  v = 2 * u", "  x[i] = v"]
+    assert found[-3:] == ["  u = _a[i]", "  v_0 = 2 * u", "  x[i] = v_0"]
     assert str(reader.env.containers["_a"]) == "local _a: float64[8]"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import cho_solve
 
 ROUNDING = 4096  # units in the last place of values: slopes tell what is lower (Hager and Zhang 2005)
 
@@ -19,9 +20,7 @@ def newton_descent(value, gradient, hessian, x, tol, most):
     going = np.isfinite(f)
     while going and count < most:
         g = gradient(x)
-        w, v = np.linalg.eigh(hessian(x))
-        sizes = np.maximum(np.abs(w), 1e-10 * np.max(np.abs(w)) + 1e-300)
-        s = v @ ((v.T @ g) / sizes)
+        s = newton_step(hessian(x), g)
         slope = s @ g
         step = 1.0
         full = x - s
@@ -42,6 +41,16 @@ def newton_descent(value, gradient, hessian, x, tol, most):
         x = np.where(done, full, x)  # values are too rounded to tell which is lower
         count += 1
     return x, done
+
+
+def newton_step(hessian, g):
+    """Return the step that goes down in every eigenvector: by Cholesky's factor where the Hessian is positive."""
+    s = cho_solve((np.linalg.cholesky(hessian), True), g)
+    if ~np.isfinite(np.sum(s)):
+        w, v = np.linalg.eigh(hessian)
+        sizes = np.maximum(np.abs(w), 1e-10 * np.max(np.abs(w)) + 1e-300)
+        s = v @ ((v.T @ g) / sizes)
+    return s
 
 
 def lbfgs(value, gradient, x, tol, most, memory):
