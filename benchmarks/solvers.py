@@ -1,6 +1,6 @@
 """Solvers beside SciPy's, and beside diffrax, optimistix and lineax: time and error of a gradient.
 
-``pip install diffrax optimistix lineax``, then ``python -m benchmarks.solvers --reps 5 --out benchmarks/results``
+``python -m benchmarks.solvers --reps 5 --out benchmarks/results``
 
 One thread, calls of both sides interleaved, medians of value and gradient in one call, after compilation. Both sides
 have the same tolerances; SciPy's time is that of its value alone. The error of a gradient is relative, against the same
