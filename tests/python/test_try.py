@@ -29,11 +29,11 @@ def solution(A):
 
 
 def outcome(f, A):
-    """A value, or what an error says."""
+    """A value, or what an error says; before it, ours show the user's line."""
     try:
         return f(A)
     except np.linalg.LinAlgError as error:
-        return str(error)
+        return str(error).splitlines()[-1]
 
 
 @pytest.mark.parametrize("f", [cholesky, inverse, solution], ids=lambda f: f.__name__)
