@@ -47,6 +47,8 @@ SERIES = [
     "Polynomial.fit(t, np.sin(t * c[0]), 2, domain=[0.0, 1.0]).convert().coef", "(1 - Polynomial(c))(x)",
     "(-Polynomial(c) + [1.0, 2.0])(x)", "Polynomial(c).mapparms()[1] * x[0]", "KP.coef * KP.domain[1]",
     "divmod(Polynomial(c), Polynomial(d))[1].coef", "Polynomial.identity()(x)", "Chebyshev(c).trim()(x)",
+    "Polynomial(c, [0, 2])(Polynomial(d, [-2, 2]))(x)", "Polynomial(c)(Legendre(d)).coef",
+    "Polynomial([1, 2, 3])(KP)(x)", "Chebyshev(c, [0, 1]).convert(kind=Chebyshev, domain=[-1, 2])(x)",
 ]  # fmt: skip
 HARD = [*OF_FACTORS[:9], *OF_ALL[:8], OF_ALL[16], OF_ALL[46], *SERIES[:5]]
 
@@ -106,7 +108,7 @@ REFUSED = {
     "whether two series are equal": lambda c: float(Polynomial(c) == Polynomial(c)),
     "roots of a Legendre": lambda c: Legendre(c).roots()[0],
     "quotients of Chebyshev": lambda c: (Chebyshev(c) // Chebyshev(c[:2])).coef[0],
-    "a polynomial of a polynomial": lambda c: Polynomial(c)(Polynomial(c))(1.0),
+    "a Legendre of a polynomial": lambda c: Legendre(c)(Polynomial(c))(1.0),
     "domain or window that only a run knows": lambda c: Polynomial(c, c[:2]).convert().coef[0],
     "writing a factor": lambda c: np.poly1d(c).__setitem__(0, 1.0),
     "sum of a Polynomial is not recorded": lambda c: np.sum(Polynomial(c)),

@@ -187,7 +187,6 @@ def flow(p, t_eval=TIMES, **options):
 
 REFUSED = {
     "weight= is not": lambda p: integral(p, weight="cos", wvar=1.0),
-    "weight= is not": lambda p: integral(p, weight="cos", wvar=1.0),
     "complex_func=True": lambda p: quad(lambda x: p * x * 1j, 0.0, 1.0)[0],
     "quad_vec for arrays": lambda p: quad(lambda x: np.ones(3) * x * p, 0.0, 1.0)[0],
     "'gk21' or 'gk15'": lambda p: quad_vec(lambda x: x * p, 0.0, 1.0, quadrature="trapezoid")[0],

@@ -11,13 +11,16 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import several, static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.polynomials import FAMILIES
-from sdgrad.record.functions.table import array, known, rule
+from sdgrad.record.functions.table import array, content, known, rule
 from sdgrad.record.values import RULES, is_recorded
 
 
 def inexact(value: Any) -> Any:
     a = np.atleast_1d(array(value))
-    return a if a.dtype.kind in "fc" else array(astype(array(a), float))
+    if a.dtype.kind in "fc":
+        return a
+    found = content(array(a))
+    return array(astype(array(a), float)) if found is None else known(found.astype(float))
 
 
 # -- matrices of all polynomials at places

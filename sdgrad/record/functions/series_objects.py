@@ -29,7 +29,6 @@ VALUES: dict[Any, Callable] = {
     series.HermiteE: series.hermite_e.hermeval,
     series.Laguerre: series.laguerre.lagval,
 }
-"""Classes, and the functions that give their values."""
 LAST = "the last coefficient of a series is zero, which NumPy would leave out: only a run knows how many are left"
 
 
@@ -241,9 +240,21 @@ def _mapped(p: Series, x: Any) -> Any:
 
 
 def value_at(p: Series, arg: Any) -> Any:
+    if isinstance(arg, ABCPolyBase) and p.kind is series.Polynomial:
+        return _composed(p, as_series(arg))
     if isinstance(arg, (ABCPolyBase, np.poly1d)):
-        raise ParseError("a polynomial of a polynomial is not recorded: call it with numbers")
+        raise ParseError(f"a {p.kind.__name__} of a polynomial is not recorded: convert both to Polynomial")
     return FUNCTIONS[VALUES[p.kind]](_mapped(p, arg), p.factors)
+
+
+def _composed(p: Series, arg: Series) -> Series:
+    """Return the polynomial of a series, which is of that one's kind."""
+    start, factor = mapparms(p)
+    inner, factors = start + factor * arg, p.factors
+    found: Any = arg.of(factors[-1:])
+    for k in range(np.shape(factors)[0] - 2, -1, -1):
+        found = factors[k] + found * inner
+    return found
 
 
 def derivative(p: Series, m: Any = 1) -> Series:
