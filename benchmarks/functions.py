@@ -9,15 +9,13 @@ Gradients are compared first.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks.clock import limit_threads, medians
+from benchmarks.tables import options_of, publish
 
 HEAD = """\
 import numpy as np
@@ -213,11 +211,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.functions", description=__doc__.split("\n")[0])
-    parser.add_argument("--only", default="", help="functions whose name contains this text")
-    parser.add_argument("--reps", type=int, default=7)
-    parser.add_argument("--out", type=Path, help="a folder for the table and the numbers")
-    options = parser.parse_args(given)
+    options = options_of("functions", __doc__, "functions", 7, given)
     limit_threads(1)
     import jax
 
@@ -227,12 +221,7 @@ def main(given: Sequence[str] | None = None) -> int:
         for n in f.sizes if options.only in f.name else ():
             rows.append(measure(f, n, options.reps))
             print(rows[-1], file=sys.stderr, flush=True)
-    text = table(rows)
-    print(text)
-    if options.out is not None:
-        about = "\n".join(line for line in __doc__.strip().splitlines() if "python -m" not in line)
-        (options.out / "functions.md").write_text(f"# Functions\n\n{about}\n\n{text}\n")
-        (options.out / "functions.json").write_text(json.dumps(rows, indent=1) + "\n")
+    publish("functions", __doc__, rows, table(rows), options.out)
     return 0
 
 

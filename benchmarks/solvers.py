@@ -9,15 +9,13 @@ problem solved by the other side with tolerances of 1e-13.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks.clock import limit_threads, medians
+from benchmarks.tables import options_of, publish
 
 EXACT = 1e-13
 
@@ -253,11 +251,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.solvers", description=__doc__.split("\n")[0])
-    parser.add_argument("--only", default="", help="problems whose name contains this text")
-    parser.add_argument("--reps", type=int, default=5)
-    parser.add_argument("--out", type=Path, help="a folder for the table and the numbers")
-    options = parser.parse_args(given)
+    options = options_of("solvers", __doc__, "problems", 5, given)
     limit_threads(1)
     import jax
 
@@ -268,12 +262,7 @@ def main(given: Sequence[str] | None = None) -> int:
         if options.only in problem.name:
             rows.append(measure(problem, options.reps))
             print(rows[-1], file=sys.stderr, flush=True)
-    text = table(rows)
-    print(text)
-    if options.out is not None:
-        about = "\n".join(line for line in __doc__.strip().splitlines() if "python -m" not in line)
-        (options.out / "solvers.md").write_text(f"# Solvers\n\n{about}\n\n{text}\n")
-        (options.out / "solvers.json").write_text(json.dumps(rows, indent=1) + "\n")
+    publish("solvers", __doc__, rows, table(rows), options.out)
     return 0
 
 
