@@ -27,6 +27,11 @@ def _quick():
         yield
 
 
+def slopes(f, x, step):
+    """Differences of a function in each direction."""
+    return [(f(x + s) - f(x - s)) / (2 * step) for s in step * np.eye(len(x))]
+
+
 def named(name):
     """The function with this name for its loop's variable."""
     text, file = SOURCE.format(name=name), f"<loop over {name}>"
@@ -72,8 +77,7 @@ def test_objects_are_called_where_a_solver_calls(name):
 
     value, gradient = sdgrad.value_and_grad(f)(U)
     assert value == pytest.approx(f(U), rel=1e-9)
-    steps = 1e-4 * np.eye(5)
-    np.testing.assert_allclose(gradient, [(f(U + s) - f(U - s)) / 2e-4 for s in steps], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(gradient, slopes(f, U, 1e-4), rtol=1e-6, atol=1e-8)
 
 
 def test_methods_are_called_where_a_solver_calls():
@@ -86,8 +90,7 @@ def test_methods_are_called_where_a_solver_calls():
     shifted = U - 0.5
     value, gradient = sdgrad.value_and_grad(f)(shifted)
     assert value == pytest.approx(f(shifted), rel=1e-9)
-    steps = 1e-5 * np.eye(5)
-    np.testing.assert_allclose(gradient, [(f(shifted + s) - f(shifted - s)) / 2e-5 for s in steps], rtol=1e-5)
+    np.testing.assert_allclose(gradient, slopes(f, shifted, 1e-5), rtol=1e-5)
 
 
 def left_out(x):
@@ -109,8 +112,7 @@ def test_one_is_left_out_or_put_in_where_a_loop_is(f):
     x = np.array([0.3, 0.7, 1.2, 0.4])
     value, gradient = sdgrad.value_and_grad(f)(x)
     assert value == pytest.approx(f(x), rel=1e-13)
-    steps = 1e-5 * np.eye(4)
-    np.testing.assert_allclose(gradient, [(f(x + s) - f(x - s)) / 2e-5 for s in steps], rtol=1e-8)
+    np.testing.assert_allclose(gradient, slopes(f, x, 1e-5), rtol=1e-8)
 
 
 def outside(x):
