@@ -397,16 +397,11 @@ static inline int sdgrad_unless_failed(int info, int n, T *a, int row) {
     SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##getrs(int order, char how, int n, int columns, A... rest) {            \
         return sdgrad_solution(double(n) * n * columns, SDGRAD_SHARED_SYSTEM,                                          \
                                [&] { return scipy_LAPACKE_##letter##getrs(order, how, n, columns, rest...); });        \
-    }                                                                                                                  \
-    template <typename... A>                                                                                           \
-    SDGRAD_ONCE static void sdgrad_cblas_##letter##trsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO part,                \
-                                                   CBLAS_TRANSPOSE how, CBLAS_DIAG unit, int m, int n, A... rest) {    \
-        const double rows = side == CblasLeft ? m : n, columns = side == CblasLeft ? n : m;                            \
-        sdgrad_solution(rows * rows * columns, SDGRAD_SHARED_SYSTEM,                                                   \
-                        [&] { scipy_cblas_##letter##trsm(order, side, part, how, unit, m, n, rest...); });             \
     }
 SDGRAD_SOLUTIONS(s)
 SDGRAD_SOLUTIONS(d)
 SDGRAD_SOLUTIONS(c)
 SDGRAD_SOLUTIONS(z)
 #undef SDGRAD_SOLUTIONS
+
+#include "sdgrad_triangular.h"

@@ -1,11 +1,14 @@
 """Systems with a triangular matrix: the node, its derivatives, and what Cholesky's are made of them."""
 
+import itertools
+
 import dace
 import numpy as np
 import pytest
 
 import sdgrad
 from sdgrad.config import config
+from sdgrad.runtime.libraries.blas_environment import ScipyOpenBLAS
 from sdgrad.runtime.libraries.triangular_solve import TriangularSolve
 
 ORDER, WIDTH = 5, 3
@@ -84,3 +87,59 @@ def test_derivatives_of_cholesky_to_second_order():
     B = RNG.standard_normal((ORDER, ORDER))
     K, y = B @ B.T + ORDER * np.eye(ORDER), RNG.standard_normal(ORDER)
     sdgrad.testing.check_grads(likelihood, (K, y), order=2)
+
+
+def any_system(letter, dtype, complex_alpha):
+    """A graph that calls ``trsm`` with any of its options, as the generated code does."""
+    options = ("order", "side", "part", "how", "unit", "m", "n", "lda", "ldb")
+    sdfg = dace.SDFG(f"any_triangular_system_{letter}")
+    for name in options:
+        sdfg.add_symbol(name, dace.int32)
+    size = 300 * 300
+    sdfg.add_array("A", [size], dtype)
+    sdfg.add_array("X", [size], dtype)
+    state = sdfg.add_state()
+    alpha = "const dace::complex128 number(0.7, 0.3);" if complex_alpha else "const double number = 0.7;"
+    call = (
+        f"cblas_{letter}trsm(CBLAS_ORDER(order), CBLAS_SIDE(side), CBLAS_UPLO(part), CBLAS_TRANSPOSE(how), "
+        f"CBLAS_DIAG(unit), m, n, {'&' if complex_alpha else ''}number, a, lda, x, ldb);"
+    )
+    copy = f"std::copy_n(b, {size}, x);"
+    pointer = dace.pointer(dtype)
+    code = f"{alpha} {copy} {call}"
+    tasklet = state.add_tasklet("call", {"a": pointer, "b": pointer}, {"x": pointer}, code, dace.Language.CPP)
+    tasklet.environments = {ScipyOpenBLAS.full_class_path()}
+    state.add_edge(state.add_read("A"), None, tasklet, "a", dace.Memlet(f"A[0:{size}]"))
+    state.add_edge(state.add_read("X"), None, tasklet, "b", dace.Memlet(f"X[0:{size}]"))
+    state.add_edge(tasklet, "x", state.add_write("X"), None, dace.Memlet(f"X[0:{size}]"))
+    return sdfg.compile()
+
+
+@pytest.mark.parametrize(("letter", "alpha"), [("d", 0.7), ("z", 0.7 + 0.3j)])
+def test_large_systems_are_solved_by_halves(letter, alpha):
+    """All options of ``trsm``, of sizes that are split, with rows that are longer than the matrices."""
+    dtype = np.dtype(letter.replace("z", "D"))
+    program = any_system(letter, dace.dtype_to_typeclass(dtype.type), letter == "z")
+
+    def some(*shape):
+        return RNG.standard_normal(shape) + (1j * RNG.standard_normal(shape) if letter == "z" else 0.0)
+
+    for order, side, part, how, unit in itertools.product(
+        (101, 102), (141, 142), (121, 122), (111, 112, 113), (131, 132)
+    ):
+        m, n = (130, 7) if side == 141 else (20, 201)
+        size = m if side == 141 else n
+        matrix, right = some(size, size) / size + 1.5 * np.eye(size), some(m, n)
+        A, X = np.zeros(300 * 300, dtype), np.zeros(300 * 300, dtype)
+        lda, ldb = size + 3, (n if order == 101 else m) + 2
+        rows = (lambda x: x) if order == 101 else np.transpose
+        A[: size * lda].reshape(size, lda)[:, :size] = rows(matrix)
+        into = rows(X[: (m if order == 101 else n) * ldb].reshape(-1, ldb)[:, : n if order == 101 else m])
+        into[:] = right
+        program(A=A, X=X, order=order, side=side, part=part, how=how, unit=unit, m=m, n=n, lda=lda, ldb=ldb)
+        triangle = np.tril(matrix) if part == 122 else np.triu(matrix)
+        if unit == 132:
+            np.fill_diagonal(triangle, 1.0)
+        op = {111: triangle, 112: triangle.T, 113: triangle.conj().T}[how]
+        expected = np.linalg.solve(op, alpha * right) if side == 141 else np.linalg.solve(op.T, alpha * right.T).T
+        np.testing.assert_allclose(into, expected, rtol=1e-11, atol=1e-13)
