@@ -45,8 +45,9 @@ def value_and_grad(
 
     :param f: a NumPy-style function or a ``@dace.program`` that returns one scalar. Shapes and dtypes are those of the
         arguments of a call; there is one compiled program for each signature.
-    :param wrt: what to differentiate by: a position, a name, or a sequence of either. The gradient is an array for one,
-        a tuple in the same order for a sequence; each has the shape and dtype of its argument.
+    :param wrt: what to differentiate by: a position (which counts the elements of ``*args``), a name, or a sequence of
+        either. The gradient is an array for one, a tuple in the same order for a sequence; each has the shape and dtype
+        of its argument.
     :param inplace: let a program that writes its arguments write the caller's arrays instead of copies.
     :param strong_zero: a cotangent of exactly zero passes nothing on, even through an infinite derivative.
     :param unused: what an argument that does not influence the value has for a gradient: ``"zero"``: zeros; ``"none"``:

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, TypeVar
 
+import numpy as np
+
 import sdgrad
 from sdgrad.config import config
 from sdgrad.record.frames import is_converted
@@ -29,10 +31,13 @@ def located(error: Exception) -> None:
     if getattr(error, LOCATED, False) or not steps or _is_users(steps[-1].tb_frame.f_code):
         return
     converted = [s for s in steps if is_converted(s.tb_frame.f_code)]
+    if isinstance(error, np.exceptions.AxisError):  # its text is made of two numbers
+        error.args, error.axis, error.ndim = (str(error),), None, None
+        _say(error, *error.args)
     if not error.args or not isinstance(error.args[0], str):
         return
     if blind := [s.tb_frame.f_code.co_name for s in steps if _is_blind(s)]:
-        error.args = (f"{error.args[0]}\n{NO_SOURCE.format(blind[-1])}", *error.args[1:])
+        _say(error, f"{error.args[0]}\n{NO_SOURCE.format(blind[-1])}")
     if not converted:
         return
     first = converted[-1]
@@ -42,8 +47,14 @@ def located(error: Exception) -> None:
     if type(error) is KeyError:  # shows what it is given as code, in one line
         error.args = (f"{error.args[0]} ({_place(first)}: {_line(first)})",)
     else:
-        error.args = ("\n".join(text), *error.args[1:])
+        _say(error, "\n".join(text))
     setattr(error, LOCATED, True)
+
+
+def _say(error: Exception, text: str) -> None:
+    error.args = (text, *error.args[1:])
+    if isinstance(error, np.exceptions.AxisError):
+        error._msg = text  # type: ignore[attr-defined]
 
 
 def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:

@@ -22,9 +22,11 @@ def key(wrt: Wrt) -> Hashable:
     return tuple(wrt) if isinstance(wrt, list) else wrt
 
 
-def arguments_of(wrt: Wrt, f: Callable, known: Sequence[str]) -> list[str]:
+def arguments_of(wrt: Wrt, f: Callable, known: Sequence[str], named: Sequence[str] = ()) -> list[str]:
     """Return ``wrt`` as names of arguments.
 
+    :param known: the names by position.
+    :param named: those that can be asked for by name, if they are others.
     :raises ArgumentError: there is no argument at a position.
     :raises NameNotFound: there is no argument of a name.
     """
@@ -32,12 +34,12 @@ def arguments_of(wrt: Wrt, f: Callable, known: Sequence[str]) -> list[str]:
     for w in wrt if several(wrt) else (wrt,):
         if isinstance(w, int) and -len(known) <= w < len(known):
             found.append(known[w])
-        elif isinstance(w, str) and w in known:
+        elif isinstance(w, str) and w in (named or known):
             found.append(w)
         elif isinstance(w, int):
             raise ArgumentError(f"wrt={w}, but {name_of(f)} has {len(known)} arguments")
         else:
-            raise NameNotFound("argument", str(w), known)
+            raise NameNotFound("argument", str(w), named or known)
     return found
 
 

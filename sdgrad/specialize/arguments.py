@@ -60,11 +60,39 @@ class Call:
         :raises ArgumentError: an argument has none.
         """
         found: list[str] = []
-        for name in arguments_of(wrt, self.f, self.order):
-            if name in self.nests:
-                found += [n for n in self.nests[name].names if dtype_of(self.arguments[n]).kind in "fc"]
+        for form, names in self.parts(wrt):
+            if form is None:
+                found += names_of(names[0], self.f, self.arguments)
             else:
-                found += names_of(name, self.f, self.arguments)
+                found += [n for n in names if dtype_of(self.arguments[n]).kind in "fc"]
+        return found
+
+    def parts(self, wrt: Wrt) -> list[tuple[Form | None, tuple[str, ...]]]:
+        """Return form and leaves of each argument that a derivative is taken by; what is no nest has no form.
+
+        Positions count the elements of ``*args``, which has a name as a whole.
+        """
+        known, elements = list(self.order), self._elements()
+        if elements:
+            k = known.index(str(self.variadic))
+            known[k : k + 1] = elements
+        names = arguments_of(wrt, self.f, known, self.order)
+        return [elements[n] if n in elements else self._whole(n) for n in names]
+
+    def _whole(self, name: str) -> tuple[Form | None, tuple[str, ...]]:
+        nest = self.nests.get(name)
+        return (None, (name,)) if nest is None else (nest.form, nest.names)
+
+    def _elements(self) -> dict[str, tuple[Form | None, tuple[str, ...]]]:
+        """Return the elements of ``*args``, under names that no argument has."""
+        name = self.variadic if self.nests else None
+        if name is None or name not in self.nests:
+            return {}
+        nest, found, first = self.nests[name], {}, 0
+        for k, form in enumerate(nest.form.children()):
+            names = nest.names[first : first + form.num_leaves]
+            found[f"*{name}[{k}]"] = None if form.is_leaf() else form, names
+            first += form.num_leaves
         return found
 
     def positional(self, count: int) -> list[str]:
@@ -139,13 +167,7 @@ class Call:
         kept = self.with_places({})
         places = {n: k for k, n in enumerate((*leaves, *kept))}
         missing, constant = len(places), tuple(kept.values())
-        names = arguments_of(wrt, self.f, self.order)
-        nests = [self.nests.get(n) for n in names]
-        leaves_of = [(n,) if nest is None else nest.names for n, nest in zip(names, nests, strict=True)]
-        parts = [
-            (None if nest is None else nest.form, [places.get(leaf, missing) for leaf in row])
-            for nest, row in zip(nests, leaves_of, strict=True)
-        ]
+        parts = [(form, [places.get(n, missing) for n in names]) for form, names in self.parts(wrt)]
 
         def one(given: Sequence[Any], form: Form | None, row: Sequence[int]) -> Any:
             return given[row[0]] if form is None else unflatten(form, [given[k] for k in row])

@@ -29,6 +29,17 @@ def test_errors_begin_with_the_users_line():
     assert lines[-1].strip().startswith("called from test_shown.py:") and "helper(np.sin(x))" in lines[-1]
 
 
+def test_errors_of_axes_begin_with_the_users_line():
+    def summed(x):
+        return np.sum(np.sum(x, axis=1))
+
+    with pytest.raises(np.exceptions.AxisError) as found:
+        sdgrad.grad(summed)(X)
+    lines = str(found.value).splitlines()
+    assert lines[0].startswith("test_shown.py:") and "np.sum(x, axis=1)" in lines[1]
+    assert lines[-1] == "axis 1 is out of bounds for array of dimension 1"
+
+
 def test_tracebacks_are_short():
     try:
         sdgrad.grad(loss)(X)
