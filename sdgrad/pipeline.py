@@ -28,6 +28,7 @@ from sdgrad.autodiff.differentiate import Differentiated, differentiate_program,
 from sdgrad.autodiff.request import Request
 from sdgrad.canonicalize.normal_form import LIFTED, NORMAL_FORM, normalize
 from sdgrad.config import declare_switches
+from sdgrad.errors import ArgumentError
 from sdgrad.optimize.passes import PASSES, optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import plain_names
@@ -37,6 +38,7 @@ from sdgrad.program.tree import Program, writes
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.persistent_workspace import keep_in_registers, keep_memory
 from sdgrad.runtime.compile.cache import Library, compile_together
+from sdgrad.runtime.compile.wide_permutations import with_narrow_vectors
 
 SWITCHES = (*switches(LIFTED), *switches(NORMAL_FORM), "checkpoints", *switches(PASSES), "simd-reductions")
 """Names that ``config.without`` may hold: the tables' passes, and a choice of the tape's and of the compiler's."""
@@ -55,13 +57,27 @@ def pushed(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ()) -> Pro
 
 
 def to_graph(program: Program) -> dace.SDFG:
-    """Optimise a program, and write it as a graph."""
-    return emit(optimize(program))
+    """Optimise a program, and write it as a graph for DaCe to compile."""
+    return _for_dace(optimize(program))
 
 
 def to_plain_graph(program: Program) -> dace.SDFG:
     """Write a program as a graph with no more than it needs to be run: every reduction begins, and has an order."""
-    return emit(run_passes(program, PASSES, Target(), switches(PASSES)))
+    return _for_dace(run_passes(program, PASSES, Target(), switches(PASSES)))
+
+
+def _for_dace(program: Program) -> dace.SDFG:
+    """Write a program as a graph that DaCe compiles with its own options.
+
+    :raises ArgumentError: an argument has a name that C++ does not accept.
+    """
+    spelled = plain_names(program)
+    if named := [n for n in program.arguments if n in spelled]:
+        raise ArgumentError(
+            f"an argument of the graph is named '{named[0]}', which means something else in C++, in which DaCe writes "
+            "graphs: give it another name"
+        )
+    return with_narrow_vectors(emit(renamed_program(program, spelled) if spelled else program))
 
 
 @dataclass(frozen=True)

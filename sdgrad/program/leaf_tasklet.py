@@ -15,7 +15,7 @@ from sdgrad.config import config
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
 from sdgrad.program.naming import APART, STREAMED
 from sdgrad.program.prelude import is_vectorized
-from sdgrad.program.tree import Leaf, Let, Load, Program, Store
+from sdgrad.program.tree import Container, Leaf, Let, Load, Program, Store
 from sdgrad.symbolic.expr import free_names, to_ast
 
 WCR = {
@@ -112,7 +112,7 @@ class LeafWriter:
         container = self.flow.program.containers[instr.container]
         if container.shape == (1,):  # DaCe would pass the element, which has no subscript, and which a store may change
             self.pointers[connector] = dace.pointer(container.dtype)
-        read = f"{connector}[{_subscript(index)}]"
+        read = f"{connector}[{_subscript(index, container)}]"
         self.text.append(
             f"{instr.name} = ({read} if {instr.guard} else 0)" if instr.guard else f"{instr.name} = {read}"
         )
@@ -130,7 +130,7 @@ class LeafWriter:
         if free_names(*index) & self.local:
             memlet = self.flow.whole(instr.container)
             connector = self.free(f"into{len(self.outputs)}_{instr.container}")
-            target = f"{connector}[{_subscript(index)}]"
+            target = f"{connector}[{_subscript(index, self.flow.program.containers[instr.container])}]"
             memlet.dynamic = True
         else:
             stem = STREAMED if instr.streamed else "out"
@@ -179,5 +179,7 @@ def _differ(a: Load | Store, b: Load | Store) -> bool:
     return any((gap := sympy.expand(x - y)).is_number and gap != 0 for x, y in pairs)
 
 
-def _subscript(index: tuple) -> str:
-    return ", ".join(ast.unparse(to_ast(i)) for i in index)
+def _subscript(index: tuple, container: Container) -> str:
+    """Return a subscript as DaCe counts dimensions: without those of extent one, if there are others."""
+    long = [i for i, n in zip(index, container.shape, strict=True) if n != 1]
+    return ", ".join(ast.unparse(to_ast(i)) for i in long or index)

@@ -63,7 +63,24 @@ def factors(x):
     return np.sum(np.linalg.svd(A)[1] ** 3) + np.sum(np.linalg.eigvalsh(A) ** 2) + linalg.expm(A / 20).sum()
 
 
+def mirrored(x):
+    """A 4x4 matrix that is mirrored on its way back: GCC 12 permutes eight doubles wrongly."""
+    return np.sum(np.linalg.qr(np.outer(x, x) + np.diag(x + 3.0))[1] ** 3)
+
+
+def columns(x):
+    """Writes to computed places of arrays that have extents of one."""
+    y = np.zeros((4, 1))
+    z = np.zeros((1, 4, 1))
+    for i in range(4):
+        k = int(x[i] + 1.25)
+        y[k, 0] += x[i] ** 2
+        z[0, k, 0] = x[i] * y[k, 0]
+    return np.sum(y * z[0])
+
+
 FUNCTIONS = [product, sums_in_a_loop, until_it_is_small, matrices, extremes, scattered, of_scipy, order, factors]
+FUNCTIONS += [mirrored, columns]
 
 
 def status_of(graph):
@@ -87,6 +104,15 @@ def test_values_and_gradients(f, tmp_path, monkeypatch):
     assert_close(result[0], f(X), 1e-12, "value")
     steps = 1e-6 * np.eye(4)
     assert_close(gradient, [(f(X + s) - f(X - s)) / 2e-6 for s in steps], 1e-7, "gradient")
+
+
+def times(operator, x):
+    return np.sum(operator * x)
+
+
+def test_arguments_have_names_that_are_names_in_c():
+    with pytest.raises(ArgumentError, match="'operator', which means something else in C"):
+        sdgrad.to_sdfg(times, 2.0, X)
 
 
 @pytest.mark.parametrize("add", [sdgrad.add_backward_pass, sdgrad.add_forward_tangent])

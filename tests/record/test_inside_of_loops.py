@@ -49,6 +49,43 @@ def test_a_variable_of_a_loop_may_have_the_name_of_a_value_inside(name):
     np.testing.assert_allclose(gradient, [973.7296, 9745.592, 2908.3248, 8168.7488, 22629.52], rtol=1e-12)
 
 
+@sdgrad.custom_vjp
+def powers(x, n):
+    return x ** (n + 1)
+
+
+@powers.defvjp
+def powers_vjp(x, n, grad_out):
+    return grad_out * (n + 1) * x**n
+
+
+def solved(u, name):
+    """The sum of solutions of equations that have the counter ``name``, which their rules are given."""
+    text = f"""
+def f(u):
+    s = 0.0
+    for {name} in range(3):
+        v = sdgrad.root(lambda v: v ** 3 + v - u * ({name} + 1), np.zeros(2))
+        s = s + np.sum(v) + np.sum(powers(v, {name}))
+    return s
+"""
+    file = f"<solutions over {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space = {"np": np, "sdgrad": sdgrad, "powers": powers}
+    exec(compile(text, file, "exec"), space)  # noqa: S102
+    return sdgrad.grad(space["f"])(u)
+
+
+@pytest.mark.parametrize("name", ["i0", "i0_0"])
+def test_rules_keep_the_counter_of_a_loop_around_them_apart(name):
+    """A parameter of the rule was named like it: the gradient was another one."""
+    u, expected = np.array([1.0, 2.0]), np.zeros(2)
+    for n in range(3):
+        v = np.array([optimize.brentq(lambda v, c=c: v**3 + v - c, 0.0, 9.0, xtol=1e-15) for c in u * (n + 1)])
+        expected += (1 + (n + 1) * v**n) * (n + 1) / (3 * v**2 + 1)
+    np.testing.assert_allclose(solved(u, name), expected, rtol=1e-10)
+
+
 def test_integral_of_an_interpolation():
     """The search halves parts by a variable ``c``, which the interpolation has for a condition: it did not end."""
 

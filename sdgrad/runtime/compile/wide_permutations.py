@@ -10,14 +10,28 @@ from __future__ import annotations
 
 import re
 
+import dace
+
 NARROW = "-mprefer-vector-width=256"
 """The flag for vectors of four doubles."""
+NARROW_WHERE_NEEDED = f"""#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ <= 12 && defined(__AVX512F__)
+#pragma GCC target("{NARROW.removeprefix("-m")}")
+#endif
+"""
+"""The same for programs that others compile, and nobody looks at."""
 WITHIN_PAIRS = {0x00, 0x55, 0xAA, 0xFF}  # all first ones, swapped, as they are, all second ones
 INSTRUCTION = re.compile(
     rb"\x62[\x03\x13\x23\x33\x43\x53\x63\x73\x83\x93\xa3\xb3\xc3\xd3\xe3\xf3]\xfd[\x48-\x4f\xc8-\xcf]\x05"
 )
 """The prefix and the code of ``vpermilpd`` of 512 bits with a constant."""
 LONGEST = 7  # bytes of an address and the constant after them
+
+
+def with_narrow_vectors(sdfg: dace.SDFG) -> dace.SDFG:
+    """Return a graph that DaCe compiles, with vectors that its compiler permutes rightly."""
+    before = sdfg.global_code["frame"].as_string if "frame" in sdfg.global_code else ""
+    sdfg.set_global_code(NARROW_WHERE_NEEDED + before, "frame")
+    return sdfg
 
 
 def has_doubtful_permutation(code: bytes) -> bool:
