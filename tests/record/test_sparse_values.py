@@ -225,3 +225,31 @@ def test_thin_and_empty_matrices():
         value, gradient = sdgrad.value_and_grad(program)(cls((3, 4)), X)
         assert value == 0.0 and gradient.nnz == 0 and gradient.shape == (3, 4) and type(gradient) is cls
     assert sdgrad.compile_forward(lambda A, x: A @ x)(sp.csr_matrix((0, 4)), X).shape == (0,)
+
+
+def test_functions_of_elements_are_of_those_at_one_place_together():
+    """Functions that are not linear, of elements at one place: of their sum, or refused."""
+    data, rows, columns = np.array([1.0, 2.0, -4.0, 1.5]), np.array([0, 0, 2, 2]), np.array([1, 1, 2, 0])
+
+    def inside(x):
+        matrix = sp.coo_array((x, ([0, 0, 2, 2], [1, 1, 2, 0])), shape=(3, 3))
+        return np.sin(matrix).sum() + matrix.power(2).sum() + abs(matrix.tocsc()).sum()
+
+    def of_argument(matrix):
+        return np.expm1(matrix).sum() + sp.linalg.norm(matrix) + (-matrix).sum()
+
+    value, slope = sdgrad.value_and_grad(inside)(data)
+    assert value == pytest.approx(inside(data), rel=1e-14)
+    both = np.cos(3.0) + 6.0 + 1.0
+    np.testing.assert_allclose(slope, [both, both, np.cos(4.0) - 9.0, np.cos(1.5) + 4.0], rtol=1e-13)
+    for kind in (sp.coo_array, sp.csr_matrix, sp.csc_array):
+        alone = kind(sp.coo_array((data, ([0, 1, 2, 2], columns)), shape=(3, 3)))
+        alone.sum_duplicates()
+        run = sdgrad.compile_forward(of_argument)
+        assert run(alone) == pytest.approx(of_argument(alone), rel=1e-14)
+        if kind is sp.coo_array:
+            several = kind((data, (rows, columns)), shape=(3, 3))
+        else:
+            several = kind((data, [1, 1, 2, 0], [0, 2, 2, 4]), shape=(3, 3))
+        with pytest.raises(ValueError, match=r"numpy.expm1 needs one element at a place.*sum_duplicates"):
+            run(several)

@@ -15,6 +15,7 @@ from sdgrad.record.sparse.matrix import OPERATIONS, Sparse, is_sparse
 from sdgrad.record.sparse.patterns import coordinates, picked, same_places, summed, without_repeats
 from sdgrad.record.sparse.places import each_place
 from sdgrad.record.sparse.products import gather, listed, spread
+from sdgrad.record.sparse.repeats import single
 from sdgrad.record.values import Array, Number
 
 Index = np.dtype(np.int64)
@@ -23,6 +24,8 @@ KEEP_ZERO = {
     np.deg2rad, np.rad2deg, np.sign, np.floor, np.ceil, np.rint, np.trunc, np.absolute, np.negative, np.conjugate,
 }  # fmt: skip
 """Functions that are zero at zero: those of the stored elements."""
+LINEAR = {np.deg2rad, np.rad2deg, np.negative, np.conjugate}
+"""Those of sums are sums."""
 
 
 def is_scalar(value: Any) -> bool:
@@ -224,8 +227,15 @@ def power_of_elements(a: Sparse, n: Any, dtype: Any = None) -> Sparse:
         raise NotImplementedError("input is not scalar")
     if not isinstance(n, Number) and not _number(n):
         raise NotImplementedError("zero power is not supported as it would densify the matrix.")
+    a = single(a, "a power")
     data = a.data if dtype is None else of_type(a.data, dtype)
     return a.with_data(data ** _number(n))
+
+
+def of_elements(function: np.ufunc, a: Sparse) -> Sparse:
+    """Return a function of the elements that is zero at zero."""
+    own = a if function in LINEAR else single(a, f"numpy.{function.__name__}")
+    return own.with_data(function(own.data))
 
 
 # -- dense results
@@ -275,7 +285,7 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]
             return NotImplemented
         raise ParseError(f"numpy.{function.__name__} of a sparse matrix and a {type(strange).__name__} is not recorded")
     if len(inputs) == 1 and function in KEEP_ZERO:
-        return inputs[0].with_data(function(inputs[0].data))
+        return of_elements(function, *inputs)
     if function in BINARY:
         return BINARY[function](*inputs)
     return _known_by_scipy(function, inputs)

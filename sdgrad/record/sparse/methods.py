@@ -11,7 +11,16 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.table import all_known, array, content, known, wrapped
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.sparse import arithmetic
-from sdgrad.record.sparse.arithmetic import KEEP_ZERO, multiply, of_type, power_of_elements, toarray, total, transposed
+from sdgrad.record.sparse.arithmetic import (
+    KEEP_ZERO,
+    multiply,
+    of_elements,
+    of_type,
+    power_of_elements,
+    toarray,
+    total,
+    transposed,
+)
 from sdgrad.record.sparse.dense import dense_like
 from sdgrad.record.sparse.known import REPLACED
 from sdgrad.record.sparse.matrix import FORMATS, OPERATIONS, Sparse
@@ -185,7 +194,7 @@ def trace(a: Sparse, offset: Any = 0) -> Any:
 
 # -- elements
 for _function in KEEP_ZERO - {np.negative, np.absolute}:
-    METHODS[_function.__name__] = lambda a, function=_function: a.with_data(function(a.data))
+    METHODS[_function.__name__] = lambda a, function=_function: of_elements(function, a)
 METHODS["conj"] = METHODS["conjugate"] = lambda a, copy=True: a.with_data(np.conj(a.data))
 METHODS["__abs__"] = lambda a: abs(a)
 

@@ -27,6 +27,7 @@ from sdgrad.record.sparse.arithmetic import of_type, total
 from sdgrad.record.sparse.matrix import Kind, Sparse, is_sparse
 from sdgrad.record.sparse.places import each_place
 from sdgrad.record.sparse.products import sampled, sampled_listed
+from sdgrad.record.sparse.repeats import single
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number
 from sdgrad.runtime.libraries.sparse_solve import CONNECTORS, SparseSolve
@@ -299,7 +300,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     if axis is not None and axis not in ((0, 1), (1, 0)):
         raise ParseError("scipy.sparse.linalg.norm(axis=) is not recorded: write np.sqrt(A.power(2).sum(axis=..))")
     if ord in (None, "f", "fro"):
-        return np.linalg.norm(a.data)
+        return np.linalg.norm(single(a, "a norm").data)
     if ord in (1, -1, np.inf, -np.inf):
         sums = total(abs(a), 0 if abs(ord) == 1 else 1)
         return np.max(sums) if ord > 0 else np.min(sums)

@@ -114,4 +114,30 @@ void sparse_sampled_listed(int64_t count, int64_t columns, const I *row, const I
     }
 }
 
+// Find 1 if two elements are at one place, else 0: of compressed rows.
+template <typename P, typename I> void sparse_repeats(int64_t rows, const P *from, const I *at, int64_t *found) {
+    *found = 0;
+    std::vector<int64_t> seen;  // for each column, the last row that has it, counted from 1
+    for (int64_t r = 0; r < rows; ++r)
+        for (int64_t k = from[r]; k < int64_t(from[r + 1]); ++k) {
+            if (int64_t(at[k]) >= int64_t(seen.size())) seen.resize(at[k] + 1);
+            if (seen[at[k]] == r + 1) *found = 1;
+            seen[at[k]] = r + 1;
+        }
+}
+
+// The same of a list of rows and columns.
+template <typename I, typename J>
+void sparse_repeats_listed(int64_t count, const I *row, const J *column, int64_t *found) {
+    std::vector<int64_t> from(1), at(count);
+    for (int64_t k = 0; k < count; ++k) {
+        if (int64_t(row[k]) + 1 >= int64_t(from.size())) from.resize(row[k] + 2);
+        ++from[row[k] + 1];
+    }
+    for (std::size_t r = 1; r < from.size(); ++r) from[r] += from[r - 1];
+    std::vector<int64_t> next(from);
+    for (int64_t k = 0; k < count; ++k) at[next[row[k]]++] = column[k];
+    sparse_repeats(int64_t(from.size()) - 1, from.data(), at.data(), found);
+}
+
 }  // namespace sdgrad

@@ -39,6 +39,8 @@ KINDS = {
     "sampled_listed": Kind(
         f"sparse_sampled_listed({{d_n0}}, {{g_n1}}, _row, _column, {G}, {X}, _d);", ("row", "column", "g", "x"), "d"
     ),
+    "repeats": Kind("sparse_repeats({start_n0} - 1, _start, _at, _r);", ("start", "at"), "r"),
+    "repeats_listed": Kind("sparse_repeats_listed({row_n0}, _row, _column, _r);", ("row", "column"), "r"),
 }
 
 
@@ -73,7 +75,8 @@ class SparseProduct(nd.LibraryNode):
 
     ``gather``: ``_y = A _x``, where row r of A has the elements ``_data[k]`` in the columns ``_at[k]``, for k from
     ``_start[r]`` to ``_start[r + 1]``; ``spread``: ``_y = A^T _x``; ``sampled``: ``_d[k]``: the element of ``_g _x^T``
-    at place k of A; ``listed``, ``sampled_listed``: the same for places in lists of rows and columns.
+    at place k of A; ``listed``, ``sampled_listed``: the same for places in lists of rows and columns. ``repeats`` and
+    ``repeats_listed``: ``_r`` is 1 if two elements are at one place.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandSparseProduct}
