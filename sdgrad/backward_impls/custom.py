@@ -26,9 +26,10 @@ from sdgrad.program.kinds import kind_of
 from sdgrad.program.names import Names
 from sdgrad.program.naming import returned
 from sdgrad.program.registry import Rule, register_rule
-from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, children, reads, walk, writes
+from sdgrad.program.tree import Container, Leaf, Node, NodeCall, Program, Region, children, reads, walk, writes
 from sdgrad.program.window import Window, whole_window
 from sdgrad.rewrite.fusion import drop_dead
+from sdgrad.symbolic.code import number_of
 from sdgrad.symbolic.expr import same
 
 
@@ -109,9 +110,23 @@ def _check_returned(call: CustomCall, found: Program, names: Sequence[str], valu
         raise problem(call, f"its rule returns {len(values)} arrays, not one for each {what}", hint)
     for name, value in zip(names, values, strict=True):
         shape, wanted = found.containers[value].shape, call.variables[name].shape
-        if not same(shape, wanted) and (1,) not in (shape, wanted):
-            expected = f"({', '.join(map(str, wanted))})"
-            raise problem(call, f"its rule returns an array of another shape for '{name}'", f"make it {expected}")
+        if same(shape, wanted) or wanted == (1,) or shape == (1,) and _is_zero(found, value):
+            continue
+        kind = "a number" if shape == (1,) else "an array of another shape"
+        comma = "," * (len(wanted) == 1)
+        expected = f"an array of shape ({', '.join(map(str, wanted))}{comma})"
+        raise problem(call, f"its rule returns {kind} for '{name}'", f"make it {expected}")
+
+
+def _is_zero(program: Program, name: str) -> bool:
+    """True if a program leaves nothing but a constant zero in a number: it stands for an array of zeros."""
+    writers = [n for n in walk(program.body) if not children(n) and name in writes(n)]
+    return all(isinstance(n, Leaf) and _stores_zero(n, name) for n in writers)
+
+
+def _stores_zero(leaf: Leaf, name: str) -> bool:
+    values = {i.name: number_of(i.expr) for i in leaf.lets}
+    return all(values.get(s.value) == 0 for s in leaf.stores if s.container == name)
 
 
 def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:

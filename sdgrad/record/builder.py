@@ -62,6 +62,7 @@ class Builder:
     containers: dict[str, Container] = field(default_factory=dict)
     blocks: list[list[Node]] = field(default_factory=lambda: [[]])
     symbols: dict[str, dace.typeclass] = field(default_factory=dict)
+    around: set[str] = field(default_factory=set)  # symbols of loops around what is recorded: no name is one of these
     body: list[Instr] = field(default_factory=list)  # of the leaf being recorded
     loaded: dict[Any, str] = field(default_factory=dict)
     first: list[Node] = field(default_factory=list)  # what writes constants
@@ -150,7 +151,7 @@ class Builder:
         :param bound: the arrays here for its arguments.
         :param symbols: what its integer arguments are here.
         """
-        nodes, brought = inline(program, bound, self.names, symbols, self.symbols)
+        nodes, brought = inline(program, bound, self.names, symbols, self.symbols.keys() | self.around)
         self.containers.update({c.name: c for c in brought.values()})
         self.symbols |= {n.symbol: dace.int64 for n in walk_into_calls(nodes) if isinstance(n, (Loop, SymbolAssign))}
         self.append(*nodes)
@@ -391,7 +392,7 @@ class Builder:
         """Return what was recorded, in the form that is differentiated."""
         symbols: Mapping[str, dace.typeclass] = {
             str(s): dace.int64 for c in self.containers.values() for s in c.desc.free_symbols
-        }
+        } | dict.fromkeys(self.around, dace.int64)
         containers = dict(self.containers)
         whole = Program(
             self.name, containers, {**symbols, **self.symbols}, {}, (*self.first, *self.blocks[0]), tuple(arguments)

@@ -100,8 +100,8 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     name = name_of(f)
     recorder = Recorder(name if name.isidentifier() else "function", hints=hints, sizes=sizes_of(f, arguments))
     taken = {str(s) for v in arguments.values() if isinstance(v, sympy.Basic) for s in v.free_symbols}
+    recorder.around |= taken
     recorder.names.add(["__return", *arguments, *taken])
-    recorder.symbols |= dict.fromkeys(taken, dace.int64)  # a loop of a rule has no name of one around it
     given = {n: _argument(recorder, n, v) for n, v in arguments.items()}
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]
     recorder.outside_places.again(hints)

@@ -182,7 +182,7 @@ GAMMA = (  # DLMF 5, 8, 25.11
     ),
     several(  # implicit reparameterisation (Figurnov, Mohamed and Mnih 2018)
         "special_gamma_path",
-        "y * special_gamma_slope(0, a, log(y)) if y > 0 else 0",
+        "y * special_gamma_slope(0, a, log(y)) if y != 0 else 0",
         "special_gammainc(1, b, c) / special_gamma_density(0, a, y)",
         "special_gamma_density(0, b, c) / special_gamma_density(0, a, y)",
         domain=(LARGER, LARGER, LARGER),

@@ -454,6 +454,27 @@ def another_shape_vjp(grad_out):
 
 
 @sdgrad.custom_vjp
+def summed_up(x):
+    y = x * 2.0
+    return y
+
+
+@summed_up.defvjp
+def summed_up_vjp(grad_y):
+    return np.sum(grad_y)
+
+
+@sdgrad.custom_vjp
+def straight(x, y):
+    return x + np.floor(y)
+
+
+@straight.defvjp
+def straight_vjp(grad_out):
+    return grad_out, 0.0  # a zero stands for an array of zeros
+
+
+@sdgrad.custom_vjp
 def without_rule(x):
     return x * 5.0
 
@@ -500,6 +521,7 @@ def _sum_of(function):
         (_sum_of(not_linear), DifferentiationError, "not linear"),
         (_sum_of(in_its_argument), sdgrad.SdgradError, "writes its argument x"),
         (_sum_of(another_shape), DifferentiationError, "another shape for 'x'"),
+        (_sum_of(summed_up), DifferentiationError, r"(?s)returns a number for 'x'.*an array of shape \(\d+,\)"),
         (_sum_of(without_rule), DifferentiationError, "has no rule"),
         (returns_from_a_region, sdgrad.errors.ParseError, "a return.* in the region of 'silent_vjp'"),
         (leaves_a_region, sdgrad.SdgradError, "(a jump out of|break or continue in) the region of '?one_vjp"),
@@ -509,6 +531,11 @@ def _sum_of(function):
 def test_refused_by_name(f, error, message):
     with pytest.raises(error, match=message):
         sdgrad.grad(f)(W)
+
+
+def test_a_rule_may_return_zero_for_an_array():
+    found = sdgrad.grad(lambda x, y: np.sum(straight(x, y) * W), wrt=(0, 1))(W, W)
+    np.testing.assert_array_equal(found, (W, np.zeros_like(W)))
 
 
 def test_outside_of_sdgrad_nothing_changes():

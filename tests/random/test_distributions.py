@@ -217,6 +217,7 @@ def test_refused():
     with pytest.raises(TypeError, match="is real"):
         random.lognormal(KEY, 1j)
     assert np.isnan(random.gamma(KEY, [-1.0, np.nan])).all()
+    assert np.isnan(sdgrad.grad(lambda a: np.sum(random.gamma(KEY, a, (3,))))(-1.0))
     assert np.array_equal(random.gamma(KEY, [0.0, np.inf]), [0.0, np.inf])
 
 
