@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import dace
 import numpy as np
 import sympy
 from dace import data as dt
