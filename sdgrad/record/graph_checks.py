@@ -53,9 +53,11 @@ def _tell(sdfg: SDFG, state: SDFGState, node: dace.nodes.Node, connector: str, s
     :param before: how many checks other nodes have.
     """
     flag, _ = sdfg.add_transient("outside", [1], dace.int64, find_new_name=True)
-    access = state.add_access(flag)
-    task = state.add_tasklet("tell", {"flag"}, {"failed"}, f"failed = flag - {before} if flag != 0 else 0")
+    info = node.debuginfo or dace.dtypes.DebugInfo(0)  # without one, DaCe walks through the stack
+    access = state.add_access(flag, debuginfo=info)
+    code = f"failed = flag - {before} if flag != 0 else 0"
+    task = state.add_tasklet("tell", {"flag"}, {"failed"}, code, debuginfo=info)
     state.add_edge(node, connector, access, None, dace.Memlet(f"{flag}[0]"))
     state.add_edge(access, None, task, "flag", dace.Memlet(f"{flag}[0]"))
     larger = dace.Memlet(f"{status}[0]", wcr="lambda a, b: max(a, b)")
-    state.add_edge(task, "failed", state.add_write(status), None, larger)
+    state.add_edge(task, "failed", state.add_write(status, debuginfo=info), None, larger)
