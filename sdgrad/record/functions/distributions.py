@@ -350,12 +350,4 @@ CONTINUOUS: dict[str, Formulas] = {
         logcdf=lambda y: log_of_rest(-0.5 * y * y),
         ppf=lambda q: np.sqrt(-2.0 * np.log1p(-q)), isf=lambda q: np.sqrt(-2.0 * np.log(q)), low=0.0, finite=True,
     ),
-    "skewnorm": Formulas(
-        logpdf=lambda y, a: math.log(2) - 0.5 * y * y - LOG_ROOT_TAU + sp.log_ndtr(a * y), valid=np.isfinite,
-        open=True, inner=0.0,
-    ),
-    "vonmises": Formulas(
-        logpdf=lambda y, kappa: kappa * sp.cosm1(y) - 2 * LOG_ROOT_TAU - np.log(sp.i0e(kappa)),
-        valid=lambda kappa: kappa >= 0,
-    ),
 }  # fmt: skip

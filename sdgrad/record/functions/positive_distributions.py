@@ -238,10 +238,6 @@ POSITIVE: dict[str, Formulas] = {
         cdf=_loglaplace_cdf, sf=_loglaplace_sf, ppf=_loglaplace_ppf, isf=lambda q, c: 1.0 / _loglaplace_ppf(q, c),
         low=0.0,
     ),
-    "rice": Formulas(
-        logpdf=lambda y, b: np.log(y) - 0.5 * (y - b) ** 2 + np.log(sp.i0e(y * b)),
-        pdf=lambda y, b: y * np.exp(-0.5 * (y - b) ** 2) * sp.i0e(y * b), low=0.0, valid=lambda b: b >= 0,
-    ),
     "foldnorm": Formulas(
         logpdf=lambda y, c: np.logaddexp(-0.5 * (y - c) ** 2, -0.5 * (y + c) ** 2) - LOG_ROOT_TAU,
         cdf=lambda y, c: 0.5 * (sp.erf((y - c) / ROOT_TWO) + sp.erf((y + c) / ROOT_TWO)),

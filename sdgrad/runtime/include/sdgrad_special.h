@@ -464,3 +464,4 @@ inline double special_lambertw(int branch, double x) {
 }
 #endif
 #include "sdgrad_gamma_paths.h"
+#include "sdgrad_noncentral.h"
