@@ -41,7 +41,7 @@ NAMES = {"stats": stats, "k": np.array([-1, 0, 1, 2, 3, 7, 10, 12])}
 
 
 def test_tables_are_whole():
-    assert len(CALLS) > 160
+    assert len(CALLS) >= 160
     assert len(MASSES) == 30
 
 
@@ -155,7 +155,6 @@ REFUSED = {
     "poisson.ppf is not recorded": lambda x: stats.poisson.ppf(0.3, x),
     "gamma.rvs is not recorded": lambda x: stats.gamma(x).rvs(),
     "allow_singular=True is not recorded": lambda x: stats.multivariate_normal.logpdf(x, allow_singular=True),
-    "nan_policy='omit' is not recorded": lambda x: stats.skew(np.stack([x, x]), nan_policy="omit"),
     "method= and axis=None": lambda x: stats.pearsonr(np.stack([x, x, x]), np.ones(3), axis=None)[0],
 }  # fmt: skip
 
