@@ -49,7 +49,7 @@ OF_TWO = (
     "stdtridf",
 )
 OF_THREE = (
-    *("betaincc", "betaincinv", "betainccinv", "hyp1f1", "elliprf", "elliprd", "bdtr", "bdtrc", "bdtri", "nbdtr"),
+    *("betaincc", "hyp1f1", "elliprf", "elliprd", "bdtr", "bdtrc", "bdtri", "nbdtr"),
     *("nbdtrc", "fdtri", "voigt_profile", "elliprg", "hyperu", "wright_bessel", "log_wright_bessel"),
     *("gdtrib", "btdtria", "btdtrib", "nbdtri"),
 )
@@ -94,6 +94,8 @@ TEMPLATES = {
     "kve": "special_kve(0, {0}, {1})",
     "gammainc": "special_gammainc(0, {0}, {1})",
     "betainc": "special_betainc(0, 0, {0}, {1}, {2})",
+    "betaincinv": "special_betaincinv({0}, {1}, {2})",
+    "betainccinv": "special_betainccinv({0}, {1}, {2})",
     "stdtr": "special_stdtr({0}, {1})",
     "chndtr": "special_ncx2(0, {1}, {2}, {0})",
     "chndtrix": "special_ncx2_quantile(0, {1}, {2}, {0})",
