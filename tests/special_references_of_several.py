@@ -72,6 +72,22 @@ def root(f: Callable, name: str) -> Callable:
     return found
 
 
+def chi_squared(x, df, nc):
+    weight = lambda j: mp.exp(-nc / 2) * (nc / 2) ** j / mp.factorial(j)  # noqa: E731
+    return mp.fsum(weight(j) * lower(df / 2 + j, x / 2) for j in range(60))
+
+
+def noncentral_t(df, nc, t):
+    """By sums of incomplete beta functions (Johnson, Kotz and Balakrishnan 1995, 31.15)."""
+    if t < 0:
+        return 1 - noncentral_t(df, -nc, -t)
+    x, h = t * t / (df + t * t), nc * nc / 2
+    even = lambda j: h**j / mp.factorial(j) * below(j + half(), df / 2, x)  # noqa: E731
+    odd = lambda j: h**j / mp.gamma(j + 3 * half()) * below(j + 1, df / 2, x)  # noqa: E731
+    both = mp.fsum(even(j) + nc / mp.sqrt(2) * odd(j) for j in range(60))
+    return mp.ncdf(-nc) + mp.exp(-h) * both / 2
+
+
 def voigt(x, s, g):
     return mp.re(faddeeva(mp.mpc(x, g) / (s * mp.sqrt(2)))) / (s * mp.sqrt(2 * mp.pi))
 
@@ -147,6 +163,8 @@ SEVERAL = {
     "fdtr": Row(fisher, ((0.5, 2.0, 20.0), (3.0, 30.0), (1e-3, 0.5, 3.0, 50.0)), slope=1e-10),
     "fdtrc": Row(fisher_above, ((0.5, 2.0, 20.0), (3.0, 30.0), (1e-3, 0.5, 3.0, 50.0)), slope=1e-10),
     "fdtri": Row(inverse(fisher, "fdtri"), ((0.8, 2.0, 50.0), (3.0, 80.0), (1e-4, 0.5, 0.99)), slope=1e-10),
+    "chndtr": Row(chi_squared, ((0.7, 12.0), (0.8,), (1e-9, 1.3))),
+    "nctdtr": Row(noncentral_t, ((0.7, 4.5), (-0.8,), (-2.0, 0.9))),
     "hyp0f1": Row(mp.hyp0f1, ((0.5, 2.0, 30.0), (-1e3, -5.0, -0.1, 1e-9, 0.3, 7.0, 1e3)), (1,)),
     "hyp1f1": Row(mp.hyp1f1, ((-1.5, 0.5, 2.0, 20.0), (1.5, 4.0), (-50.0, -5.0, -0.1, 1e-9, 0.3, 7.0, 50.0)), (2,)),
     "hyp2f1": Row(

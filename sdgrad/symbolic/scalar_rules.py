@@ -6,6 +6,7 @@ What the columns are is in ``rows.py``; the special functions of SciPy have a ta
 from __future__ import annotations
 
 from sdgrad.symbolic.degree_rules import OF_DEGREES
+from sdgrad.symbolic.distribution_rules import OF_DISTRIBUTIONS
 from sdgrad.symbolic.elementary_rules import ELEMENTARY
 from sdgrad.symbolic.equation_rules import OF_EQUATIONS
 from sdgrad.symbolic.rows import ABOVE1, ANY, AWAY, POSITIVE, UNIT, ScalarRule, binary, unary
@@ -194,5 +195,5 @@ def register(rule: ScalarRule) -> None:
     RULES.update(dict.fromkeys(names, rule))
 
 
-for _row in (*ROWS, *ELEMENTARY, *SPECIAL, *OF_DEGREES, *OF_EQUATIONS):
+for _row in (*ROWS, *ELEMENTARY, *SPECIAL, *OF_DEGREES, *OF_EQUATIONS, *OF_DISTRIBUTIONS):
     register(_row)

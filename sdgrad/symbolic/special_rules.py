@@ -245,8 +245,8 @@ GAMMA = (  # DLMF 5, 8, 25.11
             singular=True,
         )
         for name, other, sign in (
-            ("scipy_betaincinv", "scipy_betainccinv(b, a, c)", ""),
-            ("scipy_betainccinv", "scipy_betaincinv(b, a, c)", "-"),
+            ("special_betaincinv", "special_betainccinv(b, a, c)", ""),
+            ("special_betainccinv", "special_betaincinv(b, a, c)", "-"),
         )
     ),
     binary(

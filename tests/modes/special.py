@@ -69,6 +69,10 @@ _CHANCES = (  # by degrees of freedom, which have no second derivative, in a tes
     one("special.stdtrit(2.5, a)", PROBABILITY),
     one("special.fdtri(2.5, 3.5, a)", PROBABILITY),
     Line("special.voigt_profile(a, b, d)", (ANY, POSITIVE, POSITIVE)),
+    Line("special.chndtr(a, b, d)", (POSITIVE, POSITIVE, POSITIVE)),
+    Line("special.chndtrix(a, b, d)", (PROBABILITY, POSITIVE, POSITIVE)),
+    Line("special.nctdtr(a, b, d)", (POSITIVE, ANY, ANY)),
+    Line("special.nctdtrit(a, b, d)", (POSITIVE, ANY, PROBABILITY)),
 )
 _SOLUTIONS = (  # of differential equations, integrals and inverses; only where SciPy's own are exact
     *(one(f"special.{name}(0.5, a)[{k}]", only=(-5.0, 5.0)) for name in ("pbdv", "pbvv", "pbwa") for k in (0, 1)),

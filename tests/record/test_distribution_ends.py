@@ -1,5 +1,6 @@
 """Distributions at ends of supports, at infinity and in tails, without the comparison of a first call."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.special as special
@@ -138,3 +139,76 @@ def test_following_functions():
 def test_general_normal_distribution_in_the_middle():
     slope = sdgrad.grad(lambda y: stats.gennorm.cdf(y, 1.6))(0.0)
     assert np.isclose(slope, stats.gennorm.pdf(0.0, 1.6), rtol=1e-14)
+
+
+# -- quantiles far out, and both ends of a truncated normal distribution
+def far_out(q, df, a, b):
+    dist = stats
+    return (
+        dist.t.ppf(q, df), dist.t.isf(q, df + 1.0), dist.betaprime.ppf(q, a, b), dist.betaprime.isf(q, a, b),
+        dist.f.isf(q, 2.0 * a, 2.0 * b), dist.beta.ppf(q, a, b), 1e-3 * dist.t.ppf(1e-300, df),
+        dist.beta.ppf(q, 0.1, b),
+    )  # fmt: skip
+
+
+def test_quantiles_of_small_probabilities():
+    """They are powers of the probability (DLMF 8.17.7); SciPy's are none, or infinite."""
+
+    def share(p, a, b):
+        return (p * a * mp.beta(a, b)) ** (1 / a)
+
+    def root(p, n):
+        return mp.sqrt(n / share(2 * p, n / 2, mp.mpf(1) / 2))
+
+    def exact(q, n, a, b):
+        return (
+            -root(q, n), root(q, n + 1), share(q, a, b), 1 / share(q, b, a), b / a / share(q, b, a),
+            share(q, a, b), -root(mp.mpf("1e-300"), n) / 1000, share(q, mp.mpf("0.1"), b),
+        )  # fmt: skip
+
+    at = 1e-120, 1.0, 2.2, 3.1
+    same_as_exact(far_out, exact, at)
+
+
+def ends_of_truncated(y, z, a, b):
+    dist = stats.truncnorm
+    return (
+        dist.logcdf(y, a, b),
+        dist.sf(z, a, b),
+        dist.ppf(1e-17 * b, 0.0 * a, b),
+        dist.cdf(30.0 + 1e-3 * b, 30.0, 31.0),
+    )
+
+
+def test_truncated_normal_distribution_beside_its_ends():
+    """Each probability is beside one end; SciPy's have one digit."""
+    mass = lambda a, b: mp.ncdf(b) - mp.ncdf(a)  # noqa: E731
+    point = lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1)  # noqa: E731
+
+    def exact(y, z, a, b):
+        return (
+            mp.log(mass(a, y) / mass(a, b)), mass(z, b) / mass(a, b),
+            point(mp.mpf(1) / 2 + mp.mpf(1e-17) * b * mass(0, b)), mass(-30 - mp.mpf(1e-3) * b, -30) / mass(-31, -30),
+        )  # fmt: skip
+
+    same_as_exact(ends_of_truncated, exact, (-0.7 + 1e-15, 1.2 - 1e-15, -0.7, 1.2))
+
+
+def same_as_exact(f, exact, at):
+    """Compare values and derivatives of both modes with mpmath's."""
+    with mp.workdps(60):
+        point = [mp.mpf(v) for v in at]
+        values = exact(*point)
+        slopes = []
+        for k in range(len(at)):
+            step = abs(point[k]) * mp.mpf(10) ** -25
+            pair = [exact(*point[:k], point[k] + s * step, *point[k + 1 :]) for s in (1, -1)]
+            slopes.append([float((u - d) / (2 * step)) for u, d in zip(*pair, strict=True)])
+    value, pull = sdgrad.vjp(lambda *given: np.stack(f(*given)), *at)
+    same(value, [float(v) for v in values])
+    for k, slope in enumerate(slopes):
+        _, found = sdgrad.jvp(f, at, tuple(float(j == k) for j in range(len(at))))
+        np.testing.assert_allclose(np.array(found, float), slope, rtol=1e-11, atol=1e-200)
+    for j in range(len(values)):
+        own = pull(np.eye(len(values))[j])
+        np.testing.assert_allclose(np.array(own, float), [s[j] for s in slopes], rtol=1e-11, atol=1e-200)

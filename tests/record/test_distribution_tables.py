@@ -20,14 +20,14 @@ SHAPES = {
     "erlang": "2.5 * c", "chi": "2.6 * c", "nakagami": "1.4 * c", "gengamma": "1.7 * c, 1.3 * c",
     "betaprime": "2.2 * c, 3.1 * c", "invgauss": "0.8 * c", "lomax": "1.8 * c", "fisk": "2.3 * c",
     "burr": "1.9 * c, 0.8 * c", "burr12": "1.9 * c, 1.2 * c", "exponweib": "1.4 * c, 1.6 * c",
-    "halfgennorm": "1.3 * c", "invweibull": "1.7 * c", "loglaplace": "2.4 * c", "rice": "0.9 * c",
+    "halfgennorm": "1.3 * c", "invweibull": "1.7 * c", "loglaplace": "2.4 * c",
     "foldnorm": "1.1 * c", "gompertz": "0.7 * c", "fatiguelife": "0.6 * c", "alpha": "1.2 * c",
     "genextreme": "-0.2 * c", "genpareto": "0.3 * c", "genlogistic": "1.4 * c", "gennorm": "1.6 * c",
     "weibull_max": "1.7 * c", "johnsonsu": "0.4 * c, 1.3 * c", "johnsonsb": "0.4 * c, 1.3 * c",
     "laplace_asymmetric": "1.3 * c", "loggamma": "1.4 * c", "loguniform": "0.1 * c, 1.5 * c",
     "reciprocal": "0.1 * c, 1.5 * c", "powerlaw": "1.8 * c", "triang": "0.4 * c", "trapezoid": "0.3 * c, 0.6 * c",
     "truncexpon": "2.1 * c", "exponnorm": "1.5 * c", "powernorm": "1.4 * c", "skewcauchy": "0.4 * c",
-    "bradford": "1.3 * c", "vonmises_line": "1.2 * c", "hypergeom": "20.0, 7.0, 12.0",
+    "bradford": "1.3 * c", "hypergeom": "20.0, 7.0, 12.0",
     "betabinom": "9.0, 2.3 * c, 1.7 * c", "betanbinom": "4.0, 2.3 * c, 1.7 * c", "zipf": "2.4 * c",
     "logser": "0.6 * c", "planck": "0.7 * c", "dlaplace": "0.8 * c", "randint": "2.0, 9.0", "yulesimon": "2.1 * c",
 }  # fmt: skip
@@ -71,7 +71,7 @@ MASSES = [mass(n, m) for n, m in offered(DISCRETE) if n in SHAPES]
 DIFFERENTIATED = [*(t for t in CALLS if ".logpdf" in t), *CALLS[2::9], *MASSES[::3]]
 OFFERED_MOMENTS = [
     (n, m) for n, f in MOMENTS.items() for m in ("mean", "var", "std", "entropy")
-    if n not in ("cauchy", *FURTHER) and getattr(f, m.replace("std", "var")) is not None
+    if n not in ("cauchy", "ncx2", *FURTHER) and getattr(f, m.replace("std", "var")) is not None
 ]  # fmt: skip
 PARAMETERS = [
     *(moment(n, m) for n, m in OFFERED_MOMENTS), "stats.gamma.median(2.5 * c, scale=s)", "stats.norm(m, s).median()",
@@ -84,7 +84,7 @@ WITHOUT_MOMENTS = [
 
 
 def test_tables_are_whole():
-    assert (len(CALLS), len(MASSES)) == (372, 34)
+    assert (len(CALLS), len(MASSES)) == (368, 38)
     assert len(PARAMETERS) > 140
 
 
@@ -170,7 +170,7 @@ def test_pieces_that_vanish():
 
 REFUSED = {
     "gennorm.ppf is not recorded": lambda x: stats.gennorm.ppf(x, 1.5),
-    "rice.cdf is not recorded": lambda x: stats.rice.cdf(x, 1.5),
+    "betabinom.cdf is not recorded": lambda x: stats.betabinom.cdf(3, 9.0, 1.5, x),
     "poisson.entropy is not recorded": lambda x: stats.poisson(x).entropy(),
     "burr.mean is not recorded": lambda x: stats.burr(x, 2.0).mean(),
     "norm.moment is not recorded": lambda x: stats.norm(x).moment(2),

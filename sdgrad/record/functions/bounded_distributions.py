@@ -158,10 +158,6 @@ def _exponnorm_log(y: Any, k: Any) -> Any:
     return (0.5 / k - y) / k + sp.log_ndtr(y - 1.0 / k)
 
 
-def _angle_log(y: Any, kappa: Any) -> Any:
-    return kappa * sp.cosm1(y) - 2 * LOG_ROOT_TAU - np.log(sp.i0e(kappa))
-
-
 def _weibull_max_log(y: Any, c: Any) -> Any:
     return np.log(c) + sp.xlogy(c - 1.0, -y) - (-y) ** c
 
@@ -309,5 +305,4 @@ BOUNDED: dict[str, Formulas] = {
         logpdf=lambda y: np.log1p(np.cos(y)) - 2 * LOG_ROOT_TAU, pdf=lambda y: (1.0 + np.cos(y)) / (2 * math.pi),
         cdf=_cosine_cdf, sf=lambda y: _cosine_cdf(-y), low=-math.pi, high=math.pi,
     ),
-    "vonmises_line": Formulas(logpdf=_angle_log, low=-math.pi, high=math.pi, valid=lambda kappa: kappa >= 0),
 }  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.special as sp
 
 from sdgrad.record.functions.distributions import Formulas
-from sdgrad.record.functions.scipy_special import zeta
+from sdgrad.record.functions.scipy_special import in_double, zeta
 
 
 def _is_probability(p: Any) -> Any:
@@ -81,8 +81,11 @@ DISCRETE: dict[str, Formulas] = {
         logsf=lambda k, p: k * np.log1p(-p), low=1.0, valid=lambda p: (p > 0) & (p <= 1),
     ),
     "hypergeom": Formulas(
-        logpdf=_hypergeom_log, low=lambda M, n, N: np.maximum(N - (M - n), 0.0), high=lambda M, n, N: np.minimum(n, N),
-        valid=lambda M, n, N: _is_whole(M) & _is_whole(n) & _is_whole(N) & (n <= M) & (N <= M),
+        logpdf=_hypergeom_log,
+        cdf=lambda k, M, n, N: in_double("special_hypergeom({0}, {1}, {2}, {3})", k, M, n, N),
+        sf=lambda k, M, n, N: in_double("special_hypergeomc({0}, {1}, {2}, {3})", k, M, n, N),
+        low=lambda M, n, N: np.maximum(N - (M - n), 0.0), high=lambda M, n, N: np.minimum(n, N),
+        valid=lambda M, n, N: (M > 0) & _is_whole(M) & _is_whole(n) & _is_whole(N) & (n <= M) & (N <= M),
     ),
     "betabinom": Formulas(
         logpdf=lambda k, n, a, b: (

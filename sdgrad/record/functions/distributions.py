@@ -183,13 +183,24 @@ def _t_log(y: Any, df: Any) -> Any:
     return -sp.betaln(0.5 * df, 0.5) - 0.5 * np.log(df) - 0.5 * (df + 1.0) * np.log1p(y * y / df)
 
 
+def beta_odds(q: Any, a: Any, b: Any, power: float = 1.0) -> Any:
+    """Return the odds ``x / (1 - x)`` of quantiles of the beta distribution, to the power 1, -1 or -1/2.
+
+    Small ones are a power of the probability, and a power of them is a number where they vanish themselves.
+    """
+    log = (np.log(q) + np.log(a) + sp.betaln(a, b)) / a
+    small = log + np.log1p(b) < -40.0
+    safe = np.where(small, 0.5, q)
+    inside, outside = sp.betaincinv(a, b, safe), sp.betainccinv(b, a, safe)
+    far, near = np.exp(power * np.where(small, log, 0.0)), inside / outside if power > 0 else outside / inside
+    return np.where(small, far, np.sqrt(near) if power == -0.5 else near)
+
+
 def _t_ppf(q: Any, df: Any) -> Any:
     """Return quantiles by those of the beta distribution, and in the middle by the series (Hill 1970)."""
     middle = np.abs(q - 0.5) < 0.005
     twice = np.where(middle, 0.5, 2.0 * np.minimum(q, 1.0 - q))
-    inner = sp.betaincinv(0.5 * df, 0.5, twice)
-    outer = sp.betainccinv(0.5, 0.5 * df, twice)
-    wide = np.sqrt(df * outer / inner)
+    wide = np.sqrt(df) * beta_odds(twice, 0.5 * df, 0.5, -0.5)
     v = (q - 0.5) * np.exp(sp.betaln(0.5 * df, 0.5) + 0.5 * np.log(df))
     r, w = 1.0 / df, v * v
     third, fifth = (1.0 + r) / 6.0, (7.0 + r * (8.0 + r)) / 120.0
@@ -205,6 +216,18 @@ def _cauchy_ppf(q: Any) -> Any:
 
 # -- the normal distribution between two points
 def log_mass(a: Any, b: Any) -> Any:
+    """Return the logarithm of the probability between two points: by a series where they are close to each other."""
+    width, centre = b - a, 0.5 * (a + b)
+    near = width * (1.0 + np.abs(centre)) < 0.1
+    w, m = np.where(near, width, 0.05), np.where(near, centre, 0.0)
+    v, s = w * w, m * m
+    fourth, sixth = s * (s - 6.0) + 3.0, s * (s * (s - 15.0) + 45.0) - 15.0  # Hermite's polynomials
+    rest = v * ((s - 1.0) / 24.0 + v * (fourth / 1920.0 + v * sixth / 322560.0))
+    close = np.log(w) - 0.5 * s - LOG_ROOT_TAU + np.log1p(rest)
+    return np.where(near, close, _log_mass_apart(np.where(near, -1.0, a), np.where(near, 1.0, b)))
+
+
+def _log_mass_apart(a: Any, b: Any) -> Any:
     """Return the logarithm of the probability between two points, from the tail that they lie in."""
 
     def tail(near: Any, far: Any) -> Any:
@@ -227,6 +250,24 @@ def _truncated_logsf(y: Any, a: Any, b: Any) -> Any:
 
 
 def _truncated_ppf(q: Any, a: Any, b: Any) -> Any:
+    """Return quantiles, beside an end by the Taylor series of the inverse: there they are far smaller than it."""
+    first, last = _beside(q, a, b), _beside(1.0 - q, -b, -a)
+    middle = _truncated_ppf_inside(np.where(np.isnan(first) & np.isnan(last), q, 0.5), a, b)
+    return np.where(np.isnan(first), np.where(np.isnan(last), middle, -last), first)
+
+
+def _beside(q: Any, a: Any, b: Any) -> Any:
+    """Return the quantile of a small probability, NaN where it is not close to the end ``a``."""
+    slope = np.log(q) + log_mass(a, b) + 0.5 * a * a + LOG_ROOT_TAU
+    near = slope + np.log1p(np.abs(a)) < math.log(1e-3)
+    t, e = np.exp(np.where(near, slope, 0.0)), np.where(near, a, 0.0)
+    s = e * e
+    fourth, fifth = e * (7.0 + 6.0 * s) / 24.0, (7.0 + s * (46.0 + 24.0 * s)) / 120.0
+    away = t * (1.0 + t * (0.5 * e + t * ((1.0 + 2.0 * s) / 6.0 + t * (fourth + t * fifth))))
+    return np.where(near, e + away, math.nan)
+
+
+def _truncated_ppf_inside(q: Any, a: Any, b: Any) -> Any:
     whole = log_mass(a, b)
     left = sp.ndtri_exp(np.logaddexp(sp.log_ndtr(a), np.log(q) + whole))
     right = -sp.ndtri_exp(np.logaddexp(sp.log_ndtr(-b), np.log1p(-q) + whole))
@@ -277,8 +318,8 @@ CONTINUOUS: dict[str, Formulas] = {
     "f": Formulas(
         logpdf=_f_log, pdf=at_ends(_f_log, _f_at_zero),
         cdf=lambda y, n, m: sp.fdtr(n, m, y), sf=lambda y, n, m: sp.fdtrc(n, m, y),
-        ppf=lambda q, n, m: m / n * sp.betaincinv(0.5 * n, 0.5 * m, q) / sp.betainccinv(0.5 * m, 0.5 * n, q),
-        isf=lambda q, n, m: m / n * sp.betainccinv(0.5 * n, 0.5 * m, q) / sp.betaincinv(0.5 * m, 0.5 * n, q), low=0.0,
+        ppf=lambda q, n, m: m / n * beta_odds(q, 0.5 * n, 0.5 * m),
+        isf=lambda q, n, m: m / n * beta_odds(q, 0.5 * m, 0.5 * n, -1.0), low=0.0,
     ),
     "lognorm": Formulas(
         logpdf=lambda y, s: -0.5 * (np.log(y) / s) ** 2 - np.log(s * y) - LOG_ROOT_TAU,
@@ -349,13 +390,5 @@ CONTINUOUS: dict[str, Formulas] = {
         cdf=lambda y: -np.expm1(-0.5 * y * y), sf=lambda y: np.exp(-0.5 * y * y), logsf=lambda y: -0.5 * y * y,
         logcdf=lambda y: log_of_rest(-0.5 * y * y),
         ppf=lambda q: np.sqrt(-2.0 * np.log1p(-q)), isf=lambda q: np.sqrt(-2.0 * np.log(q)), low=0.0, finite=True,
-    ),
-    "skewnorm": Formulas(
-        logpdf=lambda y, a: math.log(2) - 0.5 * y * y - LOG_ROOT_TAU + sp.log_ndtr(a * y), valid=np.isfinite,
-        open=True, inner=0.0,
-    ),
-    "vonmises": Formulas(
-        logpdf=lambda y, kappa: kappa * sp.cosm1(y) - 2 * LOG_ROOT_TAU - np.log(sp.i0e(kappa)),
-        valid=lambda kappa: kappa >= 0,
     ),
 }  # fmt: skip

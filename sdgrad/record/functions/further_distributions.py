@@ -43,25 +43,6 @@ def _end(skew: Any, sign: float) -> Any:
     return np.where(bounded, -2.0 / np.where(bounded, skew, 1.0), -sign * math.inf)
 
 
-# -- squares of normal numbers that have a mean: chi-squared ones without it
-def _chi2_log(y: Any, df: Any) -> Any:
-    return sp.xlogy(0.5 * df - 1.0, y) - 0.5 * y - sp.gammaln(0.5 * df) - 0.5 * math.log(2) * df
-
-
-def _ncx2_log(y: Any, df: Any, nc: Any) -> Any:
-    first, near = y == 0, y * nc < 4.0
-    x, n = np.where(near, 4.0, y), np.where(near, 1.0, nc)
-    apart, order = np.sqrt(x) - np.sqrt(n), 0.5 * df - 1.0
-    far = 0.5 * order * np.log(x / n) - 0.5 * apart * apart + np.log(0.5 * sp.ive(order, np.sqrt(x * n)))
-    series = np.log(sp.hyp0f1(0.5 * df, np.where(near, 0.25 * y * nc, 0.0)))
-    found = np.where(near, _chi2_log(np.where(first, 1.0, y), df) - 0.5 * nc + series, far)
-    return np.where(first, np.where(df == 2, -0.5 * nc - math.log(2), -math.inf), found)
-
-
-def _ncx2(y: Any, df: Any, nc: Any) -> Any:
-    return np.where(y == 0, 0.0, np.exp(_ncx2_log(np.where(y == 0, 1.0, y), df, nc)))
-
-
 # -- a Pareto distribution up to an end
 def _share(b: Any, c: Any) -> Any:
     return np.expm1(-b * np.log(c))
@@ -70,9 +51,6 @@ def _share(b: Any, c: Any) -> Any:
 FURTHER: dict[str, Formulas] = {
     "pearson3": Formulas(
         logpdf=_pearson_log, low=lambda s: _end(s, 1.0), high=lambda s: _end(s, -1.0), valid=np.isfinite
-    ),
-    "ncx2": Formulas(
-        logpdf=_ncx2_log, pdf=_ncx2, low=0.0, valid=lambda df, nc: (df > 0) & np.isfinite(df) & (nc >= 0)
     ),
     "truncpareto": Formulas(
         logpdf=lambda y, b, c: np.log(-b / _share(b, c)) - (b + 1.0) * np.log(y),

@@ -14,8 +14,9 @@ from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import axes_of, require
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.evaluated import made
-from sdgrad.record.functions.order_statistics import trim_mean
-from sdgrad.record.functions.sample_statistics import Interval, Outcome, kurtosis, sample, skew, tail
+from sdgrad.record.functions.order_statistics import trimmed
+from sdgrad.record.functions.sample_statistics import Interval, Outcome, tail
+from sdgrad.record.functions.samples import Sample, observed, paired
 from sdgrad.record.functions.table import array, known, operand, rule
 from sdgrad.record.methods import BoundRule
 from sdgrad.record.values import is_recorded
@@ -36,18 +37,26 @@ def _rows(x: Any, axis: Any) -> Any:
     return np.reshape(np.transpose(x, [*kept, *over]), (*(x.shape[d] for d in kept), -1))
 
 
+def rows_of(s: Sample, axis: Any) -> Sample:
+    return Sample(_rows(s.x, axis), None if s.kept is None else _rows(s.kept, axis))
+
+
 def _kept(found: Any, rank: int, axis: Any, keepdims: bool) -> Any:
     """Return a result, with axes of one element in place of those that are gone."""
     return np.expand_dims(found, tuple(axes_of(axis, rank))) if keepdims else found
 
 
-def _together(samples: Sequence[Any], axis: Any, name: str, nan_policy: str = "propagate") -> list[Any]:
+def _together(samples: Sequence[Any], axis: Any, name: str, nan_policy: str = "propagate") -> list[Sample]:
     """Return samples as rows whose other axes have the same lengths, in one type."""
-    given = [sample(s, name, nan_policy) for s in samples]
-    dtype = np.result_type(*(g.dtype for g in given))
-    rows = [_rows(array(astype(g, dtype, copy=False)), axis) for g in given]
-    others = np.broadcast_shapes(*(np.shape(r)[:-1] for r in rows))
-    return [np.broadcast_to(r, (*others, np.shape(r)[-1])) if np.shape(r)[:-1] != others else r for r in rows]
+    given = [observed(s, name, nan_policy, axis) for s in samples]
+    dtype = np.result_type(*(g.x.dtype for g in given))
+    rows = [rows_of(g.with_values(array(astype(g.x, dtype, copy=False))), axis) for g in given]
+    others = np.broadcast_shapes(*(np.shape(r.x)[:-1] for r in rows))
+
+    def spread(v: Any) -> Any:
+        return np.broadcast_to(v, (*others, np.shape(v)[-1])) if np.shape(v)[:-1] != others else v
+
+    return [Sample(spread(r.x), None if r.kept is None else spread(r.kept)) for r in rows]
 
 
 # -- tests by Student's distribution
@@ -73,10 +82,9 @@ def _outcome(difference: Any, error: Any, df: Any, alternative: str, shape: Call
     return made(found)
 
 
-def _moments(x: Any) -> tuple[Any, Any, int]:
+def _moments(s: Sample) -> tuple[Any, Any, Any]:
     """Return mean, variance and size of samples along the last axis."""
-    n = np.shape(x)[-1]
-    return np.mean(x, axis=-1), np.var(x, axis=-1, ddof=1), n
+    return s.mean(-1), s.var(-1, 1), s.count(-1)
 
 
 @rule(stats.ttest_1samp)
@@ -89,30 +97,34 @@ def ttest_1samp(
     *,
     keepdims: bool = False,
 ) -> Any:
-    data = sample(a, "ttest_1samp", nan_policy)
     means = operand(popmean)
     if np.ndim(means):
-        rows, centre = _together([data, means], axis, "ttest_1samp")
-        if np.shape(centre)[-1] != 1:
+        rows, centre = _together([a, means], axis, "ttest_1samp", nan_policy)
+        if np.shape(centre.x)[-1] != 1:
             raise ValueError("`popmean.shape[axis]` must equal 1.")
-        means = centre[..., 0]
+        means = centre.x[..., 0]
     else:
-        rows = _rows(data, axis)
+        rows = rows_of(observed(a, "ttest_1samp", nan_policy, axis), axis)
+    return _of_one(rows, means, alternative, lambda v: _kept(v, np.ndim(a), axis, keepdims))
+
+
+def _of_one(rows: Sample, means: Any, alternative: str, shape: Callable) -> TOutcome:
+    """Return the test that a mean is a number."""
     mean, variance, n = _moments(rows)
-    return _outcome(
-        mean - means,
-        np.sqrt(variance / n),
-        n - 1,
-        alternative,
-        lambda v: _kept(v, data.ndim, axis, keepdims),
-        mean,
-    )
+    return _outcome(mean - means, np.sqrt(variance / n), n - 1, alternative, shape, mean)
+
+
+def _unless_one(variance: Any, n: Any) -> Any:
+    """Return a variance, which is zero if it is that of one number."""
+    if not is_recorded(n):
+        return 0.0 * variance if n == 1 else variance
+    return np.where(n == 1, 0, variance)
 
 
 def _pooled(v: tuple[Any, Any], n: tuple[Any, Any], equal_var: bool) -> tuple[Any, Any]:
     """Return the degrees of freedom, and the standard error of a difference of means."""
     if equal_var:
-        first, second = (0.0 * w if count == 1 else w for w, count in zip(v, n, strict=True))
+        first, second = (_unless_one(w, count) for w, count in zip(v, n, strict=True))
         df = n[0] + n[1] - 2.0
         return df, np.sqrt(((n[0] - 1) * first + (n[1] - 1) * second) / df * (1.0 / n[0] + 1.0 / n[1]))
     one, two = v[0] / n[0], v[1] / n[1]
@@ -170,14 +182,17 @@ def ttest_rel(
     *,
     keepdims: bool = False,
 ) -> Any:
-    first, second = sample(a, "ttest_rel", nan_policy), sample(b, "ttest_rel", nan_policy)
-    if first.ndim and axis is not None and any(first.shape[d] != second.shape[d] for d in axes_of(axis, first.ndim)):
+    one, two = array(a), array(b)
+    if one.ndim and axis is not None and any(one.shape[d] != two.shape[d] for d in axes_of(axis, one.ndim)):
         raise ValueError("Array shapes are incompatible for broadcasting.")
-    return ttest_1samp(first - second, 0.0, axis, "propagate", alternative, keepdims=keepdims)
+    given = np.broadcast_arrays(a, b) if one.shape != two.shape else (a, b)
+    first, second = paired(tuple(given), "ttest_rel", nan_policy, axis)
+    rows = rows_of(first.with_values(first.x - second.x), axis)
+    return _of_one(rows, 0.0, alternative, lambda v: _kept(v, first.ndim, axis, keepdims))
 
 
 # -- tests of several samples
-def _of_f(f: Any, first: float, second: float) -> Any:
+def _of_f(f: Any, first: float, second: Any) -> Any:
     return astype(special.fdtrc(first, second, f), f.dtype, copy=False)
 
 
@@ -192,19 +207,23 @@ def f_oneway(
     if len(samples) < 2:
         raise TypeError(f"at least two inputs are required; got {len(samples)}.")
     rows = _together(samples, axis, "f_oneway", nan_policy)
-    if not equal_var:
-        return Outcome(*(_kept(v, np.ndim(samples[0]), axis, keepdims) for v in _welch(rows)))
-    count, groups = sum(np.shape(r)[-1] for r in rows), len(rows)
-    whole = sum(np.sum(r, axis=-1) for r in rows) / count
-    means = [np.mean(r, axis=-1) for r in rows]
-    between = sum(np.shape(r)[-1] * (m - whole) ** 2 for r, m in zip(rows, means, strict=True))
-    within = sum(np.sum((r - m[..., None]) ** 2, axis=-1) for r, m in zip(rows, means, strict=True))
-    f = between / (groups - 1) / (within / (count - groups))
-    rank = np.ndim(samples[0])
-    return Outcome(*(_kept(v, rank, axis, keepdims) for v in (f, _of_f(f, groups - 1.0, float(count - groups)))))
+    found = _between(rows) if equal_var else _welch(rows)
+    return Outcome(*(_kept(v, np.ndim(samples[0]), axis, keepdims) for v in found))
 
 
-def _welch(rows: list[Any]) -> tuple[Any, Any]:
+def _between(rows: list[Sample]) -> tuple[Any, Any]:
+    """Return the statistic and the probability of groups with one variance."""
+    sizes, groups = [r.count(-1) for r in rows], len(rows)
+    rest = sum(sizes) - groups
+    whole = sum(r.sum(-1) for r in rows) / sum(sizes)
+    means = [r.mean(-1) for r in rows]
+    between = sum(n * (m - whole) ** 2 for n, m in zip(sizes, means, strict=True))
+    within = sum(r.with_values((r.x - m[..., None]) ** 2).sum(-1) for r, m in zip(rows, means, strict=True))
+    f = between / (groups - 1) / (within / rest)
+    return f, _of_f(f, groups - 1.0, rest * 1.0)
+
+
+def _welch(rows: list[Sample]) -> tuple[Any, Any]:
     """Return the statistic and the probability of groups whose variances differ (Welch 1951)."""
     means, variances, sizes = zip(*map(_moments, rows), strict=True)
     groups, weights = len(rows), [n / v for n, v in zip(sizes, variances, strict=True)]
@@ -221,8 +240,8 @@ def bartlett(*samples: Any, axis: Any = 0, nan_policy: str = "propagate", keepdi
     if len(samples) < 2:
         raise ValueError("Must enter at least two input sample vectors.")
     rows = _together(samples, axis, "bartlett", nan_policy)
-    free = [np.shape(r)[-1] - 1 for r in rows]
-    variances, rest = [np.var(r, axis=-1, ddof=1) for r in rows], sum(free)
+    free = [r.count(-1) - 1 for r in rows]
+    variances, rest = [r.var(-1, 1) for r in rows], sum(free)
     pooled = sum(n * v for n, v in zip(free, variances, strict=True)) / rest
     over = rest * np.log(pooled) - sum(n * np.log(v) for n, v in zip(free, variances, strict=True))
     t = over / (1 + 1 / (3 * (len(rows) - 1)) * (sum(1 / n for n in free) - 1 / rest))
@@ -230,10 +249,12 @@ def bartlett(*samples: Any, axis: Any = 0, nan_policy: str = "propagate", keepdi
     return Outcome(*(_kept(v, np.ndim(samples[0]), axis, keepdims) for v in (np.maximum(t, 0.0), p)))
 
 
-def _centre(x: Any, center: str, proportiontocut: Any) -> Any:
+def _centre(s: Sample, center: str, proportiontocut: Any) -> Any:
     if center == "trimmed":
-        return trim_mean(x, proportiontocut, axis=-1)[..., None]
-    return (np.median if center == "median" else np.mean)(x, axis=-1, keepdims=True)
+        return trimmed(s, proportiontocut, -1, True)
+    if center == "mean":
+        return s.mean(-1, True)
+    return (np.median if s.kept is None else np.nanmedian)(s.blank(math.nan), axis=-1, keepdims=True)
 
 
 @rule(stats.levene)
@@ -250,14 +271,8 @@ def levene(
     if len(samples) < 2:
         raise ValueError("Must provide at least two samples.")
     rows = _together(samples, axis, "levene", nan_policy)
-    apart = [np.abs(r - _centre(r, center, proportiontocut)) for r in rows]
-    return (
-        f_oneway(*(np.moveaxis(a, -1, 0) for a in apart))
-        if not keepdims
-        else Outcome(
-            *(_kept(v, np.ndim(samples[0]), axis, True) for v in f_oneway(*(np.moveaxis(a, -1, 0) for a in apart)))
-        )
-    )
+    apart = [r.with_values(np.abs(r.x - _centre(r, center, proportiontocut))) for r in rows]
+    return Outcome(*(_kept(v, np.ndim(samples[0]), axis, keepdims) for v in _between(apart)))
 
 
 # -- frequencies
@@ -268,32 +283,55 @@ POWERS = {
 
 
 @rule(stats.power_divergence)
-def power_divergence(f_obs: Any, f_exp: Any = None, ddof: Any = 0, axis: Any = 0, lambda_: Any = None) -> Any:
+def power_divergence(
+    f_obs: Any,
+    f_exp: Any = None,
+    ddof: Any = 0,
+    axis: Any = 0,
+    lambda_: Any = None,
+    *,
+    nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> Any:
     if isinstance(lambda_, str) and lambda_ not in POWERS:
         raise ValueError(f"invalid string for lambda_: {lambda_!r}. Valid strings are {', '.join(POWERS)}")
-    return _divergence(f_obs, f_exp, ddof, axis, POWERS.get(lambda_, 1 if lambda_ is None else lambda_), True)
+    power = POWERS.get(lambda_, 1 if lambda_ is None else lambda_)
+    return _divergence((f_obs, f_exp), ddof, axis, power, True, nan_policy, keepdims)
 
 
 @rule(stats.chisquare)
-def chisquare(f_obs: Any, f_exp: Any = None, ddof: Any = 0, axis: Any = 0, *, sum_check: bool = True) -> Any:
-    return _divergence(f_obs, f_exp, ddof, axis, 1, sum_check)
+def chisquare(
+    f_obs: Any,
+    f_exp: Any = None,
+    ddof: Any = 0,
+    axis: Any = 0,
+    *,
+    sum_check: bool = True,
+    nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> Any:
+    return _divergence((f_obs, f_exp), ddof, axis, 1, sum_check, nan_policy, keepdims)
 
 
-def _divergence(f_obs: Any, f_exp: Any, ddof: Any, axis: Any, power: Any, checked: bool) -> Outcome:
+def _divergence(
+    given: tuple[Any, ...], ddof: Any, axis: Any, power: Any, checked: bool, nan_policy: str, keepdims: bool
+) -> Outcome:
     if is_recorded(power) or is_recorded(ddof) or np.ndim(ddof):
         raise ParseError("scipy.stats.power_divergence: ddof= and lambda_= must be known numbers")
-    if f_exp is None:
-        seen = _rows(sample(f_obs, "power_divergence", "propagate"), axis)
-        wanted = np.mean(seen, axis=-1, keepdims=True)
-    else:
-        seen, wanted = _together([f_obs, f_exp], axis, "power_divergence")
-        sums = [np.sum(v, axis=-1) for v in (seen, wanted)]
-        far = np.abs(sums[0] - sums[1]) / np.minimum(*sums) > float(np.finfo(seen.dtype).eps) ** 0.5
-        if checked:
-            told = "the sum of the observed frequencies must agree with the sum of the expected frequencies"
-            require(~np.any(far), f"For each axis slice, {told}")
-    found = np.sum(_terms(seen, wanted, power), axis=-1)
-    return Outcome(found, _of_chi2(found, float(np.shape(seen)[-1] - 1 - ddof)))
+    rank, known_shares = np.ndim(given[0]), given[1] is not None
+    if known_shares and np.shape(given[0]) != np.shape(given[1]):
+        given = tuple(np.broadcast_arrays(*given))
+    both = paired(given if known_shares else given[:1], "power_divergence", nan_policy, axis)
+    seen, wanted = (rows_of(both[0], axis), rows_of(both[-1], axis))
+    shares = wanted.x if known_shares else seen.mean(-1, True)
+    if known_shares and checked:
+        sums = [v.sum(-1) for v in (seen, wanted)]
+        far = np.abs(sums[0] - sums[1]) / np.minimum(*sums) > float(np.finfo(seen.x.dtype).eps) ** 0.5
+        told = "the sum of the observed frequencies must agree with the sum of the expected frequencies"
+        require(~np.any(far), f"For each axis slice, {told}")
+    found = seen.with_values(_terms(seen.x, shares, power)).sum(-1)
+    parts = found, _of_chi2(found, seen.count(-1) - 1.0 - ddof)
+    return Outcome(*(_kept(v, rank, axis, keepdims) for v in parts))
 
 
 def _terms(seen: Any, wanted: Any, power: Any) -> Any:
@@ -308,8 +346,7 @@ def _terms(seen: Any, wanted: Any, power: Any) -> Any:
 
 @rule(stats.jarque_bera)
 def jarque_bera(x: Any, *, axis: Any = None, nan_policy: str = "propagate", keepdims: bool = False) -> Any:
-    data = sample(x, "jarque_bera", nan_policy)
-    rows = _rows(data, axis)
-    n = np.shape(rows)[-1]
-    found = n / 6 * (skew(rows, axis=-1) ** 2 + kurtosis(rows, axis=-1) ** 2 / 4)
-    return Outcome(*(_kept(v, data.ndim, axis, keepdims) for v in (found, _of_chi2(found, 2.0))))
+    rows = rows_of(observed(x, "jarque_bera", nan_policy, axis), axis)
+    second, third, fourth = rows.moments(-1, False, 2, 3, 4)
+    found = rows.count(-1) / 6 * ((third / second**1.5) ** 2 + (fourth / second**2 - 3) ** 2 / 4)
+    return Outcome(*(_kept(v, np.ndim(x), axis, keepdims) for v in (found, _of_chi2(found, 2.0))))

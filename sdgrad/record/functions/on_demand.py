@@ -15,6 +15,7 @@ RULES_OF = {
             "distributions",
             "hypothesis_tests",
             "kernel_density",
+            "limited_statistics",
             "matrix_distributions",
             "multivariate",
             "order_statistics",

@@ -13,6 +13,7 @@ from sdgrad.record.functions.distributions import (
     ROOT_TWO,
     Formulas,
     at_ends,
+    beta_odds,
     gamma_formulas,
     log_of_rest,
     of_parts,
@@ -158,8 +159,7 @@ POSITIVE: dict[str, Formulas] = {
     "betaprime": Formulas(
         logpdf=_betaprime_log,
         cdf=lambda y, a, b: sp.betainc(a, b, y / (1.0 + y)), sf=lambda y, a, b: sp.betainc(b, a, 1.0 / (1.0 + y)),
-        ppf=lambda q, a, b: sp.betaincinv(a, b, q) / sp.betainccinv(b, a, q),
-        isf=lambda q, a, b: sp.betainccinv(a, b, q) / sp.betaincinv(b, a, q), low=0.0, open=True,
+        ppf=lambda q, a, b: beta_odds(q, a, b), isf=lambda q, a, b: beta_odds(q, b, a, -1.0), low=0.0, open=True,
     ),
     "invgauss": Formulas(
         logpdf=_invgauss_log, cdf=lambda *v: np.exp(_invgauss_logcdf(*v)), sf=lambda *v: np.exp(_invgauss_logsf(*v)),
@@ -237,10 +237,6 @@ POSITIVE: dict[str, Formulas] = {
         logpdf=_loglaplace_log, pdf=at_ends(_loglaplace_log, lambda y, c: 0.5 * c * y ** (c - 1.0)),
         cdf=_loglaplace_cdf, sf=_loglaplace_sf, ppf=_loglaplace_ppf, isf=lambda q, c: 1.0 / _loglaplace_ppf(q, c),
         low=0.0,
-    ),
-    "rice": Formulas(
-        logpdf=lambda y, b: np.log(y) - 0.5 * (y - b) ** 2 + np.log(sp.i0e(y * b)),
-        pdf=lambda y, b: y * np.exp(-0.5 * (y - b) ** 2) * sp.i0e(y * b), low=0.0, valid=lambda b: b >= 0,
     ),
     "foldnorm": Formulas(
         logpdf=lambda y, c: np.logaddexp(-0.5 * (y - c) ** 2, -0.5 * (y + c) ** 2) - LOG_ROOT_TAU,

@@ -10,7 +10,8 @@ import scipy.stats as stats
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.sample_statistics import Outcome, check_nan_policy, tail
+from sdgrad.record.functions.sample_statistics import Outcome, tail
+from sdgrad.record.functions.samples import check_nan_policy
 from sdgrad.record.functions.table import array, known, rule
 from sdgrad.record.functions.undefined import undefined_where
 
@@ -22,7 +23,7 @@ def rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_policy: s
     """Return ranks by the places of ties in the sorted elements."""
     if method not in METHODS:
         raise ValueError(f'unknown method "{method}": use one of {METHODS}')
-    check_nan_policy(nan_policy, "rankdata", "propagate")
+    check_nan_policy(nan_policy, "rankdata", "propagate", "omit")
     x: Any = array(a)
     x, d = (np.ravel(x), 0) if axis is None else (x, static_axis(axis, x.ndim))
     if not x.size:
@@ -31,8 +32,12 @@ def rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_policy: s
     order = np.argsort(rows, axis=-1, kind="stable")
     ranks = np.take_along_axis(_in_order(np.take_along_axis(rows, order, -1), method), np.argsort(order, axis=-1), -1)
     if x.dtype.kind == "f":
-        missing = np.any(np.isnan(rows), axis=-1, keepdims=True)
-        ranks = undefined_where(missing, ranks, np.sum(rows, axis=-1, keepdims=True))
+        missing = np.isnan(rows)  # behind the others
+        if nan_policy == "omit":
+            ranks = np.where(missing, rows, ranks)
+        else:
+            missing = np.any(missing, axis=-1, keepdims=True)
+            ranks = undefined_where(missing, ranks, np.sum(rows, axis=-1, keepdims=True))
     return np.moveaxis(ranks, -1, d)
 
 
@@ -58,6 +63,8 @@ def _in_order(y: Any, method: str) -> Any:
 def spearmanr(
     a: Any, b: Any = None, axis: Any = 0, nan_policy: str = "propagate", alternative: str = "two-sided"
 ) -> Any:
+    if nan_policy == "omit":
+        raise ParseError("scipy.stats.spearmanr: nan_policy='omit' is not recorded: select the numbers first")
     check_nan_policy(nan_policy, "spearmanr", "propagate")
     given: list[Any] = [array(v) for v in (a, b) if v is not None]
     given = [np.ravel(v) for v in given] if axis is None else given

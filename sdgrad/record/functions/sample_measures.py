@@ -11,7 +11,8 @@ import scipy.stats as stats
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
-from sdgrad.record.functions.sample_statistics import average, count_along, gmean, kurtosis, sample, skew, zscore
+from sdgrad.record.functions.sample_statistics import average, gmean, kurtosis, scores, skew, weighted
+from sdgrad.record.functions.samples import observed, sample
 from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.functions.undefined import undefined_where
 from sdgrad.record.values import is_recorded
@@ -30,6 +31,8 @@ class Description(NamedTuple):
 
 @rule(stats.describe)
 def describe(a: Any, axis: Any = 0, ddof: Any = 1, bias: bool = True, nan_policy: str = "propagate") -> Any:
+    if nan_policy == "omit":
+        raise ParseError("scipy.stats.describe: nan_policy='omit' is not recorded: call tmean, tvar, skew and kurtosis")
     x = sample(a, "describe", nan_policy)
     x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
     if not x.size:
@@ -56,33 +59,37 @@ def pmean(
         return gmean(a, axis, dtype, weights, nan_policy=nan_policy, keepdims=keepdims)
     require(np.isfinite(power), "Power mean only implemented for finite `p`")
     require(power != 0, "a power that only a run knows must not be zero: use scipy.stats.gmean")
-    x = sample(a, "pmean", nan_policy, dtype)
-    x = undefined_where(x < 0, x, x)
-    return average(x**power, axis, weights, keepdims) ** (1.0 / power)
+    s, w = weighted(a, weights, "pmean", nan_policy, axis, dtype)
+    x = undefined_where(s.x < 0, s.x, s.x)
+    return average(s.with_values(x**power), axis, w, keepdims) ** (1.0 / power)
 
 
 @rule(stats.zmap)
-def zmap(scores: Any, compare: Any, axis: Any = 0, ddof: Any = 0, nan_policy: str = "propagate") -> Any:
-    x, y = sample(scores, "zmap", nan_policy), sample(compare, "zmap", nan_policy)
-    return (x - np.mean(y, axis=axis, keepdims=True)) / np.std(y, axis=axis, ddof=ddof, keepdims=True)
+def zmap(given: Any, compare: Any, axis: Any = 0, ddof: Any = 0, nan_policy: str = "propagate") -> Any:
+    first, second = (observed(a, "zmap", nan_policy, axis) for a in (given, compare))
+    return scores(first, second, given, axis, ddof)
 
 
 @rule(stats.gzscore)
 def gzscore(a: Any, *, axis: Any = 0, ddof: Any = 0, nan_policy: str = "propagate") -> Any:
-    return zscore(np.log(sample(a, "gzscore", nan_policy)), axis=axis, ddof=ddof)
+    s = observed(a, "gzscore", nan_policy, axis)
+    logs = s.with_values(np.log(s.x))
+    return scores(logs, logs, a, axis, ddof)
 
 
 @rule(stats.gstd)
 def gstd(a: Any, axis: Any = 0, ddof: Any = 1, *, keepdims: bool = False, nan_policy: str = "propagate") -> Any:
-    return np.exp(np.std(np.log(sample(a, "gstd", nan_policy)), axis=axis, ddof=ddof, keepdims=keepdims))
+    s = observed(a, "gstd", nan_policy, axis)
+    return np.exp(s.with_values(np.log(s.x)).std(axis, ddof, keepdims))
 
 
 # -- angles
 def _direction(samples: Any, high: Any, low: Any, axis: Any, keepdims: bool, name: str, policy: str) -> tuple:
     """Return the mean of sines and of cosines, and the period."""
     period = operand(high) - operand(low)
-    angles = sample(samples, name, policy) * (2.0 * math.pi / period)
-    return *(np.mean(f(angles), axis=axis, keepdims=keepdims) for f in (np.sin, np.cos)), period
+    s = observed(samples, name, policy, axis)
+    angles = s.x * (2.0 * math.pi / period)
+    return *(s.with_values(f(angles)).mean(axis, keepdims) for f in (np.sin, np.cos)), period
 
 
 @rule(stats.circmean)
@@ -147,10 +154,10 @@ def boxcox(x: Any, lmbda: Any = None, alpha: Any = None, optimizer: Any = None) 
 
 @rule(stats.boxcox_llf)
 def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: bool = False, nan_policy: str = "propagate") -> Any:
-    x = sample(data, "boxcox_llf", nan_policy)
-    variance = np.var(special.boxcox(x, operand(lmb)), axis=axis, keepdims=keepdims)
-    logs = np.sum(np.log(x), axis=axis, keepdims=keepdims)
-    return (operand(lmb) - 1) * logs - count_along(x, axis) / 2 * np.log(variance)
+    s = observed(data, "boxcox_llf", nan_policy, axis)
+    variance = s.with_values(special.boxcox(s.x, operand(lmb))).var(axis, keepdims=keepdims)
+    logs = s.with_values(np.log(s.x)).sum(axis, keepdims)
+    return (operand(lmb) - 1) * logs - s.count(axis, keepdims) / 2 * np.log(variance)
 
 
 def _yeojohnson(x: Any, power: Any) -> Any:
@@ -166,8 +173,8 @@ def yeojohnson(x: Any, lmbda: Any = None) -> Any:
 
 @rule(stats.yeojohnson_llf)
 def yeojohnson_llf(lmb: Any, data: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False) -> Any:
-    x = sample(data, "yeojohnson_llf", nan_policy)
-    variance = np.var(_yeojohnson(x, operand(lmb)), axis=axis, keepdims=keepdims)
-    logs = np.log1p(np.abs(x))
-    signs = np.sum(np.where(x < 0, -logs, logs), axis=axis, keepdims=keepdims)
-    return -count_along(x, axis) / 2 * np.log(variance) + (operand(lmb) - 1) * signs
+    s = observed(data, "yeojohnson_llf", nan_policy, axis)
+    variance = s.with_values(_yeojohnson(s.x, operand(lmb))).var(axis, keepdims=keepdims)
+    logs = np.log1p(np.abs(s.x))
+    signs = s.with_values(np.where(s.x < 0, -logs, logs)).sum(axis, keepdims)
+    return -s.count(axis, keepdims) / 2 * np.log(variance) + (operand(lmb) - 1) * signs

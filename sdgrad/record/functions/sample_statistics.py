@@ -10,11 +10,11 @@ import scipy.special
 import scipy.stats as stats
 
 from sdgrad.errors import ParseError
-from sdgrad.record.elementwise import common
-from sdgrad.record.functions.arguments import axes_of, require
+from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.evaluated import made
+from sdgrad.record.functions.samples import Sample, observed, paired, sample
 from sdgrad.record.functions.table import array, operand, rule
 from sdgrad.record.functions.undefined import undefined_where
 from sdgrad.record.methods import BoundRule
@@ -55,69 +55,45 @@ def tail(t: Any, df: Any, alternative: str) -> Any:
     return astype(found, np.promote_types(t.dtype, np.float32), copy=False)  # as SciPy's, of halves too
 
 
-def sample(a: Any, name: str, nan_policy: str, dtype: Any = None) -> Any:
-    """Return data in floating point, or in a type.
-
-    :raises ParseError: NaN is left out, or numbers are complex.
-    """
-    check_nan_policy(nan_policy, name)
-    x = array(a)
-    if common([x]).kind == "c":
-        raise ParseError(f"scipy.stats.{name} of complex numbers is not recorded")
-    x = x if dtype is None else array(astype(x, np.dtype(dtype)))
-    x = x if x.dtype.kind == "f" else array(astype(x, np.float64))
-    if nan_policy == "raise":
-        require(~np.any(np.isnan(x)), "The input contains nan values")
-    return x
-
-
-def check_nan_policy(nan_policy: str, name: str, *taken: str) -> None:
-    """Refuse a policy that there is not, or that is not recorded."""
-    policies = ("propagate", "raise", "omit")
-    if nan_policy not in policies:
-        raise ValueError(f"nan_policy must be one of {policies}, and not {nan_policy!r}")
-    if nan_policy == "omit" or taken and nan_policy not in taken:
-        raise ParseError(f"scipy.stats.{name}: nan_policy={nan_policy!r} is not recorded")
-
-
-def count_along(x: Any, axis: Any) -> int:
-    """Return how many elements there are along an axis, or along several."""
-    return math.prod(x.shape[d] for d in axes_of(axis, x.ndim))
-
-
-def _moments(x: Any, axis: Any, keepdims: bool, *orders: int) -> list[Any]:
-    """Return central moments."""
-    apart = x - np.mean(x, axis=axis, keepdims=True)
-    return [np.mean(apart**k, axis=axis, keepdims=keepdims) for k in orders]
-
-
 @rule(stats.zscore)
 def zscore(a: Any, axis: Any = 0, ddof: Any = 0, nan_policy: str = "propagate") -> Any:
-    x = sample(a, "zscore", nan_policy)
-    mean = np.mean(x, axis=axis, keepdims=True)
-    return (x - mean) / np.std(x, axis=axis, ddof=ddof, keepdims=True)
+    s = observed(a, "zscore", nan_policy, axis)
+    return scores(s, s, a, axis, ddof)
+
+
+def scores(of: Sample, beside: Sample, raw: Any, axis: Any, ddof: Any) -> Any:
+    """Return how far numbers are from a mean, in standard deviations; NaN where they do not count."""
+    found = (of.x - beside.mean(axis, True)) / beside.std(axis, ddof, True)
+    return of.with_values(found).blank(raw)
 
 
 @rule(stats.sem)
 def sem(a: Any, axis: Any = 0, ddof: Any = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
-    x = sample(a, "sem", nan_policy)
-    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count_along(x, axis))
+    s = observed(a, "sem", nan_policy, axis)
+    return s.std(axis, ddof, keepdims) / s.root_of_count(axis, keepdims)
 
 
 @rule(stats.variation)
 def variation(a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: Any = 0, *, keepdims: bool = False) -> Any:
-    x = sample(a, "variation", nan_policy)
-    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.mean(x, axis=axis, keepdims=keepdims)
+    s = observed(a, "variation", nan_policy, axis)
+    return s.std(axis, ddof, keepdims) / s.mean(axis, keepdims)
 
 
-def average(x: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
+def weighted(a: Any, weights: Any, name: str, nan_policy: str, axis: Any, dtype: Any) -> tuple[Sample, Sample | None]:
+    """Return a sample, and its weights if there are some."""
+    if weights is None:
+        return observed(a, name, nan_policy, axis, dtype), None
+    if array(weights).shape != array(a).shape:
+        raise ParseError("scipy.stats: weights of another shape than the data are not recorded: broadcast them")
+    s, w = paired((a, weights), name, nan_policy, axis, dtype)
+    return s, w
+
+
+def average(s: Sample, axis: Any, weights: Sample | None, keepdims: bool) -> Any:
     """Return a mean, with weights if there are some."""
     if weights is None:
-        return np.mean(x, axis=axis, keepdims=keepdims)
-    w = array(weights)
-    if w.shape != x.shape:
-        raise ParseError("scipy.stats: weights of another shape than the data are not recorded: broadcast them")
-    return np.sum(x * w, axis=axis, keepdims=keepdims) / np.sum(w, axis=axis, keepdims=keepdims)
+        return s.mean(axis, keepdims)
+    return s.with_values(s.x * weights.x).sum(axis, keepdims) / weights.sum(axis, keepdims)
 
 
 @rule(stats.gmean)
@@ -130,8 +106,8 @@ def gmean(
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:
-    x = sample(a, "gmean", nan_policy, dtype)
-    return np.exp(average(np.log(x), axis, weights, keepdims))
+    s, w = weighted(a, weights, "gmean", nan_policy, axis, dtype)
+    return np.exp(average(s.with_values(np.log(s.x)), axis, w, keepdims))
 
 
 @rule(stats.hmean)
@@ -144,19 +120,24 @@ def hmean(
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:
-    x = sample(a, "hmean", nan_policy, dtype)
-    found = 1.0 / average(1.0 / x, axis, weights, keepdims)
-    negative = np.any(x < 0, axis=axis, keepdims=keepdims)
-    return undefined_where(negative, found, np.sum(x, axis=axis, keepdims=keepdims))
+    s, w = weighted(a, weights, "hmean", nan_policy, axis, dtype)
+    found = 1.0 / average(s.with_values(1.0 / s.x), axis, w, keepdims)
+    negative = np.any(s.x < 0, axis=axis, keepdims=keepdims)
+    return undefined_where(negative, found, s.sum(axis, keepdims))
 
 
 @rule(stats.skew)
 def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
-    x = sample(a, "skew", nan_policy)
-    second, third = _moments(x, axis, keepdims, 2, 3)
-    n = count_along(x, axis)
-    factor = 1.0 if bias or n < 3 else math.sqrt((n - 1.0) * n) / (n - 2.0)
-    return factor * third / second**1.5
+    s = observed(a, "skew", nan_policy, axis)
+    second, third = s.moments(axis, keepdims, 2, 3)
+    return _skew_factor(s.count(axis, keepdims), bias) * third / second**1.5
+
+
+def _skew_factor(n: Any, bias: bool) -> Any:
+    if bias or isinstance(n, int):
+        return 1.0 if bias or n < 3 else math.sqrt((n - 1.0) * n) / (n - 2.0)
+    many = np.where(n < 3, 3, n)
+    return np.where(n < 3, 1, np.sqrt((many - 1) * many) / (many - 2))
 
 
 @rule(stats.kurtosis)
@@ -169,11 +150,14 @@ def kurtosis(
     *,
     keepdims: bool = False,
 ) -> Any:
-    x = sample(a, "kurtosis", nan_policy)
-    second, fourth = _moments(x, axis, keepdims, 2, 4)
-    found, n = fourth / second**2, count_along(x, axis)
-    if not bias and n > 3:
-        found = 1.0 / (n - 2) / (n - 3) * ((n * n - 1.0) * found - 3 * (n - 1.0) ** 2) + 3.0
+    s = observed(a, "kurtosis", nan_policy, axis)
+    second, fourth = s.moments(axis, keepdims, 2, 4)
+    found, n = fourth / second**2, s.count(axis, keepdims)
+    known = isinstance(n, int)
+    if not bias and (not known or n > 3):
+        many = n if known else np.where(n > 3, n, 4)
+        without = 1.0 / (many - 2) / (many - 3) * ((many * many - 1.0) * found - 3 * (many - 1.0) ** 2) + 3.0
+        found = without if known else np.where(n > 3, without, found)
     return found - 3 if fisher else found
 
 
@@ -181,15 +165,11 @@ def kurtosis(
 def entropy(
     pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: str = "propagate", keepdims: bool = False
 ) -> Any:
-    p = sample(pk, "entropy", nan_policy)
-    whole = np.sum(p, axis=axis, keepdims=True)
-    p = p / np.where(p == 0, detached(whole), whole)  # a share that is zero does not change with the whole
-    if qk is None:
-        found = np.sum(scipy.special.entr(p), axis=axis, keepdims=keepdims)
-    else:
-        q = sample(qk, "entropy", nan_policy)
-        q = q / np.sum(q, axis=axis, keepdims=True)
-        found = np.sum(scipy.special.rel_entr(p, q), axis=axis, keepdims=keepdims)
+    first, *others = paired((pk,) if qk is None else (pk, qk), "entropy", nan_policy, axis)
+    whole = first.sum(axis, True)
+    p = first.x / np.where(first.x == 0, detached(whole), whole)  # a share of zero does not change with the whole
+    parts = [scipy.special.rel_entr(p, q.x / q.sum(axis, True)) for q in others] or [scipy.special.entr(p)]
+    found = first.with_values(parts[0]).sum(axis, keepdims)
     return found if base is None else found / np.log(operand(base) * 1.0)
 
 

@@ -49,7 +49,7 @@ OF_TWO = (
     "stdtridf",
 )
 OF_THREE = (
-    *("betaincc", "betaincinv", "betainccinv", "hyp1f1", "elliprf", "elliprd", "bdtr", "bdtrc", "bdtri", "nbdtr"),
+    *("betaincc", "hyp1f1", "elliprf", "elliprd", "bdtr", "bdtrc", "bdtri", "nbdtr"),
     *("nbdtrc", "fdtri", "voigt_profile", "elliprg", "hyperu", "wright_bessel", "log_wright_bessel"),
     *("gdtrib", "btdtria", "btdtrib", "nbdtri"),
 )
@@ -94,7 +94,13 @@ TEMPLATES = {
     "kve": "special_kve(0, {0}, {1})",
     "gammainc": "special_gammainc(0, {0}, {1})",
     "betainc": "special_betainc(0, 0, {0}, {1}, {2})",
+    "betaincinv": "special_betaincinv({0}, {1}, {2})",
+    "betainccinv": "special_betainccinv({0}, {1}, {2})",
     "stdtr": "special_stdtr({0}, {1})",
+    "chndtr": "special_ncx2(0, {1}, {2}, {0})",
+    "chndtrix": "special_ncx2_quantile(0, {1}, {2}, {0})",
+    "nctdtr": "special_nct(0, 0, 0, {0}, {1}, {2})",
+    "nctdtrit": "special_nct_quantile(0, {0}, {1}, {2})",
     "chdtr": "special_gammainc(0, {0} / 2, {1} / 2)",
     "chdtrc": "scipy_gammaincc({0} / 2, {1} / 2)",
     "chdtri": "2 * scipy_gammainccinv({0} / 2, {1}) if {1} >= 0 and {1} <= 1 else 0.0 / 0.0",
@@ -236,7 +242,7 @@ _of_several(special.pbwa, "scipy_pbwa_value({0}, {1})", "scipy_pbwa_slope({0}, {
 _of_several(special.fresnel, "scipy_fresnel_sine({0})", "scipy_fresnel_cosine({0})")
 
 
-def _double(text: str, *values: Any) -> Any:
+def in_double(text: str, *values: Any) -> Any:
     """Return a function of real numbers in double precision."""
     given = [operand(v) for v in values]
     return compute(text, given, [REAL] * len(given), REAL)
@@ -301,7 +307,7 @@ def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
         raise ParseError(f"scipy.special.lambertw: the branch {branch} has no real values; 0 and -1 are recorded")
     if np.dtype(kind(operand(z))).kind == "c":
         raise ParseError("scipy.special.lambertw of complex numbers is not recorded")
-    return _double(f"special_lambertw({branch}, {{0}})", z) + 0j
+    return in_double(f"special_lambertw({branch}, {{0}})", z) + 0j
 
 
 @rule(special.multigammaln)

@@ -19,6 +19,7 @@ from sdgrad.record.functions.discrete_distributions import DISCRETE
 from sdgrad.record.functions.distributions import CONTINUOUS, Formulas
 from sdgrad.record.functions.further_distributions import FURTHER
 from sdgrad.record.functions.moments import MOMENTS
+from sdgrad.record.functions.noncentral_distributions import NONCENTRAL
 from sdgrad.record.functions.positive_distributions import POSITIVE
 from sdgrad.record.functions.table import active, operand, rule
 from sdgrad.record.functions.undefined import undefined_where
@@ -28,7 +29,7 @@ from sdgrad.record.selected_functions import OF_THEIR_OWN, by_element
 from sdgrad.record.values import is_recorded
 
 FROZEN: tuple[type, ...] = (type(stats.norm()), type(stats.poisson(1.0)))
-TABLE: dict[str, Formulas] = {**CONTINUOUS, **POSITIVE, **BOUNDED, **FURTHER, **DISCRETE}
+TABLE: dict[str, Formulas] = {**CONTINUOUS, **POSITIVE, **BOUNDED, **FURTHER, **NONCENTRAL, **DISCRETE}
 GENERIC: Any = next(k for k in rv_continuous.__mro__ if k.__name__ == "rv_generic")
 
 

@@ -391,6 +391,27 @@ inline double special_beta_density(int i, int j, double a, double b, double x) {
     return sdgrad_special::factorial(i) * sdgrad_special::factorial(j) *
            sdgrad_special::beta_density_series<2, 2>(a, b, x).c[i].c[j];
 }
+// Where the incomplete beta function is exp(log_p), by the first term of its series: the next one is x times the others.
+inline double special_beta_end(double a, double b, double log_p) {
+    return std::exp((log_p + std::log(a) + sdgrad_special::log_beta(a, b)) / a);
+}
+// Its inverse, and that of its complement. SciPy's finds no number close to the ends.
+inline double special_betaincinv(double a, double b, double p) {
+    if (a > 0 && b > 0 && p > 0 && p < 1) {
+        const double below = special_beta_end(a, b, std::log(p));
+        if (below * (1 + b) < 1e-17) return below;
+        if (special_beta_end(b, a, std::log1p(-p)) * (1 + a) < 1e-17) return 1;
+    }
+    return scipy_betaincinv(a, b, p);
+}
+inline double special_betainccinv(double a, double b, double p) {
+    if (a > 0 && b > 0 && p > 0 && p < 1) {
+        const double below = special_beta_end(a, b, std::log1p(-p));
+        if (below * (1 + b) < 1e-17) return below;
+        if (special_beta_end(b, a, std::log(p)) * (1 + a) < 1e-17) return 1;
+    }
+    return scipy_betainccinv(a, b, p);
+}
 // The distribution function of Student's t, and its derivative by the degrees of freedom.
 inline double special_stdtr(double df, double t) {
     if (!(df > 0)) return NAN;
@@ -464,3 +485,4 @@ inline double special_lambertw(int branch, double x) {
 }
 #endif
 #include "sdgrad_gamma_paths.h"
+#include "sdgrad_noncentral.h"
