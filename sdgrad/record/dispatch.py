@@ -44,7 +44,7 @@ import sdgrad.record.functions.systems
 import sdgrad.record.functions.windows
 import sdgrad.record.selected_functions
 import sdgrad.record.sparse.constructors
-import sdgrad.record.sparse.solves  # noqa: F401  (these register rules, as do those that they import)
+import sdgrad.record.sparse.eigenvalues  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.compound import Compound
 from sdgrad.record.elementwise import apply

@@ -76,6 +76,7 @@ ELSEWHERE = {
         "triu", "tril", "find", "issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "isspmatrix_coo")},
     **{f"sparse.linalg.{name}": "tests/record/test_sparse_solves.py" for name in (
         "spsolve", "splu", "factorized", "spsolve_triangular", "cg", "gmres", "bicgstab", "minres", "norm")},
+    **dict.fromkeys(("sparse.linalg.eigsh", "sparse.linalg.svds"), "tests/record/test_sparse_eigenvalues.py"),
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
 
