@@ -71,6 +71,8 @@ ELSEWHERE = {
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
     **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo", "dia")
        for kind in ("matrix", "array")},
+    **{f"sparse.{format}_{kind}": "tests/record/test_sparse_formats.py" for format in ("lil", "dok")
+       for kind in ("matrix", "array")},
     **{f"sparse.{name}": "tests/record/test_sparse_values.py" for name in (
         "diags", "diags_array", "spdiags", "hstack", "vstack", "bmat", "block_array", "block_diag", "kron", "kronsum",
         "triu", "tril", "find", "issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "isspmatrix_coo")},
