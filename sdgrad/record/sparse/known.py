@@ -59,9 +59,8 @@ def refuse_filling(owner: Any, value: Any) -> None:
     """Raise an error where recorded numbers are put into one of SciPy's matrices, element by element."""
     if type(owner) is not Sparse and sp.issparse(owner) and holds_recorded(value):
         raise ParseError(
-            f"a {type(owner).__name__} from outside is filled: make it inside of the function, or collect values and places, and "
-            "write coo_matrix((values, (rows, columns)), shape=..), or write to elements of a csr_matrix that holds "
-            "these places"
+            f"a {type(owner).__name__} from outside is filled with recorded numbers: make it in the function, or "
+            "collect values and places, and write coo_matrix((values, (rows, columns)), shape=..)"
         )
 
 
