@@ -108,6 +108,10 @@ INSTEAD = {
     "approx_fprime": "sdgrad.grad",
     "eigs": "np.linalg.eig of a dense matrix, or sdgrad.root of the equations of a pair",
     "lobpcg": "scipy.sparse.linalg.eigsh",
+    **dict.fromkeys(
+        ("SmoothBivariateSpline", "LSQBivariateSpline", "bisplrep"),
+        "RectBivariateSpline of values on a grid, or RBFInterpolator",
+    ),
 }
 """What to write in place of a function without a rule, by its name."""
 
