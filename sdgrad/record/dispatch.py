@@ -39,6 +39,7 @@ import sdgrad.record.functions.sets
 import sdgrad.record.functions.singular_values
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
+import sdgrad.record.functions.spline_zeros
 import sdgrad.record.functions.statistics
 import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems

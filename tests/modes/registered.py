@@ -67,6 +67,7 @@ ELSEWHERE = {
     **dict.fromkeys(("linalg.schur", "linalg.hessenberg", "linalg.ldl"), "tests/record/test_matrix_functions.py"),
     **{f"special.hankel{kind}": "tests/record/test_further_distributions.py" for kind in ("1", "2", "1e", "2e")},
     **dict.fromkeys(("special.itairy", "special.stdtridf"), "tests/record/test_special_extremes.py"),
+    **dict.fromkeys(("interpolate.sproot", ".solve"), "tests/record/test_spline_zeros.py"),
     "sparse.linalg.expm_multiply": "tests/solvers/test_exponential_action.py",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
     **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo", "dia")
