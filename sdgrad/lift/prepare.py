@@ -18,6 +18,7 @@ from dace.transformation.passes.simplification.control_flow_raising import Contr
 
 from sdgrad.errors import InvalidGraph
 from sdgrad.lift.data_access import source_of
+from sdgrad.lift.unit_extents import replace_unit_nodes
 from sdgrad.program.implementations import choose_implementation
 from sdgrad.program.integer_powers import with_plain_powers
 from sdgrad.program.lowered import Lowered
@@ -40,6 +41,7 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     work = sdfg if own else copy.deepcopy(sdfg)
     clamp_indirect(work)
     name_inner_results(work)
+    replace_unit_nodes(work)
     if own:
         distinct_labels(work)
         read_single_indices(work)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import sdgrad.record.functions.airy_and_hankel
+import sdgrad.record.functions.bivariate_splines
 import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions
@@ -38,13 +39,14 @@ import sdgrad.record.functions.sets
 import sdgrad.record.functions.singular_values
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
+import sdgrad.record.functions.spline_zeros
 import sdgrad.record.functions.statistics
 import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems
 import sdgrad.record.functions.windows
 import sdgrad.record.selected_functions
 import sdgrad.record.sparse.constructors
-import sdgrad.record.sparse.solves  # noqa: F401  (these register rules, as do those that they import)
+import sdgrad.record.sparse.eigenvalues  # noqa: F401  (these register rules, as do those that they import)
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.compound import Compound
 from sdgrad.record.elementwise import apply

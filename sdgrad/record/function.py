@@ -81,6 +81,8 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
             if restart.hints is not hints:  # of the function around this one
                 raise
         except Refused as refused:
+            if hints.lacking:
+                continue
             located(refused.error)
             raise refused.error from None
         except RecursionError as error:  # whether a function calls itself again may depend on a counter
@@ -90,13 +92,15 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
                 raise
             hints.fixed |= counts
         except Exception as error:
+            if hints.lacking:
+                continue
             located(error)
             raise
     raise hints.caller or ParseError(f"{name_of(f)}: recording does not come to an end")
 
 
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:
-    name = name_of(f)
+    name, hints.lacking = name_of(f), False
     recorder = Recorder(name if name.isidentifier() else "function", hints=hints, sizes=sizes_of(f, arguments))
     taken = {str(s) for v in arguments.values() if isinstance(v, sympy.Basic) for s in v.free_symbols}
     recorder.around |= taken
@@ -107,6 +111,8 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     stack, operators = activate(recorder), RecordingOperators()
     try:
         results, form = _results(recorder, operators.call_of(f, given), given)
+        if hints.lacking:
+            raise Restart(hints)
         recorder.flush()
         recorder.reads.write_back()
         changed = recorder.outside_places.finish(recorder.reads)

@@ -106,7 +106,12 @@ INSTEAD = {
     ),
     "solve_bvp": "sdgrad.root of the conditions at the ends, or of the equations at all points",
     "approx_fprime": "sdgrad.grad",
-    **dict.fromkeys(("eigs", "eigsh"), "np.linalg.eigh of a dense matrix, or sdgrad.root of the equations of a pair"),
+    "eigs": "np.linalg.eig of a dense matrix, or sdgrad.root of the equations of a pair",
+    "lobpcg": "scipy.sparse.linalg.eigsh",
+    **dict.fromkeys(
+        ("SmoothBivariateSpline", "LSQBivariateSpline", "bisplrep"),
+        "RectBivariateSpline of values on a grid, or RBFInterpolator",
+    ),
 }
 """What to write in place of a function without a rule, by its name."""
 

@@ -81,6 +81,8 @@ class Hints:
     :param rewritten: inputs that index arrays, and are written.
     :param rough: how far, relative, the result of a search of SciPy's may be from ours.
     :param disordered: what SciPy computes depends on the order of elements where some are NaN.
+    :param filled: places of sparse matrices that are filled element by element, by where these are made.
+    :param lacking: a matrix of this recording has no room for some of them.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
 
@@ -109,6 +111,8 @@ class Hints:
     caller: BaseException | None = None
     rough: float = 0.0
     disordered: bool = False
+    filled: dict[Any, set[tuple[int, int]]] = field(default_factory=dict)
+    lacking: bool = False
 
     def integers(self) -> dict[str, int]:
         """Return the integer arguments of this call, by name."""

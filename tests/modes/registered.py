@@ -67,15 +67,19 @@ ELSEWHERE = {
     **dict.fromkeys(("linalg.schur", "linalg.hessenberg", "linalg.ldl"), "tests/record/test_matrix_functions.py"),
     **{f"special.hankel{kind}": "tests/record/test_further_distributions.py" for kind in ("1", "2", "1e", "2e")},
     **dict.fromkeys(("special.itairy", "special.stdtridf"), "tests/record/test_special_extremes.py"),
+    **dict.fromkeys(("interpolate.sproot", ".solve"), "tests/record/test_spline_zeros.py"),
     "sparse.linalg.expm_multiply": "tests/solvers/test_exponential_action.py",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
     **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo", "dia")
+       for kind in ("matrix", "array")},
+    **{f"sparse.{format}_{kind}": "tests/record/test_sparse_formats.py" for format in ("lil", "dok")
        for kind in ("matrix", "array")},
     **{f"sparse.{name}": "tests/record/test_sparse_values.py" for name in (
         "diags", "diags_array", "spdiags", "hstack", "vstack", "bmat", "block_array", "block_diag", "kron", "kronsum",
         "triu", "tril", "find", "issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "isspmatrix_coo")},
     **{f"sparse.linalg.{name}": "tests/record/test_sparse_solves.py" for name in (
         "spsolve", "splu", "factorized", "spsolve_triangular", "cg", "gmres", "bicgstab", "minres", "norm")},
+    **dict.fromkeys(("sparse.linalg.eigsh", "sparse.linalg.svds"), "tests/record/test_sparse_eigenvalues.py"),
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
 

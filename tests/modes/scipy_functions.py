@@ -50,6 +50,8 @@ INTERPOLATION = (
     "interpolate.make_lsq_spline(np.arange(6.0), Y, [0, 0, 0, 2.2, 5, 5, 5], 2)(B)",
     "interpolate.RBFInterpolator(O[:, None], Y, None, 0.1, 'gaussian', 1.0)(np.reshape(B, (-1, 1)))",
     f"interpolate.LinearNDInterpolator({POINTS}, Y)(0.3 * A, 0.4 * A)",
+    "interpolate.RectBivariateSpline(np.arange(6.0), np.arange(2.0), np.outer(Y, u[:2]), ky=1).ev(B, 0.3 * B)",
+    "interpolate.bisplev(s, t, (np.array([-9.0, -9, 9, 9]), np.array([-9.0, -9, 9, 9]), Y[:4], 1, 1))",
     f"interpolate.griddata({POINTS}, Y, (0.3 * A, 0.4 * A))",
     f"interpolate.NearestNDInterpolator({POINTS}, Y)(0.3 * A, 0.4 * A)",
 )  # fmt: skip

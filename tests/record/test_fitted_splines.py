@@ -21,6 +21,8 @@ NAMES = {
     "radial": interpolate.RBFInterpolator(POINTS, POINTS[:, 0] ** 2),
     "near": interpolate.NearestNDInterpolator(POINTS, POINTS[:, 0] ** 2),
     "flat": interpolate.LinearNDInterpolator(POINTS, POINTS**2),
+    "wavy": interpolate.RectBivariateSpline(*GRID, rng.standard_normal((6, 6))),
+    "smoothed": interpolate.SmoothBivariateSpline(*POINTS.T, POINTS[:, 0] ** 2, kx=2, ky=1),
     "field": interpolate.RegularGridInterpolator(GRID, rng.standard_normal((6, 6)), "cubic", solver=spsolve),
 }  # fmt: skip
 GIVEN = {
@@ -56,6 +58,16 @@ FIELDS = [
     "I.RegularGridInterpolator(GRID, u, 'quintic', **exact)(w)",
     "I.RegularGridInterpolator(GRID, v, 'cubic', bounds_error=False, **exact)(3 * w)",
 ]  # fmt: skip
+GRIDDED = [
+    "I.RectBivariateSpline(*GRID, v, kx=2).ev(w[:, 0], w[:, 1], 1, 1)", "I.RectBivariateSpline(*GRID, v)(p, p - 0.4)",
+    "I.RectBivariateSpline(*GRID, v, kx=4, ky=5)(w[:, 0], 0.1, grid=False)", "wavy(p, p, dy=1)",
+    "I.RectBivariateSpline(*GRID, v, kx=2, ky=1).integral(p[0], p[2], p[1], -p[0])", 
+    "I.RectBivariateSpline(*GRID, v, kx=5).partial_derivative(2, 1)(p - 0.5, p[:2])",
+    "wavy.integral(p[0], 9.0, p[1], -9.0)", "I.bisplev(p[0], p[1], wavy.tck + (3, 3), 1)",
+    "I.RectBivariateSpline(*GRID, v, kx=1, ky=2).get_coeffs()[:3]",
+    "I.bisplev(p, p[0], (*wavy.get_knots(), np.ravel(v), 3, 3))",
+    "smoothed.ev(o[:, 0], o[:, 1])",
+]  # fmt: skip
 HARD = [*SPLINES[:12:2], *SPLINES[9:12:2]]
 
 
@@ -75,7 +87,17 @@ def test_fields():
     np.testing.assert_allclose(found, np.concatenate(list(map(np.ravel, wanted))), rtol=1e-8, atol=1e-9, err_msg=text)
 
 
+def test_splines_of_two_coordinates():
+    used = {n: GIVEN[n] for n in ("p", "v", "w", "o")}
+    assert value_differences(GRIDDED[2:], NAMES, used) == []
+    assert differences(GRIDDED[:2], NAMES, used, tolerance=1e-10, loose=1e-6, second=False) == []
+    with pytest.raises(ValueError, match="strictly increasing when `grid`"):
+        sdgrad.compile_forward(lambda p: NAMES["wavy"](p, p))(GIVEN["p"][::-1].copy())
+
+
 REFUSED = {
+    "RectBivariateSpline: s= is not": lambda y: interpolate.RectBivariateSpline(X, X, np.outer(y, y), s=1.0).ev(y, y),
+    "use RectBivariateSpline": lambda y: interpolate.SmoothBivariateSpline(y, y, y).ev(y, y),
     "splrep: the knots depend on the data": lambda y: interpolate.splrep(X, y, s=1.0)[1][0],
     "UnivariateSpline: the knots depend": lambda y: interpolate.UnivariateSpline(X, y)(1.0),
     "all but the samples must be known": lambda y: interpolate.UnivariateSpline(y, X, s=0)(1.0),

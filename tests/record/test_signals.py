@@ -11,7 +11,8 @@ from sdgrad.errors import ParseError
 
 rng = np.random.default_rng(0)
 NUMERATOR, DENOMINATOR = signal.butter(3, 0.3)
-NAMES = {"S": signal, "G": integrate, "B": NUMERATOR, "A": DENOMINATOR, "sos": signal.butter(4, 0.3, output="sos")}
+NAMES = {"S": signal, "G": integrate, "B": NUMERATOR, "A": DENOMINATOR, "sos": signal.butter(4, 0.3, output="sos"),
+         "HANN": signal.windows.hann(6, sym=False)}  # fmt: skip
 GIVEN = {
     "y": rng.standard_normal(13), "v": rng.standard_normal(4), "im": rng.standard_normal((5, 6)),
     "ker": rng.standard_normal((3, 3)), "even": rng.standard_normal((2, 4)), "b": np.array([0.4, 0.2, 0.3]),
@@ -56,6 +57,14 @@ SPECTRA = [
     "S.istft(S.stft(y, nperseg=6)[2], nperseg=6)[1]",
     "np.real(S.istft(im[:4] + 1j * im[1:], input_onesided=False, noverlap=3, scaling='psd')[1])",
 ]  # fmt: skip
+WINDOWS = [
+    "S.welch(y, window=0.4 + v**2)[1]", "S.periodogram(im, 2.0, window=1.5 + np.sin(y[:6]), scaling='spectrum')[1]",
+    "np.real(S.csd(y, y[::-1] ** 2, window=b, noverlap=0, nfft=5)[1])", "S.coherence(y, y**2, window=0.4 + v**2)[1]",
+    "S.spectrogram(y, window=0.4 + v**2, mode='magnitude')[2]", "S.welch(im, 2.0, window=[0.5, 1.0, 2.0, 0.7])[1]",
+    "np.imag(S.stft(y, window=0.4 + v**2, nperseg=4, scaling='psd')[2])", "S.spectrogram(y, window=HANN)[2]",
+    "S.istft(im[:3] + 1j * im[1:4], window=0.4 + v**2, nperseg=4)[1]", "S.welch(y, window=HANN)[1]",
+    "S.istft(im[:3] + 1j * im[1:4], window=0.4 + v**2, scaling='psd', noverlap=1)[1]",
+]  # fmt: skip
 INTEGRALS = [
     "G.trapezoid(im, axis=0)", "G.simpson(y[:9], x)", "G.simpson(y[:6], x[:6])", "G.simpson(im, axis=1)",
     "G.simpson(y[:2], x[:2])", "G.simpson(im, dx=w, axis=0)", "G.cumulative_trapezoid(y[:9], x)",
@@ -66,13 +75,15 @@ INTEGRALS = [
 
 
 @pytest.mark.parametrize(
-    "calls", [CONVOLUTIONS + INTEGRALS, FILTERS, SMOOTH + SPECTRA], ids=["sums", "filters", "spectra"]
+    "calls",
+    [CONVOLUTIONS + INTEGRALS, FILTERS, SMOOTH + SPECTRA, WINDOWS],
+    ids=["sums", "filters", "spectra", "windows"],
 )
 @pytest.mark.filterwarnings("ignore:.*NOLA")
 def test_values_and_derivatives(calls):
     used = {n: v for n, v in GIVEN.items() if any(n in c for c in calls)}
-    assert value_differences(others(calls, calls[::4]), NAMES, used) == []
-    assert differences(calls[::4], NAMES, used, step=1e-3) == []
+    assert value_differences(others(calls, calls[:: 2 if calls is WINDOWS else 4]), NAMES, used) == []
+    assert differences(calls[:: 2 if calls is WINDOWS else 4], NAMES, used, step=1e-3) == []
 
 
 def test_single_precision_and_complex_numbers():
@@ -88,6 +99,7 @@ def test_single_precision_and_complex_numbers():
 def test_types_of_single_precision_are_those_of_scipy():
     def f(x):
         return (
+            signal.welch(x, window=0.4 + x[:8])[1], signal.stft(x, window=x[:8], nperseg=8)[2],
             signal.decimate(x, 2), signal.istft(signal.stft(x, nperseg=8)[2], nperseg=8)[1], signal.sawtooth(x),
             *(signal.chirp(x, 1.0, 1.0, 2.0, m, 30) for m in ("linear", "quadratic")), signal.gausspulse(x, 0.2),
         )  # fmt: skip

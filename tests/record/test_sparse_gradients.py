@@ -149,7 +149,6 @@ REFUSED = [
     (lambda A, x: (A @ x[:2]).sum(), ValueError, "dimension mismatch"),
     (lambda A, x: (A @ A).sum(), ValueError, "dimension mismatch"),
     (lambda A, x: np.sum(LIL @ x), ParseError, "lil_matrix: use .tocsr"),
-    (lambda A, x: A.tolil()[0, 0], ParseError, "not recorded"),
     (lambda A, x: (1 / A).sum(), TypeError, "unsupported operand"),
     (lambda A, x: (A / A).sum(), ParseError, "quotient of two"),
     (_written, ParseError, "that it does not hold"),
@@ -162,10 +161,7 @@ def test_refusals(function, error, told):
         sdgrad.grad(function)(A, X)
 
 
-def test_arguments_of_other_formats_are_refused():
-    for other in (sp.eye(4, format="dia"), sp.lil_matrix((4, 4)), sp.bsr_array(np.eye(4))):
-        with pytest.raises(ArgumentError, match="use .tocsr"):
-            sdgrad.grad(square)(other, X)
+def test_vectors_are_refused():
     with pytest.raises(ArgumentError, match="give it two"):
         sdgrad.grad(lambda a: a.sum())(sp.coo_array(np.ones(3)))
 

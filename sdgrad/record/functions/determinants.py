@@ -92,6 +92,9 @@ SIGN_AND_LOGARITHM = type(np.linalg.slogdet(np.eye(1)))
 @rule(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
     matrix = square(a)
+    if matrix.tensor.shape[-1] == 0:
+        batch = matrix.shape[:-2]
+        return SIGN_AND_LOGARITHM(np.ones(batch, matrix.dtype)[()], np.zeros(batch, real_type(matrix.dtype))[()])
     vjp = _complex_slogdet_vjp if matrix.dtype.kind == "c" else _slogdet_vjp
     parts = {"s": ((1,), matrix.dtype), "l": ((1,), real_type(matrix.dtype))}
     sign, logarithm = of_each("slogdet", {"a": matrix}, parts, vjp)

@@ -51,6 +51,8 @@ def _of_type(g: Any, a: Any) -> Any:
 
 def _decomposed(a: Any) -> tuple[Array, Array]:
     matrix = square(a)
+    if 0 in matrix.tensor.shape:  # none is complex
+        return np.zeros(matrix.shape[:-1], matrix.dtype), np.zeros(matrix.shape, matrix.dtype)
     n, dtype = matrix.tensor.shape[-1], complex_type(matrix.dtype)
     parts = {"w": ((n,), dtype), "v": ((n, n), dtype)}
     w, v = of_each("eig", {"a": matrix}, parts, _eig_vjp, {frozenset({"w"}): _eigenvalues_vjp})
@@ -72,7 +74,7 @@ def _with_phases(v: Any) -> Any:
 def eig(a: Any) -> Any:
     w, v = _decomposed(a)
     kind: Any = type(np.linalg.eig(np.eye(1)))
-    return kind(w, _with_phases(v))
+    return kind(w, v if isinstance(v, np.ndarray) else _with_phases(v))
 
 
 @rule(np.linalg.eigvals)

@@ -97,7 +97,7 @@ def _padded(s: Spline) -> Any:
     return np.concatenate([s.c[: s.count], np.zeros(s.k + 1)])
 
 
-def _of_tck(tck: Any, name: str) -> Spline:
+def of_tck(tck: Any, name: str) -> Spline:
     if not isinstance(tck, tuple):
         return Spline.of(tck)
     t, c, k = tck
@@ -115,14 +115,14 @@ def splint(a: Any, b: Any, tck: Any, full_output: Any = 0) -> Any:
     """Integrate within the knots: the spline is zero outside of them."""
     if full_output:
         raise ParseError("scipy.interpolate.splint: full_output= is not recorded")
-    return splines.integrate(_of_tck(tck, "splint"), a, b, False)
+    return splines.integrate(of_tck(tck, "splint"), a, b, False)
 
 
 @rule(interpolate.splder)
 def splder(tck: Any, n: Any = 1) -> Any:
     if static(n) < 0:
         return splantider(tck, -static(n))
-    own = _of_tck(tck, "splder")
+    own = of_tck(tck, "splder")
     if static(n) > own.k:
         raise ValueError(f"Order of derivative (n = {static(n)!r}) must be <= order of spline (k = {own.k!r})")
     return _as_given(tck, splines.derived(own, static(n)))
@@ -132,7 +132,7 @@ def splder(tck: Any, n: Any = 1) -> Any:
 def splantider(tck: Any, n: Any = 1) -> Any:
     if static(n) < 0:
         return splder(tck, -static(n))
-    return _as_given(tck, splines.antiderivative(_of_tck(tck, "splantider"), n))
+    return _as_given(tck, splines.antiderivative(of_tck(tck, "splantider"), n))
 
 
 EXTENSIONS = {0: 0, "extrapolate": 0, 1: 1, "zeros": 1, 2: 2, "raise": 2, 3: 3, "const": 3}

@@ -74,8 +74,13 @@ def least_squares(matrix: Array, right: Array, least: float) -> tuple[Any, Any, 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     matrix, right = inexact(a, b)
     m, n = matrix.shape
+    if 0 in matrix.tensor.shape:
+        size = np.reshape(np.sum(np.abs(right) ** 2, axis=0), (-1,))
+        none = np.zeros(0, size.dtype)
+        unknowns = np.zeros((n, *right.shape[1:]), right.dtype)
+        return unknowns, none if m <= n else size, np.zeros((), np.int32)[()], none
     least = np.finfo(matrix.dtype).eps * max(m, n) if rcond is None else static_number(rcond)
     found, squares, s = least_squares(matrix, right, least)
     if m <= n:
         squares = np.zeros(0, squares.dtype)
-    return found, squares if squares.ndim else np.reshape(squares, 1), np.sum(s > least * np.max(s)), s
+    return found, squares if squares.ndim else np.reshape(squares, 1), np.sum(s > least * np.max(s)).astype(np.int32), s

@@ -55,7 +55,6 @@ class Piecewise(Evaluated):
     """Hold coefficients ``c[power, interval, ...]``, the highest power first, and the breakpoints ``x``."""
 
     told = "a piecewise polynomial of scipy.interpolate"
-    instead = dict.fromkeys(("roots", "solve"), "find each by scipy.optimize.brentq between places of different signs")
 
     c: Any
     x: Any
@@ -84,13 +83,13 @@ def values_at(p: Piecewise, at: Any, nu: Any = 0, extrapolate: Any = None) -> An
     if isinstance(mode, str) and mode == "periodic":
         flat, mode = first + (flat - first) % (last - first), False
     k = interval_of(p.x, flat, np.shape(p.c)[1])
-    found = _horner(derived(p.c, order), k, over(flat - p.x[k], trailing))
+    found = horner(derived(p.c, order), k, over(flat - p.x[k], trailing))
     if not mode:
         found = np.where(over((flat >= first) & (flat <= last), trailing), found, np.nan)
     return placed(found, places.shape, p.axis)
 
 
-def _horner(c: Any, k: Any, s: Any) -> Any:
+def horner(c: Any, k: Any, s: Any) -> Any:
     found = c[0][k] + 0.0 * s  # NaN where a place is
     for j in range(1, np.shape(c)[0]):
         found = found * s + c[j][k]

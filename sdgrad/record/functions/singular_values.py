@@ -226,6 +226,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     (matrix,) = inexact(A)
     if matrix.ndim < 2:
         return (np.abs(matrix) > 0.0).any() * 1
+    if 0 in matrix.tensor.shape[-2:]:
+        return np.zeros(matrix.shape[:-2], np.int64)[()]
     s: Any = _of_hermitian(matrix, compute_uv=False) if hermitian else _thin(matrix)[1]
     relative = max(matrix.shape[-2:]) * np.finfo(matrix.dtype).eps if rtol is None else rtol
     limit = np.max(s, axis=-1, keepdims=True) * relative if tol is None else tol
@@ -235,6 +237,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 @rule(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     (matrix,) = inexact(x)
+    if 0 in matrix.tensor.shape[-2:]:
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p not in (None, 2, -2):
         return np.linalg.norm(matrix, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(matrix), p, axis=(-2, -1))
     s = _thin(matrix)[1]

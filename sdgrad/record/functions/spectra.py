@@ -1,4 +1,4 @@
-"""Apply spectra of ``scipy.signal``: Fourier transforms of segments under a window that is known when recording."""
+"""Apply spectra of ``scipy.signal``: Fourier transforms of segments under a window, which may be recorded."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.signals import detrend as without_trend
 from sdgrad.record.functions.table import array, fixed, known, rule
+from sdgrad.record.values import is_recorded
 
 
 @dataclass(frozen=True)
 class Segments:
     """Say how data are cut: lengths of a segment, of what two share, and of the transform."""
 
-    window: np.ndarray
+    window: Any
     overlap: int
     nfft: int
     fs: float
 
     @property
     def size(self) -> int:
-        return len(self.window)
+        return int(np.shape(self.window)[0])
 
     @property
     def step(self) -> int:
@@ -53,12 +54,15 @@ def segments(window: Any, nperseg: Any, noverlap: Any, nfft: Any, fs: Any, n: in
             raise ValueError("nperseg must be a positive integer")
         own = signal.get_window(window, size if n is None else min(size, n))
     else:
-        own = np.asarray(_constant(window, "windows"))
-        if own.ndim != 1 or n is not None and n < len(own):
+        found = fixed(array(window))
+        own = array(window) if found is None else np.asarray(found)
+        if own.dtype.kind == "c":
+            raise ParseError("scipy.signal: a complex window is not recorded: multiply data by it, and use np.fft")
+        if own.ndim != 1 or n is not None and n < own.shape[0]:
             raise ValueError("window must be 1-D, and not longer than the input")
-        if nperseg is not None and static(nperseg) != len(own):
+        if nperseg is not None and static(nperseg) != own.shape[0]:
             raise ValueError("value specified for nperseg is different from length of window")
-    size = len(own)
+    size = int(own.shape[0])
     length = size if nfft is None else static(nfft)
     overlap = size // 2 if noverlap is None else static(noverlap)
     if length < size:
@@ -68,11 +72,17 @@ def segments(window: Any, nperseg: Any, noverlap: Any, nfft: Any, fs: Any, n: in
     return Segments(own, overlap, length, float(_constant(fs, "fs")))
 
 
-def _scale(s: Segments, scaling: str) -> float:
+def _of_type(factors: Any, dtype: Any) -> Any:
+    """Return factors, known or recorded, in the precision of data."""
+    real = np.empty(0, dtype).real.dtype
+    return astype(array(factors), real, copy=False) if is_recorded(factors) else known(np.asarray(factors).astype(real))
+
+
+def _scale(s: Segments, scaling: str) -> Any:
     """Return the factor of a power spectrum."""
     if scaling not in ("density", "spectrum"):
         raise ValueError(f"Unknown scaling: {scaling!r}")
-    return 1.0 / (s.fs * (s.window * s.window).sum()) if scaling == "density" else 1.0 / s.window.sum() ** 2
+    return 1.0 / (s.fs * np.sum(s.window * s.window)) if scaling == "density" else 1.0 / np.sum(s.window) ** 2
 
 
 def _working(dtype: Any) -> Any:
@@ -96,7 +106,7 @@ def transforms(x: Any, s: Segments, detrend: Any, onesided: bool) -> Any:
         raise ParseError("scipy.signal: a function as detrend= is not recorded")
     if detrend:
         parts = without_trend(parts, -1, detrend)
-    windowed = parts * known(s.window.astype(np.empty(0, x.dtype).real.dtype))
+    windowed = parts * _of_type(s.window, x.dtype)
     return np.fft.rfft(windowed, s.nfft) if onesided else np.fft.fft(windowed, s.nfft)
 
 
@@ -128,9 +138,9 @@ def _powers(x: Any, y: Any, s: Segments, detrend: Any, onesided: bool, scaling: 
     first = transforms(x, s, detrend, onesided)
     factors = _scale(s, scaling) * _doubled(s, onesided)
     if y is None:
-        return (np.real(first) ** 2 + np.imag(first) ** 2) * known(factors.astype(np.real(first).dtype))
+        return (np.real(first) ** 2 + np.imag(first) ** 2) * _of_type(factors, first.dtype)
     second = transforms(y, s, detrend, onesided)
-    return np.conj(first) * second * known(factors.astype(np.real(second).dtype))
+    return np.conj(first) * second * _of_type(factors, second.dtype)
 
 
 def _is_onesided(onesided: bool, *data: Any) -> bool:
@@ -233,7 +243,7 @@ def spectrogram(
     if mode == "psd":
         found = _powers(data, None, s, detrend, onesided, scaling)
     else:
-        found = transforms(data, s, detrend, onesided) * float(np.sqrt(_scale(s, scaling)))
+        found = transforms(data, s, detrend, onesided) * _of_type(np.sqrt(_scale(s, scaling)), data.dtype)
         found = np.abs(found) if mode == "magnitude" else found
     return _frequencies(s, onesided), _times(s, np.shape(data)[-1], False), _turned(found, d)
 
@@ -280,8 +290,8 @@ def stft(
     if more:
         wide = np.pad(wide, [(0, 0)] * (np.ndim(wide) - 1) + [(0, more)])
     onesided = _is_onesided(return_onesided, data)
-    factor = float(np.sqrt(_scale(s, "density" if scaling == "psd" else scaling)))
-    found = transforms(wide, s, detrend, onesided) * factor
+    factor = np.sqrt(_scale(s, "density" if scaling == "psd" else scaling))
+    found = transforms(wide, s, detrend, onesided) * _of_type(factor, data.dtype)
     return _frequencies(s, onesided), _times(s, np.shape(wide)[-1], boundary is not None), _turned(found, d)
 
 
@@ -312,23 +322,23 @@ def istft(
         length = size if input_onesided and size == default + 1 else default
     s = segments(window, size, noverlap, length, fs, None)
     parts = (np.fft.irfft if input_onesided else np.fft.ifft)(z, s.nfft)[..., : s.size]
-    factor = s.window.sum() if scaling == "spectrum" else np.sqrt(s.fs * sum(s.window**2))
-    whole, norm = _overlapping(parts * known((factor * s.window).astype(np.real(parts).dtype)), s)
+    factor = np.sum(s.window) if scaling == "spectrum" else np.sqrt(s.fs * np.sum(s.window**2))
+    whole, norm = _overlapping(parts * _of_type(factor * s.window, parts.dtype), s)
     if boundary:
         half = s.size // 2
         whole, norm = whole[..., half:-half], norm[half:-half]
-    whole = whole / known(np.where(norm > 1e-10, norm, 1.0).astype(np.real(parts).dtype))
+    whole = whole / _of_type(np.where(norm > 1e-10, norm, 1.0), parts.dtype)
     times = known(np.arange(whole.shape[0]) / s.fs)  # as SciPy: of the first axis
     place = d - (1 if e < d else 0)
     return times, np.moveaxis(whole, -1, place)
 
 
-def _overlapping(parts: Any, s: Segments) -> tuple[Any, np.ndarray]:
+def _overlapping(parts: Any, s: Segments) -> tuple[Any, Any]:
     """Return the sum of segments at their places, and that of the squares of their windows."""
     count = np.shape(parts)[-2]
     total = s.size + (count - 1) * s.step
     places = np.arange(count)[:, None] * s.step + np.arange(s.size)
-    norm = np.zeros(total)
+    norm = np.zeros_like(s.window, shape=(total,), dtype=float)
     np.add.at(norm, places.ravel(), np.tile(s.window**2, count))
     others = np.shape(parts)[:-2]
     rows = np.moveaxis(np.reshape(parts, (-1, count * s.size)), -1, 0)

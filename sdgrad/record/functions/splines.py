@@ -64,13 +64,13 @@ def values_at(s: Spline, at: Any, nu: Any = 0, extrapolate: Any = None) -> Any:
     if isinstance(mode, str) and mode == "periodic":
         flat, mode = first + (flat - first) % (last - first), False
     at_knot = interval_of(t[k : n + 1], flat, n - k) + k
-    found = _de_boor(own, flat, _filled(t, at_knot, k, n))
+    found = _de_boor(own, flat, proper_interval(t, at_knot, k, n))
     if not mode:
         found = np.where(over((flat >= first) & (flat <= last), trailing), found, np.nan)
     return placed(found, places.shape, s.axis)
 
 
-def _filled(t: Any, at_knot: Any, k: int, n: int) -> Any:
+def proper_interval(t: Any, at_knot: Any, k: int, n: int) -> Any:
     """Return intervals that are not empty: at a repeated last knot, the one before."""
     content = fixed(array(t))
     if content is None:

@@ -13,8 +13,11 @@ from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.table import all_known, array, content, fixed, known, rule
 from sdgrad.record.index_limits import note_limit
 from sdgrad.record.sparse.arithmetic import of_type
+from sdgrad.record.sparse.filling import FORMATS as FILLED_FORMATS
+from sdgrad.record.sparse.filling import with_room
 from sdgrad.record.sparse.matrix import FORMATS, Kind, Sparse, is_sparse
 from sdgrad.record.sparse.methods import converted
+from sdgrad.record.sparse.other_formats import FORMATS as OTHERS
 from sdgrad.record.sparse.patterns import coordinates, from_numbers, joined, picked, rearranged, summed
 from sdgrad.record.sparse.places import limits_of, note_places
 from sdgrad.record.sparse.taking import KINDS
@@ -188,6 +191,22 @@ def _of_diagonals(is_array: bool, cls: Any) -> None:
 
 for _is_array, _class in enumerate((sp.dia_matrix, sp.dia_array)):
     _of_diagonals(bool(_is_array), _class)
+
+
+# -- to be filled
+def _to_be_filled(is_array: bool, cls: Any) -> None:
+    def made(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: Any = None) -> Sparse:
+        if not is_sparse(arg1):
+            raise ParseError(DENSE.format("coo_matrix"))
+        found = with_room(converted(arg1, "csr", is_array))
+        return found if dtype is None else found.with_data(of_type(found.data, dtype))
+
+    rule(cls)(made)
+
+
+for _format in FILLED_FORMATS:
+    for _is_array, _class in enumerate(OTHERS[_format]):
+        _to_be_filled(bool(_is_array), _class)
 
 
 # -- of blocks

@@ -16,7 +16,9 @@ REPLACED = ("dia", "bsr")
 
 
 def wrapped_sparse(value: Any, known: Callable[[Any], Any]) -> Any:
-    """Return a matrix that SciPy computed as one of known content; one that is built element by element as it is."""
+    """Return a matrix that SciPy computed as one of known content, which can be filled if it is built for that."""
+    if (filled := FILLED.of(value)) is not None:
+        return filled
     if value.format in REPLACED:
         value = value.tocsr()
     if type(value) not in CLASSES:
@@ -29,6 +31,16 @@ def wrapped_sparse(value: Any, known: Callable[[Any], Any]) -> Any:
     if value.format != "coo":
         data, first = data[: value.nnz], first[: value.nnz]
     return Sparse(known(data.copy()), known(first.copy()), known(second.copy()), Kind.of(value))
+
+
+class Filled:
+    """What stands for a matrix that is built to be filled, None for others: set where that is known."""
+
+    of: Callable[[Any], Sparse | None]
+
+
+FILLED = Filled()
+FILLED.of = lambda value: None
 
 
 def special_format(value: Any) -> str:
@@ -47,9 +59,8 @@ def refuse_filling(owner: Any, value: Any) -> None:
     """Raise an error where recorded numbers are put into one of SciPy's matrices, element by element."""
     if type(owner) is not Sparse and sp.issparse(owner) and holds_recorded(value):
         raise ParseError(
-            f"a {type(owner).__name__} is filled with numbers of a recorded function: collect values and places, and "
-            "write coo_matrix((values, (rows, columns)), shape=..), or write to elements of a csr_matrix that holds "
-            "these places"
+            f"a {type(owner).__name__} from outside is filled with recorded numbers: make it in the function, or "
+            "collect values and places, and write coo_matrix((values, (rows, columns)), shape=..)"
         )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sdgrad.record.compound import Compound
+from sdgrad.record.sparse.other_formats import restored
 
 FORMATS = {
     "csr": (sp.csr_matrix, sp.csr_array),
@@ -31,15 +32,19 @@ class _Kind:
     format: str
     is_array: bool
     shape: tuple[int, int]
+    of: tuple
 
 
 class Kind:
-    """The format, class and shape of a matrix: equal for equal ones."""
+    """The format, class and shape of a matrix: equal for equal ones.
+
+    :param of: what a matrix outside has that is of another format than those that are recorded.
+    """
 
     __slots__ = ("own",)
 
-    def __init__(self, format: str, is_array: bool, shape: Iterable[Any]) -> None:
-        self.own = _Kind(format, is_array, tuple(int(n) for n in shape))  # type: ignore[arg-type]
+    def __init__(self, format: str, is_array: bool, shape: Iterable[Any], of: tuple = ()) -> None:
+        self.own = _Kind(format, is_array, tuple(int(n) for n in shape), of)  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kind) and other.own == self.own
@@ -81,6 +86,8 @@ class Kind:
 
     def plain(self, data: Any, first: Any, second: Any) -> Any:
         """Return SciPy's matrix of these arrays."""
+        if self.own.of:
+            return restored(self.own.of, self.is_array, self.shape, (data, first, second))
         given = (data, (first, second)) if self.format == "coo" else (data, first, second)
         return self.cls(given, shape=self.shape)
 

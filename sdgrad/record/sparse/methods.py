@@ -22,6 +22,8 @@ from sdgrad.record.sparse.arithmetic import (
     transposed,
 )
 from sdgrad.record.sparse.dense import dense_like
+from sdgrad.record.sparse.filling import FORMATS as FILLED_FORMATS
+from sdgrad.record.sparse.filling import copied, filling_of, with_room
 from sdgrad.record.sparse.known import REPLACED
 from sdgrad.record.sparse.matrix import FORMATS, OPERATIONS, Sparse
 from sdgrad.record.sparse.patterns import rearranged, without_repeats
@@ -37,7 +39,6 @@ INSTEAD = {
     **dict.fromkeys(
         ("argmax", "argmin", "nanmax", "nanmin"), "write .toarray() first, or use .data, without the zeros"
     ),
-    **dict.fromkeys(("tolil", "todok"), "use .tocsr(), whose elements can be written where it holds them"),
     **dict.fromkeys(("maximum", "minimum"), "write .toarray() first, as in np.maximum(A.toarray(), B.toarray())"),
     **dict.fromkeys(("count_nonzero", "nonzero"), "which elements are zero only a run knows: use .nnz, or .tocoo()"),
 }
@@ -77,11 +78,14 @@ METHODS |= {f"to{_format}": _conversion(_format) for _format in (*FORMATS, *REPL
 
 def _fresh(found: Sparse, a: Sparse, copy: bool) -> Sparse:
     """Return a matrix whose data are no other one's, if that is asked for."""
-    return found.with_data(np.copy(found.data)) if copy and found.data is a.data else found
+    shared = found.data is a.data and (copy or filling_of(a) is not None)
+    return found.with_data(np.copy(found.data)) if shared else found
 
 
 @method("asformat")
 def asformat(a: Sparse, format: Any, copy: bool = False) -> Sparse:
+    if format in FILLED_FORMATS:
+        return with_room(a)
     if format is not None and format not in (*FORMATS, *REPLACED):
         raise ParseError(f"a sparse matrix of format {format!r} is not recorded: use csr, csc or coo")
     own = a.kind.format if format is None else format if format in FORMATS else "csr"
@@ -90,7 +94,12 @@ def asformat(a: Sparse, format: Any, copy: bool = False) -> Sparse:
 
 @method("copy")
 def copy(a: Sparse) -> Sparse:
-    return a.with_data(np.copy(a.data))
+    return copied(a)
+
+
+@method("tolil", "todok")
+def to_be_filled(a: Sparse, copy: bool = False) -> Sparse:
+    return with_room(a)
 
 
 @method("astype")

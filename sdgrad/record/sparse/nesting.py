@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import optree
-from scipy.sparse import issparse
+from scipy.sparse import issparse, sparray
 
 from sdgrad.errors import ArgumentError
+from sdgrad.record.sparse import other_formats
 from sdgrad.record.sparse.matrix import CLASSES, Kind, Sparse, parts_of
 from sdgrad.record.values import Array
 
@@ -24,6 +25,9 @@ def _entries(kind: Kind) -> tuple[str, ...]:
 
 def _apart(value: Any) -> tuple[tuple, Kind, tuple]:
     """Return the parts of one of SciPy's matrices."""
+    if isinstance(value, other_formats.CLASSES):
+        parts, more = other_formats.compressed(value)
+        return parts, (kind := Kind("csr", isinstance(value, sparray), value.shape, more)), _entries(kind)
     if value.ndim != 2:
         raise ArgumentError(
             f"a {type(value).__name__} of {value.ndim} dimension is no argument: give it two, as in x.reshape(1, -1)"
@@ -45,6 +49,7 @@ def _together(kind: Kind, parts: Iterable[Any]) -> Any:
     if data is None:
         return None
     if not all(isinstance(p, np.ndarray) for p in (data, first, second)):
+        kind = kind.of_format(kind.format)
         made = Sparse(data, first, second, kind)
         return ENTERED.of(made) if isinstance(data, Array) else made
     if data.shape != first.shape[:1] and kind.format != "coo" or data.ndim != 1:
@@ -66,7 +71,7 @@ ENTERED.of = lambda made: made
 
 def register(namespace: str) -> None:
     """Let nests hold sparse matrices."""
-    for cls in CLASSES:
+    for cls in (*CLASSES, *other_formats.CLASSES):
         optree.register_pytree_node(cls, _apart, _together, namespace=namespace)  # type: ignore[arg-type]
     optree.register_pytree_node(Sparse, _apart_again, _together, namespace=namespace)  # type: ignore[arg-type]
 

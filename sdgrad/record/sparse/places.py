@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.elements import element
 from sdgrad.record.functions.table import active, array, content, fixed, known
 from sdgrad.record.index_limits import note_places
 from sdgrad.record.recorder import ONLY_DATA
@@ -95,7 +96,9 @@ def _spread_out(a: Sparse) -> Any:
     start = array(a.second)
     if (found := content(start)) is not None:
         return known(np.repeat(np.arange(len(found) - 1, dtype=a.first.dtype), np.diff(found)))
-    places = np.searchsorted(start, known(np.arange(a.nnz, dtype=start.dtype)), side="right") - 1
+    recorder: Any = start.recorder  # a constant would be an argument of the rules that ask for this
+    each = recorder.compute((a.nnz,), start.dtype, lambda i: element(i, np.int64).astype(start.dtype))
+    places = np.searchsorted(start, recorder.array(each), side="right") - 1
     made = array(places.astype(a.first.dtype))
     made.storage.indexes = start.shape[0] - 1
     MADE_OF[made.storage] = start

@@ -19,7 +19,7 @@ from sdgrad.errors import ParseError
 from sdgrad.program.custom_rule import COTANGENT
 from sdgrad.record.calls import WorksInside
 from sdgrad.record.compound import Compound
-from sdgrad.record.functions.matrix_calls import as_rule, with_rule
+from sdgrad.record.functions.matrix_calls import Parts, Some, as_rule, with_rule
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import array, content, known, operand, rule
 from sdgrad.record.methods import BoundRule
@@ -30,7 +30,7 @@ from sdgrad.record.sparse.products import sampled, sampled_listed
 from sdgrad.record.sparse.repeats import single
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number
-from sdgrad.runtime.libraries.sparse_solve import CONNECTORS, SparseSolve
+from sdgrad.runtime.libraries.sparse_solve import CONNECTORS, SparseCall
 
 How = dict[str, Any]
 PRECISE = ("f4", "f8", "c8", "c16")
@@ -43,7 +43,7 @@ def solution(a: Sparse, b: Any, how: How, more: Mapping[str, Any] | None = None)
     :param how: the method and its options, as JSON has them.
     :param more: further operands, without a derivative.
     """
-    data, right = _in_one_type(a, array(b))
+    data, right = in_one_type(a, array(b))
     if right.shape[0] != a.shape[0]:
         raise ValueError(f"matrix - rhs dimension mismatch ({a.shape} - {right.shape[0]})")
     if a.shape[0] != a.shape[1]:
@@ -54,7 +54,7 @@ def solution(a: Sparse, b: Any, how: How, more: Mapping[str, Any] | None = None)
     return _solved(operands, own)
 
 
-def _in_one_type(a: Sparse, b: Array) -> tuple[Array, Array]:
+def in_one_type(a: Sparse, b: Array) -> tuple[Array, Array]:
     dtype = np.result_type(array(a.data).dtype, b.dtype)
     dtype = dtype if dtype.str[1:] in PRECISE else np.result_type(dtype, np.float64)
     if dtype.str[1:] not in PRECISE:
@@ -64,21 +64,26 @@ def _in_one_type(a: Sparse, b: Array) -> tuple[Array, Array]:
 
 def _solved(operands: Mapping[str, Array], how: How) -> list[Any]:
     """Record a call of the node with a rule."""
-    recorder: Any = next(iter(operands.values())).recorder
     right = operands["b"]
     parts: dict[str, tuple[tuple, Any]] = {"x": (right.shape, right.dtype)}
     if how.get("options") is not None:
         parts["info"] = ((), np.int64)
+    return called(operands, parts, how, SolveRule(tuple(operands), how), {})
+
+
+def called(operands: Mapping[str, Array], parts: Parts, how: How, vjp: Any, some: Some) -> list[Any]:
+    """Record a call of the node with a rule, and return its results, which are ``parts`` by name."""
+    recorder: Any = next(iter(operands.values())).recorder
 
     def make(own: Mapping[str, Tensor], made: Mapping[str, Tensor]) -> None:
         takes = {f"_{n}": own[n] for n in CONNECTORS if n in own}
         told = [(n[1:], t.shape, str(t.dtype)) for n, t in takes.items()]
         text = json.dumps({**how, "takes": told, "gives": [(t.shape, str(t.dtype)) for t in made.values()]})
         gives = {f"_{n}": t for n, t in made.items()}
-        recorder.call_into(SparseSolve(text, [*takes], [*gives]), takes, gives)
+        recorder.call_into(SparseCall(text, [*takes], [*gives]), takes, gives)
 
     tensors = {n: tensor_of(x) for n, x in operands.items()}
-    found = with_rule(how["method"], tensors, parts, SolveRule(tuple(operands), how), make, {}, recorder)
+    found = with_rule(how["method"], tensors, parts, vjp, make, some, recorder)
     return [recorder.array(t) if t.rank else recorder.read(t, ()) for t in found]
 
 
@@ -118,10 +123,10 @@ def cotangents(data: Any, first: Any, second: Any, x: Any, g: Any, how: How, mor
     operands = {"data": data, "first": first, "second": second, "b": g, **names}
     u = _solved({n: array(v) for n, v in operands.items()}, {**how, "adjoint": not how["adjoint"]})[0]
     left, right = (x, np.conj(u)) if how["adjoint"] else (u, np.conj(x))
-    return -_elements(how, first, second, left, right, data), u
+    return -elements(how, first, second, left, right, data), u
 
 
-def _elements(how: How, first: Any, second: Any, left: Any, right: Any, data: Any) -> Any:
+def elements(how: How, first: Any, second: Any, left: Any, right: Any, data: Any) -> Any:
     """Return ``left[row] right[column]`` for each element of a matrix, summed over columns of both."""
     if how["format"] == "coo":
         found = sampled_listed(first, second, left, right)
@@ -235,11 +240,11 @@ def spsolve_triangular(
 
 
 # -- iterative
-def _number(value: Any, name: str) -> Any:
+def known_number(value: Any, name: str) -> Any:
     """Return an option as a number of Python's."""
     found = content(operand(value)) if value is not None else None
     if value is not None and (found is None or isinstance(found, Number)):
-        raise ParseError(f"{name}= of an iterative solver is a number that is known when recording")
+        raise ParseError(f"{name}= of a sparse solver is a number that is known when recording")
     return None if found is None else np.asarray(found).item()
 
 
@@ -252,12 +257,12 @@ def _iterative(method: str, A: Any, b: Any, x0: Any, M: Any, callback: Any, **op
     if callback is not None:
         raise ParseError(f"scipy.sparse.linalg.{method}(callback=) is not recorded")
     right = _dense(b)
-    own = {n: _number(v, n) for n, v in options.items()}
+    own = {n: known_number(v, n) for n, v in options.items()}
     how: How = {"method": method, "options": {n: v for n, v in own.items() if v is not None or n == "maxiter"}}
     more: dict[str, Any] = {}
     vector = array(np.reshape(right, (-1,)))
     if x0 is not None:
-        more["x0"] = of_type(np.reshape(array(x0), (-1,)), _in_one_type(A, vector)[1].dtype)
+        more["x0"] = of_type(np.reshape(array(x0), (-1,)), in_one_type(A, vector)[1].dtype)
     if M is not None:
         if not is_sparse(M):
             raise ParseError(f"scipy.sparse.linalg.{method}: M= is recorded as a sparse matrix only")
@@ -288,7 +293,7 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: Any = 1e-05, atol: Any = 0.0,
 @rule(solvers.minres)
 def minres(A: Any, b: Any, x0: Any = None, *, rtol: Any = 1e-05, shift: Any = 0.0, maxiter: Any = None, M: Any = None,
            callback: Any = None, show: bool = False, check: bool = False) -> Any:  # noqa: N803  # fmt: skip
-    if _number(shift, "shift"):
+    if known_number(shift, "shift"):
         raise ParseError("scipy.sparse.linalg.minres(shift=) is not recorded: subtract shift * eye(n) from A")
     return _iterative("minres", A, b, x0, M, callback, rtol=rtol, maxiter=maxiter)
 

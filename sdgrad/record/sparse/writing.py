@@ -8,6 +8,7 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.table import array, operand
+from sdgrad.record.sparse.filling import filling_of, numbers_of
 from sdgrad.record.sparse.matrix import OPERATIONS, Sparse, is_sparse
 from sdgrad.record.sparse.methods import METHODS, own_index
 from sdgrad.record.sparse.patterns import numbered
@@ -23,10 +24,14 @@ def store(a: Sparse, index: Any, value: Any) -> None:
     """Do ``a[index] = value``; the program is for the places of the matrix."""
     if is_sparse(value):
         raise ParseError("a sparse matrix is written into another one: write .toarray() of it, or its .data")
-    numbers = numbered(a, "a write")
-    if len(set(zip(*numbers.nonzero(), strict=True))) != a.nnz:
+    if (filling := filling_of(a)) is not None:
+        if (numbers := numbers_of(filling, own_index(index))) is not None:
+            _write(a, numbers, value)
+        return
+    held = numbered(a, "a write")
+    if len(set(zip(*held.nonzero(), strict=True))) != a.nnz:
         raise ParseError(LACKING)
-    found = numbers[own_index(index)]
+    found = held[own_index(index)]
     _write(a, found.toarray() if hasattr(found, "toarray") else np.asarray(found), value)
 
 

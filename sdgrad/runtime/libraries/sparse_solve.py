@@ -1,4 +1,4 @@
-"""Define the library node that solves systems with a sparse matrix: SciPy does so, called at run time.
+"""Define the library node that solves sparse systems, and finds eigenvalues: SciPy does so, called at run time.
 
 A direct solution keeps its factorization, for the adjoint system and for further right sides.
 """
@@ -23,8 +23,10 @@ from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.runtime.compile.python_call import array_at, calling, failed
+from sdgrad.runtime.libraries import sparse_eigen
 
 CONNECTORS = ("data", "first", "second", "b", "x0", "m_data", "m_first", "m_second")
+RESULTS = ("x", "info", "w", "v", "u", "s", "vh")
 CLASSES = {"csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}
 MOST_NUMBERS = 1 << 24  # in the factors that are kept
 ITERATIVE: dict[str, Callable] = {n: getattr(solvers, n) for n in ("cg", "gmres", "bicgstab", "minres")}
@@ -130,7 +132,12 @@ def iterative(
     return [found, np.int64(info)]
 
 
-METHODS: dict[str, Callable] = {"direct": direct, "triangular": triangular, **dict.fromkeys(ITERATIVE, iterative)}
+METHODS: dict[str, Callable] = {
+    "direct": direct,
+    "triangular": triangular,
+    **dict.fromkeys(ITERATIVE, iterative),
+    **sparse_eigen.METHODS,
+}
 
 
 def _matrix(format: str, shape: Sequence[int], data: np.ndarray, first: np.ndarray, second: np.ndarray) -> Any:
@@ -139,7 +146,7 @@ def _matrix(format: str, shape: Sequence[int], data: np.ndarray, first: np.ndarr
 
 
 def run(text: str, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
-    """Solve a system with arrays at these addresses: generated code calls this."""
+    """Call a method with arrays at these addresses: generated code calls this."""
     how = json.loads(text)
     targets = [array_at(a, s, d) for a, (s, d) in zip(outputs, how["gives"], strict=True)]
     try:
@@ -155,29 +162,29 @@ def run(text: str, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
 
 # -- the node
 @dace.library.expansion
-class ExpandSparseSolve(ExpandTransformation):
+class ExpandSparseCall(ExpandTransformation):
     """Expand to the tasklet that calls."""
 
     environments: ClassVar[list] = []
 
     @staticmethod
-    def expansion(node: SparseSolve, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> dace.SDFG:
+    def expansion(node: SparseCall, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> dace.SDFG:
         inputs = {e.dst_conn: sdfg.arrays[e.data.data] for e in state.in_edges(node)}
         outputs = {e.src_conn: sdfg.arrays[e.data.data] for e in state.out_edges(node)}
         takes = {f"_{n}": inputs[f"_{n}"] for n in CONNECTORS if f"_{n}" in inputs}
-        gives = {n: outputs[n] for n in ("_x", "_info") if n in outputs}
+        gives = {f"_{n}": outputs[f"_{n}"] for n in RESULTS if f"_{n}" in outputs}
         return calling(node.label, __name__, node.text.replace('"', r"\""), takes, gives)
 
 
 @dace.library.node
-class SparseSolve(nd.LibraryNode):
-    """Solve a system with the sparse matrix of ``_data``, ``_first`` and ``_second``, and the right side ``_b``."""
+class SparseCall(nd.LibraryNode):
+    """Call SciPy with the sparse matrix of ``_data``, ``_first`` and ``_second``, and perhaps a right side ``_b``."""
 
-    implementations: ClassVar[dict[str, type]] = {"python": ExpandSparseSolve}
+    implementations: ClassVar[dict[str, type]] = {"python": ExpandSparseCall}
     default_implementation: ClassVar[str] = "python"
 
-    text = properties.Property(dtype=str, default="", desc="What is solved and how, as JSON")
+    text = properties.Property(dtype=str, default="", desc="What is called and how, as JSON")
 
     def __init__(self, text: str = "", takes: Sequence[str] = (), gives: Sequence[str] = ("_x",)) -> None:
-        super().__init__("sparse_solve", inputs=set(takes), outputs=set(gives))
+        super().__init__("sparse_call", inputs=set(takes), outputs=set(gives))
         self.text = text
