@@ -73,6 +73,7 @@ def test_f_with_infinite_degrees_of_freedom_is_no_number():
 # -- ends
 def at_ends(low, zero, one, inf):
     return (
+        stats.halfcauchy.ppf(one), stats.hypsecant.isf(zero), stats.alpha.ppf(one, 1.5), stats.hypsecant.ppf(zero),
         stats.genextreme.ppf(one, 0.2), stats.genextreme.isf(one, -0.2), stats.genextreme.ppf(zero, 0.0),
         stats.genpareto.ppf(one, -0.3), stats.genpareto.isf(zero, 0.3), stats.fatiguelife.ppf(zero, 0.6),
         stats.fatiguelife.isf(zero, 0.6), stats.truncnorm.isf(one, -np.inf, 1.0), stats.rayleigh.logpdf(inf),

@@ -166,6 +166,10 @@ def _powerlaw_log(y: Any, a: Any) -> Any:
     return np.log(a) + sp.xlogy(a - 1.0, y)
 
 
+def _hypsecant_ppf(q: Any) -> Any:
+    return np.where(q > 0.5, -np.log(np.tan(0.5 * math.pi * (1.0 - q))), np.log(np.tan(0.5 * math.pi * q)))
+
+
 def _loguniform() -> Formulas:
     return Formulas(
         logpdf=lambda y, a, b: -np.log(y) - np.log(np.log(b / a)), cdf=lambda y, a, b: np.log(y / a) / np.log(b / a),
@@ -202,8 +206,7 @@ BOUNDED: dict[str, Formulas] = {
     ),
     "hypsecant": Formulas(
         logpdf=lambda y: math.log(2 / math.pi) - np.logaddexp(y, -y), cdf=lambda y: 2 / math.pi * np.arctan(np.exp(y)),
-        sf=lambda y: 2 / math.pi * np.arctan(np.exp(-y)), ppf=lambda q: np.log(np.tan(0.5 * math.pi * q)),
-        isf=lambda q: -np.log(np.tan(0.5 * math.pi * q)),
+        sf=lambda y: 2 / math.pi * np.arctan(np.exp(-y)), ppf=_hypsecant_ppf, isf=lambda q: -_hypsecant_ppf(q),
     ),
     "weibull_max": Formulas(
         logpdf=_weibull_max_log, pdf=at_ends(_weibull_max_log, lambda y, c: c * (-y) ** (c - 1.0), inner=-0.5),

@@ -16,7 +16,7 @@ from sdgrad.record.functions.decompositions import eigh
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.linalg import inexact, require, solve, square
 from sdgrad.record.functions.matrix_calls import as_rule, complex_type, conjugate_transpose, of_each, over_values
-from sdgrad.record.functions.table import rule
+from sdgrad.record.functions.table import array, rule
 from sdgrad.record.values import Array
 
 DIGITS = 0.01  # error of a derivative, relative, from which it is NaN
@@ -52,7 +52,7 @@ def _of_type(g: Any, a: Any) -> Any:
 def _decomposed(a: Any) -> tuple[Array, Array]:
     matrix = square(a)
     if 0 in matrix.tensor.shape:  # none is complex
-        return np.zeros(matrix.shape[:-1], matrix.dtype), np.zeros(matrix.shape, matrix.dtype)
+        return array(np.zeros(matrix.shape[:-1], matrix.dtype)), array(np.zeros(matrix.shape, matrix.dtype))
     n, dtype = matrix.tensor.shape[-1], complex_type(matrix.dtype)
     parts = {"w": ((n,), dtype), "v": ((n, n), dtype)}
     w, v = of_each("eig", {"a": matrix}, parts, _eig_vjp, {frozenset({"w"}): _eigenvalues_vjp})

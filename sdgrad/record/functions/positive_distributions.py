@@ -94,6 +94,10 @@ def _invgauss_logsf(y: Any, mu: Any) -> Any:
     return first + np.log1p(-np.exp(other - first))
 
 
+def _halfcauchy_ppf(q: Any) -> Any:
+    return np.where(q > 0.5, 1.0 / np.tan(0.5 * math.pi * (1.0 - q)), np.tan(0.5 * math.pi * q))
+
+
 def _fatigue_ppf(q: Any, c: Any) -> Any:
     t = c * sp.ndtri(q)
     return 0.25 * (t + np.sqrt(t * t + 4.0)) ** 2
@@ -214,7 +218,7 @@ POSITIVE: dict[str, Formulas] = {
     "halfcauchy": Formulas(
         logpdf=lambda y: math.log(2 / math.pi) - np.log1p(y * y), cdf=lambda y: 2 / math.pi * np.arctan(y),
         sf=lambda y: 2 / math.pi * np.arctan2(1.0, y),
-        ppf=lambda q: np.tan(0.5 * math.pi * q), isf=lambda q: 1.0 / np.tan(0.5 * math.pi * q), low=0.0,
+        ppf=_halfcauchy_ppf, isf=lambda q: 1.0 / _halfcauchy_ppf(q), low=0.0,
     ),
     "halflogistic": Formulas(
         logpdf=lambda y: LOG_TWO - y - 2.0 * np.log1p(np.exp(-y)), cdf=lambda y: np.tanh(0.5 * y),
@@ -263,7 +267,7 @@ POSITIVE: dict[str, Formulas] = {
         logpdf=lambda y, a: -2.0 * np.log(y) - LOG_ROOT_TAU - 0.5 * (a - 1.0 / y) ** 2 - sp.log_ndtr(a),
         cdf=lambda y, a: sp.ndtr(a - 1.0 / y) / sp.ndtr(a),
         logcdf=lambda y, a: sp.log_ndtr(a - 1.0 / y) - sp.log_ndtr(a),
-        ppf=lambda q, a: 1.0 / (a - sp.ndtri(q * sp.ndtr(a))), low=0.0, open=True,
+        ppf=lambda q, a: 1.0 / np.where(q == 1, 0.0, a - sp.ndtri(q * sp.ndtr(a))), low=0.0, open=True,
     ),
     "gibrat": Formulas(
         logpdf=lambda y: -0.5 * np.log(y) ** 2 - np.log(y) - LOG_ROOT_TAU, cdf=lambda y: sp.ndtr(np.log(y)),
