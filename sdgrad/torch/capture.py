@@ -27,6 +27,7 @@ from sdgrad.torch.draws import Make
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.marks import mark
 from sdgrad.torch.reach import reached
+from sdgrad.torch.replaced import Replaced
 from sdgrad.torch.sizes import NONE, Open, Sizes, shape_of, size_of, value
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.tracing import tracing
@@ -214,7 +215,8 @@ def _exported(
     with tracing(label):
         leaves = distinct((*call.parameters.values(), *call.buffers.values(), *call.inputs))
         told = ((*fixed, *(dict(d) or None for d in dynamic)),) if dynamic is not None else None
-        program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
+        with Replaced():
+            program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
         mark(program.graph_module, draws)
         program = program.run_decompositions(table())
     refuse_writes(program, label)

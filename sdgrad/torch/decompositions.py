@@ -19,6 +19,7 @@ KEPT = (
     aten.linear.default,
     aten.matmul.default,
     aten.linalg_inv.default,
+    aten.linalg_pinv.atol_rtol_float,
     aten.linalg_solve.default,
     aten.linalg_cholesky.default,
     aten.linalg_lu_factor.default,

@@ -185,6 +185,46 @@ def test_medians_of_what_is_not_a_number():
     same(lambda x: (*torch.median(x, 1), *torch.nanmedian(x, 1), torch.nanmedian(x)), x, second=False)
 
 
+# -- functions that look at the content of tensors, where PyTorch's own tracing ends
+COUNTS = torch.tensor([1, 2, 1, 3, 1])
+
+
+def test_covariances():
+    def several(x, w):
+        return (
+            torch.cov(x), torch.cov(x[0]), x.cov(correction=0, aweights=w * w), torch.corrcoef(x), x[1].corrcoef(),
+            torch.cov(x, fweights=COUNTS, aweights=w * w), torch.cov(x, fweights=COUNTS),
+        )  # fmt: skip
+
+    same(several, R(3, 5), R(5), second=False)
+    whole = torch.arange(10).reshape(2, 5)
+    module = Of(lambda x: x * torch.cov(whole)[0, 0])
+    torch.testing.assert_close(sdgrad.Module(module)(R(2).float()), module(R(2).float()), check_stride=False)
+
+
+def test_least_squares():
+    """Their residuals are those of the drivers that have them."""
+
+    def several(a, b):
+        found = L.lstsq(a, b, driver="gelsd")
+        return (
+            L.lstsq(a, b).solution, L.lstsq(a.mT, b[:3])[0], L.lstsq(a, b[:, 0]).solution, found.residuals,
+            L.lstsq(a.expand(2, 5, 3), b.expand(2, 5, 2), rcond=1e-12).solution,
+        )  # fmt: skip
+
+    same(several, R(5, 3), R(5, 2), tolerance=1e-7)
+
+
+def test_all_results_of_least_squares():
+    a, b = R(5, 3), R(5, 2)
+    for driver in (None, "gelsd"):
+        module = Of(lambda a, b, driver=driver: L.lstsq(a, b, driver=driver)).double()
+        found, wanted = sdgrad.Module(module)(a, b), module(a, b)
+        assert type(found) is type(wanted)
+        for own, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(own, other)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
