@@ -20,6 +20,7 @@ NAMES = {
     "smooth": interpolate.UnivariateSpline(X, Y, s=0.5), "krogh": interpolate.KroghInterpolator(X, Y),
     "radial": interpolate.RBFInterpolator(POINTS, POINTS[:, 0] ** 2),
     "near": interpolate.NearestNDInterpolator(POINTS, POINTS[:, 0] ** 2),
+    "round": interpolate.CloughTocher2DInterpolator(POINTS, POINTS**2, tol=1e-14),
     "flat": interpolate.LinearNDInterpolator(POINTS, POINTS**2),
     "wavy": interpolate.RectBivariateSpline(*GRID, rng.standard_normal((6, 6))),
     "smoothed": interpolate.SmoothBivariateSpline(*POINTS.T, POINTS[:, 0] ** 2, kx=2, ky=1),
@@ -48,13 +49,15 @@ FIELDS = [
     "I.RegularGridInterpolator(GRID, v, 'cubic', **exact)(w)", "I.RBFInterpolator(r, d)(o)",
     "I.RBFInterpolator(r, h, smoothing=0.1, kernel='gaussian', epsilon=d[0]**2 + 0.5)(o)",
     "I.RegularGridInterpolator(GRID, v, 'pchip')(w)",
+    "I.CloughTocher2DInterpolator(POINTS, d, tol=1e-14)(o)",
     "I.LinearNDInterpolator(POINTS, d)(o)", "I.griddata(POINTS, h, (o[:, 0], o[:, 1]))",
     "I.RBFInterpolator(r, d, kernel='multiquadric', epsilon=1.5, degree=1)(o)", "I.NearestNDInterpolator(r, h)(o)",
     "I.RBFInterpolator(POINTS, d, kernel='cubic')(np.concatenate([o, POINTS[:2]]))", "radial(o)", "near(o)", "flat(o)",
     "I.RBFInterpolator(POINTS, d, kernel='quintic')(o)", "I.RBFInterpolator(POINTS, d, kernel='linear')(o)",
     "I.RBFInterpolator(POINTS, d, kernel='inverse_quadratic', epsilon=1.0)(o)", "flat(o[:, 0], o[:, 1] * 9.0)",
     "I.RBFInterpolator(POINTS, d, kernel='inverse_multiquadric', epsilon=1.0, degree=-1)(o)", "field(w)",
-    "I.griddata(POINTS, d, o, 'nearest')", "I.interpn(GRID, u, w, 'pchip')",
+    "I.griddata(POINTS, d, o, 'nearest')", "round(o * 0.7)", "round(3.0 * o[:, 0], o[:, 1])",
+    "I.interpn(GRID, u, w, 'pchip')",
     "I.RegularGridInterpolator(GRID, u, 'quintic', **exact)(w)",
     "I.RegularGridInterpolator(GRID, v, 'cubic', bounds_error=False, **exact)(3 * w)",
 ]  # fmt: skip
@@ -77,12 +80,12 @@ def test_splines():
 
 
 def test_fields():
-    assert differences(FIELDS[:7], NAMES, GIVEN, tolerance=1e-9, loose=1e-6) == []
-    wanted = [eval(t, {"np": np, **NAMES}, dict(GIVEN)) for t in FIELDS[7:]]  # noqa: S307
-    text = ", ".join(FIELDS[7:])
+    assert differences(FIELDS[:8], NAMES, GIVEN, tolerance=1e-9, loose=1e-6) == []
+    wanted = [eval(t, {"np": np, **NAMES}, dict(GIVEN)) for t in FIELDS[8:]]  # noqa: S307
+    text = ", ".join(FIELDS[8:])
     from together import programs
 
-    f, _ = programs(FIELDS[7:], NAMES, list(GIVEN))
+    f, _ = programs(FIELDS[8:], NAMES, list(GIVEN))
     found = sdgrad.compile_forward(f)(*GIVEN.values())
     np.testing.assert_allclose(found, np.concatenate(list(map(np.ravel, wanted))), rtol=1e-8, atol=1e-9, err_msg=text)
 
@@ -104,7 +107,7 @@ REFUSED = {
     "cross-validation": lambda y: interpolate.make_smoothing_spline(X, y)(1.0),
     "neighbors= is not recorded": lambda y: interpolate.RBFInterpolator(X[:, None], y, neighbors=3)([[1.0]])[0],
     "points must be known": lambda y: interpolate.LinearNDInterpolator(np.stack([y, y**2], 1), Y)(0.0, 0.0),
-    "cubic methods and one dimension": lambda y: interpolate.griddata(X, y, 1.0),
+    "points on a line are not": lambda y: interpolate.griddata(X, y, 1.0),
     "several coordinates": lambda y: interpolate.splint(0.0, 1.0, (X, [y, y], 1)),
 }
 

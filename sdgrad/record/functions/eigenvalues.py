@@ -17,7 +17,6 @@ from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.linalg import inexact, require, solve, square
 from sdgrad.record.functions.matrix_calls import as_rule, complex_type, conjugate_transpose, of_each, over_values
 from sdgrad.record.functions.table import rule
-from sdgrad.record.values import Array
 
 DIGITS = 0.01  # error of a derivative, relative, from which it is NaN
 
@@ -49,7 +48,7 @@ def _of_type(g: Any, a: Any) -> Any:
     return g if a.dtype.kind == "c" else np.real(g)
 
 
-def _decomposed(a: Any) -> tuple[Array, Array]:
+def _decomposed(a: Any) -> tuple[Any, Any]:
     matrix = square(a)
     if 0 in matrix.tensor.shape:  # none is complex
         return np.zeros(matrix.shape[:-1], matrix.dtype), np.zeros(matrix.shape, matrix.dtype)
