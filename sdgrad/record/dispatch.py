@@ -9,6 +9,7 @@ import numpy as np
 
 import sdgrad.record.functions.airy_and_hankel
 import sdgrad.record.functions.bivariate_splines
+import sdgrad.record.functions.clough_tocher
 import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions

@@ -53,6 +53,7 @@ INTERPOLATION = (
     "interpolate.RectBivariateSpline(np.arange(6.0), np.arange(2.0), np.outer(Y, u[:2]), ky=1).ev(B, 0.3 * B)",
     "interpolate.bisplev(s, t, (np.array([-9.0, -9, 9, 9]), np.array([-9.0, -9, 9, 9]), Y[:4], 1, 1))",
     f"interpolate.griddata({POINTS}, Y, (0.3 * A, 0.4 * A))",
+    f"interpolate.CloughTocher2DInterpolator({POINTS}, Y, tol=1e-13)(0.3 * A, 0.4 * A)",
     f"interpolate.NearestNDInterpolator({POINTS}, Y)(0.3 * A, 0.4 * A)",
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ from together import differences, others, value_differences
 
 import sdgrad
 from sdgrad.errors import ParseError
+from sdgrad.testing import check_grads
 
 rng = np.random.default_rng(0)
 X = np.array([0.0, 0.7, 1.1, 2.0, 3.2, 3.9, 4.3])
@@ -20,6 +21,7 @@ NAMES = {
     "smooth": interpolate.UnivariateSpline(X, Y, s=0.5), "krogh": interpolate.KroghInterpolator(X, Y),
     "radial": interpolate.RBFInterpolator(POINTS, POINTS[:, 0] ** 2),
     "near": interpolate.NearestNDInterpolator(POINTS, POINTS[:, 0] ** 2),
+    "round": interpolate.CloughTocher2DInterpolator(POINTS, POINTS**2, tol=1e-14),
     "flat": interpolate.LinearNDInterpolator(POINTS, POINTS**2),
     "wavy": interpolate.RectBivariateSpline(*GRID, rng.standard_normal((6, 6))),
     "smoothed": interpolate.SmoothBivariateSpline(*POINTS.T, POINTS[:, 0] ** 2, kx=2, ky=1),
@@ -54,7 +56,8 @@ FIELDS = [
     "I.RBFInterpolator(POINTS, d, kernel='quintic')(o)", "I.RBFInterpolator(POINTS, d, kernel='linear')(o)",
     "I.RBFInterpolator(POINTS, d, kernel='inverse_quadratic', epsilon=1.0)(o)", "flat(o[:, 0], o[:, 1] * 9.0)",
     "I.RBFInterpolator(POINTS, d, kernel='inverse_multiquadric', epsilon=1.0, degree=-1)(o)", "field(w)",
-    "I.griddata(POINTS, d, o, 'nearest')", "I.interpn(GRID, u, w, 'pchip')",
+    "I.griddata(POINTS, d, o, 'nearest')",
+    "I.interpn(GRID, u, w, 'pchip')",
     "I.RegularGridInterpolator(GRID, u, 'quintic', **exact)(w)",
     "I.RegularGridInterpolator(GRID, v, 'cubic', bounds_error=False, **exact)(3 * w)",
 ]  # fmt: skip
@@ -87,6 +90,15 @@ def test_fields():
     np.testing.assert_allclose(found, np.concatenate(list(map(np.ravel, wanted))), rtol=1e-8, atol=1e-9, err_msg=text)
 
 
+def test_patches():
+    def f(d, o):
+        return interpolate.CloughTocher2DInterpolator(POINTS, d, tol=1e-14)(o) + NAMES["round"](o * 0.7)[:, 1]
+
+    given = GIVEN["d"], GIVEN["o"]
+    np.testing.assert_allclose(sdgrad.compile_forward(f)(*given), f(*given), rtol=1e-10)
+    check_grads(f, given)
+
+
 def test_splines_of_two_coordinates():
     used = {n: GIVEN[n] for n in ("p", "v", "w", "o")}
     assert value_differences(GRIDDED[2:], NAMES, used) == []
@@ -104,7 +116,7 @@ REFUSED = {
     "cross-validation": lambda y: interpolate.make_smoothing_spline(X, y)(1.0),
     "neighbors= is not recorded": lambda y: interpolate.RBFInterpolator(X[:, None], y, neighbors=3)([[1.0]])[0],
     "points must be known": lambda y: interpolate.LinearNDInterpolator(np.stack([y, y**2], 1), Y)(0.0, 0.0),
-    "cubic methods and one dimension": lambda y: interpolate.griddata(X, y, 1.0),
+    "points on a line are not": lambda y: interpolate.griddata(X, y, 1.0),
     "several coordinates": lambda y: interpolate.splint(0.0, 1.0, (X, [y, y], 1)),
 }
 

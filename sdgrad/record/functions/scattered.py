@@ -157,7 +157,7 @@ class Scattered(Evaluated):
     fill: Any = np.nan
 
 
-def _given(points: Any, values: Any, rescale: bool, name: str) -> tuple[Any, Any]:
+def given(points: Any, values: Any, rescale: bool, name: str) -> tuple[Any, Any]:
     if rescale:
         raise ParseError(f"scipy.interpolate.{name}: rescale= is not recorded; scale the points")
     own = tuple(points) if isinstance(points, tuple) else points
@@ -168,7 +168,7 @@ def _given(points: Any, values: Any, rescale: bool, name: str) -> tuple[Any, Any
     return array(places), data
 
 
-def _rows(x: tuple, rank: int, name: str) -> Any:
+def rows(x: tuple, rank: int, name: str) -> Any:
     """Return places with their coordinates along the last axis."""
     given = x[0] if len(x) == 1 else x
     places = np.stack(np.broadcast_arrays(*given), axis=-1) if isinstance(given, tuple) else given
@@ -180,12 +180,12 @@ def _rows(x: tuple, rank: int, name: str) -> Any:
 
 @rule(interpolate.NearestNDInterpolator)
 def nearest(x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> Scattered:
-    return made(Scattered(*_given(x, y, rescale, "NearestNDInterpolator")))
+    return made(Scattered(*given(x, y, rescale, "NearestNDInterpolator")))
 
 
 @rule(interpolate.LinearNDInterpolator)
 def linear(points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False) -> Scattered:
-    places, data = _given(points, values, rescale, "LinearNDInterpolator")
+    places, data = given(points, values, rescale, "LinearNDInterpolator")
     told = "scipy.interpolate.LinearNDInterpolator: points must be known when recording; RBFInterpolator takes recorded"
     own = constant(places, told)
     return made(Scattered(own, data, Delaunay(own).simplices, fill_value))
@@ -193,7 +193,7 @@ def linear(points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = F
 
 def scattered_at(s: Scattered, *args: Any) -> Any:
     rank = np.shape(s.points)[1]
-    places = _rows(args, rank, "scattered data")
+    places = rows(args, rank, "scattered data")
     flat = array(np.reshape(places, (-1, rank)))
     found = _nearest_at(s, flat) if s.corners is None else _linear_at(s, flat)
     return np.reshape(found, (*places.shape[:-1], *np.shape(s.values)[1:]))
@@ -204,8 +204,8 @@ def _nearest_at(s: Scattered, flat: Any) -> Any:
     return np.where(over(np.any(np.isnan(flat), axis=1), np.ndim(found) - 1), np.nan, found)
 
 
-def _linear_at(s: Scattered, flat: Any) -> Any:
-    """Return values by the shares of the corners of the triangle that holds a place: all of them are looked at."""
+def located(s: Scattered, flat: Any) -> tuple[Any, Any, Any]:
+    """Return the triangle that holds a place, the shares of its corners, and whether it does: all are looked at."""
     corners = s.points[s.corners]  # triangle, corner, coordinate
     last = corners[:, -1]
     inverse = np.linalg.inv(np.swapaxes(corners[:, :-1] - last[:, None], 1, 2))
@@ -213,11 +213,14 @@ def _linear_at(s: Scattered, flat: Any) -> Any:
     whole = np.concatenate([shares, 1.0 - np.sum(shares, axis=2, keepdims=True)], axis=2)
     least = np.min(whole, axis=2)
     own = np.argmax(least, axis=1)
-    rows = np.arange(flat.shape[0])
-    kept, trailing = whole[rows, own], np.ndim(s.values) - 1
+    return own, whole[np.arange(flat.shape[0]), own], np.max(least, axis=1) >= -1e-13
+
+
+def _linear_at(s: Scattered, flat: Any) -> Any:
+    """Return values by the shares of the corners of the triangle that holds a place."""
+    (own, kept, inside), trailing = located(s, flat), np.ndim(s.values) - 1
     data = s.values[known(s.corners)[own]]  # place, corner, ..
     found = np.sum(over(kept, trailing) * data, axis=1)
-    inside = np.max(least, axis=1) >= -1e-13
     return np.where(over(inside, trailing), found, s.fill)
 
 
@@ -231,12 +234,25 @@ def call_known_nearest(s: Any, *args: Any, **query_options: Any) -> Any:
     return scattered_at(nearest(s.points, s.values), *args)
 
 
+OF_KNOWN: dict[type, Callable] = {
+    interpolate.LinearNDInterpolator: lambda s, values: made(Scattered(s.points, values, s.tri.simplices, s.fill_value))
+}
+"""What stands for interpolators of known data."""
+
+
 @rule(interpolate.LinearNDInterpolator.__call__)
 def call_known_linear(s: Any, *args: Any) -> Any:
-    if not isinstance(s, interpolate.LinearNDInterpolator) or s.scale is not None:
-        raise ParseError(f"scipy.interpolate.{type(s).__name__}, or rescale=, is not recorded; use RBFInterpolator")
-    values = np.reshape(s.values, (-1, *s.values_shape))
-    return scattered_at(made(Scattered(s.points, array(values), s.tri.simplices, s.fill_value)), *args)
+    if s.scale is not None:
+        raise ParseError(f"scipy.interpolate.{type(s).__name__}: rescale= is not recorded; scale the points")
+    own = OF_KNOWN[type(s)](s, array(np.reshape(s.values, (-1, *s.values_shape))))
+    return type(own).table["__call__"](own, *args)
+
+
+GRIDDED: dict[str, Callable] = {
+    "nearest": lambda points, values, fill, rescale: nearest(points, values, rescale),
+    "linear": linear,
+}
+"""What interpolates by the name of the method."""
 
 
 @rule(interpolate.griddata)
@@ -245,8 +261,9 @@ def griddata(
 ) -> Any:
     given = points if isinstance(points, tuple) else array(points)
     flat = not isinstance(given, tuple) and (given.ndim == 1 or given.shape[-1] == 1)
-    if method not in ("nearest", "linear") or flat:
-        told = "cubic methods and one dimension are not recorded; use interp1d, or RBFInterpolator"
-        raise ParseError(f"scipy.interpolate.griddata: {told}")
-    own = nearest(given, values, rescale) if method == "nearest" else linear(given, values, fill_value, rescale)
-    return scattered_at(own, xi)
+    if method not in GRIDDED:
+        raise ValueError(f"Unknown interpolation method {method!r} for 2 dimensional data")
+    if flat:
+        raise ParseError("scipy.interpolate.griddata: points on a line are not recorded; use interp1d")
+    own = GRIDDED[method](given, values, fill_value, rescale)
+    return type(own).table["__call__"](own, xi)
