@@ -16,12 +16,7 @@ from sdgrad.record.functions.decompositions import eigh
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.linalg import inexact, require, solve, square
 from sdgrad.record.functions.matrix_calls import as_rule, complex_type, conjugate_transpose, of_each, over_values
-<<<<<<< HEAD
-from sdgrad.record.functions.table import array, rule
-from sdgrad.record.values import Array
-=======
 from sdgrad.record.functions.table import rule
->>>>>>> leftovers
 
 DIGITS = 0.01  # error of a derivative, relative, from which it is NaN
 
@@ -56,7 +51,7 @@ def _of_type(g: Any, a: Any) -> Any:
 def _decomposed(a: Any) -> tuple[Any, Any]:
     matrix = square(a)
     if 0 in matrix.tensor.shape:  # none is complex
-        return array(np.zeros(matrix.shape[:-1], matrix.dtype)), array(np.zeros(matrix.shape, matrix.dtype))
+        return np.zeros(matrix.shape[:-1], matrix.dtype), np.zeros(matrix.shape, matrix.dtype)
     n, dtype = matrix.tensor.shape[-1], complex_type(matrix.dtype)
     parts = {"w": ((n,), dtype), "v": ((n, n), dtype)}
     w, v = of_each("eig", {"a": matrix}, parts, _eig_vjp, {frozenset({"w"}): _eigenvalues_vjp})
