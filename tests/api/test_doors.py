@@ -70,14 +70,16 @@ def test_maps_as_loops():
     assert outcomes(BY_NAME["parts_at_places_of_data"], [EXPANDED])[EXPANDED.name].status == "equal"
 
 
-@pytest.mark.parametrize(
-    "name, message",
-    [("products_over_one_element", "cannot expand the library node"), ("value_at_argmax", "and its code uses '__i0'")],
-)
-def test_refused(name, message):
-    """What DaCe cannot expand, and code of which no pass sees what symbols it reads."""
-    found = outcomes(BY_NAME[name], DOORS[:2])
-    assert all(o.status == "refused" and message in o.message for o in found.values())
+def test_products_over_one_element():
+    """DaCe has no such product: another node stands in its place."""
+    found = outcomes(BY_NAME["products_over_one_element"], DOORS[:2])
+    assert all(o.status == "equal" for o in found.values())
+
+
+def test_refused():
+    """Code of which no pass sees what symbols it reads."""
+    found = outcomes(BY_NAME["value_at_argmax"], DOORS[:2])
+    assert all(o.status == "refused" and "and its code uses '__i0'" in o.message for o in found.values())
 
 
 def test_a_loop_that_moves_its_bound():
