@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 import sdgrad.record.functions.airy_and_hankel
-import sdgrad.record.functions.bivariate_splines
-import sdgrad.record.functions.clough_tocher
 import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions
@@ -40,7 +38,6 @@ import sdgrad.record.functions.sets
 import sdgrad.record.functions.singular_values
 import sdgrad.record.functions.sorting
 import sdgrad.record.functions.special
-import sdgrad.record.functions.spline_zeros
 import sdgrad.record.functions.statistics
 import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems

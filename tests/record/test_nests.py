@@ -91,7 +91,8 @@ def test_any_number_of_arguments():
         return sum(np.sum(a * a) for a in arrays) * named["scale"]
 
     a, b = np.array([1.0, 2.0]), np.array([[3.0]])
-    equal(sdgrad.grad(f)(a, b, scale=2.0), (4 * a, 4 * b))
+    equal(sdgrad.grad(f)(a, b, scale=2.0), 4 * a)
+    equal(sdgrad.grad(f, wrt="arrays")(a, b, scale=2.0), (4 * a, 4 * b))
     equal(sdgrad.grad(f, wrt="named")(a, b, scale=2.0), {"scale": 14.0})
 
 

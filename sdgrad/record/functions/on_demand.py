@@ -7,7 +7,10 @@ import sys
 from collections.abc import Iterable
 
 RULES_OF = {
-    "scipy.interpolate": ("interpolators", "interpolation", "splines", "fitted_splines", "scattered"),
+    "scipy.interpolate": (
+        *("interpolators", "interpolation", "splines", "fitted_splines", "scattered", "spline_zeros"),
+        *("bivariate_splines", "clough_tocher"),
+    ),
     "scipy.ndimage": ("image_filters", "image_places", "rank_filters"),
     "scipy.signal": ("convolutions", "filters", "resampling", "signals", "spectra"),
     "scipy.stats": (
