@@ -37,12 +37,15 @@ from sdgrad.symbolic.expr import same
 class Linear:
     """Hold a rule's program as a linear map between containers of its own, given the primal values it takes.
 
-    ``sources`` and ``results`` are by the names that the variables have in the source.
+    ``sources`` and ``results`` are by the names that the variables have in the source. ``defined`` are the variables
+    whose derivative a rule defines: of others that the call writes it is zero. In a region, whose rule works in place,
+    they are those of the user's function also where this is its transpose.
     """
 
     program: Program
     sources: Mapping[str, str]
     results: Mapping[str, str]
+    defined: frozenset[str]
 
 
 def linear(call: CustomCall, program: Program, prefix: str, moved: Collection[str]) -> Linear:
@@ -96,11 +99,12 @@ def _as_given(function: Callable, prefix: str, call: CustomCall, program: Progra
     moved = {rule.spelled(n): p for p in names_of(function) for x, n in [stem(p)] if x == prefix}
     moved = {n: p for n, p in moved.items() if p in found.containers}
     if is_region(call):
-        return Linear(found, moved, moved)
+        written = {found.root(w) for n in found.body for w in writes(n)}
+        return Linear(found, moved, moved, frozenset(n for n, p in moved.items() if p in written))
     names = rule.results if prefix == TANGENT else _arguments(call, program)
     values = returned(found)
     _check_returned(call, found, names, values, "result" if prefix == TANGENT else "floating-point argument")
-    return Linear(found, moved, dict(zip(names, values, strict=True)))
+    return Linear(found, moved, dict(zip(names, values, strict=True)), frozenset(names))
 
 
 def _check_returned(call: CustomCall, found: Program, names: Sequence[str], values: Sequence[str], what: str) -> None:
@@ -110,11 +114,12 @@ def _check_returned(call: CustomCall, found: Program, names: Sequence[str], valu
         raise problem(call, f"its rule returns {len(values)} arrays, not one for each {what}", hint)
     for name, value in zip(names, values, strict=True):
         shape, wanted = found.containers[value].shape, call.variables[name].shape
-        if same(shape, wanted) or wanted == (1,) or shape == (1,) and _is_zero(found, value):
+        alone = all(n == 1 for n in (*shape, *wanted))
+        if same(shape, wanted) or alone or shape == (1,) and _is_zero(found, value):
             continue
         kind = "a number" if shape == (1,) else "an array of another shape"
         comma = "," * (len(wanted) == 1)
-        expected = f"an array of shape ({', '.join(map(str, wanted))}{comma})"
+        expected = "a number" if wanted == (1,) else f"an array of shape ({', '.join(map(str, wanted))}{comma})"
         raise problem(call, f"its rule returns {kind} for '{name}'", f"make it {expected}")
 
 
@@ -135,7 +140,7 @@ def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:
     if (None,) not in parsed:
         parsed[None,] = normal_form(adjoint.program)
     moved = {n: COTANGENT + n for n in call.variables if COTANGENT + n in adjoint.program.containers}
-    return Linear(parsed[None,], moved, adjoint.gradients)
+    return Linear(parsed[None,], moved, adjoint.gradients, frozenset(adjoint.gradients))
 
 
 def _values(call: CustomCall) -> dict[str, str]:
@@ -156,7 +161,8 @@ def transposed(rule: Linear, call: CustomCall) -> Linear:
     if used & set(rule.sources.values()) - set(rule.results.values()):
         raise problem(call, "its rule is not linear in what it is given", "it has to be, to have a transpose")
     sources = {n: seed_name(p, rule.program, request) for n, p in rule.results.items()}
-    return Linear(result.program, sources, {n: gradient_name(p, rule.program) for n, p in rule.sources.items()})
+    results = {n: gradient_name(p, rule.program) for n, p in rule.sources.items()}
+    return Linear(result.program, sources, results, rule.defined if is_region(call) else frozenset(results))
 
 
 def _arguments(call: CustomCall, program: Program) -> list[str]:
@@ -264,12 +270,6 @@ class Splice:
         """Bind the primal values that the rule takes."""
         for parameter, name in _values(self.call).items():
             self.bind(parameter, values[name])
-
-    def writes(self, name: str) -> bool:
-        """True if the rule defines the derivative of a variable."""
-        result = self.rule.results.get(name)
-        program = self.rule.program
-        return result is not None and result in {program.root(w) for n in program.body for w in writes(n)}
 
 
 def _reverse(context: CallContext) -> list[Node]:
@@ -382,9 +382,8 @@ def _results_to_tangents(context: TangentContext, splice: Splice, brought: Mappi
 
 
 def _left_alone(containers: Iterable[str], splice: Splice) -> list[str]:
-    """Return the containers of which the rule writes no variable."""
-    call = splice.call
-    return [c for c in containers if not any(_is_at(n, c, call) and splice.writes(n) for n in splice.rule.results)]
+    """Return the containers of which the rule defines the derivative of no variable."""
+    return [c for c in containers if not any(_is_at(n, c, splice.call) for n in splice.rule.defined)]
 
 
 def _clear(build: Builder, context: TangentContext, connectors: Sequence[str]) -> None:

@@ -453,6 +453,27 @@ def another_shape_vjp(grad_out):
     return grad_out[1:]
 
 
+@sdgrad.custom_jvp
+def total_sine(x):
+    return np.sum(np.sin(x))
+
+
+@total_sine.defjvp
+def total_sine_jvp(x, tangent_x):
+    return np.cos(x) * tangent_x
+
+
+def squared_vjp(x, grad_x, grad_p):
+    grad_x += 2.0 * x * grad_p
+
+
+def replaced(x):
+    p = np.sin(x)
+    with sdgrad.custom_region(squared_vjp):
+        p[:] = x * x
+    return p
+
+
 @sdgrad.custom_vjp
 def summed_up(x):
     y = x * 2.0
@@ -522,6 +543,7 @@ def _sum_of(function):
         (_sum_of(in_its_argument), sdgrad.SdgradError, "writes its argument x"),
         (_sum_of(another_shape), DifferentiationError, "another shape for 'x'"),
         (_sum_of(summed_up), DifferentiationError, r"(?s)returns a number for 'x'.*an array of shape \(\d+,\)"),
+        (total_sine, DifferentiationError, "(?s)another shape for 'out'.*make it a number"),
         (_sum_of(without_rule), DifferentiationError, "has no rule"),
         (returns_from_a_region, sdgrad.errors.ParseError, "a return.* in the region of 'silent_vjp'"),
         (leaves_a_region, sdgrad.SdgradError, "(a jump out of|break or continue in) the region of '?one_vjp"),
@@ -531,6 +553,14 @@ def _sum_of(function):
 def test_refused_by_name(f, error, message):
     with pytest.raises(error, match=message):
         sdgrad.grad(f)(W)
+
+
+def test_what_a_region_assigns_loses_its_tangent():
+    """The rule does not write the cotangent of ``p``: its tangent from before was added, in forward mode."""
+    x = np.array([0.3, 0.8])
+    np.testing.assert_allclose(sdgrad.jacobian(replaced)(x), np.diag(2.0 * x), rtol=1e-14, atol=0)
+    hessian = sdgrad.hessian(lambda x: np.sum(replaced(x) ** 2))(x)
+    np.testing.assert_allclose(hessian, np.diag(12.0 * x**2), rtol=1e-14, atol=0)
 
 
 def test_a_rule_may_return_zero_for_an_array():
