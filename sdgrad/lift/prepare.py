@@ -148,8 +148,11 @@ def _expand(node: nd.LibraryNode, state: SDFGState) -> None:
 
 
 def _expandable(sdfg: dace.SDFG) -> list[tuple[nd.LibraryNode, SDFGState]]:
-    """Return the library nodes that neither a rule, a lowered program nor a leaf stands for, with their states."""
-    kept = {*LIFTED, *RULES}
+    """Return the library nodes that neither a rule, a lowered program nor a leaf stands for, with their states.
+
+    What calls Python stays: the declarations that its code needs would be lost.
+    """
+    kept = {*LIFTED, *RULES, "PythonCall", "Zeros"}
     states = [state for graph in sdfg.all_sdfgs_recursive() for state in graph.states()]
     nodes = [(n, state) for state in states for n in state.nodes() if isinstance(n, nd.LibraryNode)]
     return [(n, state) for n, state in nodes if not isinstance(n, Lowered) and type(n).__name__ not in kept]

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 from references import assert_close
-from scipy import linalg, special, stats
+from scipy import interpolate, linalg, special, stats
 
 import sdgrad
 from sdgrad.errors import ArgumentError, DifferentiationError
@@ -79,8 +79,13 @@ def columns(x):
     return np.sum(y * z[0])
 
 
+def zeros_of_a_spline(x):
+    """Found by SciPy at run time, which needs declarations of Python's interface."""
+    return np.sum(interpolate.CubicSpline(np.arange(4.0), x - 0.1).roots(extrapolate=False) ** 2)
+
+
 FUNCTIONS = [product, sums_in_a_loop, until_it_is_small, matrices, extremes, scattered, of_scipy, order, factors]
-FUNCTIONS += [mirrored, columns]
+FUNCTIONS += [mirrored, columns, zeros_of_a_spline]
 
 
 def status_of(graph):
