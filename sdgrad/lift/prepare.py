@@ -25,6 +25,7 @@ from sdgrad.program.lowered import Lowered
 from sdgrad.program.names import Names
 from sdgrad.program.naming import is_returned
 from sdgrad.program.registry import RULES
+from sdgrad.runtime.compile.python_call import CallsPython
 
 LIFTED = ("Reduce", "Einsum")  # library nodes read as leaves
 
@@ -152,7 +153,7 @@ def _expandable(sdfg: dace.SDFG) -> list[tuple[nd.LibraryNode, SDFGState]]:
 
     What calls Python stays: the declarations that its code needs would be lost.
     """
-    kept = {*LIFTED, *RULES, "PythonCall", "Zeros"}
+    kept = {*LIFTED, *RULES}
     states = [state for graph in sdfg.all_sdfgs_recursive() for state in graph.states()]
     nodes = [(n, state) for state in states for n in state.nodes() if isinstance(n, nd.LibraryNode)]
-    return [(n, state) for n, state in nodes if not isinstance(n, Lowered) and type(n).__name__ not in kept]
+    return [(n, s) for n, s in nodes if not isinstance(n, (Lowered, CallsPython)) and type(n).__name__ not in kept]

@@ -27,7 +27,7 @@ from sdgrad.record.recorder import Recorder
 from sdgrad.record.stores import in_memory
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, is_recorded
-from sdgrad.runtime.compile.python_call import array_at, calling, failed
+from sdgrad.runtime.compile.python_call import CallsPython, array_at, calling, failed
 
 NO_RULE = "Python is called here, which has no derivative: give pure_callback a vjp, or detach its arguments"
 _numbers = itertools.count()
@@ -245,7 +245,7 @@ class ExpandPythonCall(ExpandTransformation):
 
 
 @dace.library.node
-class PythonCall(nd.LibraryNode):
+class PythonCall(CallsPython, nd.LibraryNode):
     """A call of a Python function of this process, by its number."""
 
     implementations: ClassVar[dict[str, type]] = {"python": ExpandPythonCall}

@@ -48,6 +48,10 @@ _own = threading.local()
 _elsewhere: list[BaseException] = []  # of threads that OpenMP has made
 
 
+class CallsPython:
+    """A library node that expands to a call of Python: reading a graph keeps it, as its code needs declarations."""
+
+
 def calling(
     label: str, module: str, text: str, inputs: Mapping[str, dt.Data], outputs: Mapping[str, dt.Data]
 ) -> dace.SDFG:

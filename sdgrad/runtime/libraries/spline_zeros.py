@@ -14,7 +14,7 @@ from dace import nodes as nd
 from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
-from sdgrad.runtime.compile.python_call import array_at, calling, failed
+from sdgrad.runtime.compile.python_call import CallsPython, array_at, calling, failed
 
 TAKES, GIVES = ("_c", "_x", "_level"), ("_zeros", "_at", "_count")
 SMALL = 1e-6  # of the size of a polynomial: what is larger at a zero is a step from one sign to the other
@@ -71,7 +71,7 @@ class ExpandZeros(ExpandTransformation):
 
 
 @dace.library.node
-class Zeros(nd.LibraryNode):
+class Zeros(CallsPython, nd.LibraryNode):
     """Find the zeros of what has coefficients ``_c`` and breakpoints or knots ``_x``, less a ``_level``."""
 
     implementations: ClassVar[dict[str, type]] = {"python": ExpandZeros}
