@@ -71,7 +71,8 @@ def mirrored(a):
 
 
 def of_spaces(a):
-    return on(scipy.linalg.null_space(a)) + on(scipy.linalg.orth(np.swapaxes(a, 0, 1)))
+    """The two projections add up to the identity: only different weights leave a gradient."""
+    return on(scipy.linalg.null_space(a)) + 3.0 * on(scipy.linalg.orth(np.conj(np.swapaxes(a, 0, 1))))
 
 
 def hermitian(a):
