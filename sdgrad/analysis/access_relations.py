@@ -136,7 +136,13 @@ def access_relation(
     text = f"{{ [{', '.join(f'v_{n}' for n, _ in dims)}] -> [{', '.join(f'e{k}' for k in range(rank))}]"
     text += (" : " + " and ".join(constraints) if constraints else "") + " }"
     symbols = sorted(_names_in(constraints) - {f"v_{n}" for n, _ in dims})
-    return Relation(isl.Map(f"[{', '.join(symbols)}] -> {text}"), exact)
+    return Relation(_map_of(f"[{', '.join(symbols)}] -> {text}"), exact)
+
+
+@lru_cache(maxsize=16384)
+def _map_of(text: str) -> isl.Map:
+    """Parse a map, once: nine of ten accesses are written as one before, and isl's maps do not change."""
+    return isl.Map(text)
 
 
 def relation(access: Load | Store, params: Sequence[Param], local: frozenset[str], rank: int) -> Relation:
