@@ -11,7 +11,7 @@ of the block uses it, and if the block defines each element before it reads it::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -93,7 +93,8 @@ def defined_before_read(block: Sequence[Node], program: Program, names: Iterable
     wanted = {n for n in names if program.containers[n].view_of is None} - _viewed(program)
     inner = {x for node in block if not isinstance(node, Leaf) for x in used(node, program)}
     inner |= {x for node in block for b in children(node) for x in users(b, program)}
-    return {n for n in wanted - inner if _defined_before_read(block, program, n)}
+    concerning = _concerning(block)
+    return {n for n in wanted - inner if _defined_before_read(concerning(n), program, n)}
 
 
 def within_blocks(program: Program) -> set[str]:
@@ -109,7 +110,8 @@ def within_blocks(program: Program) -> set[str]:
         own = {x for n in block if isinstance(n, Leaf) for x in used(n, program)}
         inner = {x for n in block for b in children(n) for x in visit(b)}
         asked.difference_update(inner & own, *(used(n, program) for n in block if not isinstance(n, Leaf)))
-        asked.difference_update({n for n in own & asked if not _defined_before_read(block, program, n)})
+        concerning = _concerning(block)
+        asked.difference_update({n for n in own & asked if not _defined_before_read(concerning(n), program, n)})
         seen.update(own)
         return own | inner
 
@@ -120,6 +122,17 @@ def within_blocks(program: Program) -> set[str]:
 def _viewed(program: Program) -> set[str]:
     """Collect the containers that others are views of."""
     return {program.root(c.name) for c in program.containers.values() if c.view_of is not None}
+
+
+def _concerning(block: Sequence[Node]) -> Callable[[str], list[Node]]:
+    """Return a function for the leaves of a block that access a container, with the nodes that assign symbols."""
+    leaves: dict[str, list[int]] = {}
+    for k, node in enumerate(block):
+        if isinstance(node, Leaf):
+            for name in node.read | node.written:
+                leaves.setdefault(name, []).append(k)
+    control = [k for k, node in enumerate(block) if isinstance(node, SymbolAssign) or children(node)]
+    return lambda name: [block[k] for k in sorted(leaves.get(name, []) + control)]
 
 
 def _defined_before_read(block: Sequence[Node], program: Program, name: str) -> bool:

@@ -15,6 +15,7 @@ from sdgrad.analysis.footprint import box, reads_of, writes_of
 from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.program.custom_call import CustomCall, walk_into_calls
 from sdgrad.program.custom_rule import names_of, stem
+from sdgrad.program.descriptors import lasting
 from sdgrad.program.naming import names_in
 from sdgrad.program.symbols import assigned_symbols, used_symbols
 from sdgrad.program.tree import (
@@ -27,7 +28,6 @@ from sdgrad.program.tree import (
     Region,
     SymbolAssign,
     children,
-    lasting,
     local_names,
     map_blocks,
     own_reads,

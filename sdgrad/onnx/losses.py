@@ -14,11 +14,12 @@ from sdgrad.canonicalize.normal_form import normal_form
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError
 from sdgrad.onnx.function import ModelFunction, without_source
+from sdgrad.program.descriptors import lasting
 from sdgrad.program.inline import inline
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names, own_arguments, returned
 from sdgrad.program.rename import renamed_program
-from sdgrad.program.tree import Program, lasting
+from sdgrad.program.tree import Program
 from sdgrad.runtime.call.marshalling import as_value
 from sdgrad.specialize.signature import Signature, identity
 from sdgrad.symbolic.expr import sym

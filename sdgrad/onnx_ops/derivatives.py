@@ -12,7 +12,8 @@ from dace import nodes as nd
 from sdgrad.onnx_ops.registry import Adjoint, Operation, Reversed
 from sdgrad.program.custom_call import CustomCall, Operand
 from sdgrad.program.custom_rule import COTANGENT, AdjointProgram, CustomRule
-from sdgrad.program.tree import Program, lasting, reads, writes
+from sdgrad.program.descriptors import lasting
+from sdgrad.program.tree import Program, reads, writes
 from sdgrad.program.window import whole_window
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined

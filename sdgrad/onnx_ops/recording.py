@@ -16,8 +16,9 @@ from onnx import defs
 from sdgrad.onnx_ops.index_checks import CheckingBuilder
 from sdgrad.onnx_ops.lower import lower
 from sdgrad.onnx_ops.registry import Operation
+from sdgrad.program.descriptors import lasting
 from sdgrad.program.rename import renamed_program
-from sdgrad.program.tree import Program, lasting
+from sdgrad.program.tree import Program
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Declined, dim
 from sdgrad.record.tensors import Tensor

@@ -82,7 +82,7 @@ def _declare_containers(sdfg: dace.SDFG, names: list[str], program: Program) -> 
     local = {c for node in walk(program.body) for c in local_names(node)}
     for name in names:
         if name not in local:
-            sdfg.add_datadesc(name, copy.deepcopy(program.containers[name].desc))
+            sdfg.add_datadesc(name, copy.copy(program.containers[name].desc))
 
 
 def _touched(node: Node) -> set[str]:
@@ -253,7 +253,8 @@ class Emitter(Dataflow):
         ins, outs = (sorted({self.program.root(n) for n in names}) for names in (reads(node), writes(node)))
         mapping = {s: s for s in sorted(map(str, inner.sdfg.free_symbols)) if s not in inner.sdfg.constants_prop}
         connectors = ({inner.spelled(n): None for n in names} for names in (ins, outs))
-        nested = state.add_nested_sdfg(inner.sdfg, *connectors, mapping, debuginfo=self.info)
+        nested = nd.NestedSDFG(inner.sdfg.label, inner.sdfg, *connectors, symbol_mapping=mapping, debuginfo=self.info)
+        _place(nested, state)
         entry = exit_ = None
         if node.params:
             entry, exit_ = self.enter(state, node.params, schedule_of(node), node.source.label)
@@ -284,13 +285,13 @@ class Emitter(Dataflow):
         local = local_names(node)
         for name in _with_bases(_touched(node) | _inner_views(node, self.program), self.program):
             if name not in local:
-                desc = copy.deepcopy(self.program.containers[name].desc)
+                desc = copy.copy(self.program.containers[name].desc)
                 desc.transient = isinstance(desc, dt.View)
                 inner.sdfg.add_datadesc(inner.spelled(name), desc)
         for container in node.locals:
             spelled = inner.spelled(container.name)
             if spelled not in inner.sdfg.arrays:
-                inner.sdfg.add_datadesc(spelled, copy.deepcopy(container.desc))
+                inner.sdfg.add_datadesc(spelled, copy.copy(container.desc))
 
     def call(self, node: NodeCall, state: SDFGState) -> None:
         """Write a node call as a copy of its node, with an edge for each operand."""
@@ -302,6 +303,14 @@ class Emitter(Dataflow):
             self.connect_in(state, cache, region.container, None, copied, connector, self.operand(region))
         for connector, region in node.outputs.items():
             self.connect_out(state, cache, region.container, None, copied, connector, self.operand(region))
+
+
+def _place(nested: nd.NestedSDFG, state: SDFGState) -> None:
+    """Add a nested SDFG whose symbols are declared to a state; DaCe would look through all arrays around for types."""
+    sdfg = nested.sdfg
+    sdfg.parent, sdfg.parent_sdfg, sdfg.parent_nsdfg_node = state, state.sdfg, nested
+    sdfg.update_cfg_list([])
+    state.add_node(nested)
 
 
 def _inner_views(node: Node, program: Program) -> set[str]:

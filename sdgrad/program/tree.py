@@ -17,6 +17,7 @@ import dace
 import sympy
 from dace import data as dt
 
+from sdgrad.program.descriptors import lasting
 from sdgrad.program.instructions import Expr, Index, Instr, Let, Load, Store
 
 SCALAR: Index = (sympy.Integer(0),)  # the index of a scalar's only element
@@ -63,7 +64,7 @@ class Container:
     view_of: str | None = None
     view_subset: dace.subsets.Range | None = None
 
-    @property
+    @cached_property
     def shape(self) -> tuple[Expr, ...]:
         return tuple(sympy.sympify(s) for s in self.desc.shape)
 
@@ -83,13 +84,6 @@ class Container:
         kind = "local" if self.transient else "argument"
         view = f" view of {self.view_of}[{self.view_subset}]" if self.view_of else ""
         return f"{kind} {self.name}: {self.dtype.to_string()}[{', '.join(map(str, self.shape))}]{view}"
-
-
-def lasting(desc: dt.Data, transient: bool) -> dt.Data:
-    """Return the descriptor of memory that lasts as long as a call (``transient``), or belongs to the caller."""
-    new = desc.clone()
-    new.transient = transient
-    return new
 
 
 # --- nodes -----------------------------------------------------------------------------------------------------
@@ -128,6 +122,17 @@ class Leaf:
     def defined(self) -> frozenset[str]:
         """Return the names of the values that loads and lets define."""
         return frozenset(i.name for i in self.body if not isinstance(i, Store))
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """Return the containers of its loads, and of reductions that are not fresh."""
+        targets = {s.container for s in self.stores if s.mode != "set" and not s.fresh}
+        return frozenset(targets.union(load.container for load in self.loads))
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Return the containers of its stores."""
+        return frozenset(s.container for s in self.stores)
 
 
 @dataclass(frozen=True)
@@ -329,11 +334,10 @@ def with_values(node: Node, change: Callable[[Value], Value]) -> Node:
 
 def reads(node: Node) -> set[str]:
     """Return the containers that a node, or a node in it, reads; a reduction that is not fresh reads its target."""
-    found = own_reads(node)
     if isinstance(node, Leaf):
-        found |= {load.container for load in node.loads}
-        found |= {s.container for s in node.stores if s.mode != "set" and not s.fresh}
-    elif isinstance(node, NodeCall):
+        return set(node.read)
+    found = own_reads(node)
+    if isinstance(node, NodeCall):
         found |= {r.container for r in node.inputs.values()}
         found |= {r.container for r in node.outputs.values() if r.wcr}
     return found.union(*(reads(n) for block in children(node) for n in block)) - local_names(node)
@@ -347,11 +351,9 @@ def own_reads(node: Node) -> set[str]:
 
 def writes(node: Node) -> set[str]:
     """Return the containers that a node, or a node in it, writes."""
-    found: set[str] = set()
     if isinstance(node, Leaf):
-        found = {store.container for store in node.stores}
-    elif isinstance(node, NodeCall):
-        found = {r.container for r in node.outputs.values()}
+        return set(node.written)
+    found = {r.container for r in node.outputs.values()} if isinstance(node, NodeCall) else set()
     return found.union(*(writes(n) for block in children(node) for n in block)) - local_names(node)
 
 

@@ -16,6 +16,7 @@ from dace import nodes as nd
 from sdgrad.lift.elementary import elementary
 from sdgrad.program.arrays import over_shape
 from sdgrad.program.custom_call import walk_into_calls
+from sdgrad.program.descriptors import dense
 from sdgrad.program.inline import inline
 from sdgrad.program.leaves import as_loops, defined_name
 from sdgrad.program.names import Names
@@ -82,8 +83,7 @@ class Builder:
         extents = [sympy.sympify(n) for n in shape] or [ONE]
         name = stem if argument else self.names.fresh(stem)
         self.names.add([name])
-        desc = dt.Array(typeclass(dtype), extents, transient=not argument)
-        self.containers[name] = Container(name, desc)
+        self.containers[name] = Container(name, dense(typeclass(dtype), extents, transient=not argument))
         return Tensor(self, name, tuple(map(dim, shape)), np.dtype(dtype))
 
     def constant(self, value: Any, dtype: Any = None) -> Tensor:

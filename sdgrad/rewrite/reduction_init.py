@@ -8,9 +8,11 @@ between, where the constant is not the identity of the reduction, or where some 
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import islpy as isl
 import sympy
@@ -52,16 +54,29 @@ def fold(block: Block, program: Program, everywhere: Counter[str]) -> Block:
     out: list[Node | None] = [map_blocks(n, lambda b: fold(b, program, everywhere)) for n in block]
     inside = users(block, program)
     own = {n for n, count in inside.items() if count == everywhere[n] and program.containers[n].transient}
+    users_at = _positions(out, program)
     for k, node in enumerate(out):
         if isinstance(node, Leaf):
-            _fold_leaf(out, k, node, program, own)
+            _fold_leaf(out, k, node, program, own, users_at)
     return tuple(n for n in out if n is not None)
 
 
-def _fold_leaf(out: list[Node | None], k: int, leaf: Leaf, program: Program, own: set[str]) -> None:
+def _positions(block: Sequence[Node | None], program: Program) -> dict[str, list[int]]:
+    """Return where in a block the memory of each container is used, in order. Folding adds no user."""
+    found: dict[str, list[int]] = {}
+    for k, node in enumerate(block):
+        for name in {program.root(c) for c in reads(node) | writes(node)} if node is not None else ():
+            found.setdefault(name, []).append(k)
+    return found
+
+
+def _fold_leaf(
+    out: list[Node | None], k: int, leaf: Leaf, program: Program, own: set[str], users_at: Mapping[str, list[int]]
+) -> None:
     """Drop the initializing stores of the leaf at position ``k`` that the next use makes redundant."""
     for store in leaf.stores:
-        found = next_use(out, k, store, leaf, program, own) if starts(store, leaf, program) else None
+        at = users_at.get(store.container, [])
+        found = next_use(out, k, store, leaf, program, own, at) if starts(store, leaf, program) else None
         if found is not None:
             out[found.at] = found.done
             leaf = drop_stores(leaf, lambda s, dead=store: s is dead)
@@ -118,7 +133,7 @@ class Initialization:
     def name(self) -> str:
         return self.store.container
 
-    @property
+    @cached_property
     def symbols(self) -> set[str]:
         """Return the symbols that determine the set elements."""
         bounds = (free_names(p.start, p.stop) for p in self.leaf.params)
@@ -126,7 +141,13 @@ class Initialization:
 
 
 def next_use(
-    block: Sequence[Node | None], k: int, store: Store, leaf: Leaf, program: Program, own: set[str]
+    block: Sequence[Node | None],
+    k: int,
+    store: Store,
+    leaf: Leaf,
+    program: Program,
+    own: set[str],
+    users_at: Sequence[int],
 ) -> Use | None:
     """Find the next use of an initialized container, as a reduction that starts from its identity.
 
@@ -134,25 +155,26 @@ def next_use(
     accumulation reaches all elements, or all that are used later.
 
     :param own: containers that nothing but the block uses.
+    :param users_at: where in the block the container was used when folding began.
     """
     shape = program.containers[store.container].shape
     part = None if covers(store, leaf, shape) else leaf_relation(store, leaf, len(shape)).elements
     start = Initialization(store, leaf, part)
-    for j in range(k + 1, len(block)):
+    for j in users_at[bisect_right(users_at, k) :]:
         node = block[j]
-        if node is None:
+        if node is None or not uses(node, start.name, program):
             continue
-        if part is not None and start.symbols & _assigned(node):
+        if part is not None and start.symbols & _assigned(block[k + 1 : j + 1]):
             return None
-        if uses(node, start.name, program):
-            done = _absorbed(start, block, k, j, program, own)
-            return Use(j, done) if done is not None else None
+        done = _absorbed(start, block, k, j, program, own)
+        return Use(j, done) if done is not None else None
     return None
 
 
-def _assigned(node: Node) -> set[str]:
-    """Return the symbols that get a value in a node."""
-    return {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))}
+def _assigned(block: Sequence[Node | None]) -> set[str]:
+    """Return the symbols that get a value in some nodes."""
+    inside = walk(tuple(n for n in block if n is not None and not isinstance(n, Leaf)))
+    return {n.symbol for n in inside if isinstance(n, (SymbolAssign, Loop))}
 
 
 def _absorbed(
@@ -246,7 +268,7 @@ def used_later(block: Sequence[Node | None], j: int, user: Leaf, name: str, prog
         if node is None:
             continue
         if not uses(node, name, program):
-            changed |= _assigned(node)
+            changed |= _assigned((node,))
             continue
         if not isinstance(node, Leaf) or node is block[j] and node is not user:
             return None

@@ -7,6 +7,7 @@ that nothing else needs.
 from __future__ import annotations
 
 import ast
+import collections
 import contextlib
 import functools
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import sympy
 from dace import dtypes
 from dace.frontend import operations
 from dace.libraries.blas.nodes import batched_matmul, gemm
-from dace.sdfg import utils
+from dace.sdfg import infer_types, utils
 
 _COMMON = {ast.Add: dtypes.ReductionType.Sum, ast.Mult: dtypes.ReductionType.Product}
 """The kinds of reduction that are told from their text alone."""
@@ -33,6 +34,8 @@ def answers_once() -> Iterator[None]:
         (gemm, "equal", equal),
         (batched_matmul, "equal", equal),
         (dace.SDFG, "apply_transformations_once_everywhere", _without_validation()),
+        (dace.SDFGState, "sdfg_symbols", _sizes_once()),
+        (infer_types, "widen_mapped_symbols", _widen_if_needed()),
     ]
     before = [(module, name, getattr(module, name)) for module, name, _ in replaced]
     try:
@@ -62,6 +65,43 @@ def _once_per_graph() -> Any:
             given.update(own)
         for given, own in ((all_dom, found[1]), (all_postdom, found[3])):
             given.update({block: set(blocks) for block, blocks in own.items()})
+
+    return once
+
+
+def _widen_if_needed() -> Any:
+    """Return DaCe's function that widens symbols of a nested graph: as most are those around, of the same type."""
+    widen = infer_types.widen_mapped_symbols
+
+    def widened(state: dace.SDFGState, node: dace.nodes.NestedSDFG) -> None:
+        """Change the types of a nested graph's symbols in place, if one is computed or declared otherwise."""
+        own, outer = node.sdfg.symbols, state.sdfg.symbols
+        if any(str(value) != name or own.get(name) != outer.get(name) for name, value in node.symbol_mapping.items()):
+            widen(state, node)
+
+    return widened
+
+
+def _sizes_once() -> Any:
+    """Return DaCe's method for the symbols that a graph declares and that its arrays mention: these are kept.
+
+    It is asked for each nested graph, and looks through all arrays each time. Expansion adds arrays, and changes none.
+    """
+    known: dict[dace.SDFG, tuple[int, dict[str, Any]]] = {}
+
+    def once(state: dace.SDFGState) -> dict[str, Any]:
+        """Return the types of the symbols by name: that of the declaration before that of a mention."""
+        sdfg = state.sdfg
+        if sdfg not in known or known[sdfg][0] != len(sdfg.arrays):
+            mentioned: dict[str, Any] = {}
+            for desc in sdfg.arrays.values():
+                for s in desc.free_symbols:
+                    mentioned.setdefault(s.name, s.dtype)
+            known[sdfg] = len(sdfg.arrays), mentioned
+        declared = collections.OrderedDict(sdfg.symbols)
+        for name, dtype in known[sdfg][1].items():
+            declared.setdefault(name, dtype)
+        return declared
 
     return once
 

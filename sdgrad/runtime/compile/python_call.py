@@ -15,7 +15,7 @@ import dace
 import numpy as np
 from dace import data as dt
 
-from sdgrad.program.tree import lasting
+from sdgrad.program.descriptors import lasting
 
 CALL = r"""
 struct sdgrad_python {{
