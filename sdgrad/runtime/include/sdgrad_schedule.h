@@ -1,0 +1,197 @@
+// Schedules of checkpoints: which states of a loop are kept, which trips are taped, and what runs again, so that the
+// trips run backwards within some room and as few as possible run forwards.
+//
+// A state takes `state` units of the room, and the tape of one trip `tape` units. A tape may stay until its trip runs
+// backwards (J. R. Maddison, Step-based checkpointing with high-level algorithmic differentiation, Journal of
+// Computational Science 82, 2024), which needs fewer runs than states alone (A. Griewank and A. Walther, Algorithm 799:
+// Revolve, ACM TOMS 26, 2000). Up to a number of trips the least count is found by dynamic programming; longer ranges
+// are split as Revolve splits them. States and tapes lie in the order of their trips, so that the room is a stack.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+namespace sdgrad {
+
+constexpr int64_t NEVER = int64_t(1) << 56;         // trips that run where nothing fits
+constexpr int64_t SPLITS_TRIED = int64_t(1) << 27;  // for one table: a fifth of a second
+
+// The number of trips that `count` states reverse if none runs forwards more than `again` times.
+inline int64_t reversible(int64_t count, int64_t again) {
+    if (again < 0 || count < 0) return 0;
+    int64_t found = 1;
+    for (int64_t k = 1; k <= std::min(count, again); ++k) {
+        if (found > NEVER / (count + again)) return NEVER;
+        found = found * (std::max(count, again) + k) / k;
+    }
+    return found;
+}
+
+// How far the next state of a range is kept, with `count` states for it, the one at its start among them (Revolve).
+inline int64_t split_of_states(int64_t trips, int64_t count) {
+    int64_t again = 1;
+    while (reversible(count, again) < trips) ++again;
+    const int64_t least = trips - reversible(count - 1, again);
+    return std::clamp(std::max(reversible(count, again - 2), least), int64_t(1), trips - 1);
+}
+
+// What is best at the start of a range of trips, by the free room.
+class CheckpointTable {
+  public:
+    enum : int32_t { TAPE = -1, SAVE = -2, IMPOSSIBLE = 0 };  // or how far the next state is kept
+
+    const int64_t state, tape, room;
+    const bool mixed;
+    const int64_t most;  // trips of ranges that the table has
+
+    CheckpointTable(int64_t trips, int64_t state, int64_t tape, int64_t room, bool mixed, int64_t tried = SPLITS_TRIED)
+        : state(state), tape(tape), room(room), mixed(mixed), most(within(trips, room, tried)) {
+        free.resize((most + 1) * (room + 1), NEVER), kept = free;
+        at_free.resize(free.size(), IMPOSSIBLE), at_kept = at_free;
+        for (int64_t m = 0; m <= room; ++m) free[m] = kept[m] = 0;
+        for (int64_t n = 1; n <= most; ++n) fill(n);
+    }
+
+    // The choice for `n` trips with `m` free units; `is_kept`: the state at their start is kept, beside these.
+    int64_t choice(int64_t n, int64_t m, bool is_kept) const {
+        if (n <= most) return (is_kept ? at_kept : at_free)[n * (room + 1) + m];
+        const int64_t count = m < tape ? 0 : (m - tape) / state;
+        if (!is_kept) return count >= 1 ? SAVE : IMPOSSIBLE;
+        return split_of_states(n, count + 1);
+    }
+
+  private:
+    std::vector<int64_t> free, kept;  // trips that run forwards, those that are taped among them
+    std::vector<int32_t> at_free, at_kept;
+
+    static int64_t within(int64_t trips, int64_t room, int64_t tried) {
+        while (trips > 64 && trips * trips / 2 * (room + 1) > tried) trips -= trips / 8;
+        return trips;
+    }
+
+    int64_t taped(int64_t n, int64_t m) const {
+        if (m < tape) return NEVER;
+        return n == 1 ? 1 : mixed ? 1 + free[(n - 1) * (room + 1) + m - tape] : NEVER;
+    }
+
+    void fill(int64_t n) {
+        const int64_t row = n * (room + 1);
+        for (int64_t m = 0; m <= room; ++m) {
+            if (m + state <= room) {
+                int64_t best = taped(n, m + state), at = TAPE;
+                for (int64_t j = 1; j < n; ++j) {  // the count has several local minima in j
+                    const int64_t found = j + free[(n - j) * (room + 1) + m] + kept[j * (room + 1) + m];
+                    if (found < best) best = found, at = j;
+                }
+                if (best < NEVER) kept[row + m] = best, at_kept[row + m] = int32_t(at);
+            }
+            int64_t best = taped(n, m), at = TAPE;
+            if (m >= state && kept[row + m - state] < best) best = kept[row + m - state], at = SAVE;
+            if (best < NEVER) free[row + m] = best, at_free[row + m] = int32_t(at);
+        }
+    }
+};
+
+inline std::shared_ptr<const CheckpointTable> checkpoint_table(int64_t trips, int64_t state, int64_t tape, int64_t room,
+                                                               bool mixed) {
+    static std::mutex entering;
+    static std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, bool>, std::shared_ptr<const CheckpointTable>> known;
+    const std::lock_guard<std::mutex> now(entering);
+    auto &found = known[{trips, state, tape, room, mixed}];
+    if (!found) found = std::make_shared<const CheckpointTable>(trips, state, tape, room, mixed);
+    return found;
+}
+
+// A schedule on its way: numbers only, so that a program keeps it in an array, and a copy of that array starts again
+// where the first one was. A program reads the first ten, which say what runs next, in this order: put a state back,
+// keep it, run trips, run trips with a tape, run these backwards.
+struct CheckpointSchedule {
+    struct Item {
+        int64_t is_state, first, last, place;  // of trips
+    };
+
+    int64_t more;                     // 1: there is another part of this way
+    int64_t restore, save;            // places in the room; -1: none
+    int64_t first, taped, last;       // trips from `first` run, those from `taped` on with a tape, up to `last`
+    int64_t into;                     // place of the tape of the first of these
+    int64_t until, back, out_of;      // trips before `back` run backwards, down to `until`; place of the tape of that one
+    int64_t trips, state, tape, room, mixed;
+    int64_t at, open, top, count;     // the trip whose state is there, trips left to run backwards, room and items in use
+    Item items[1];                    // as many as schedule_items says
+
+    bool runs_on() const { return at < open; }
+
+    // Find the next part of the way forwards, or of that backwards, which begins when the first one is over.
+    void next(bool backwards) {
+        const auto table = checkpoint_table(trips, state, tape, room, mixed != 0);
+        restore = save = -1, into = until = back = out_of = 0;
+        first = taped = last = at;
+        if (backwards && at == open && count > 0 && items[count - 1].is_state) {
+            at = first = taped = last = items[count - 1].first;
+            restore = items[count - 1].place;
+        }
+        go(*table);
+        if (backwards && at == open && open > 0) reverse();
+        more = backwards ? open > 0 : runs_on();
+    }
+
+  private:
+    bool is_kept() const { return count > 0 && items[count - 1].is_state && items[count - 1].first == at; }
+
+    void go(const CheckpointTable &table) {
+        while (at < open) {
+            const int64_t choice = table.choice(open - at, room - top, is_kept());
+            if (choice == CheckpointTable::TAPE) {
+                if (is_kept()) top = items[--count].place;
+                tape_one();
+            } else if (choice == CheckpointTable::SAVE) {
+                if (last > first || save >= 0) return;
+                save = top;
+                items[count++] = {1, at, at, top};
+                top += state;
+            } else {
+                if (last > taped) return;
+                at += choice;
+                taped = last = at;
+            }
+        }
+    }
+
+    void tape_one() {
+        if (taped == last) into = top;
+        if (count == 0 || items[count - 1].is_state || taped == last) items[count++] = {0, at, at, top};
+        items[count - 1].last = last = ++at;
+        top += tape;
+    }
+
+    void reverse() {
+        const Item taken = items[--count];
+        back = taken.last, until = taken.first, out_of = taken.place;
+        open = at = taken.first;
+        top = taken.place;
+        while (count > 0 && items[count - 1].is_state && items[count - 1].first == open) top = items[--count].place;
+    }
+};
+
+// The most items that are in use at once: states, and a run of tapes after each and before the first.
+inline int64_t schedule_items(int64_t state, int64_t room) { return 2 * (room / state) + 2; }
+
+inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t room, bool mixed, int64_t *numbers) {
+    auto &schedule = *reinterpret_cast<CheckpointSchedule *>(numbers);
+    trips = std::max(trips, int64_t(0));
+    const auto table = checkpoint_table(trips, state, tape, room, mixed);
+    if (trips > 0 && table->choice(trips, room, false) == CheckpointTable::IMPOSSIBLE)
+        throw std::length_error("the room for states and tapes of a loop is less than one state and the tape of a trip");
+    std::fill_n(numbers, 10, 0);
+    schedule.trips = trips, schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.mixed = mixed;
+    schedule.at = schedule.top = schedule.count = 0, schedule.open = trips;
+    schedule.more = trips > 0;
+}
+
+}  // namespace sdgrad

@@ -1,0 +1,161 @@
+"""Schedules of checkpoints: held against a simulation, the package ``checkpoint-schedules``, and closed forms."""
+
+import ctypes
+import subprocess
+
+import checkpoint_schedules as reference
+import numpy as np
+import pytest
+
+from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.compiler import compiler_name
+
+FIELDS = ("more", "restore", "save", "first", "taped", "last", "into", "until", "back", "out_of")
+HEADER = 19  # numbers before the items
+SOURCE = """
+#include "sdgrad_schedule.h"
+extern "C" {
+int64_t items(int64_t state, int64_t room) { return sdgrad::schedule_items(state, room); }
+int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int mixed, int64_t *numbers) {
+    try { sdgrad::start_schedule(trips, state, tape, room, mixed != 0, numbers); } catch (...) { return 0; }
+    return 1;
+}
+void next(int64_t *numbers, int backwards) {
+    reinterpret_cast<sdgrad::CheckpointSchedule *>(numbers)->next(backwards != 0);
+}
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schedules")
+    (folder / "schedules.cpp").write_text(SOURCE)
+    built = [compiler_name(), "-std=c++20", "-O2", "-fPIC", "-shared", f"-I{INCLUDE}", "schedules.cpp", "-o", "s.so"]
+    subprocess.run(built, cwd=folder, check=True)
+    found = ctypes.CDLL(str(folder / "s.so"))
+    found.items.restype = ctypes.c_int64
+    found.items.argtypes = [ctypes.c_int64] * 2
+    address = np.ctypeslib.ndpointer(np.int64)
+    found.start.argtypes = [*[ctypes.c_int64] * 4, ctypes.c_int, address]
+    found.next.argtypes = [address, ctypes.c_int]
+    return found
+
+
+class Machine:
+    """Run a schedule on a room whose units say what is in them; count trips that run forwards."""
+
+    def __init__(self, library, trips, state, tape, room, mixed=True):
+        self.library, self.state, self.tape, self.trips = library, state, tape, trips
+        self.numbers = np.full(HEADER + 4 * library.items(state, room), -7, np.int64)
+        self.is_possible = bool(library.start(trips, state, tape, room, mixed, self.numbers))
+        self.room, self.at, self.left, self.ran = [None] * room, 0, trips, 0
+
+    def put(self, place, size, what):
+        assert place >= 0 and place + size <= len(self.room), "outside of the room"
+        self.room[place : place + size] = [what] * size
+
+    def has(self, place, size, what):
+        assert self.room[place : place + size] == [what] * size, f"no {what} at {place}"
+
+    def part(self, backwards):
+        self.library.next(self.numbers, backwards)
+        now = dict(zip(FIELDS, map(int, self.numbers), strict=False))
+        if now["restore"] >= 0:
+            self.at = now["first"]
+            self.has(now["restore"], self.state, ("state", self.at))
+        if now["save"] >= 0:
+            self.put(now["save"], self.state, ("state", self.at))
+        assert now["first"] == self.at and now["first"] <= now["taped"] <= now["last"]
+        self.ran += now["last"] - now["first"]
+        for k in range(now["last"] - now["taped"]):
+            self.put(now["into"] + k * self.tape, self.tape, ("tape", now["taped"] + k))
+        self.at = now["last"]
+        for trip in range(now["back"] - 1, now["until"] - 1, -1):
+            assert trip == self.left - 1 and self.at == self.left
+            self.has(now["out_of"] + (trip - now["until"]) * self.tape, self.tape, ("tape", trip))
+            self.left -= 1
+            self.at -= 1
+        return now["more"]
+
+    def forwards(self):
+        while self.numbers[0]:
+            assert self.part(0) in (0, 1)
+        assert self.at == self.trips
+
+    def backwards(self):
+        while self.left:
+            assert self.part(1) == (self.left > 0)
+
+    def run(self):
+        self.forwards()
+        self.backwards()
+        return self.ran
+
+
+def counted(schedule, trips):
+    """The trips that a schedule of the reference runs forwards."""
+    ran = 0
+    for action in schedule:
+        if isinstance(action, reference.Forward):
+            ran += min(action.n1, trips) - action.n0
+        if isinstance(action, reference.EndForward):
+            schedule.finalize(trips)
+        if isinstance(action, reference.EndReverse):
+            return ran
+
+
+@pytest.mark.filterwarnings("ignore:Numba not available")
+@pytest.mark.parametrize("trips, slots", [(1, 1), (2, 1), (7, 1), (10, 3), (64, 5), (100, 10), (100, 99), (200, 40)])
+def test_least_counts(library, trips, slots):
+    """A state in use where its trip is taped has a slot of the reference's, and none of ours."""
+    mixed = counted(reference.MixedCheckpointSchedule(trips, slots, storage=reference.StorageType.RAM), trips)
+    assert Machine(library, trips, 1, 1, slots + 1).run() == mixed
+    if trips > 1:
+        states = counted(reference.Revolve(trips, slots), trips)
+        assert Machine(library, trips, 1, 1, slots + 1, mixed=False).run() == states
+
+
+@pytest.mark.parametrize("slots, wanted", [(5, 6.85), (10, 3.92), (20, 2.82), (40, 2.14), (60, 1.96)])
+def test_a_thousand_trips(library, slots, wanted):
+    assert Machine(library, 1000, 1, 1, slots + 1).run() / 1000 == pytest.approx(wanted, rel=5e-3)
+
+
+def test_random_schedules(library):
+    """Each trip runs backwards once, from its own tape; nothing is read that was not written; all within the room."""
+    rng = np.random.default_rng(3)
+    possible = 0
+    for _ in range(10_000):
+        trips, state, tape = (int(rng.integers(1, high)) for high in (40, 4, 4))
+        room = int(rng.integers(0, 60))
+        mixed = bool(rng.integers(2))
+        machine = Machine(library, trips, state, tape, room, mixed)
+        assert machine.is_possible == (room >= tape + (state if trips > 1 else 0) or mixed and room >= trips * tape)
+        if machine.is_possible:
+            ran = machine.run()
+            assert ran == trips if room >= trips * tape and mixed else ran >= trips
+            possible += 1
+    assert possible > 8_000
+
+
+def test_a_copy_starts_again_where_the_first_one_was(library):
+    machine = Machine(library, 30, 2, 1, 12)
+    machine.forwards()
+    again = Machine(library, 30, 2, 1, 12)
+    again.numbers, again.room, again.at = machine.numbers.copy(), list(machine.room), machine.at
+    machine.backwards()
+    again.backwards()
+
+
+@pytest.mark.parametrize("trips, at_most", [(10_000, 4), (100_000, 5)])
+def test_many_trips(library, trips, at_most):
+    """Ranges that the table does not have are split as Revolve splits them: counts grow with the logarithm."""
+    machine = Machine(library, trips, 1, 1, 40)
+    assert machine.run() / trips < at_most
+
+
+def test_less_than_a_state_and_a_tape(library):
+    assert not Machine(library, 5, 3, 2, 4).is_possible
+    assert Machine(library, 5, 3, 2, 5, mixed=False).run() == 15
+    assert Machine(library, 5, 3, 2, 5).run() == 14  # the room of the last state takes a second tape
+    assert Machine(library, 0, 3, 2, 4).run() == 0
