@@ -61,7 +61,7 @@ from sdgrad.program.tree import (
 from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
-from sdgrad.tape import checkpoints
+from sdgrad.tape import checkpoints, scheduled_loops
 from sdgrad.tape.plan import Kept, KeptRegion, LeafPlan, TapePlan
 from sdgrad.tape.recorder import Recorder, assign
 
@@ -267,11 +267,11 @@ class Reversal:
             return tuple(self.block(node.body, (*path, 0)))
 
     def loop(self, node: Loop, path: Path) -> list[Node]:
-        """Return the loop that runs backwards, or segment by segment from checkpoints."""
+        """Return the loop that runs backwards, or from checkpoints."""
         if path in self.plan.checkpoints:
             again = self.recorder.record(node.body, (*path, 0), owner=path)
             kept = self.plan.checkpoints[path]
-            return checkpoints.backward(node, kept, again, self.repeated(node, path), self.names)
+            return scheduled_loops.backward(node, kept, again, self.repeated(node, path), self.names)
         (one, start), (two, step) = self.value(node.start, path), self.value(node.step, path)
         before = [*one, *two]
         if node.last is not None:

@@ -1,25 +1,15 @@
-"""Checkpoint loops: save the state before each segment of iterations, and tape one segment at a time.
+"""Choose loops with checkpoints: they keep some states, and run again from these with a tape of a few trips at a time.
 
-The forward sweep saves the state at the start of each segment only. The reverse sweep restores it, runs the segment
-again with a tape, and then runs it backwards. A loop of ``T`` iterations holds about ``sqrt(T)`` states and ``sqrt(T)``
-iterations of tape instead of ``T``, and runs once more. These are uniform checkpoints of several levels (Griewank &
-Walther 2008, chapter 12): ``k`` levels hold about ``T**(1 / (k + 1))`` states each, and run the loop ``k`` more times.
-::
-
-    for t in range(T):                  for s in reversed(range(S)):
-        x = f(x)              -->           restore x
-                                            for t in segment(s): x = f(x), with a tape
-                                            for t in reversed(segment(s)): adjoint of f
-
-A loop qualifies at the top level of the program, with a constant iteration count, if its tape is long and its
-iterations are cheap. It declines if a segment cannot start from the contents of containers.
+A loop of ``T`` trips holds states and tapes in less room than ``T`` tapes need, and runs some of its trips again
+(:mod:`sdgrad.tape.scheduled_loops`). A loop qualifies at the top level of the program, with a constant trip count, if
+its tape is long and its trips are cheap. It declines if a trip cannot start from the contents of containers.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 
+import dace
 import sympy
 from dace import data as dt
 
@@ -30,14 +20,11 @@ from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.survival import Access, Memory
 from sdgrad.analysis.uses import users
 from sdgrad.config import config
-from sdgrad.program.arrays import over
+from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
 from sdgrad.program.symbols import carried_symbols
 from sdgrad.program.tree import (
-    Block,
     Container,
-    Expr,
-    Index,
     Leaf,
     Load,
     Loop,
@@ -45,16 +32,14 @@ from sdgrad.program.tree import (
     NodeCall,
     Param,
     Program,
-    Source,
     Store,
-    Value,
     values,
     walk,
     writes,
 )
-from sdgrad.symbolic.expr import sym, to_ast
+from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, count_of_numbers
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
-from sdgrad.tape.plan import Checkpoint, Level, TapePlan
+from sdgrad.tape.plan import Checkpoint, TapePlan
 
 
 def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
@@ -81,52 +66,55 @@ def countable(loop: Loop) -> Param | None:
 
 
 def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, names: Names) -> Checkpoint | None:
-    """Cut a loop into segments; None if a segment cannot start from the contents of containers."""
+    """Give a loop room for states and tapes; None if a trip cannot start from the contents of containers."""
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
     trips = countable(loop)
     found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
     state = [c for c in found if c.name in memory.changed[path]]
-    fixed = tuple((c, _room(c, (), names)) for c in found if c not in state)
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
-    size = max(1, sum(guess(c) for c in state))
-    levels = []
-    for k, (length, segments) in enumerate(cut(int(trips.count), size, bytes_in(path, plan))):
-        saved = tuple((c, _room(c, (segments,), names)) for c in state)
-        levels.append(Level(names.fresh(f"segment_{loop.symbol}" + f"_{k}" * (k > 0)), length, segments, saved))
-    return Checkpoint(trips, tuple(levels), fixed)
+    count, size = int(trips.count), max(1, sum(guess(c) for c in state))
+    places = places_of(count, size, bytes_in(path, plan))
+    numbers = dense(dace.int64, [sympy.Integer(count_of_numbers(1, places))], transient=True)
+    return Checkpoint(
+        trips,
+        places,
+        saved=tuple((c, _room(c, (places,), names)) for c in state),
+        fixed=tuple((c, _room(c, (), names)) for c in found if c not in state),
+        numbers=Container(names.fresh(f"schedule_{loop.symbol}"), numbers),
+        symbols={part: names.fresh(f"{part}_{loop.symbol}") for part in PARTS},
+        base=names.fresh(f"base_{loop.symbol}"),
+    )
 
 
-def cut(count: int, state: int, tape: int) -> Iterator[tuple[int, int]]:
-    """Yield the length of the segments and their number, for each level.
+def places_of(count: int, state: int, tape: int) -> int:
+    """Return the number of places for states and for tapes of a trip.
 
-    :param count: iterations of the loop.
-    :param state: bytes of the state that a segment starts from.
-    :param tape: bytes of the tapes of all iterations.
+    They take as many bytes as uniform checkpoints of some levels (Griewank & Walther 2008, chapter 12): ``k`` levels
+    keep about ``(k + 1) * r ** (1 / (k + 1))`` states, where the tapes of all trips take as much as ``r`` states. More
+    levels are taken where each leaves no more than a share of much memory.
+
+    :param count: trips of the loop.
+    :param state: bytes of the state that a trip starts from.
+    :param tape: bytes of the tapes of all trips.
     """
-    each = max(1.0, tape / state)  # states that take as many bytes as the whole tape
+    each = max(1.0, tape / state)
 
     def kept(levels: int) -> float:
-        """Estimate the bytes of all states and of the tape of one shortest segment."""
+        """Estimate the bytes of all states, and of tapes between two of them."""
         return (levels + 1) * each ** (1 / (levels + 1)) * state
 
-    levels = 1
-    while kept(levels) >= config.machine.checkpointed_bytes and kept(
-        levels + 1
-    ) <= config.machine.checkpoint_level_share * kept(levels):
+    levels, share = 1, config.machine.checkpoint_level_share
+    while kept(levels) >= config.machine.checkpointed_bytes and kept(levels + 1) <= share * kept(levels):
         levels += 1
-    branching = each ** (1 / (levels + 1))
-    shortest = min(max(2, round(count * branching / each)), -(-count // 2))
-    inner = [max(2, round(branching))] * (levels - 1)
-    lengths = [shortest * math.prod(inner[k:]) for k in range(levels)]
-    yield from zip(lengths, [-(-count // lengths[0]), *inner], strict=True)
+    return max(2, min(count, int(kept(levels) / (state + tape / count))))
 
 
-def _room(container: Container, segments: tuple[int, ...], names: Names) -> Container:
-    """Make a container for the content of another one, once or once for each segment."""
-    desc = dt.Array(container.dtype, [*segments, *container.desc.shape], transient=True)
+def _room(container: Container, places: tuple[int, ...], names: Names) -> Container:
+    """Make a container for the content of another one, once or once for each place."""
+    desc = dt.Array(container.dtype, [*places, *container.desc.shape], transient=True)
     return Container(names.fresh(f"checkpoint_{container.name}"), desc)
 
 
@@ -176,77 +164,3 @@ def read_by(node: Node, memory: Memory, path: Path) -> list[Access]:
         updated = [r for r in node.outputs.values() if r.wcr]
         return [memory.region(r, place) for r in (*node.inputs.values(), *updated)]
     return [memory.element(x, None, place) for v in values(node) for x in v.loads]
-
-
-# --- how a loop with checkpoints runs -----------------------------------------------------------------------------
-def forward(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
-    """Return the primal loop, which saves its state before each segment."""
-    level = found.levels[0]
-    once = [_copy(kept, state, None, names) for state, kept in found.fixed]
-    body = (*_save(level, sym(level.symbol), names), _segment(loop, loop.body, found, 1))
-    return [*once, _count(level, 0, level.count - 1, body, loop.source)]
-
-
-def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names: Names) -> list[Node]:
-    """Return the reverse sweep of a loop: from the last segment to the first, restore, run with a tape, run backwards.
-
-    :param again: the loop's body with the stores to the tape.
-    :param reverse: the adjoint of the loop's body.
-    """
-    once = [_copy(state, kept, None, names) for state, kept in found.fixed]
-    return [*once, _backwards(loop, found, 1, again, reverse, names)]
-
-
-def _backwards(loop: Loop, found: Checkpoint, depth: int, again: Block, reverse: Block, names: Names) -> Loop:
-    """Run the segments of a level backwards: the last first, each with its shorter segments inside."""
-    level = found.levels[depth - 1]
-    restored = [_copy(state, kept, sym(level.symbol), names) for state, kept in level.saved]
-    if depth == len(found.levels):
-        body: list[Node] = [_segment(loop, b, found, depth, back) for b, back in ((again, False), (reverse, True))]
-    else:
-        inner = _backwards(loop, found, depth + 1, again, reverse, names)
-        body = [*_states(loop, found, depth + 1, names), inner]
-    return _count(level, level.count - 1, 0, (*restored, *body), loop.source)
-
-
-def _states(loop: Loop, found: Checkpoint, depth: int, names: Names) -> list[Node]:
-    """Run a segment forwards and save its state before each shorter segment; the last of these need not run."""
-    level = found.levels[depth - 1]
-    runs = _segment(loop, loop.body, found, depth)
-    next_one = _save(level, sym(level.symbol) + 1, names)
-    return [*_save(level, sympy.Integer(0), names), _count(level, 0, level.count - 2, (runs, *next_one), loop.source)]
-
-
-def _segment(loop: Loop, body: Block, found: Checkpoint, depth: int, backwards: bool = False) -> Loop:
-    """Run the iterations of one segment, forwards or backwards."""
-    first, last, step = found.first(depth), found.last(depth), found.trips.step
-    start, stop, by = (last, first, -step) if backwards else (first, last, step)
-    return Loop(loop.symbol, _value(start), _value(stop), _value(by), body, loop.source)
-
-
-def _count(level: Level, first: int, last: int, body: Block, source: Source) -> Loop:
-    """Run a body for the segments of a level from the first to the last."""
-    return Loop(level.symbol, _value(first), _value(last), _value(1 if first <= last else -1), body, source)
-
-
-def _value(expr: Expr | int) -> Value:
-    """Make an index expression a control value."""
-    return Value((), to_ast(sympy.sympify(expr)))
-
-
-def _save(level: Level, segment: Expr, names: Names) -> list[Node]:
-    """Copy the state to where a segment's is saved."""
-    return [_copy(kept, state, segment, names) for state, kept in level.saved]
-
-
-def _copy(target: Container, source: Container, segment: Expr | None, names: Names) -> Leaf:
-    """Copy a container's content to where it is saved, or back; at a segment's index if each segment has its own."""
-    params, index = over(min(target, source, key=lambda c: len(c.shape)), names)
-    v = names.fresh("v")
-
-    def place(container: Container) -> Index:
-        """Index an element of the container, or of the copy that has a dimension for segments."""
-        return (segment, *index) if segment is not None and len(container.shape) > len(index) else index
-
-    body = (Load(v, source.name, place(source)), Store(target.name, place(target), v))
-    return Leaf(params, body, Source(label=target.name))

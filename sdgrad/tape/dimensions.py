@@ -2,8 +2,8 @@
 
 A loop with an iteration count known on entry gives a dimension, counted from the loop's first iteration. For other
 loops (``while``, bounds read from data) one counter runs through all iterations in the whole program. Its dimension
-stands for that loop and for all loops around it. A checkpointed loop gives a dimension for one segment. A parameter of
-a map with a range read from data gets the dimension of an array along which it runs.
+stands for that loop and for all loops around it. A checkpointed loop gives a dimension for the trips that have a tape
+at a time. A parameter of a map with a range read from data gets the dimension of an array along which it runs.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Layout:
             if path in constant_in or around_owner:
                 continue
             if path in self.checkpoints:
-                nest.enter_segment(self.checkpoints[path])
+                nest.enter_places(self.checkpoints[path])
             elif path != owner:
                 nest.enter_control(node, path)
         for p in own:
@@ -102,10 +102,10 @@ class _Nest:
     known: list[Param] = field(default_factory=list)  # parameters with known extents
     dimensions: list[Dimension] = field(default_factory=list)
 
-    def enter_segment(self, checkpoint: Checkpoint) -> None:
-        """Add the dimension of a segment of a checkpointed loop."""
+    def enter_places(self, checkpoint: Checkpoint) -> None:
+        """Add the dimension of the places that trips of a checkpointed loop have."""
         self.known.append(checkpoint.trips)
-        self.dimensions.append((sympy.Integer(checkpoint.length), checkpoint.place))
+        self.dimensions.append((sympy.Integer(checkpoint.places), checkpoint.place))
 
     def enter_control(self, node: Node, path: Path) -> None:
         """Add the dimensions of a loop or map; a counter replaces all dimensions so far."""

@@ -123,59 +123,38 @@ class Counter:
 
 
 @dataclass(frozen=True)
-class Level:
-    """Describe segments of one length, into which a loop or a segment of the level before is cut."""
-
-    symbol: str  # counts the segments
-    length: int  # iterations of a segment
-    count: int  # number of segments
-    saved: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved
-
-
-@dataclass(frozen=True)
 class Checkpoint:
-    """Describe a loop that saves its state before each segment, and runs each segment again on the way back.
+    """Describe a loop that keeps some of its states, and tapes of some of its trips, as a schedule says while it runs.
 
-    A segment may be cut into shorter ones, which save their state as their segment runs again. The tapes inside of the
-    loop have room for one of the shortest segments (uniform checkpoints of several levels; Griewank & Walther 2008,
-    chapter 12).
+    Each state, and each tape of a trip, has a place in the room; a state and a tape of one number may take the same
+    memory (:mod:`sdgrad.tape.scheduled_loops`).
     """
 
     trips: Param  # the loop's variable
-    levels: tuple[Level, ...]  # the longest segments first; each is a multiple of the next
-    fixed: tuple[tuple[Container, Container], ...]  # operands of all segments that nodes after the loop overwrite
-
-    @property
-    def length(self) -> int:
-        """Iterations of the shortest segments."""
-        return self.levels[-1].length
+    places: int
+    saved: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved
+    fixed: tuple[tuple[Container, Container], ...]  # operands of all trips that nodes after the loop overwrite
+    numbers: Container  # of the schedule
+    symbols: Mapping[str, str]  # names of the numbers that say what runs next
+    base: str  # what is added to the number of a trip for the place of its tape
 
     @property
     def kept(self) -> tuple[tuple[Container, Container], ...]:
         """Containers that checkpoints save, and where."""
-        return (*(pair for level in self.levels for pair in level.saved), *self.fixed)
+        return (*self.saved, *self.fixed)
 
-    def first(self, depth: int) -> sympy.Expr:
-        """Return the loop's variable in the first iteration of a segment of level ``depth``."""
-        before = sum(level.length * sym(level.symbol) for level in self.levels[:depth])
-        return sympy.expand(self.trips.start + self.trips.step * before)
-
-    def last(self, depth: int) -> sympy.Expr:
-        """Return the loop's variable in the last iteration of a segment; before the first if the segment is empty."""
-        end = sympy.expand(self.first(depth) + self.trips.step * (self.levels[depth - 1].length - 1))
-        if self.trips.count == self.levels[0].length * self.levels[0].count:
-            return end
-        return sympy.Min(end, self.trips.stop) if self.trips.step > 0 else sympy.Max(end, self.trips.stop)
+    def at(self, trip: sympy.Expr) -> sympy.Expr:
+        """Return the loop's variable in a trip, counted from 0."""
+        return sympy.expand(self.trips.start + self.trips.step * trip)
 
     @property
     def place(self) -> sympy.Expr:
-        """Position of an iteration in its shortest segment, from 0."""
-        return sympy.expand((sym(self.trips.name) - self.first(len(self.levels))) * self.trips.step)
+        """Place of the tape of a trip."""
+        return sympy.expand(sym(self.base) + (sym(self.trips.name) - self.trips.start) * self.trips.step)
 
     def __str__(self) -> str:
         state = ", ".join(dict.fromkeys(c.name for c, _ in self.kept))
-        levels = ", in each ".join(f"{level.count} segments of {level.length} trips" for level in self.levels)
-        return f"checkpoints of {state} along {self.trips.name}: {levels}"
+        return f"checkpoints of {state} along {self.trips.name}: room for {self.places} of {self.trips.count} trips"
 
 
 @dataclass(frozen=True)
@@ -241,6 +220,7 @@ class TapePlan:
         found = [k.tape for k in self.all_kept()]
         found += [k.tape for k in (*self.decisions.values(), *self.symbols.values())]
         found += [kept for c in self.checkpoints.values() for _, kept in c.kept]
+        found += [c.numbers for c in self.checkpoints.values()]
         return tuple({c.name: c for c in found}.values())
 
     def numbers(self) -> sympy.Expr:

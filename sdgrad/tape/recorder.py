@@ -33,7 +33,7 @@ from sdgrad.program.tree import (
     with_children,
 )
 from sdgrad.symbolic import code
-from sdgrad.tape import checkpoints
+from sdgrad.tape import scheduled_loops
 from sdgrad.tape.plan import Kept, LeafPlan, TapePlan
 from sdgrad.tape.trip_counting import count_trips
 
@@ -58,7 +58,8 @@ class Recorder:
             before, after = self.kept_at(node, here, owner)
             out += [kept.leaf for kept in before if not kept.inline]
             if owner is None and here in self.plan.checkpoints and isinstance(node, Loop):
-                out += checkpoints.forward(node, self.plan.checkpoints[here], self.names)
+                again = self.record(node.body, (*here, 0), owner=here)
+                out += scheduled_loops.forward(node, self.plan.checkpoints[here], again, self.names)
                 continue
             recording = self.recording(with_children(node, arms), here, before)
             out.append(recording)

@@ -1,6 +1,5 @@
 """Loops with long tapes run in segments: the same gradients from a state now and then, in less memory."""
 
-import itertools
 from dataclasses import replace
 
 import dace
@@ -188,15 +187,16 @@ CUT = (
 WHOLE = (by_threes, in_two_places, until, left_early)
 
 
-@pytest.fixture
-def deep(monkeypatch):
-    """Segments of eight trips, of four, and of two: the last ones have none."""
-    monkeypatch.setattr(checkpoints, "cut", lambda count, *bytes: [(8, -(-count // 8)), (4, 2), (2, 2)])
+@pytest.fixture(params=[2, 5, None], ids=["least", "five", "chosen"])
+def places(request, monkeypatch):
+    """Room for the least, for some states and tapes, and for as many as the engine chooses."""
+    if request.param is not None:
+        monkeypatch.setattr(checkpoints, "places_of", lambda *sizes: request.param)
 
 
 @pytest.fixture
 def always(monkeypatch):
-    """Loops are cut into segments wherever that is possible."""
+    """Loops have checkpoints wherever that is possible."""
     monkeypatch.setattr(config, "machine", replace(config.machine, checkpointed_trips=4))
 
     def worthwhile(program, plan):
@@ -232,7 +232,7 @@ def stored(f, *args):
 
 
 @pytest.mark.parametrize("f", CUT + WHOLE, ids=lambda f: f.__name__)
-def test_gradients(f, always):
+def test_gradients(f, always, places):
     """As by differences, and to the bit those of the whole tape; arguments are left alone."""
     args = vectors()
     own = fresh(f)
@@ -245,23 +245,6 @@ def test_gradients(f, always):
     for after, before in zip(args, vectors(), strict=True):
         np.testing.assert_array_equal(after, before)
     check_grads(own, args, wrt=("x", "w"))
-
-
-@pytest.mark.parametrize("f", CUT, ids=lambda f: f.__name__)
-def test_levels(f, always, deep):
-    """Segments of segments: the same to the bit."""
-    args = vectors()
-    own = fresh(f)
-    value, gradients = sdgrad.value_and_grad(own, wrt=("x", "w"))(*args)
-    assert all(len(c.levels) == 3 for c in plan_of(own, *args).checkpoints.values())
-    wanted, whole = stored(f, *args)
-    assert value == wanted
-    for found, right in zip(gradients, whole, strict=True):
-        np.testing.assert_array_equal(found, right)
-
-
-def test_levels_again(always, deep):
-    check_grads(fresh(growing), vectors(), wrt=("x", "w"), order=2, modes=("fwd", "rev"))
 
 
 @pytest.mark.parametrize("f", [recurrence, growing, branches, overwritten_later], ids=lambda f: f.__name__)
@@ -330,8 +313,7 @@ def test_chosen_by_size():
     x, w = np.linspace(0.1, 0.9, 1000), np.linspace(0.2, 0.4, 1000)
     plan = plan_of(long, x, w)
     (found,) = plan.checkpoints.values()
-    (level,) = found.levels
-    assert level.length * level.count >= 2000
+    assert 2 <= found.places < 2 * 2000**0.5 and found.trips.count == 2000
     assert plan.numbers() < 2 * 1000 * (2 * 2000**0.5 + 3)
     assert not plan_of(heavy, x, w).checkpoints
     assert not plan_of(fresh(long), x[:50], w[:50]).checkpoints
@@ -349,30 +331,16 @@ def longer(x, w):
     return np.sum(y * y)
 
 
-def test_chosen_depth():
-    """More levels where they save half of much memory: 30,000 trips keep less than 100 states."""
+def test_chosen_room():
+    """Less room where that saves half of much memory: 30,000 trips keep less than 100 states."""
     x, w = np.linspace(0.1, 0.9, 10_000), np.linspace(0.2, 0.4, 10_000)
     plan = plan_of(longer, x, w)
     (found,) = plan.checkpoints.values()
-    assert len(found.levels) == 2
-    assert plan.numbers() + sum(level.count for level in found.levels) * 10_000 < 100 * 10_000
-
-
-@pytest.mark.parametrize("count", [16, 17, 1000, 99_991])
-@pytest.mark.parametrize("state", [1, 80, 1 << 20])
-def test_cut(count, state):
-    """Segments of each level have room for all of the level before, and not a whole segment is empty at the top."""
-    for each in (state / 100, state, 30 * state):
-        found = list(checkpoints.cut(count, state, int(each * count)))
-        assert found[0][0] * found[0][1] >= count > found[0][0] * (found[0][1] - 1)
-        for (longer, _), (shorter, segments) in itertools.pairwise(found):
-            assert longer == shorter * segments and shorter >= 2
-        whole, kept = each * count, found[-1][0] * each + sum(n for _, n in found) * state
-        assert kept <= max(whole, 0) + 3 * state + 2 * each
+    assert plan.numbers() + found.places * 10_000 < 100 * 10_000
 
 
 def test_printed():
     """The plan says what is kept where, and so does the explanation."""
     x, w = np.linspace(0.1, 0.9, 1000), np.linspace(0.2, 0.4, 1000)
-    assert "45 segments of 45 trips" in str(plan_of(long, x, w))
+    assert "room for 44 of 2000 trips" in str(plan_of(long, x, w))
     assert "checkpoint_y" in str(sdgrad.explain(long, x, w))

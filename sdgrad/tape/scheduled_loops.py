@@ -1,0 +1,142 @@
+"""Run loops with checkpoints as a schedule says: keep states, tape trips, run them backwards, and run others again.
+
+The schedule decides while the program runs (``sdgrad_schedule.h``). Its next part is a few numbers: put the state of
+a place back, keep the state in one, run trips, run trips with a tape, run these backwards::
+
+    for t in range(T):                  while there is more:
+        x = f(x)              -->           what comes next?
+                                            restore x from a place, or not; keep x in a place, or not
+                                            for t in range(first, taped): x = f(x)
+                                            for t in range(taped, last): x = f(x), with a tape
+                                            for t in reversed(range(until, back)): adjoint of f
+
+The way forwards is such a loop without the last line. Of all ways to run the trips within the room, the schedule takes
+one that runs the fewest of them (Griewank & Walther 2000; Maddison 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dace
+import sympy
+
+from sdgrad.program.arrays import over
+from sdgrad.program.instructions import Let
+from sdgrad.program.names import Names
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Container,
+    Expr,
+    Index,
+    Leaf,
+    Load,
+    Loop,
+    Node,
+    NodeCall,
+    Source,
+    Store,
+    SymbolAssign,
+    Value,
+    whole_region,
+)
+from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, CheckpointSchedule
+from sdgrad.symbolic import code
+from sdgrad.symbolic.expr import sym, to_ast
+from sdgrad.tape.plan import Checkpoint
+
+MORE = (sympy.Integer(PARTS.index("more")),)
+
+
+def forward(loop: Loop, found: Checkpoint, again: Block, names: Names) -> list[Node]:
+    """Return the primal loop, which keeps states and tapes its last trips.
+
+    :param again: the loop's body with the stores to the tape.
+    """
+    once = [_copy(kept, state, None, names) for state, kept in found.fixed]
+    start = _call("start", found, loop.source, (str(found.trips.count), "1", "1", str(found.places), "1"))
+    return [*once, start, _parts(loop, found, "forwards", (again,), names)]
+
+
+def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names: Names) -> list[Node]:
+    """Return the reverse sweep of a loop.
+
+    :param again: the loop's body with the stores to the tape.
+    :param reverse: the adjoint of the loop's body.
+    """
+    once = [_copy(state, kept, None, names) for state, kept in found.fixed]
+    v = names.fresh("v_more")
+    more = Leaf((), (Let(v, code.parse("1")), Store(found.numbers.name, MORE, v)), Source(label=found.numbers.name))
+    return [*once, more, _parts(loop, found, "backwards", (again, reverse), names)]
+
+
+def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], names: Names) -> Loop:
+    """Run what the schedule says, until nothing is left.
+
+    :param bodies: the body with a tape, and backwards that of the adjoint.
+    """
+    number = {part: sym(n) for part, n in found.symbols.items()}
+    body: list[Node] = [_call(kind, found, loop.source)]
+    for k, part in enumerate(PARTS):
+        body.append(SymbolAssign(found.symbols[part], _number(found, k, names), dace.int64))
+    if kind == "backwards":
+        back = tuple(_copy(state, kept, number["restore"], names) for state, kept in found.saved)
+        body.append(_if_any(found.symbols["restore"], back))
+    keep = tuple(_copy(kept, state, number["save"], names) for state, kept in found.saved)
+    body.append(_if_any(found.symbols["save"], keep))
+    body.append(_trips(loop, found, number["first"], number["taped"] - 1, loop.body))
+    body.append(_base(found, number["into"] - number["taped"]))
+    body.append(_trips(loop, found, number["taped"], number["last"] - 1, bodies[0]))
+    if kind == "backwards":
+        body.append(_base(found, number["out_of"] - number["until"]))
+        body.append(_trips(loop, found, number["back"] - 1, number["until"], bodies[1], -1))
+    v = names.fresh("v")
+    more = Value((Load(v, found.numbers.name, MORE),), code.parse(f"{v} != 0"))
+    return Loop(names.fresh(f"part_{loop.symbol}"), _value(0), None, _value(1), tuple(body), loop.source, also=more)
+
+
+def _call(kind: str, found: Checkpoint, source: Source, given: Sequence[str] = ()) -> NodeCall:
+    """Ask the schedule for its next part, or start it."""
+    numbers = whole_region(found.numbers.name, found.numbers.shape)
+    was = {} if kind == "start" else {"_was": numbers}
+    return NodeCall(CheckpointSchedule(kind, given), was, {"_numbers": numbers}, source)
+
+
+def _number(found: Checkpoint, k: int, names: Names) -> Value:
+    """Read one of the numbers."""
+    v = names.fresh("v")
+    return Value((Load(v, found.numbers.name, (sympy.Integer(k),)),), code.name(v))
+
+
+def _base(found: Checkpoint, value: Expr) -> SymbolAssign:
+    return SymbolAssign(found.base, _value(value), dace.int64)
+
+
+def _if_any(symbol: str, block: Block) -> Branch:
+    """Run a block if a place is given."""
+    return Branch(((Value((), code.parse(f"{symbol} >= 0")), block),))
+
+
+def _trips(loop: Loop, found: Checkpoint, first: Expr, last: Expr, body: Block, direction: int = 1) -> Loop:
+    """Run the trips from one to another, both counted from 0."""
+    step = found.trips.step * direction
+    return Loop(loop.symbol, _value(found.at(first)), _value(found.at(last)), _value(step), body, loop.source)
+
+
+def _value(expr: Expr | int) -> Value:
+    """Make an index expression a control value."""
+    return Value((), to_ast(sympy.sympify(expr)))
+
+
+def _copy(target: Container, source: Container, place: Expr | None, names: Names) -> Leaf:
+    """Copy a container's content to where it is saved, or back; at a place if there are several."""
+    params, index = over(min(target, source, key=lambda c: len(c.shape)), names)
+    v = names.fresh("v")
+
+    def at(container: Container) -> Index:
+        """Index an element of the container, or of the copy that has a dimension for places."""
+        return (place, *index) if place is not None and len(container.shape) > len(index) else index
+
+    body = (Load(v, source.name, at(source)), Store(target.name, at(target), v))
+    return Leaf(params, body, Source(label=target.name))
