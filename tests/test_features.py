@@ -225,7 +225,7 @@ def test_undo_instead_of_store():
 
 
 def test_checkpointing_of_loops():
-    """A loop with a long tape keeps checkpoints. The backward pass runs the loop again, one segment at a time."""
+    """A loop with a long tape keeps checkpoints. The backward pass runs some trips again, as few as it must."""
 
     def steps(x):
         y = np.copy(x)

@@ -11,7 +11,7 @@ import pytest
 import sdgrad
 from sdgrad.config import ConfigError, config
 from sdgrad.convert.callables import bind_arguments
-from sdgrad.machine import Machine, model
+from sdgrad.machine import Machine, free_memory, model
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import NodeCall, walk
 
@@ -64,3 +64,20 @@ def test_programs_follow_the_machine():
     with config.override(machine=dataclasses.replace(config.machine, blas_multiplications=0)):
         assert len(calls()) == 3
     assert not calls()
+
+
+def test_free_memory(tmp_path, monkeypatch):
+    """As Linux says it: the less of the machine's and of the control group's; half of the memory where nobody says."""
+    assert 0 < free_memory.free_memory() < 2**50
+    system = tmp_path / "meminfo"
+    system.write_text("MemTotal:  9000 kB\nMemAvailable:  4000 kB\n")
+    monkeypatch.setattr(free_memory, "SYSTEM", system)
+    monkeypatch.setattr(free_memory, "GROUP", tmp_path)
+    assert free_memory.free_memory() == 4000 * 1024
+    for most, expected in (("max", 4000 * 1024), ("3000000", 2_000_000), ("900000", 0), ("1" + "0" * 12, 4000 * 1024)):
+        (tmp_path / "memory.max").write_text(most + "\n")
+        (tmp_path / "memory.current").write_text("1000000\n")
+        assert free_memory.free_memory() == expected
+    system.unlink()
+    (tmp_path / "memory.max").unlink()
+    assert free_memory.free_memory() > 2**20

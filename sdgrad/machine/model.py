@@ -69,6 +69,9 @@ class Machine:
     checkpointed_trips: int = 16
     """Iterations at least of a loop with checkpoints."""
 
+    tape_share: float = 0.6
+    """Share of the free memory that the tape of a loop may take: longer ones get checkpoints, whatever they cost."""
+
     checkpoint_level_share: float = 1 / 2
     """Share of the memory that one more level of checkpoints may leave; for less the loop is not rerun again."""
 

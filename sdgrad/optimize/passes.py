@@ -14,6 +14,7 @@ from sdgrad.optimize.contractions.sweep_fusion import sweep_matrices
 from sdgrad.optimize.contractions.triangular_tiling import split_triangles
 from sdgrad.optimize.dataflow.broadcast_elimination import compute_once
 from sdgrad.optimize.dataflow.buffer_sharing import share_memory
+from sdgrad.optimize.dataflow.checkpoint_memory import share_room
 from sdgrad.optimize.dataflow.copy_propagation import read_originals
 from sdgrad.optimize.dataflow.dead_clears import drop_clears
 from sdgrad.optimize.dataflow.dead_stores import drop_unread
@@ -296,12 +297,20 @@ PASSES: tuple[Pass, ...] = (
         after=("data-layout",),
     ),
     Pass(
+        "checkpoint-memory",
+        Plain(share_room),
+        PLACED,
+        "Lay the states and the tapes that a loop with checkpoints keeps over each other, in one array.",
+        on=CPU,
+        after=("triangular-packing", "reshape-views"),
+    ),
+    Pass(
         "buffer-sharing",
         Plain(share_memory),
         PLACED,
         "Give arrays of one size that are never live together the same memory.",
         on=CPU,
-        after=("triangular-packing", "reshape-views"),
+        after=("triangular-packing", "reshape-views", "checkpoint-memory"),
     ),
     Pass(
         "nontemporal-stores",

@@ -2,7 +2,8 @@
 
 A loop of ``T`` trips holds states and tapes in less room than ``T`` tapes need, and runs some of its trips again
 (:mod:`sdgrad.tape.scheduled_loops`). A loop qualifies at the top level of the program, with a constant trip count, if
-its tape is long and its trips are cheap. It declines if a trip cannot start from the contents of containers.
+its tape is long and its trips are cheap, or if there is no memory for its tape. It declines if a trip cannot start from
+the contents of containers, or calls Python.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.survival import Access, Memory
 from sdgrad.analysis.uses import users
 from sdgrad.config import config
+from sdgrad.machine.free_memory import free_memory
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
 from sdgrad.program.symbols import carried_symbols
@@ -37,24 +39,34 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
+from sdgrad.runtime.compile.python_call import CallsPython
 from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, count_of_numbers
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
 from sdgrad.tape.plan import Checkpoint, TapePlan
 
 
 def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
-    """Yield the loops that take less time to run again than to write their tapes and read them back."""
+    """Yield the loops that take less time to run again than to write their tapes and read them back.
+
+    And those with tapes that do not fit into memory.
+    """
     for k, node in enumerate(program.body):
         if not isinstance(node, Loop) or countable(node) is None or (k,) in plan.checkpoints:
             continue
         kept = bytes_in((k,), plan)
-        cheap = instructions((node,)) * 8 <= config.machine.instructions_per_taped_value * kept
-        if (
-            kept >= config.machine.checkpointed_bytes
-            and cheap
-            and not any(isinstance(n, NodeCall) for n in walk(node.body))
-        ):
+        if kept >= config.machine.checkpointed_bytes and (is_cheap(node, kept) or kept > most_bytes()):
             yield (k,)
+
+
+def is_cheap(loop: Loop, kept: int) -> bool:
+    """True if a loop has few instructions for each number that it keeps."""
+    few = instructions((loop,)) * 8 <= config.machine.instructions_per_taped_value * kept
+    return few and not any(isinstance(n, NodeCall) for n in walk(loop.body))
+
+
+def most_bytes() -> int:
+    """Return the bytes that the tape of a loop may take."""
+    return int(config.machine.tape_share * free_memory())
 
 
 def countable(loop: Loop) -> Param | None:
@@ -73,10 +85,11 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
     found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
     state = [c for c in found if c.name in memory.changed[path]]
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
+    plain = plain and not any(isinstance(n, NodeCall) and isinstance(n.node, CallsPython) for n in walk(loop.body))
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
-    count, size = int(trips.count), max(1, sum(guess(c) for c in state))
-    places = places_of(count, size, bytes_in(path, plan))
+    state_bytes, kept = max(1, sum(guess(c) for c in state)), bytes_in(path, plan)
+    places = places_of(int(trips.count), state_bytes, kept, is_cheap(loop, kept))
     numbers = dense(dace.int64, [sympy.Integer(count_of_numbers(1, places))], transient=True)
     return Checkpoint(
         trips,
@@ -86,19 +99,27 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
         numbers=Container(names.fresh(f"schedule_{loop.symbol}"), numbers),
         symbols={part: names.fresh(f"{part}_{loop.symbol}") for part in PARTS},
         base=names.fresh(f"base_{loop.symbol}"),
+        unit=names.fresh(f"unit_{loop.symbol}"),
     )
 
 
-def places_of(count: int, state: int, tape: int) -> int:
-    """Return the number of places for states and for tapes of a trip.
-
-    They take as many bytes as uniform checkpoints of some levels (Griewank & Walther 2008, chapter 12): ``k`` levels
-    keep about ``(k + 1) * r ** (1 / (k + 1))`` states, where the tapes of all trips take as much as ``r`` states. More
-    levels are taken where each leaves no more than a share of much memory.
+def places_of(count: int, state: int, tape: int, cheap: bool) -> int:
+    """Return the number of places for states and for tapes of a trip: as few as pay, or as many as there is memory for.
 
     :param count: trips of the loop.
     :param state: bytes of the state that a trip starts from.
     :param tape: bytes of the tapes of all trips.
+    :param cheap: it takes less time to run trips again than to keep their tapes.
+    """
+    room = min(most_bytes(), bytes_of_levels(state, tape)) if cheap else most_bytes()
+    return max(2, min(count, int(room / (state + tape / count))))
+
+
+def bytes_of_levels(state: int, tape: int) -> int:
+    """Return the bytes of uniform checkpoints of some levels (Griewank & Walther 2008, chapter 12).
+
+    ``k`` levels keep about ``(k + 1) * r ** (1 / (k + 1))`` states, where the tapes of all trips take as much as ``r``
+    states. More levels are taken where each leaves no more than a share of much memory.
     """
     each = max(1.0, tape / state)
 
@@ -109,7 +130,7 @@ def places_of(count: int, state: int, tape: int) -> int:
     levels, share = 1, config.machine.checkpoint_level_share
     while kept(levels) >= config.machine.checkpointed_bytes and kept(levels + 1) <= share * kept(levels):
         levels += 1
-    return max(2, min(count, int(kept(levels) / (state + tape / count))))
+    return int(kept(levels))
 
 
 def _room(container: Container, places: tuple[int, ...], names: Names) -> Container:

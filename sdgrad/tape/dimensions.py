@@ -103,9 +103,12 @@ class _Nest:
     dimensions: list[Dimension] = field(default_factory=list)
 
     def enter_places(self, checkpoint: Checkpoint) -> None:
-        """Add the dimension of the places that trips of a checkpointed loop have."""
+        """Add the dimension of the places that trips of a checkpointed loop have, and that of units between these."""
         self.known.append(checkpoint.trips)
-        self.dimensions.append((sympy.Integer(checkpoint.places), checkpoint.place))
+        self.dimensions += [
+            (sympy.Integer(checkpoint.places), checkpoint.place),
+            (sympy.Integer(1), sym(checkpoint.unit)),
+        ]
 
     def enter_control(self, node: Node, path: Path) -> None:
         """Add the dimensions of a loop or map; a counter replaces all dimensions so far."""

@@ -137,6 +137,7 @@ class Checkpoint:
     numbers: Container  # of the schedule
     symbols: Mapping[str, str]  # names of the numbers that say what runs next
     base: str  # what is added to the number of a trip for the place of its tape
+    unit: str  # units of the room between that place and the tape
 
     @property
     def kept(self) -> tuple[tuple[Container, Container], ...]:
@@ -175,7 +176,7 @@ class TapePlan:
     originals: Mapping[Path, Mapping[Load, Load]] = field(default_factory=dict)  # surviving sources of symbols' values
     counters: Mapping[Path, Counter] = field(default_factory=dict)  # of loops with a count not known on entry
     redo: Mapping[Path, tuple[Kept, ...]] = field(default_factory=dict)  # values that a node defines in each iteration
-    checkpoints: Mapping[Path, Checkpoint] = field(default_factory=dict)  # of loops that run again in segments
+    checkpoints: Mapping[Path, Checkpoint] = field(default_factory=dict)  # of loops that run again in parts
 
     def replayed(self, leaf: Leaf, path: Path, loads: Mapping[str, Kept]) -> Leaf:
         """Return a leaf of a map that is replayed, with loads from the tape.

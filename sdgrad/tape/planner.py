@@ -55,7 +55,7 @@ class Planner:
     ) -> Planner:
         """Start a plan with no decisions.
 
-        :param checkpoints: loops that run again in segments.
+        :param checkpoints: loops that run again in parts.
         :param cuts: minimum cuts of leaves, shared by all trials of a search.
         """
         keeper = Keeper(available.program, available.memory, names, checkpoints)

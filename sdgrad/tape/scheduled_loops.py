@@ -35,13 +35,14 @@ from sdgrad.program.tree import (
     Loop,
     Node,
     NodeCall,
+    Region,
     Source,
     Store,
     SymbolAssign,
     Value,
     whole_region,
 )
-from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, CheckpointSchedule
+from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, STATE, TAPE, CheckpointSchedule
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast
 from sdgrad.tape.plan import Checkpoint
@@ -49,13 +50,17 @@ from sdgrad.tape.plan import Checkpoint
 MORE = (sympy.Integer(PARTS.index("more")),)
 
 
-def forward(loop: Loop, found: Checkpoint, again: Block, names: Names) -> list[Node]:
+def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Container], names: Names) -> list[Node]:
     """Return the primal loop, which keeps states and tapes its last trips.
 
     :param again: the loop's body with the stores to the tape.
+    :param tapes: the containers of that tape.
     """
     once = [_copy(kept, state, None, names) for state, kept in found.fixed]
-    start = _call("start", found, loop.source, (str(found.trips.count), "1", "1", str(found.places), "1"))
+    states = {f"{STATE}{k}": _whole(kept) for k, (_, kept) in enumerate(found.saved)}
+    kept = {**states, **{f"{TAPE}{k}": _whole(tape) for k, tape in enumerate(tapes)}}
+    node = CheckpointSchedule("start", [str(found.trips.count), "1", "1", str(found.places), "1"], [*kept])
+    start = NodeCall(node, {}, {"_numbers": _whole(found.numbers), **kept}, loop.source)
     return [*once, start, _parts(loop, found, "forwards", (again,), names)]
 
 
@@ -86,21 +91,24 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     keep = tuple(_copy(kept, state, number["save"], names) for state, kept in found.saved)
     body.append(_if_any(found.symbols["save"], keep))
     body.append(_trips(loop, found, number["first"], number["taped"] - 1, loop.body))
-    body.append(_base(found, number["into"] - number["taped"]))
+    body += _tape_of(found, number["into"] - number["taped"], number["into_unit"])
     body.append(_trips(loop, found, number["taped"], number["last"] - 1, bodies[0]))
     if kind == "backwards":
-        body.append(_base(found, number["out_of"] - number["until"]))
+        body += _tape_of(found, number["out_of"] - number["until"], number["out_of_unit"])
         body.append(_trips(loop, found, number["back"] - 1, number["until"], bodies[1], -1))
     v = names.fresh("v")
     more = Value((Load(v, found.numbers.name, MORE),), code.parse(f"{v} != 0"))
     return Loop(names.fresh(f"part_{loop.symbol}"), _value(0), None, _value(1), tuple(body), loop.source, also=more)
 
 
-def _call(kind: str, found: Checkpoint, source: Source, given: Sequence[str] = ()) -> NodeCall:
-    """Ask the schedule for its next part, or start it."""
-    numbers = whole_region(found.numbers.name, found.numbers.shape)
-    was = {} if kind == "start" else {"_was": numbers}
-    return NodeCall(CheckpointSchedule(kind, given), was, {"_numbers": numbers}, source)
+def _whole(container: Container) -> Region:
+    return whole_region(container.name, container.shape)
+
+
+def _call(kind: str, found: Checkpoint, source: Source) -> NodeCall:
+    """Ask the schedule for its next part."""
+    numbers = _whole(found.numbers)
+    return NodeCall(CheckpointSchedule(kind), {"_was": numbers}, {"_numbers": numbers}, source)
 
 
 def _number(found: Checkpoint, k: int, names: Names) -> Value:
@@ -109,8 +117,10 @@ def _number(found: Checkpoint, k: int, names: Names) -> Value:
     return Value((Load(v, found.numbers.name, (sympy.Integer(k),)),), code.name(v))
 
 
-def _base(found: Checkpoint, value: Expr) -> SymbolAssign:
-    return SymbolAssign(found.base, _value(value), dace.int64)
+def _tape_of(found: Checkpoint, base: Expr, unit: Expr) -> list[Node]:
+    """Say where the tape of a trip is."""
+    pairs = (found.base, base), (found.unit, unit)
+    return [SymbolAssign(symbol, _value(value), dace.int64) for symbol, value in pairs]
 
 
 def _if_any(symbol: str, block: Block) -> Branch:

@@ -47,7 +47,7 @@ def plan_tape(
         overwritten go on the tape.
     """
     search = Search(program, activity, operand_needs, names, Memory.of(program), rerun)
-    best = search.segments(*search.redoing(*search.undoing())) if rerun else search.first()[0]
+    best = search.with_checkpoints(*search.redoing(*search.undoing())) if rerun else search.first()[0]
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
     names.add(n for c in best.counters.values() for n in (c.count, c.total))
@@ -111,7 +111,7 @@ class Search:
         found = self.plan(other) if redone else None
         return (found[0], other) if found is not None and self.size(found[0]) <= self.size(best) else (best, asked)
 
-    def segments(self, best: TapePlan, asked: Trial) -> TapePlan:
+    def with_checkpoints(self, best: TapePlan, asked: Trial) -> TapePlan:
         """Checkpoint loops with long tapes, one after the other, if it pays."""
         if "checkpoints" in config.without:
             return best

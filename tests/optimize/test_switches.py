@@ -118,6 +118,7 @@ CHANGES = {
     "loop-invariants": lambda own, other: str(other) != str(own),
     "loop-distribution": lambda own, other: count(other, Loop) > count(own, Loop),
     "rematerialization": lambda own, other: count(other, Store) > count(own, Store),
+    "checkpoint-memory": lambda own, other: str(other) != str(own),
     "checkpoints": lambda own, other: count(other, Loop) < count(own, Loop),
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
     "dead-clears": lambda own, other: str(other) != str(own),

@@ -339,6 +339,35 @@ def test_chosen_room():
     assert plan.numbers() + found.places * 10_000 < 100 * 10_000
 
 
+def network(x, w):
+    """A step that is a product with a matrix, which takes longer to compute than to keep."""
+    W = 0.3 * np.outer(w, np.cos(w)) + 0.1
+    h = np.copy(x)
+    total = 0.0
+    for t in range(40):
+        h[:] = np.tanh(W @ h + 0.01 * t)
+        total += h[t % N] ** 2
+    return total + np.sum(h)
+
+
+@pytest.mark.parametrize("f, free", [(heavy, 10_000), (network, 2_000)], ids=["heavy", "network"])
+def test_tapes_that_do_not_fit(f, free, monkeypatch):
+    """Costly loops have checkpoints as well if their tape takes more than a share of the free memory."""
+    machine = replace(config.machine, checkpointed_bytes=0)
+    x, w = np.linspace(0.1, 0.9, N), np.linspace(0.2, 0.4, N)
+    own = fresh(f)
+    with config.override(machine=machine):
+        assert not plan_of(fresh(f), x, w).checkpoints
+        monkeypatch.setattr(checkpoints, "free_memory", lambda: free)
+        (found,) = plan_of(own, x, w).checkpoints.values()
+        assert 2 <= found.places < 40
+        wanted = stored(f, x, w)
+        value, gradients = sdgrad.value_and_grad(own, wrt=("x", "w"))(x, w)
+        assert value == wanted[0]
+        for a, b in zip(gradients, wanted[1], strict=True):  # the whole tape makes one product of all outer ones
+            np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
 def test_printed():
     """The plan says what is kept where, and so does the explanation."""
     x, w = np.linspace(0.1, 0.9, 1000), np.linspace(0.2, 0.4, 1000)

@@ -9,9 +9,8 @@ import pytest
 
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.compiler import compiler_name
+from sdgrad.runtime.libraries.checkpoint_schedule import BEFORE_ITEMS, PARTS, count_of_numbers
 
-FIELDS = ("more", "restore", "save", "first", "taped", "last", "into", "until", "back", "out_of")
-HEADER = 19  # numbers before the items
 SOURCE = """
 #include "sdgrad_schedule.h"
 extern "C" {
@@ -47,7 +46,8 @@ class Machine:
 
     def __init__(self, library, trips, state, tape, room, mixed=True):
         self.library, self.state, self.tape, self.trips = library, state, tape, trips
-        self.numbers = np.full(HEADER + 4 * library.items(state, room), -7, np.int64)
+        assert count_of_numbers(state, room) == BEFORE_ITEMS + 4 * library.items(state, room)
+        self.numbers = np.full(count_of_numbers(state, room), -7, np.int64)
         self.is_possible = bool(library.start(trips, state, tape, room, mixed, self.numbers))
         self.room, self.at, self.left, self.ran = [None] * room, 0, trips, 0
 
@@ -60,7 +60,7 @@ class Machine:
 
     def part(self, backwards):
         self.library.next(self.numbers, backwards)
-        now = dict(zip(FIELDS, map(int, self.numbers), strict=False))
+        now = dict(zip(PARTS, map(int, self.numbers), strict=False))
         if now["restore"] >= 0:
             self.at = now["first"]
             self.has(now["restore"], self.state, ("state", self.at))
@@ -69,11 +69,12 @@ class Machine:
         assert now["first"] == self.at and now["first"] <= now["taped"] <= now["last"]
         self.ran += now["last"] - now["first"]
         for k in range(now["last"] - now["taped"]):
-            self.put(now["into"] + k * self.tape, self.tape, ("tape", now["taped"] + k))
+            self.put((now["into"] + k) * self.tape + now["into_unit"], self.tape, ("tape", now["taped"] + k))
         self.at = now["last"]
         for trip in range(now["back"] - 1, now["until"] - 1, -1):
             assert trip == self.left - 1 and self.at == self.left
-            self.has(now["out_of"] + (trip - now["until"]) * self.tape, self.tape, ("tape", trip))
+            place = (now["out_of"] + trip - now["until"]) * self.tape + now["out_of_unit"]
+            self.has(place, self.tape, ("tape", trip))
             self.left -= 1
             self.at -= 1
         return now["more"]

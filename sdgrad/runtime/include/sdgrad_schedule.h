@@ -109,8 +109,8 @@ inline std::shared_ptr<const CheckpointTable> checkpoint_table(int64_t trips, in
 }
 
 // A schedule on its way: numbers only, so that a program keeps it in an array, and a copy of that array starts again
-// where the first one was. A program reads the first ten, which say what runs next, in this order: put a state back,
-// keep it, run trips, run trips with a tape, run these backwards.
+// where the first one was. A program reads the first twelve, which say what runs next, in this order: put a state back,
+// keep it, run trips, run trips with a tape, run these backwards. The place of a tape is given in tapes, and units more.
 struct CheckpointSchedule {
     struct Item {
         int64_t is_state, first, last, place;  // of trips
@@ -119,8 +119,9 @@ struct CheckpointSchedule {
     int64_t more;                     // 1: there is another part of this way
     int64_t restore, save;            // places in the room; -1: none
     int64_t first, taped, last;       // trips from `first` run, those from `taped` on with a tape, up to `last`
-    int64_t into;                     // place of the tape of the first of these
-    int64_t until, back, out_of;      // trips before `back` run backwards, down to `until`; place of the tape of that one
+    int64_t into, into_unit;          // place of the tape of the first of these
+    int64_t until, back;              // trips before `back` run backwards, down to `until`
+    int64_t out_of, out_of_unit;      // place of the tape of that one
     int64_t trips, state, tape, room, mixed;
     int64_t at, open, top, count;     // the trip whose state is there, trips left to run backwards, room and items in use
     Item items[1];                    // as many as schedule_items says
@@ -130,7 +131,7 @@ struct CheckpointSchedule {
     // Find the next part of the way forwards, or of that backwards, which begins when the first one is over.
     void next(bool backwards) {
         const auto table = checkpoint_table(trips, state, tape, room, mixed != 0);
-        restore = save = -1, into = until = back = out_of = 0;
+        restore = save = -1, into = into_unit = until = back = out_of = out_of_unit = 0;
         first = taped = last = at;
         if (backwards && at == open && count > 0 && items[count - 1].is_state) {
             at = first = taped = last = items[count - 1].first;
@@ -164,7 +165,7 @@ struct CheckpointSchedule {
     }
 
     void tape_one() {
-        if (taped == last) into = top;
+        if (taped == last) into = top / tape, into_unit = top % tape;
         if (count == 0 || items[count - 1].is_state || taped == last) items[count++] = {0, at, at, top};
         items[count - 1].last = last = ++at;
         top += tape;
@@ -172,7 +173,7 @@ struct CheckpointSchedule {
 
     void reverse() {
         const Item taken = items[--count];
-        back = taken.last, until = taken.first, out_of = taken.place;
+        back = taken.last, until = taken.first, out_of = taken.place / tape, out_of_unit = taken.place % tape;
         open = at = taken.first;
         top = taken.place;
         while (count > 0 && items[count - 1].is_state && items[count - 1].first == open) top = items[--count].place;
@@ -188,7 +189,7 @@ inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t r
     const auto table = checkpoint_table(trips, state, tape, room, mixed);
     if (trips > 0 && table->choice(trips, room, false) == CheckpointTable::IMPOSSIBLE)
         throw std::length_error("the room for states and tapes of a loop is less than one state and the tape of a trip");
-    std::fill_n(numbers, 10, 0);
+    std::fill_n(numbers, 12, 0);
     schedule.trips = trips, schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.mixed = mixed;
     schedule.at = schedule.top = schedule.count = 0, schedule.open = trips;
     schedule.more = trips > 0;

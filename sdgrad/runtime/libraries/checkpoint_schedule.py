@@ -15,8 +15,16 @@ from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
 HEADER = str(INCLUDE / "sdgrad_schedule.h")
-PARTS = ("more", "restore", "save", "first", "taped", "last", "into", "until", "back", "out_of")
+PARTS = (
+    *("more", "restore", "save", "first", "taped", "last"),
+    *("into", "into_unit", "until", "back", "out_of", "out_of_unit"),
+)
 """The numbers that say what runs next, in the order of ``CheckpointSchedule``."""
+
+BEFORE_ITEMS = len(PARTS) + 9
+
+STATE, TAPE = "_state", "_tape"
+"""How the connectors of what a loop keeps begin."""
 
 CODE = {
     "start": "sdgrad::start_schedule({numbers}, _numbers);",
@@ -27,22 +35,41 @@ CODE = {
 
 def count_of_numbers(state: int, room: int) -> int:
     """Return how many numbers a schedule has: as ``schedule_items`` counts them, with those before the items."""
-    return 19 + 4 * (2 * (room // state) + 2)
+    return BEFORE_ITEMS + 4 * (2 * (room // state) + 2)
+
+
+@dace.library.environment
+class OneMemory:
+    """Tell the compiler that numbers of different types may take the same memory: states and tapes do."""
+
+    cmake_minimum_version = None
+    cmake_packages: ClassVar[list] = []
+    cmake_variables: ClassVar[dict] = {}
+    cmake_includes: ClassVar[list] = []
+    cmake_libraries: ClassVar[list] = []
+    cmake_compile_flags: ClassVar[list] = ["-fno-strict-aliasing"]
+    cmake_link_flags: ClassVar[list] = []
+    cmake_files: ClassVar[list] = []
+    headers: ClassVar[list] = []
+    state_fields: ClassVar[list] = []
+    init_code = ""
+    finalize_code = ""
+    dependencies: ClassVar[list] = []
 
 
 @dace.library.expansion
 class ExpandCall(ExpandTransformation):
     """Expand to a call."""
 
-    environments: ClassVar[list] = []
+    environments: ClassVar[list] = [OneMemory]
 
     @staticmethod
     def expansion(node: CheckpointSchedule, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
         """Return the tasklet."""
         numbers = (dace.symbolic.symstr(dace.symbolic.pystr_to_symbolic(n), cpp_mode=True) for n in node.given)
         code = CODE[node.kind].format(numbers=", ".join(f"int64_t({n})" for n in numbers))
-        given, types = ({c: dace.pointer(dace.int64)} for c in ("_was", "_numbers"))
-        return cpp_tasklet(node, given if state.in_edges(node) else {}, types, code, HEADER)
+        made = {e.src_conn: dace.pointer(sdfg.arrays[e.data.data].dtype) for e in state.out_edges(node)}
+        return cpp_tasklet(node, {e.dst_conn: made["_numbers"] for e in state.in_edges(node)}, made, code, HEADER)
 
 
 @dace.library.node
@@ -50,7 +77,8 @@ class CheckpointSchedule(nd.LibraryNode):
     """Say what runs next, in the array ``_numbers`` that holds the schedule: the first are :data:`PARTS`.
 
     ``start`` begins with the numbers ``given``: trips, units of a state, units of a tape, units of room, and 1 if tapes
-    may stay. ``forwards`` and ``backwards`` find the next part of the way; ``_was`` is the same array.
+    may stay. What the loop keeps stands among its outputs. ``forwards`` and ``backwards`` find the next part of the
+    way; ``_was`` is the same array.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall}
@@ -59,9 +87,9 @@ class CheckpointSchedule(nd.LibraryNode):
     kind = properties.Property(dtype=str, default="start", choices=list(CODE))
     given = properties.ListProperty(element_type=str, default=[])
 
-    def __init__(self, kind: str = "start", given: Sequence[str] = ()) -> None:
+    def __init__(self, kind: str = "start", given: Sequence[str] = (), kept: Sequence[str] = ()) -> None:
         inputs = set() if kind == "start" else {"_was"}
-        super().__init__(f"schedule_{kind}", inputs=inputs, outputs={"_numbers"})
+        super().__init__(f"schedule_{kind}", inputs=inputs, outputs={"_numbers", *kept})
         self.kind, self.given = kind, list(given)
 
     @property
